@@ -1,0 +1,1 @@
+"""Measurements beside gensim; ``python -m benchmarks.compare --help``."""

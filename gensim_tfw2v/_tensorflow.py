@@ -1,0 +1,71 @@
+"""TensorFlow, imported once for the whole package: quietly, and in a version that is new enough.
+
+Every module that needs TensorFlow writes ``from gensim_tfw2v._tensorflow import tf``.
+"""
+
+import contextlib
+import importlib.metadata
+import logging
+import os
+import sys
+from collections.abc import Iterator
+
+MINIMUM = {"tensorflow": (2, 20), "gensim": (4, 4)}
+
+
+def require(package: str) -> None:
+    """Check that `package` is installed in a version that this library works with.
+
+    Raises
+    ------
+    ImportError
+        Naming the version found, the one needed and the command that installs it.
+    """
+    needed = MINIMUM[package]
+    wanted = ".".join(map(str, needed))
+    found = None
+    for distribution in (package, f"{package}-cpu", f"{package}-intel"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found = importlib.metadata.version(distribution)
+            break
+    if found is None:
+        return  # a build under another name: importing it will tell
+    if tuple(int(part) for part in found.split(".")[:2]) < needed:
+        raise ImportError(
+            f"gensim-tfw2v needs {package} {wanted} or later, but {package} {found} is installed. "
+            f"Run: pip install --upgrade '{package}>={wanted}'"
+        )
+
+
+@contextlib.contextmanager
+def _quiet_stderr() -> Iterator[None]:
+    """Keep away what TensorFlow's C++ side writes before its log level is read."""
+    try:
+        sys.stderr.flush()
+        kept = os.dup(2)
+    except (OSError, ValueError, AttributeError):
+        yield
+        return
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+            yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+require("tensorflow")
+# 3 hides C++ log lines below "fatal": machines without a GPU get an "error" line about CUDA. What
+# goes wrong still comes as a Python exception. What the user has set stays as it is.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+if os.environ["TF_CPP_MIN_LOG_LEVEL"] in {"0", "1"}:
+    import tensorflow as tf
+else:
+    with _quiet_stderr():
+        import tensorflow as tf
+    logging.getLogger("tensorflow").setLevel(
+        max(logging.ERROR, logging.getLogger("tensorflow").level)
+    )
+
+__all__ = ["require", "tf"]

@@ -1,0 +1,42 @@
+"""``tfw2v demo``: training seen to work, in under a minute and without a corpus of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gensim_tfw2v.cli.failures import Verbose
+
+PROBES = ("attacks", "israeli", "qantas", "economy", "cricket")
+
+
+def demo(
+    out: Annotated[Path | None, typer.Option(help="Save the model there.")] = None,
+    epochs: Annotated[int, typer.Option(help="Passes over the corpus.", min=1)] = 30,
+    verbose: Verbose = False,
+) -> None:
+    """Train skip-gram vectors on a small corpus of news, and print neighbours of some words.
+
+    The corpus is 300 Australian news texts of 2001 (60,000 words) that come with gensim.
+    """
+    from gensim.test.utils import datapath
+    from gensim.utils import simple_preprocess
+    from rich.console import Console
+
+    from gensim_tfw2v.cli import saving
+    from gensim_tfw2v.cli.neighbours import neighbours_table
+    from gensim_tfw2v.cli.training import train_model
+
+    if out is not None:
+        saving.check_can_save(out)
+    print("Training skip-gram vectors on 300 news texts of 2001 ...")
+    with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
+        sentences = [simple_preprocess(text) for text in texts]
+    training = train_model(sentences=sentences, sg=1, vector_size=100, epochs=epochs)
+    vectors = training.model.wv
+    saved = saving.save_whole(out, training.model.save) if out is not None else []
+    training.print(saved)
+    columns = {word: vectors.most_similar(word, topn=5) for word in PROBES}
+    Console(highlight=False).print(neighbours_table(columns))

@@ -1,0 +1,86 @@
+"""``tfw2v evaluate``: how good the vectors of a file are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gensim_tfw2v.cli.failures import Verbose
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def evaluate(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            help="Model or vectors saved by gensim (files you trust: loading one can run code), "
+            "or word2vec's text or binary form."
+        ),
+    ],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Files of one's own: rated word pairs, or analogies (told by the content)."
+        ),
+    ] = None,
+    standard: Annotated[
+        bool, typer.Option(help="Evaluate on WS353, SimLex-999 and the word2vec analogies.")
+    ] = True,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Evaluate vectors on word similarity and analogies.
+
+    Analogies are given in two metrics. "gensim" leaves out questions with unknown words and
+    searches the 30,000 most frequent words; "all" divides by all questions and searches all words.
+    """
+    from rich.console import Console
+
+    from gensim_tfw2v.cli.loading import load_vectors
+    from gensim_tfw2v.evaluation import summary
+
+    result = summary(load_vectors(model), files or (), standard=standard)
+    console = Console(highlight=False)
+    if json:
+        from json import dumps
+
+        typer.echo(dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
+        return
+    console.print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")
+    if result["pairs"]:
+        console.print(_pairs_table(result["pairs"]))
+    if result["analogies"]:
+        console.print(_analogies_table(result["analogies"]))
+
+
+def _pairs_table(results: dict[str, dict[str, Any]]) -> Table:
+    table = _table("Word similarity", "set", "Spearman", "Pearson", "pairs", "unknown")
+    for name, score in results.items():
+        correlations = ("-" if score[kind] is None else f"{score[kind]:.3f}"
+                        for kind in ("spearman", "pearson"))  # fmt: skip
+        pairs = f"{score['used']:,} of {score['pairs']:,}"
+        table.add_row(Path(name).name, *correlations, pairs, f"{score['oov_ratio']:.1%}")
+    return table
+
+
+def _analogies_table(results: dict[str, dict[str, Any]]) -> Table:
+    table = _table("Analogies", "set", "metric", "total", "semantic", "syntactic", "questions")
+    for name, metrics in results.items():
+        for metric, score in metrics.items():
+            accuracies = (f"{score[kind]:.1%}" for kind in ("total", "semantic", "syntactic"))
+            table.add_row(Path(name).name, metric, *accuracies, f"{score['counted']:,}")
+    return table
+
+
+def _table(title: str, first: str, *columns: str) -> Table:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    table.add_column(first)
+    for column in columns:
+        table.add_column(column, justify="left" if column == "metric" else "right")
+    return table

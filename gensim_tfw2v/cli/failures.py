@@ -1,0 +1,65 @@
+"""What a user sees when a command fails: one line on stderr and an exit status, no traceback."""
+
+import logging
+import sys
+from typing import Annotated, Any
+
+import typer
+
+LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"  # the form gensim's users know
+
+
+class BadInput(Exception):
+    """What the user gave cannot be used; the message says what, and what to do."""
+
+
+class CommandsWithClearFailures(typer.core.TyperGroup):
+    """Commands whose expected failures end in one line and an exit status.
+
+    Status 2 for bad input: `BadInput`, and the exception types with which gensim and this library
+    refuse input (ImportError: a package is missing, or too old). Status 130 for Ctrl-C. Anything
+    else is a fault of the program and keeps its traceback.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            fail("interrupted", status=130)
+        except (typer.Exit, typer.Abort):  # which are RuntimeErrors too
+            raise
+        except (BadInput, OSError, ValueError, RuntimeError, ImportError) as error:
+            logging.getLogger(__name__).debug("the command failed", exc_info=True)
+            fail(one_line(error), status=2)
+
+
+def fail(message: str, *, status: int) -> None:
+    """Print one line on stderr and leave with `status`."""
+    print(f"tfw2v: {message}", file=sys.stderr)
+    raise typer.Exit(status)
+
+
+def one_line(error: BaseException) -> str:
+    """Give an exception's message on one line; its type where it has no message."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _turn_on_log(verbose: bool) -> None:
+    if verbose:
+        logging.basicConfig(format=LOG_FORMAT, level=logging.INFO, stream=sys.stderr, force=True)
+        logging.getLogger("gensim_tfw2v").setLevel(logging.DEBUG)
+
+
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        callback=_turn_on_log,
+        help="Log what happens to stderr, in gensim's form (and a traceback on failure).",
+    ),
+]
+"""The option that every command has."""

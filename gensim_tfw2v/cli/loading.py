@@ -1,0 +1,109 @@
+"""Vectors from any file that holds some: gensim's own forms and the word2vec tool's."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gensim_tfw2v.cli.failures import BadInput, one_line
+
+if TYPE_CHECKING:
+    from gensim.models import KeyedVectors
+
+PICKLE_MARK = b"\x80"  # first byte of every pickle since protocol 2
+
+
+def load_vectors(path: Path) -> KeyedVectors:
+    """Load the vectors of a saved model, of saved vectors, or of word2vec's text or binary form.
+
+    The form is told from the content, so the suffix matters only where it names a compression.
+    A text file without the header line (as GloVe's) is read too. A gensim file is a pickle:
+    loading one runs code that it names, so load only files you trust.
+
+    Returns
+    -------
+    KeyedVectors
+        V finite vectors of D dimensions.
+
+    Raises
+    ------
+    BadInput
+        The file is missing, damaged, of no known form, without vectors, or with values that are
+        not finite.
+    """
+    import numpy as np
+    from gensim import utils
+
+    if not path.is_file():
+        raise BadInput(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}")
+    try:
+        with utils.open(str(path), "rb") as file:
+            start = file.read(1)
+            lines = [start + file.readline(2**20), file.readline(2**20)]
+        vectors = _load_pickled(path) if start == PICKLE_MARK else _load_word2vec(path, lines)
+    except BadInput:
+        raise
+    # a damaged pickle can raise nearly anything
+    except Exception as error:
+        raise BadInput(
+            f"{path}: cannot be loaded; it is damaged, or was saved by software that is not "
+            f"installed here ({type(error).__name__}: {one_line(error)})"
+        ) from error
+    if not len(vectors):
+        raise BadInput(f"{path}: holds no vectors")
+    if not np.isfinite(vectors.vectors).all():
+        raise BadInput(f"{path}: holds vectors that are NaN or infinite")
+    return vectors
+
+
+def _load_pickled(path: Path) -> KeyedVectors:
+    from gensim.models import KeyedVectors
+    from gensim.utils import SaveLoad
+
+    try:
+        saved = SaveLoad.load(str(path))
+    except FileNotFoundError as error:
+        raise BadInput(
+            f"{error.filename}: missing; large arrays of {path} are kept in files beside it, "
+            "copy them together"
+        ) from error
+    except (AttributeError, pickle.UnpicklingError, EOFError) as error:
+        raise BadInput(
+            f"{path}: no gensim model or vectors, or a damaged one ({one_line(error)})"
+        ) from error
+    vectors = getattr(saved, "wv", saved)
+    if not isinstance(vectors, KeyedVectors):
+        raise BadInput(f"{path}: holds a {type(saved).__name__}, not word vectors")
+    return vectors
+
+
+def _load_word2vec(path: Path, lines: list[bytes]) -> KeyedVectors:
+    from gensim.models import KeyedVectors
+
+    first, second = lines
+    if _has_sizes(first):
+        is_text = _numbers_after_word(second) == int(first.split()[1])
+        return KeyedVectors.load_word2vec_format(str(path), binary=not is_text)
+    if _numbers_after_word(first) > 1 and _numbers_after_word(first) == _numbers_after_word(second):
+        return KeyedVectors.load_word2vec_format(str(path), binary=False, no_header=True)
+    raise BadInput(
+        f"{path}: no vectors in a known form; give a model or vectors saved by gensim, or "
+        "word2vec's text or binary form"
+    )
+
+
+def _has_sizes(line: bytes) -> bool:
+    fields = line.split()
+    return len(fields) == 2 and all(field.isdigit() for field in fields)
+
+
+def _numbers_after_word(line: bytes) -> int:
+    """Give D for a line ``word number_1 … number_D`` of text, else 0."""
+    fields = line.split()
+    try:
+        values = [float(field) for field in fields[1:]]
+    except ValueError:
+        return 0
+    return 0 if any(map(math.isinf, values)) else len(values)

@@ -1,0 +1,20 @@
+"""The tool itself: its name, its commands, and what all of them share."""
+
+import typer
+
+from gensim_tfw2v.cli.demo import demo
+from gensim_tfw2v.cli.evaluate import evaluate
+from gensim_tfw2v.cli.failures import CommandsWithClearFailures
+from gensim_tfw2v.cli.neighbours import neighbours
+from gensim_tfw2v.cli.train import train
+
+app = typer.Typer(
+    name="tfw2v",
+    cls=CommandsWithClearFailures,
+    help="Train word2vec vectors on TensorFlow, evaluate them, and look at them.",
+    epilog="Exit status: 0 done, 2 wrong usage or input, 130 interrupted.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+for command in (train, evaluate, neighbours, demo):
+    app.command()(command)

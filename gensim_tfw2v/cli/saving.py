@@ -1,0 +1,51 @@
+"""Files that are either whole or not there."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from gensim_tfw2v.cli.failures import BadInput
+
+PREFIX = ".tfw2v-"
+
+
+def check_can_save(path: Path) -> None:
+    """Find out before hours of work whether `path` can be written at their end.
+
+    Raises
+    ------
+    BadInput
+        `path` is a folder, its folder is missing, or nothing can be written there.
+    """
+    if path.is_dir():
+        raise BadInput(f"{path}: is a folder; give the name of a file in it")
+    if not path.parent.is_dir():
+        raise BadInput(f"{path.parent}: no such folder; create it first (mkdir -p)")
+    try:
+        # permission bits do not tell the whole truth (read-only mounts, root): try it
+        tempfile.TemporaryDirectory(prefix=PREFIX, dir=path.parent).cleanup()
+    except OSError as error:
+        raise BadInput(f"{path.parent}: cannot be written to ({error.strerror})") from error
+
+
+def save_whole(path: Path, write: Callable[[str], None]) -> list[Path]:
+    """Let `write` make the file `path`, and the files that gensim puts beside it, or none.
+
+    They are written to a hidden folder beside `path` under their final names and moved when all
+    are complete; `path` last, so that it never stands without the arrays it refers to.
+
+    Parameters
+    ----------
+    path : Path
+    write : callable
+        Writes to the path that it is given.
+
+    Returns
+    -------
+    list of Path
+        What was written, `path` last.
+    """
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=path.parent) as folder:
+        write(str(Path(folder, path.name)))
+        written = sorted(Path(folder).iterdir(), key=lambda file: file.name == path.name)
+        return [file.replace(path.parent / file.name) for file in written]

@@ -1,0 +1,147 @@
+"""``tfw2v train``: a corpus to a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gensim_tfw2v.cli.failures import BadInput, Verbose, fail
+
+MODEL, COUNTING, SPEED = "Model", "Vocabulary", "Running"
+
+
+def _option(*names: str, help: str, panel: str = MODEL, **limits: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel, **limits)
+
+
+# the defaults below are gensim's; a test compares them
+def train(
+    corpus: Annotated[
+        Path,
+        typer.Argument(
+            help="Text file with one sentence a line, compressed or not, or a folder of such."
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to save the model (gensim's form).")
+    ],
+    vectors: Annotated[
+        Path | None,
+        typer.Option(help="Also write the vectors alone, in word2vec's text form."),
+    ] = None,
+    binary: Annotated[
+        bool, typer.Option("--binary", help="Write --vectors in binary form.")
+    ] = False,
+    vector_size: Annotated[int, _option(help="Dimensions of the vectors.", min=1)] = 100,
+    window: Annotated[
+        int, _option(help="Largest distance between a word and its context.", min=1)
+    ] = 5,
+    sg: Annotated[
+        bool, _option("--sg/--cbow", help="Skip-gram, or continuous bag of words.")
+    ] = False,
+    negative: Annotated[
+        int, _option(help="Negative samples a pair; 0: no negative sampling.", min=0)
+    ] = 5,
+    ns_exponent: Annotated[
+        float, _option(help="Power of the word counts that negatives are drawn by.")
+    ] = 0.75,
+    hs: Annotated[
+        bool, _option("--hs/--no-hs", help="Hierarchical softmax (alone with --negative 0).")
+    ] = False,
+    cbow_mean: Annotated[
+        bool, _option("--cbow-mean/--cbow-sum", help="Average the context in CBOW, or sum it.")
+    ] = True,
+    shrink_windows: Annotated[
+        bool, _option(help="Draw each word's window from 1 to --window, or use it whole.")
+    ] = True,
+    sample: Annotated[
+        float, _option(help="Words of a higher frequency are left out at random; 0: none.", min=0)
+    ] = 1e-3,
+    alpha: Annotated[float, _option(help="Learning rate at the start.", min=0)] = 0.025,
+    min_alpha: Annotated[float, _option(help="Learning rate at the end.", min=0)] = 0.0001,
+    epochs: Annotated[int, _option(help="Passes over the corpus.", min=1)] = 5,
+    seed: Annotated[int, _option(help="Seed of the random numbers.")] = 1,
+    min_count: Annotated[
+        int, _option(panel=COUNTING, help="Leave out words that are rarer than this.", min=0)
+    ] = 5,
+    max_vocab_size: Annotated[
+        int | None,
+        _option(panel=COUNTING, help="While counting, drop rare words beyond this many.", min=1),
+    ] = None,
+    max_final_vocab: Annotated[
+        int | None,
+        _option(panel=COUNTING, help="Keep at most about this many of the words.", min=1),
+    ] = None,
+    sorted_vocab: Annotated[
+        bool, _option(panel=COUNTING, help="Order the vocabulary by falling frequency.")
+    ] = True,
+    workers: Annotated[int, _option(panel=SPEED, help="Threads that train.", min=1)] = 3,
+    batch_words: Annotated[
+        int, _option(panel=SPEED, help="Target size, in words, of a thread's batch.", min=1)
+    ] = 10_000,
+    compute_loss: Annotated[
+        bool, _option("--compute-loss", panel=SPEED, help="Sum the training loss and print it.")
+    ] = False,
+    encoded_dir: Annotated[
+        Path | None,
+        _option(panel=SPEED, help="Keep the encoded corpus in this folder, to use it again."),
+    ] = None,
+    progress: Annotated[
+        bool | None,
+        _option(
+            "--progress/--no-progress",
+            panel=SPEED,
+            help="Progress bar (by default on a terminal only).",
+        ),
+    ] = None,
+    verbose: Verbose = False,
+) -> None:
+    """Train vectors on CORPUS and save the model.
+
+    The model is saved when training has ended; interrupted by Ctrl-C, nothing is.
+    """
+    options = dict(locals())
+    for name in ("corpus", "output", "vectors", "binary", "verbose"):
+        del options[name]
+    for name in ("encoded_dir", "progress"):
+        if options[name] is None:
+            del options[name]
+    if encoded_dir is not None:
+        options["encoded_dir"] = str(encoded_dir)
+    if not hs and not negative:
+        raise BadInput("--negative 0 without --hs leaves nothing to learn; give one of the two")
+    if binary and vectors is None:
+        raise BadInput("--binary is the form of --vectors; give --vectors FILE too")
+
+    from gensim_tfw2v.cli import corpus as corpora
+    from gensim_tfw2v.cli import saving
+
+    arguments = corpora.corpus_arguments(corpus)
+    outputs = [path for path in (output, vectors) if path is not None]
+    for path in outputs:
+        saving.check_can_save(path)
+        if path.resolve() == corpus.resolve():
+            raise BadInput(f"{path}: is the corpus; give the output another name")
+    if vectors is not None and vectors.resolve() == output.resolve():
+        raise BadInput(f"{vectors}: named by both --output and --vectors")
+
+    from gensim_tfw2v.cli.training import train_model
+
+    saved: list[Path] = []
+    try:
+        training = train_model(**arguments, **options)
+        saved += saving.save_whole(output, training.model.save)
+        if vectors is not None:
+            saved += saving.save_whole(
+                vectors,
+                lambda name: training.model.wv.save_word2vec_format(name, binary=binary),
+            )
+    except KeyboardInterrupt:
+        kept = f"saved {', '.join(map(str, saved))} only" if saved else "nothing was saved"
+        fail(f"interrupted; {kept}", status=130)
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{corpus}: is not UTF-8 text ({error.reason})") from error
+
+    training.print(saved)

@@ -1,0 +1,82 @@
+"""Training as the commands do it: a model, and a summary of what it took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gensim_tfw2v.cli.failures import BadInput
+
+if TYPE_CHECKING:
+    from gensim.models import Word2Vec
+
+
+@dataclass(frozen=True)
+class Training:
+    """A trained model, and what training it took.
+
+    Attributes
+    ----------
+    model : Word2Vec
+    seconds : float
+        Time from the corpus to the vectors, counting the words included.
+    """
+
+    model: Word2Vec
+    seconds: float
+
+    def print(self, saved: Iterable[Path] = ()) -> None:
+        """Print what a user wants to know, a line each.
+
+        Words a second are those of the corpus, before subsampling and before rare words are left
+        out, over the time inside ``train()``.
+        """
+        model = self.model
+        speed = model.corpus_total_words * model.epochs / max(model.total_train_time, 1e-9)
+        rows = [
+            ("vocabulary", f"{len(model.wv):,} words x {model.vector_size} dimensions"),
+            ("corpus", f"{model.corpus_total_words:,} words, {model.epochs} epochs"),
+            ("speed", f"{speed:,.0f} words/s"),
+            ("time", f"{self.seconds:.1f} s, {model.total_train_time:.1f} s of it training"),
+        ]
+        if model.compute_loss:
+            rows.append(("loss", f"{model.get_latest_training_loss():,.1f}"))
+        rows += [("saved", str(path)) for path in saved]
+        for name, value in rows:
+            print(f"{name:<11}{value}")
+
+
+def model_class() -> type[Word2Vec]:
+    """Give the class that the commands train."""
+    from gensim_tfw2v import TFWord2Vec
+
+    return TFWord2Vec
+
+
+def train_model(**arguments: Any) -> Training:
+    """Construct a model, which trains it.
+
+    Parameters
+    ----------
+    **arguments
+        The corpus (``corpus_file`` or ``sentences``) and the options of the class.
+
+    Raises
+    ------
+    BadInput
+        No word of the corpus is frequent enough to train.
+    """
+    start = time.perf_counter()
+    try:
+        model = model_class()(**arguments)
+    except RuntimeError as error:
+        if "build vocabulary" not in str(error):
+            raise
+        raise BadInput(
+            "the corpus holds no word that is frequent enough (--min-count); lower it, or give "
+            "a larger corpus"
+        ) from error
+    return Training(model, time.perf_counter() - start)

@@ -1,0 +1,73 @@
+"""A part of a corpus, read by one process: its shards, and its words and their counts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gensim_tfw2v.corpus.numbering import Ids, KnownWords, Numbering, Progress, without_unknown
+from gensim_tfw2v.corpus.shards import Shard, ShardWriter
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one process found in its part of a corpus.
+
+    With a known vocabulary the shards hold its ids, and `words` and `counts` are empty; else
+    they hold provisional ids: places in `words`, which are in order of first occurrence.
+    """
+
+    shards: list[Shard]
+    raw_words: int
+    sentences: int
+    words: list[Any]
+    counts: NDArray[np.int64]  # [words]
+
+
+class Tally:
+    """Counts the ids of the runs that pass through it."""
+
+    def __init__(self) -> None:
+        self.counts: NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def __call__(self, run: Ids) -> Ids:
+        """Count a run of ids of -1 and up; give it back as it was."""
+        found = np.bincount(run + 1)[1:]
+        shorter, longer = sorted((self.counts, found), key=len)
+        longer[: len(shorter)] += shorter
+        self.counts = longer
+        return run
+
+
+def read_part(
+    chunks: Iterable[bytes],
+    ids: Numbering | KnownWords,
+    folder: Path,
+    prefix: str = "",
+    progress: Progress | None = None,
+) -> Part:
+    """Write the shards of a part in `folder`, and count its words if they are being numbered.
+
+    Parameters
+    ----------
+    chunks : iterable of bytes
+        Packed ids, made with `ids` while it is read.
+    ids : Numbering or KnownWords
+        Decides whether provisional ids are written, or final ones without unknown words.
+    """
+    tally = Tally()
+    known = isinstance(ids, KnownWords)
+    writer = ShardWriter(
+        folder,
+        prefix,
+        finish=without_unknown if known else tally,
+        report=progress and (lambda words, sentences: progress(words, sentences, len(ids))),
+    )
+    for chunk in chunks:
+        writer.write(chunk)
+    shards = writer.close()
+    words = [] if known else list(ids)
+    return Part(shards, writer.raw_words, writer.sentences, words, tally.counts)

@@ -1,0 +1,175 @@
+"""An encoded corpus on disk, and the work units that it is cut into."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+import numpy as np
+
+from gensim_tfw2v.corpus.cuts import shares, unit_edges
+from gensim_tfw2v.corpus.keeping import Description, described, keep
+from gensim_tfw2v.corpus.numbering import END, ID, Ids
+from gensim_tfw2v.corpus.parts import Part
+from gensim_tfw2v.corpus.shards import Shard
+from gensim_tfw2v.corpus.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class WorkUnit:
+    """A run of encoded corpus: a slice of one shard file.
+
+    The units of a corpus follow each other without gaps; their counts add up to its totals.
+    """
+
+    index: int  # its place in the epoch
+    path: str  # shard file: raw little-endian int32, -1 after each sentence
+    start: int  # in int32 entries
+    stop: int
+    tokens: int  # vocabulary words in it, without the -1
+    raw_words: int  # words of the text it stands for, unknown ones too; estimated within a shard
+    sentences: int  # sentences of the text that end in it; estimated where some were left empty
+
+
+class EncodedCorpus:
+    """A corpus as ids, in shards on disk; made by `Scan.encode`, `encode_file` and the like.
+
+    A temporary one is removed by `close`, at the end of a ``with`` block, when it is collected,
+    or at the interpreter's exit. One that was given a folder stays there for `open`.
+
+    Attributes
+    ----------
+    folder : Path
+        Where the shards are.
+    total_tokens : int
+        Vocabulary words in it.
+    total_raw_words, total_sentences : int
+        Of the text, whatever became of its words: gensim's `corpus_total_words`, `corpus_count`.
+    """
+
+    def __init__(
+        self, folder: Path, corpus: Description, workspace: Workspace | None = None
+    ) -> None:
+        self.folder = folder
+        self.total_tokens = sum(shard.tokens for shard in corpus.shards)
+        self.total_raw_words = corpus.total_raw_words
+        self.total_sentences = corpus.total_sentences
+        self._shards = corpus.shards
+        self._workspace = workspace  # the folder, if it is temporary
+        self._units: dict[int, list[WorkUnit]] = {}
+
+    @classmethod
+    def from_parts(
+        cls,
+        workspace: Workspace,
+        parts: Iterable[Part],
+        folder: str | os.PathLike[str] | None = None,
+        sentences: int | None = None,
+    ) -> "EncodedCorpus":
+        """Join the parts written in a workspace; move them to `folder` if one is given.
+
+        `sentences` is their number in the text, if not the sum of those in the parts.
+        """
+        parts = list(parts)
+        corpus = Description(
+            [shard for part in parts for shard in part.shards],
+            sum(part.raw_words for part in parts),
+            sum(part.sentences for part in parts) if sentences is None else sentences,
+        )
+        corpus = replace(corpus, shards=list(_adding_up(corpus)))
+        if folder is None:
+            return cls(workspace.folder, corpus, workspace)
+        corpus = keep(corpus, Path(folder))
+        workspace.close()
+        return cls(Path(folder), corpus)
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> "EncodedCorpus":
+        """Open a corpus that was encoded into `folder`.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is none, or one whose writing was not finished.
+        ValueError
+            If its files are not what was written.
+        """
+        return cls(Path(folder), described(Path(folder)))
+
+    def units(self, size: int) -> list[WorkUnit]:
+        """Cut the corpus into work units of about equal size.
+
+        Parameters
+        ----------
+        size : int
+            Entries (words, and the -1 after sentences) in a unit, at most. Units end where
+            sentences end if that is near; a sentence that is cut has no -1 there.
+
+        Returns
+        -------
+        list of WorkUnit
+            In the order of the text.
+        """
+        if size < 1:
+            raise ValueError(f"a work unit must hold at least 1 entry, not {size}")
+        if size not in self._units:
+            units: list[WorkUnit] = []
+            for shard in self._shards:
+                units += _cut(shard, size, len(units))
+            self._units[size] = units
+        return list(self._units[size])
+
+    def read(self, unit: WorkUnit) -> Ids:
+        """Give a unit's ids: int32, [stop - start], -1 after each sentence."""
+        return _read(unit.path, unit.start, unit.stop)
+
+    def close(self) -> None:
+        """Remove the folder if it is temporary."""
+        if self._workspace:
+            self._workspace.close()
+
+    def __enter__(self) -> "EncodedCorpus":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _cut(shard: Shard, size: int, index: int) -> Iterable[WorkUnit]:
+    ends = np.flatnonzero(_read(shard.path, 0, shard.entries) == END) + 1
+    edges = unit_edges(ends, shard.entries, size)
+    ended = np.searchsorted(ends, edges, "right").tolist()
+    raw_words = shares(shard.raw_words, edges)
+    sentences = shares(shard.sentences, ended)
+    for unit, (start, stop) in enumerate(pairwise(edges)):
+        yield WorkUnit(
+            index=index + unit,
+            path=shard.path,
+            start=start,
+            stop=stop,
+            tokens=stop - start - (ended[unit + 1] - ended[unit]),
+            raw_words=next(raw_words),
+            sentences=next(sentences),
+        )
+
+
+def _read(path: str, start: int, stop: int) -> Ids:
+    ids = np.fromfile(path, ID, stop - start, offset=start * ID.itemsize)
+    if len(ids) != stop - start:
+        raise ValueError(f"{path} is cut short: encode the corpus again")
+    return ids.astype(np.int32, copy=False)
+
+
+def _adding_up(corpus: Description) -> Iterable[Shard]:
+    """Let the counts of the shards add up to those of the text.
+
+    They do already, unless a run of text left no shard, or sentences were empty or cut.
+    """
+    shards = corpus.shards
+    words = accumulate((shard.raw_words for shard in shards), initial=0)
+    sentences = accumulate((shard.sentences for shard in shards), initial=0)
+    raw_words = shares(corpus.total_raw_words, list(words))
+    ended = shares(corpus.total_sentences, list(sentences))
+    for shard in shards:
+        yield replace(shard, raw_words=next(raw_words), sentences=next(ended))

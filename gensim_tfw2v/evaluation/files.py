@@ -1,0 +1,121 @@
+"""Evaluation files: rated word pairs and analogy questions, told apart by their content."""
+
+import os
+from typing import Literal
+
+from gensim import utils
+
+Pair = tuple[str, str, float]
+Question = tuple[str, str, str, str]
+Path = str | os.PathLike[str]
+
+UNNAMED_SECTION = "(no section)"
+
+
+class EvaluationFileError(ValueError):
+    """An evaluation file that is empty or holds a line that cannot be understood."""
+
+
+def file_kind(path: Path) -> Literal["pairs", "analogies"]:
+    """Tell what a file holds: a section header or four words make it analogies, else pairs.
+
+    Raises
+    ------
+    EvaluationFileError
+        The file holds nothing but comments and blank lines.
+    OSError
+        The file cannot be read.
+    """
+    _, line = _lines(path)[0]
+    # split as pairs are too: "Word 1,Word 2,Rating" names columns
+    is_question = len(line.split()) == len(_split(line)) == 4 and not _is_number(_split(line)[2])
+    return "analogies" if line.startswith(":") or is_question else "pairs"
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """Read lines of two words and their rating.
+
+    Fields are separated by tabs, semicolons, commas or blanks, whichever the line holds first in
+    that order. Lines starting with ``#`` and blank lines are skipped, and so is a first line
+    whose rating is no number (column names). Columns after the third are ignored (Rare Words
+    lists its raters there). Compressed files are read by their suffix.
+
+    Raises
+    ------
+    EvaluationFileError
+        A line is not ``word word number``, or there is none. Names the file and the line.
+    OSError
+        The file cannot be read.
+    """
+    pairs: list[Pair] = []
+    for position, (number, line) in enumerate(_lines(path)):
+        fields = _split(line)
+        if len(fields) >= 3 and _is_number(fields[2]):
+            pairs.append((fields[0], fields[1], float(fields[2])))
+        elif position or len(fields) < 3:
+            raise EvaluationFileError(
+                f"{path}, line {number}: expected two words and a number, got {line[:80]!r}"
+            )
+    if not pairs:
+        raise EvaluationFileError(f"{path}: holds column names but no pair of words")
+    return pairs
+
+
+def read_questions(path: Path) -> dict[str, list[Question]]:
+    """Read analogy questions, four words a line, by section (a line ``: name`` starts one).
+
+    Returns
+    -------
+    dict
+        Questions of each section, in the order of the file. Questions before the first header
+        are in the section `UNNAMED_SECTION`.
+
+    Raises
+    ------
+    EvaluationFileError
+        A line does not hold four words, or there is no question. Names the file and the line.
+    OSError
+        The file cannot be read.
+    """
+    sections: dict[str, list[Question]] = {}
+    section = UNNAMED_SECTION
+    for number, line in _lines(path):
+        words = line.split()
+        if line.startswith(":"):
+            section = line.lstrip(": ").strip()
+            sections.setdefault(section, [])
+        elif len(words) == 4:
+            sections.setdefault(section, []).append((words[0], words[1], words[2], words[3]))
+        else:
+            raise EvaluationFileError(
+                f"{path}, line {number}: expected four words or ': section', got {line[:80]!r}"
+            )
+    if not any(sections.values()):
+        raise EvaluationFileError(f"{path}: holds section names but no question")
+    return sections
+
+
+def _lines(path: Path) -> list[tuple[int, str]]:
+    """Give the lines that hold something, with their numbers from 1."""
+    try:
+        with utils.open(os.fspath(path), "r", encoding="utf-8-sig") as file:
+            lines = [(number, line.strip()) for number, line in enumerate(file, start=1)]
+    except UnicodeDecodeError as error:
+        raise EvaluationFileError(f"{path}: is not UTF-8 text ({error.reason})") from error
+    lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    if not lines:
+        raise EvaluationFileError(f"{path}: holds no line to evaluate")
+    return lines
+
+
+def _split(line: str) -> list[str]:
+    delimiter = next((mark for mark in "\t;," if line.count(mark) >= 2), None)
+    return [field.strip() for field in line.split(delimiter)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

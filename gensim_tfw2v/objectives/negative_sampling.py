@@ -1,0 +1,26 @@
+"""Negative sampling: how wrong each score is, and what that costs.
+
+A pair's score is the dot product s of an input and an output row. Its update is
+``alpha * (label - sigmoid(s))`` times the other row (Mikolov et al. 2013, "Distributed
+Representations of Words and Phrases", section 2.2).
+
+Negatives are shared by the pairs of a block (Ji et al. 2016, "Parallelizing Word2Vec in Shared
+and Distributed Memory", section 4): each of a block's C - B negatives counts
+``negative / (C - B)`` times for each pair, so the expectation is `negative` draws a pair.
+"""
+
+from gensim_tfw2v._tensorflow import tf
+
+
+def coefficients(scores: tf.Tensor, sign: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+    """``2 * weights * (label - sigmoid(scores))``, where sign is +1 for label 1 and -1 for 0.
+
+    Written with tanh, which costs less than a sigmoid: ``sigmoid(s) = (1 + tanh(s / 2)) / 2``.
+    The caller folds the factor 2 into `weights`, which are smaller than `scores`.
+    """
+    return (sign - tf.tanh(0.5 * scores)) * weights
+
+
+def loss(scores: tf.Tensor, sign: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+    """Sum of ``-weights * log(sigmoid(sign * scores))``."""
+    return tf.reduce_sum(weights * tf.nn.softplus(-sign * scores))

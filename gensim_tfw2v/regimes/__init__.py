@@ -1,0 +1,6 @@
+"""Who trains which work unit when, and when updates meet."""
+
+from gensim_tfw2v.regimes.base import Regime, UnitReport
+from gensim_tfw2v.regimes.local import LocalRegime
+
+__all__ = ["LocalRegime", "Regime", "UnitReport"]

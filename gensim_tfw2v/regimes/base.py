@@ -1,0 +1,74 @@
+"""What a regime offers to the model."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
+
+
+class UnitReport(NamedTuple):
+    """What is known once a unit has been trained.
+
+    Attributes
+    ----------
+    unit : WorkUnit
+    kept : int
+        Tokens trained on, after subsampling.
+    loss : float
+        Summed loss, 0 unless asked for.
+    """
+
+    unit: WorkUnit
+    kept: int
+    loss: float
+
+
+class Divergence(ArithmeticError):
+    """Training has turned non-finite."""
+
+
+class Regime(Protocol):
+    """Trains the units of an epoch on tables that it holds."""
+
+    def train_epoch(
+        self,
+        corpus: EncodedCorpus,
+        units: Sequence[WorkUnit],
+        epoch: int,
+        alphas: Sequence[tuple[float, float]],
+        report: Callable[[UnitReport], None],
+    ) -> None:
+        """Train each unit once.
+
+        Parameters
+        ----------
+        corpus : EncodedCorpus
+            Where the units' ids are read from.
+        units : sequence of WorkUnit
+        epoch : int
+            Keys the random draws, with the seed and the unit's index.
+        alphas : sequence of (float, float)
+            Step size at the beginning and at the end of each unit.
+        report : callable
+            Called after each unit, from any thread.
+
+        Raises
+        ------
+        Divergence
+            If updates turn non-finite.
+        """
+        ...
+
+    def load(self, inputs: np.ndarray, outputs: np.ndarray) -> None:
+        """Go on from these rows, [V, D] each (copied)."""
+        ...
+
+    def tables(self) -> tuple[np.ndarray, np.ndarray]:
+        """Current input and output rows, [V, D] each."""
+        ...
+
+    def close(self) -> None:
+        """Free what the regime holds."""
+        ...

@@ -1,0 +1,156 @@
+"""One process: `workers` threads train units on shared tables (Niu et al. 2011, "Hogwild!")."""
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
+from gensim_tfw2v.options import UnitProgram
+from gensim_tfw2v.regimes.base import Divergence, UnitReport
+from gensim_tfw2v.regimes.unit import concrete_unit_function
+
+
+def use_one_thread_per_op() -> None:
+    """Let threads train units side by side instead of splitting every op.
+
+    TensorFlow takes this setting only before its first op: if the program has used it already,
+    its threads stay as they are, and training is slower.
+    """
+    with contextlib.suppress(RuntimeError):
+        if not tf.config.threading.get_intra_op_parallelism_threads():
+            tf.config.threading.set_intra_op_parallelism_threads(1)
+
+
+def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
+    """The name of a unit as two int32, well mixed."""
+    words = np.random.SeedSequence([abs(int(seed)), epoch, index]).generate_state(2)
+    return words.view(np.int32)
+
+
+class LocalRegime:
+    """Trains on this machine, on a GPU where TensorFlow sees one.
+
+    With one worker, units are trained in order and two runs give the same bits. With more, the
+    order of updates is the operating system's.
+
+    Parameters
+    ----------
+    program : UnitProgram
+    inputs, outputs : ndarray [V, D], float32
+        Rows to start from (copied).
+    keep_probability : ndarray [V], float32
+    cum_table : ndarray [V], int32
+    workers : int
+        Threads.
+    seed : int
+    """
+
+    def __init__(
+        self,
+        program: UnitProgram,
+        inputs: np.ndarray,
+        outputs: np.ndarray,
+        keep_probability: np.ndarray,
+        cum_table: np.ndarray,
+        workers: int,
+        seed: int,
+    ) -> None:
+        use_one_thread_per_op()
+        self.program = program
+        self.workers = workers
+        self.seed = seed
+        # no fixed number of rows: models of any vocabulary share a trace
+        self._inputs, self._outputs = (
+            tf.Variable(rows, shape=[None, program.vector_size], trainable=False)
+            for rows in (inputs, outputs)
+        )
+        with tf.device("CPU"):
+            self._keep_probability = tf.constant(keep_probability, tf.float32)
+            self._cum_table = tf.constant(cum_table, tf.int32)
+        self._train_unit = concrete_unit_function(program, self._inputs, self._outputs)
+
+    def train_epoch(
+        self,
+        corpus: EncodedCorpus,
+        units: Sequence[WorkUnit],
+        epoch: int,
+        alphas: Sequence[tuple[float, float]],
+        report: Callable[[UnitReport], None],
+    ) -> None:
+        """Train each unit once; see `Regime`.
+
+        An error in a thread, or an exception in this one (Ctrl-C), ends the others after the
+        unit that they are training.
+        """
+        todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for place in range(len(units)):
+            todo.put(place)
+        stop = threading.Event()
+        errors: list[BaseException] = []
+
+        def work() -> None:
+            while not stop.is_set():
+                try:
+                    place = todo.get_nowait()
+                except queue.Empty:
+                    return
+                try:
+                    unit = units[place]
+                    report(self._train(corpus.read(unit), unit, epoch, alphas[place]))
+                except BaseException as error:
+                    errors.append(error)
+                    stop.set()
+
+        threads = [
+            threading.Thread(target=work, name=f"tfw2v-worker-{number}", daemon=True)
+            for number in range(min(self.workers, max(1, len(units))))
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                while thread.is_alive():
+                    # with a limit: a wait without one cannot be interrupted on every platform
+                    thread.join(0.2)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        if errors:
+            raise errors[0]
+
+    def _train(
+        self, entries: np.ndarray, unit: WorkUnit, epoch: int, alphas: tuple[float, float]
+    ) -> UnitReport:
+        result = self._train_unit(
+            self._inputs,
+            self._outputs,
+            self._keep_probability,
+            self._cum_table,
+            tf.constant(entries, tf.int32),
+            tf.constant(unit_key(self.seed, epoch, unit.index)),
+            tf.constant(alphas, tf.float32),
+        )
+        if not np.isfinite(result.magnitude.numpy()):
+            raise Divergence(
+                f"training turned non-finite in epoch {epoch}, unit {unit.index}, at step size "
+                f"alpha={alphas[0]:g} with {self.program.shape.tokens} tokens a step"
+            )
+        return UnitReport(unit, int(result.kept), float(result.loss))
+
+    def load(self, inputs: np.ndarray, outputs: np.ndarray) -> None:
+        """Go on from these rows, [V, D] each (copied)."""
+        self._inputs.assign(inputs)
+        self._outputs.assign(outputs)
+
+    def tables(self) -> tuple[np.ndarray, np.ndarray]:
+        """Current input and output rows, [V, D] each."""
+        return self._inputs.numpy(), self._outputs.numpy()
+
+    def close(self) -> None:
+        """Free the tables."""
+        del self._inputs, self._outputs

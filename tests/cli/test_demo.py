@@ -1,0 +1,24 @@
+import pytest
+from gensim.models import Word2Vec
+
+from gensim_tfw2v.cli.demo import PROBES
+
+
+@pytest.mark.usefixtures("gensim_class")
+def test_shows_neighbours_and_saves(tfw2v, tmp_path):
+    shown = tfw2v("demo", "--epochs", 5, "--out", tmp_path / "model").stdout
+    assert "words/s" in shown
+    assert all(probe in shown for probe in PROBES)
+    assert "palestinian" in shown  # a neighbour of "israeli" in any sound training
+    assert set(PROBES) <= set(Word2Vec.load(str(tmp_path / "model")).wv.key_to_index)
+
+
+def test_missing_folder_is_found_before_training(tfw2v, tmp_path):
+    result = tfw2v("demo", "--out", tmp_path / "missing" / "model", status=2)
+    assert "no such folder" in result.stderr
+
+
+def test_process_trains_our_class(process):
+    result = process("demo", "--epochs", 2)
+    assert result.returncode == 0, result.stderr
+    assert all(probe in result.stdout for probe in PROBES)

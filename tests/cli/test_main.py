@@ -1,0 +1,84 @@
+import logging
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from gensim_tfw2v.cli.failures import BadInput, CommandsWithClearFailures
+from tests.cli.conftest import ROOT
+
+
+def test_help_names_every_command(process):
+    result = process("--help")
+    assert result.returncode == 0
+    assert all(name in result.stdout for name in ("train", "evaluate", "neighbours", "demo"))
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from gensim_tfw2v.cli.main import app\n"
+        "try: app(['train', '--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'tensorflow', 'gensim', 'scipy', 'numpy'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
+def test_evaluating_needs_no_tensorflow(models):
+    code = (
+        "import sys; from gensim_tfw2v.cli.main import app\n"
+        f"try: app(['neighbours', {str(models['text.txt'])!r}, 'the'])\n"
+        "except SystemExit as end: assert not end.code\n"
+        "assert 'tensorflow' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
+def failing_app(error):
+    app = typer.Typer(cls=CommandsWithClearFailures)
+
+    @app.command()
+    def work():
+        raise error
+
+    @app.command()
+    def other():
+        pass
+
+    return app
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (BadInput("no such\nfile"), 2, "tfw2v: no such file\n"),
+        (FileNotFoundError(2, "No such file or directory", "x.txt"), 2,
+         "tfw2v: x.txt: No such file or directory\n"),
+        (NotImplementedError(), 2, "tfw2v: NotImplementedError\n"),
+        (ImportError("TensorFlow is too old"), 2, "tfw2v: TensorFlow is too old\n"),
+        (KeyboardInterrupt(), 130, "tfw2v: interrupted\n"),
+        (typer.Exit(3), 3, ""),
+    ],
+)  # fmt: skip
+def test_expected_failures_are_one_line(error, status, line):
+    result = CliRunner().invoke(failing_app(error), ["work"])
+    assert (result.exit_code, result.stderr) == (status, line)
+
+
+def test_faults_of_the_program_keep_their_traceback():
+    result = CliRunner().invoke(failing_app(KeyError("bug")), ["work"])
+    assert isinstance(result.exception, KeyError)
+
+
+def test_verbose_logs_in_gensims_form(models, tfw2v):
+    root, ours = logging.getLogger(), logging.getLogger("gensim_tfw2v")
+    handlers, level = root.handlers[:], root.level
+    try:
+        result = tfw2v("neighbours", models["vectors.kv"], "the", "--verbose")
+        assert " : INFO : loading " in result.stderr
+    finally:
+        root.handlers[:], root.level = handlers, level
+        ours.setLevel(logging.NOTSET)

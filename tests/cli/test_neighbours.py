@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors
+
+
+@pytest.fixture
+def model(tmp_path):
+    vectors = KeyedVectors(2)
+    words = {"king": (1, 1), "queen": (1, -1), "man": (0.2, 1), "woman": (0.2, -1), "[b]": (-1, 0)}
+    vectors.add_vectors(list(words), np.array(list(words.values()), dtype=np.float32))
+    vectors.save(str(tmp_path / "model"))
+    return tmp_path / "model"
+
+
+def test_nearest_words_first(tfw2v, model):
+    shown = tfw2v("neighbours", model, "king", "woman", "-n", 2).stdout
+    order = [shown.index(word) for word in ("king", "man", "queen", "woman")]
+    assert order == sorted(order)
+    assert "[b]" in shown
+
+
+def test_subtracted_words_make_one_query(tfw2v, model):
+    shown = tfw2v("neighbours", model, "king", "woman", "--minus", "man", "-n", 1).stdout
+    assert "king + woman - man" in shown and "queen" in shown
+
+
+def test_unknown_word_among_known_ones(tfw2v, model):
+    result = tfw2v("neighbours", model, "kings", "queen")
+    assert result.stderr == "tfw2v: 'kings' is not in the vocabulary (close: king)\n"
+    assert "queen" in result.stdout
+
+
+@pytest.mark.parametrize("arguments", [["KING", "zzz"], ["queen", "--minus", "KING"]])
+def test_nothing_to_look_up(tfw2v, model, arguments):
+    result = tfw2v("neighbours", model, *arguments, status=2)
+    assert "'KING' is not in the vocabulary (close: king)" in result.stderr
+    assert result.stdout == ""
+
+
+def test_bad_model(tfw2v, tmp_path):
+    assert "no such file" in tfw2v("neighbours", tmp_path / "missing", "king", status=2).stderr
+
+
+def test_process(process, model):
+    result = process("neighbours", model, "king", "-n", 1)
+    assert result.returncode == 0, result.stderr
+    assert "man" in result.stdout

@@ -1,0 +1,183 @@
+import bz2
+import gzip
+import inspect
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors, Word2Vec
+from gensim.test.utils import datapath
+
+from gensim_tfw2v.cli import training
+from gensim_tfw2v.cli.train import train
+from tests.cli.conftest import ROOT
+
+QUICK = ("--vector-size", 8, "--epochs", 1, "--workers", 1)
+# what a command line cannot say: functions, and what gensim itself does not use for word2vec
+NOT_OPTIONS = {"sentences", "corpus_file", "hashfxn", "null_word", "trim_rule", "callbacks",
+               "comment"}  # fmt: skip
+
+
+def test_options_and_defaults_are_gensims():
+    gensim = inspect.signature(Word2Vec).parameters
+    ours = inspect.signature(train).parameters
+    assert {n: ours[n].default for n in gensim.keys() & ours.keys()} == {
+        n: p.default for n, p in gensim.items() if n not in NOT_OPTIONS
+    }
+
+
+def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
+    given = {}
+
+    def record(encoded_dir, progress, **options):
+        given.update(options, encoded_dir=encoded_dir, progress=progress)
+        return Word2Vec(**options)
+
+    monkeypatch.setattr(training, "model_class", lambda: record)
+    options = {
+        "vector_size": 8, "window": 3, "negative": 2, "ns_exponent": 0.5, "sample": 0.01,
+        "alpha": 0.05, "min_alpha": 0.001, "epochs": 1, "seed": 7, "min_count": 2,
+        "max_vocab_size": 5000, "max_final_vocab": 300, "workers": 1, "batch_words": 500,
+        "encoded_dir": str(tmp_path),
+    }  # fmt: skip
+    flags = {"sg": "--sg", "hs": "--hs", "cbow_mean": "--cbow-sum", "progress": "--no-progress",
+             "shrink_windows": "--no-shrink-windows", "sorted_vocab": "--no-sorted-vocab",
+             "compute_loss": "--compute-loss"}  # fmt: skip
+    arguments = [a for n, value in options.items() for a in (f"--{n.replace('_', '-')}", value)]
+    tfw2v("train", corpus, "-o", tmp_path / "model", *arguments, *flags.values())
+    switches = {name: not flag.startswith("--no-") and name != "cbow_mean"
+                for name, flag in flags.items()}  # fmt: skip
+    assert given == {**options, **switches, "corpus_file": str(corpus)}
+
+
+@pytest.mark.usefixtures("gensim_class")
+def test_saves_what_gensim_trains(tfw2v, corpus, tmp_path):
+    output, vectors = tmp_path / "model", tmp_path / "vectors.txt"
+    result = tfw2v(
+        "train", corpus, "-o", output, "--vectors", vectors, *QUICK, "--compute-loss", "--sg"
+    )
+    expected = Word2Vec(corpus_file=str(corpus), vector_size=8, epochs=1, workers=1, sg=1)
+    model = Word2Vec.load(str(output))
+    np.testing.assert_array_equal(model.wv.vectors, expected.wv.vectors)
+    text = KeyedVectors.load_word2vec_format(str(vectors))
+    np.testing.assert_allclose(text.vectors, expected.wv.vectors, atol=1e-6)
+    assert sorted(tmp_path.iterdir()) == [output, vectors]
+    for shown in (f"{len(model.wv):,} words x 8", "words/s", "loss", str(output), str(vectors)):
+        assert shown in result.stdout
+
+
+@pytest.mark.usefixtures("gensim_class")
+def test_binary_vectors(tfw2v, corpus, tmp_path):
+    vectors = tmp_path / "vectors.bin"
+    tfw2v("train", corpus, "-o", tmp_path / "m", "--vectors", vectors, "--binary", *QUICK)
+    assert KeyedVectors.load_word2vec_format(str(vectors), binary=True).vector_size == 8
+
+
+@pytest.mark.usefixtures("gensim_class")
+def test_compressed_files_and_folders_hold_the_same_words(tfw2v, corpus, tmp_path):
+    text = corpus.read_bytes()
+    half = text.index(b"\n", len(text) // 2) + 1
+    folder = tmp_path / "folder"
+    (folder / "subfolder").mkdir(parents=True)
+    (folder / ".hidden").write_bytes(b"\xff\xff")
+    (folder / "1.txt").write_bytes(text[:half])
+    (folder / "2.txt.bz2").write_bytes(bz2.compress(text[half:]))
+    (tmp_path / "corpus.gz").write_bytes(gzip.compress(text))
+    counts = []
+    for source in (corpus, folder, tmp_path / "corpus.gz"):
+        tfw2v("train", source, "-o", tmp_path / "model", *QUICK)
+        words = Word2Vec.load(str(tmp_path / "model")).wv
+        counts.append({word: words.get_vecattr(word, "count") for word in words.index_to_key})
+    assert counts[0] == counts[1] == counts[2] != {}
+
+
+@pytest.fixture
+def bad(tmp_path, corpus):
+    """A folder of corpora that cannot be trained on."""
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "blank.txt").write_text("\n\n")
+    (tmp_path / "rare.txt").write_text("each word once\n")
+    (tmp_path / "hidden-gzip").write_bytes(gzip.compress(b"a b c\n"))
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9 " * 50)
+    (tmp_path / "empty-folder").mkdir()
+    (tmp_path / "corpus.txt").write_bytes(corpus.read_bytes())
+    return tmp_path
+
+
+@pytest.mark.usefixtures("gensim_class")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing.txt", "missing.txt: no such file or folder"),
+        ("empty.txt", "empty.txt: is empty"),
+        ("blank.txt", "no word that is frequent enough"),
+        ("rare.txt", "no word that is frequent enough"),
+        ("hidden-gzip", "is compressed; give it a name that ends in .gz"),
+        ("latin.txt", "latin.txt: is not UTF-8 text"),
+        ("empty-folder", "holds no files"),
+    ],
+)
+def test_bad_corpus(tfw2v, bad, name, message):
+    result = tfw2v("train", bad / name, "-o", bad / "model", *QUICK, status=2)
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not (bad / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-o", "missing/model"), "no such folder"),
+        (("-o", "empty-folder"), "is a folder"),
+        (("-o", "/proc/model"), "cannot be written to"),
+        (("-o", "corpus.txt"), "is the corpus"),
+        (("-o", "model", "--vectors", "model"), "named by both"),
+        (("-o", "model", "--vectors", "missing/vectors"), "no such folder"),
+        (("-o", "model", "--binary"), "--vectors"),
+        (("-o", "model", "--negative", "0"), "--hs"),
+        (("-o", "model", "--vector-size", "0"), "--vector-size"),
+        (("-o", "model", "--epochs", "x"), "--epochs"),
+        ((), "--output"),
+    ],
+)
+def test_bad_options_are_found_before_training(tfw2v, monkeypatch, bad, arguments, message):
+    monkeypatch.chdir(bad)
+    monkeypatch.setattr(training, "train_model", lambda **_: pytest.fail("training began"))
+    result = tfw2v("train", "corpus.txt", *arguments, status=2)
+    assert message in result.stderr
+    assert not (bad / "model").exists()
+
+
+def test_ctrl_c_saves_nothing(tmp_path):
+    running = subprocess.Popen(
+        [sys.executable, "-m", "tests.cli.with_gensim", "train", datapath("lee_background.cor"),
+         "-o", str(tmp_path / "model"), "--epochs", "1000000", "--verbose"],
+        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        while "EPOCH 1" not in running.stderr.readline():
+            assert running.poll() is None
+        os.kill(running.pid, signal.SIGINT)
+        _, errors = running.communicate(timeout=30)
+    finally:
+        running.kill()
+    assert running.returncode == 130
+    assert errors.endswith("tfw2v: interrupted; nothing was saved\n")
+    assert "Traceback" not in errors
+    assert not list(tmp_path.iterdir())
+
+
+def test_process_trains_our_class(process, corpus, tmp_path):
+    result = process("train", corpus, "-o", tmp_path / "model", *QUICK)
+    assert result.returncode == 0, result.stderr
+    assert "words/s" in result.stdout
+    assert type(Word2Vec.load(str(tmp_path / "model"))).__name__ == "TFWord2Vec"
+
+
+def test_process_reports_a_missing_corpus(process, tmp_path):
+    result = process("train", tmp_path / "missing", "-o", tmp_path / "model")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == f"tfw2v: {tmp_path}/missing: no such file or folder\n"

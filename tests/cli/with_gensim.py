@@ -1,0 +1,17 @@
+"""The tool in a process of its own, training gensim's class: quick to start and as slow as asked.
+
+Run as ``python -m tests.cli.with_gensim train …``.
+"""
+
+import signal
+
+from gensim.models import Word2Vec
+
+from gensim_tfw2v.cli import training
+from gensim_tfw2v.cli.main import app
+
+if __name__ == "__main__":
+    # a process started in the background by a shell ignores Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    training.model_class = lambda: Word2Vec
+    app(prog_name="tfw2v")

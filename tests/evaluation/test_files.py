@@ -1,0 +1,114 @@
+import gzip
+
+import pytest
+from gensim.test.utils import datapath
+
+from gensim_tfw2v.evaluation.files import (
+    UNNAMED_SECTION,
+    EvaluationFileError,
+    file_kind,
+    read_pairs,
+    read_questions,
+)
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text, name="file.txt"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "old\tnew\t1.58\nhappy\tglad\t9\n",
+        "old,new,1.58\nhappy, glad, 9\n",
+        "old;new;1.58\nhappy;glad;9\n",
+        "old new 1.58\nhappy   glad 9\n",
+        "# comment\n\nold\tnew\t1.58\n\nhappy\tglad\t9",
+        "Word 1,Word 2,Human (mean)\nold,new,1.58\nhappy,glad,9\n",
+        "old\tnew\t1.58\t1\t2\nhappy\tglad\t9\t8\t10\n",
+        "\ufeffold new 1.58\r\nhappy glad 9\r\n",
+    ],
+    ids=["tab", "comma", "semicolon", "blanks", "comments", "names", "raters", "windows"],
+)
+def test_pairs_are_read_whatever_separates_them(file, text):
+    path = file(text)
+    assert read_pairs(path) == [("old", "new", 1.58), ("happy", "glad", 9.0)]
+    assert file_kind(path) == "pairs"
+
+
+def test_compressed_file(tmp_path):
+    path = tmp_path / "pairs.tsv.gz"
+    path.write_bytes(gzip.compress(b"old\tnew\t1.58\n"))
+    assert read_pairs(path) == [("old", "new", 1.58)]
+
+
+@pytest.mark.parametrize("bad", ["old new", "old new x", "old", "old new young 3"])
+def test_bad_pair_is_named_with_its_line(file, bad):
+    path = file(f"# comment\na b 1\n{bad}\n")
+    with pytest.raises(EvaluationFileError, match=rf"file.txt, line 3: .*{bad}"):
+        read_pairs(path)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n"])
+@pytest.mark.parametrize("read", [read_pairs, read_questions, file_kind])
+def test_nothing_to_evaluate(file, read, text):
+    with pytest.raises(EvaluationFileError, match="holds no line"):
+        read(file(text))
+
+
+def test_column_names_alone(file):
+    with pytest.raises(EvaluationFileError, match="no pair"):
+        read_pairs(file("first,second,rating\n"))
+
+
+@pytest.mark.parametrize("read", [read_pairs, read_questions])
+def test_missing_file(tmp_path, read):
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "missing.txt")
+
+
+@pytest.mark.parametrize("read", [read_pairs, read_questions, file_kind])
+def test_no_text(tmp_path, read):
+    path = tmp_path / "binary"
+    path.write_bytes(b"\xff\xfe\x00\x81" * 10)
+    with pytest.raises(EvaluationFileError, match="not UTF-8"):
+        read(path)
+
+
+def test_questions_by_section(file):
+    path = file(": family\nking queen man woman\n\n: gram1\ngood better bad worse\n: none\n")
+    assert read_questions(path) == {
+        "family": [("king", "queen", "man", "woman")],
+        "gram1": [("good", "better", "bad", "worse")],
+        "none": [],
+    }
+    assert file_kind(path) == "analogies"
+
+
+def test_questions_without_a_header(file):
+    path = file("king queen man woman\n")
+    assert list(read_questions(path)) == [UNNAMED_SECTION]
+    assert file_kind(path) == "analogies"
+
+
+def test_bad_question_is_named_with_its_line(file):
+    with pytest.raises(EvaluationFileError, match="line 2: expected four words"):
+        read_questions(file(": family\nking queen man\n"))
+
+
+def test_sections_without_questions(file):
+    with pytest.raises(EvaluationFileError, match="no question"):
+        read_questions(file(": family\n"))
+
+
+def test_files_that_come_with_gensim():
+    assert len(read_pairs(datapath("wordsim353.tsv"))) == 353
+    assert len(read_pairs(datapath("simlex999.txt"))) == 999
+    questions = read_questions(datapath("questions-words.txt"))
+    assert (len(questions), sum(map(len, questions.values()))) == (14, 19_544)

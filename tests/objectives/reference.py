@@ -1,0 +1,68 @@
+"""Word2vec as slow loops over pairs, that anyone can read.
+
+Same draws as the block kernel: they are given, not drawn. All updates of a step are computed
+from the rows at its beginning, as in a minibatch.
+"""
+
+import numpy as np
+
+
+def sigmoid(x: float) -> float:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+def skipgram_step(inputs, outputs, centres, halos, left, right, negatives, negative, alpha):
+    """Return (d_inputs [V, D], d_outputs [V, D], loss) of one step.
+
+    centres [N, B], halos [N, H], left, right [N, B], negatives [N, S]: word ids and reaches.
+    """
+    d_inputs, d_outputs, loss = np.zeros_like(inputs), np.zeros_like(outputs), 0.0
+    window = (halos.shape[1] - centres.shape[1]) // 2
+    share = negative / negatives.shape[1]
+    for block in range(len(centres)):
+        for b, centre in enumerate(centres[block]):
+            at = b + window
+            reached = range(at - left[block, b], at + right[block, b] + 1)
+            for context in (halos[block, h] for h in reached if h != at):
+                targets = [(centre, 1.0, 1.0)]
+                targets += [(n, 0.0, share) for n in negatives[block] if n != centre]
+                for target, label, weight in targets:
+                    score = sigmoid(inputs[context] @ outputs[target])
+                    g = alpha * weight * (label - score)
+                    d_inputs[context] += g * outputs[target]
+                    d_outputs[target] += g * inputs[context]
+                    loss -= weight * np.log(score if label else 1.0 - score)
+    return d_inputs, d_outputs, loss
+
+
+def cbow_step(inputs, outputs, centres, halos, left, right, negatives, negative, alpha, mean):
+    """As `skipgram_step`, for CBOW; `mean` is gensim's cbow_mean."""
+    d_inputs, d_outputs, loss = np.zeros_like(inputs), np.zeros_like(outputs), 0.0
+    window = (halos.shape[1] - centres.shape[1]) // 2
+    share = negative / negatives.shape[1]
+    for block in range(len(centres)):
+        for b, centre in enumerate(centres[block]):
+            at = b + window
+            reached = range(at - left[block, b], at + right[block, b] + 1)
+            context = [halos[block, h] for h in reached if h != at]
+            if not context:
+                continue
+            hidden = inputs[context].sum(0) / (len(context) if mean else 1)
+            d_hidden = np.zeros_like(hidden)
+            targets = [(centre, 1.0, 1.0)]
+            targets += [(n, 0.0, share) for n in negatives[block] if n != centre]
+            for target, label, weight in targets:
+                score = sigmoid(hidden @ outputs[target])
+                g = alpha * weight * (label - score)
+                d_hidden += g * outputs[target]
+                d_outputs[target] += g * hidden
+                loss -= weight * np.log(score if label else 1.0 - score)
+            for word in context:
+                d_inputs[word] += d_hidden / (1 if mean else len(context))
+    return d_inputs, d_outputs, loss
+
+
+def clipped(updates, max_norm):
+    """Rows scaled down to at most `max_norm`."""
+    norms = np.linalg.norm(updates, axis=1, keepdims=True)
+    return updates * np.minimum(1.0, max_norm / np.maximum(norms, 1e-12))

@@ -1,0 +1,168 @@
+"""One step of each objective equals a slow loop over pairs with the same draws."""
+
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.objectives import Cbow, SkipGram
+from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.objectives.draws import draw
+from gensim_tfw2v.options import UnitProgram
+from gensim_tfw2v.regimes.unit import concrete_unit_function
+from tests.objectives import reference
+
+#: Adding an objective is one row here: (objective, its slow loop).
+OBJECTIVES = {
+    "skipgram": (SkipGram(5), functools.partial(reference.skipgram_step, negative=5)),
+    "skipgram-2": (SkipGram(2), functools.partial(reference.skipgram_step, negative=2)),
+    "cbow-mean": (Cbow(5), functools.partial(reference.cbow_step, negative=5, mean=True)),
+    "cbow-sum": (
+        Cbow(3, mean=False),
+        functools.partial(reference.cbow_step, negative=3, mean=False),
+    ),
+}
+VOCABULARY, SIZE = 40, 7
+
+
+def unit(seed: int, tokens: int, sentence: int) -> np.ndarray:
+    """Random ids with -1 after every `sentence` tokens."""
+    ids = np.random.default_rng(seed).integers(0, VOCABULARY, tokens).astype(np.int32)
+    return np.insert(ids, np.arange(sentence, tokens + 1, sentence), -1).astype(np.int32)
+
+
+def run(objective, shape, entries, key, alpha, keep, inputs, outputs, max_norm=0.5):
+    """Train a unit with the program; return the tables, the result and the draws."""
+    program = UnitProgram(
+        objective, shape, SIZE, id_bits=6, max_entries=2048, with_loss=True, max_norm=max_norm
+    )
+    tables = [tf.Variable(t.astype(np.float32), shape=[None, SIZE]) for t in (inputs, outputs)]
+    cum_table = np.linspace(0, 2**31 - 1, VOCABULARY + 1)[1:].astype(np.int32)
+    arguments = (
+        tf.constant(keep, tf.float32),
+        tf.constant(cum_table),
+        tf.constant(entries),
+        tf.constant(key),
+    )
+    result = concrete_unit_function(program, *tables)(
+        *tables, *arguments, tf.constant([alpha, alpha], tf.float32)
+    )
+    keep_t, cum_t, entries_t, key_t = arguments
+    draws = draw(entries_t, key_t, keep_t, cum_t, shape, program.shrink_windows)
+    return [t.numpy() for t in tables], result, [d.numpy() for d in draws]
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize(
+    ("tokens", "block", "window", "shared"), [(32, 8, 3, 4), (16, 16, 5, 3), (24, 4, 6, 8)]
+)
+def test_a_unit_equals_the_slow_loop(name, tokens, block, window, shared):
+    objective, slow_step = OBJECTIVES[name]
+    shape = StepShape(tokens, block, window, shared)
+    rng = np.random.default_rng(3)
+    inputs = rng.normal(0, 0.5, (VOCABULARY, SIZE))
+    outputs = rng.normal(0, 0.5, (VOCABULARY, SIZE))
+    entries = unit(1, 100, 9)
+    (fast_inputs, fast_outputs), result, draws = run(
+        objective, shape, entries, [7, 11], 0.05, np.full(VOCABULARY, 0.9), inputs, outputs
+    )
+    halos, ids, left, right, kept = draws
+    loss = 0.0
+    for step in range(len(ids)):
+        d_inputs, d_outputs, step_loss = slow_step(
+            inputs,
+            outputs,
+            centres=ids[step, :, :block],
+            halos=halos[step],
+            left=left[step],
+            right=right[step],
+            negatives=ids[step, :, block:],
+            alpha=0.05,
+        )
+        inputs = inputs + reference.clipped(d_inputs, 0.5)
+        outputs = outputs + reference.clipped(d_outputs, 0.5)
+        loss += step_loss
+    assert 70 < kept < 100
+    assert result.kept == kept
+    np.testing.assert_allclose(fast_inputs, inputs, atol=2e-5)
+    np.testing.assert_allclose(fast_outputs, outputs, atol=2e-5)
+    assert float(result.loss) == pytest.approx(loss, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_updates_are_clipped(name):
+    objective, _ = OBJECTIVES[name]
+    rng = np.random.default_rng(0)
+    inputs, outputs = rng.normal(0, 2, (2, VOCABULARY, SIZE))
+    shape = StepShape(128, 32, 5, 16)
+    trained, _, _ = run(
+        objective, shape, unit(0, 128, 1000), [1, 2], 1.0, np.ones(VOCABULARY), inputs, outputs
+    )
+    for before, after in zip((inputs, outputs), trained, strict=True):
+        moved = np.linalg.norm(after - before, axis=1)
+        assert moved.max() == pytest.approx(0.5, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_a_unit_run_twice_gives_the_same_bits(name):
+    objective, _ = OBJECTIVES[name]
+    rng = np.random.default_rng(0)
+    inputs, outputs = rng.normal(0, 0.2, (2, VOCABULARY, SIZE))
+    shape = StepShape(64, 16, 4, 8)
+    arguments = (unit(0, 700, 13), [5, 6], 0.05, np.full(VOCABULARY, 0.7), inputs, outputs)
+    first, result, _ = run(objective, shape, *arguments)
+    second, again, _ = run(objective, shape, *arguments)
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert result.loss == again.loss
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("entries", [[], [-1], [3], [3, -1], [3, -1, 4, -1], [-1, -1]])
+def test_units_without_a_pair_change_nothing(name, entries):
+    objective, _ = OBJECTIVES[name]
+    inputs = np.ones((VOCABULARY, SIZE), np.float32)
+    trained, result, _ = run(
+        objective,
+        StepShape(16, 8, 2, 4),
+        np.array(entries, np.int32),
+        [0, 0],
+        0.1,
+        np.ones(VOCABULARY),
+        inputs,
+        inputs,
+    )
+    for table in trained:
+        np.testing.assert_array_equal(table, inputs)
+    assert result.loss == 0
+    assert np.isfinite(result.magnitude)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, VOCABULARY - 1), max_size=30), max_size=12),
+    st.sampled_from(sorted(OBJECTIVES)),
+)
+def test_odd_corpora_keep_tables_finite(sentences, name):
+    entries = np.array([i for s in sentences for i in [*s, -1]], np.int32)
+    objective, _ = OBJECTIVES[name]
+    rng = np.random.default_rng(0)
+    inputs, outputs = rng.normal(0, 0.2, (2, VOCABULARY, SIZE))
+    trained, result, _ = run(
+        objective,
+        StepShape(32, 8, 3, 4),
+        entries,
+        [1, 1],
+        0.05,
+        np.ones(VOCABULARY),
+        inputs,
+        outputs,
+    )
+    assert result.kept == sum(map(len, sentences))
+    assert all(np.isfinite(table).all() for table in trained)
+    seen = {i for s in sentences if len(s) > 1 for i in s}
+    unseen = [i for i in range(VOCABULARY) if i not in seen]
+    np.testing.assert_allclose(trained[0][unseen], inputs[unseen], atol=1e-6)

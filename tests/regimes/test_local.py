@@ -1,0 +1,122 @@
+"""Threads on shared tables."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v.corpus.encode import encode_sentences
+from gensim_tfw2v.objectives import Cbow, SkipGram
+from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.options import UnitProgram
+from gensim_tfw2v.regimes import LocalRegime
+from gensim_tfw2v.regimes.base import Divergence
+from gensim_tfw2v.regimes.local import unit_key
+
+VOCABULARY, SIZE, ENTRIES = 30, 8, 256
+SHAPE = StepShape(64, 16, 3, 8)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    rng = np.random.default_rng(0)
+    sentences = [[str(w) for w in rng.integers(0, VOCABULARY, 20)] for _ in range(200)]
+    with encode_sentences(sentences, {str(w): w for w in range(VOCABULARY)}) as encoded:
+        yield encoded
+
+
+def regime(workers=1, seed=1, objective=None):
+    rng = np.random.default_rng(0)
+    return LocalRegime(
+        UnitProgram(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, with_loss=True),
+        rng.normal(0, 0.1, (VOCABULARY, SIZE)).astype(np.float32),
+        np.zeros((VOCABULARY, SIZE), np.float32),
+        np.full(VOCABULARY, 0.8, np.float32),
+        np.linspace(0, 2**31 - 1, VOCABULARY + 1)[1:].astype(np.int32),
+        workers,
+        seed,
+    )
+
+
+def train(corpus, workers=1, seed=1, objective=None, alpha=0.05, epochs=1):
+    trainer, reports = regime(workers, seed, objective), []
+    units = corpus.units(ENTRIES)
+    for epoch in range(epochs):
+        trainer.train_epoch(corpus, units, epoch, [(alpha, alpha)] * len(units), reports.append)
+    return trainer.tables(), reports
+
+
+@pytest.mark.parametrize("objective", [SkipGram(5), Cbow(5)])
+def test_one_worker_gives_the_same_bits_twice(corpus, objective):
+    (first, reports), (second, again) = (train(corpus, objective=objective) for _ in range(2))
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert reports == again
+    (other, _) = train(corpus, seed=2, objective=objective)
+    assert (other[0] != first[0]).any()
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_every_unit_is_trained_once(corpus, workers):
+    _, reports = train(corpus, workers)
+    assert sorted(r.unit.index for r in reports) == list(range(len(corpus.units(ENTRIES))))
+    assert len(reports) > 10
+    kept = sum(r.kept for r in reports)
+    assert kept == pytest.approx(0.8 * corpus.total_tokens, rel=0.05)
+
+
+def test_threads_learn_as_much_as_one(corpus):
+    losses = []
+    for workers in (1, 3):
+        _, reports = train(corpus, workers, epochs=10)
+        units = len(corpus.units(ENTRIES))
+        losses.append(sum(r.loss for r in reports[-units:]) / sum(r.kept for r in reports[-units:]))
+    assert losses[1] == pytest.approx(losses[0], rel=0.05)
+
+
+def test_divergence_names_alpha_and_step(corpus):
+    with pytest.raises(Divergence, match=r"alpha=1e\+30 with 64 tokens a step"):
+        train(corpus, alpha=1e30)
+
+
+def test_an_error_in_a_report_ends_the_epoch(corpus):
+    trainer, seen = regime(workers=2), []
+
+    def report(result):
+        seen.append(result)
+        raise OSError("cannot report")
+
+    units = corpus.units(ENTRIES)
+    with pytest.raises(OSError, match="cannot report"):
+        trainer.train_epoch(corpus, units, 0, [(0.01, 0.01)] * len(units), report)
+    assert len(seen) <= 2
+    assert not [t for t in threading.enumerate() if t.name.startswith("tfw2v-worker")]
+
+
+def test_an_interrupt_ends_the_epoch_within_two_seconds(corpus):
+    trainer, seen = regime(workers=2), []
+    units = corpus.units(ENTRIES) * 2000
+
+    def report(result):
+        seen.append(time.monotonic())
+        if len(seen) == 20:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train_epoch(corpus, units, 0, [(0.01, 0.01)] * len(units), report)
+    assert time.monotonic() - seen[19] < 2
+    assert len(seen) < len(units)
+    assert not [t for t in threading.enumerate() if t.name.startswith("tfw2v-worker")]
+
+
+def test_unit_keys_differ():
+    keys = {
+        tuple(unit_key(seed, epoch, index))
+        for seed in (0, 1, 2)
+        for epoch in range(5)
+        for index in range(50)
+    }
+    assert len(keys) == 750

@@ -1,0 +1,152 @@
+"""The benchmark: its arithmetic on made-up runs, its order, and (slow) a real small run."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.compare import checked, parser, setting_options, tasks
+from benchmarks.machine import describe
+from benchmarks.process import DescendantsPeak, one_run
+from benchmarks.records import REFERENCE, Run
+from benchmarks.report import markdown, paired_ratios, quality_cell, spread
+
+OURS = "TFWord2Vec corpus_file"
+MIB = 2**20
+
+
+def run(engine: str, number: int, train_seconds: float, score: float | None = 0.5) -> Run:
+    return Run(
+        engine=engine,
+        setting="sg100",
+        round=number,
+        seed=number + 1,
+        raw_words=1_000_000,
+        vocabulary=5000,
+        epochs=2,
+        import_seconds=1.0,
+        vocab_seconds=2.0,
+        train_seconds=train_seconds,
+        process_seconds=train_seconds + 4,
+        cpu_seconds=2 * train_seconds,
+        peak_bytes=(200 if engine == REFERENCE else 700) * MIB,
+        children_bytes=0 if engine == REFERENCE else 50 * MIB,
+        quality={"WS353": score},
+    )
+
+
+DOCUMENT = {
+    "date": "2025-01-31",
+    "corpus": {"name": "text.txt", "bytes": 5_000_000, "words": 1_000_000},
+    "machine": describe(),
+    "settings": {"sg100": {"sg": 1, "vector_size": 100}},
+    "import_bytes": {"tensorflow": 550 * MIB, "gensim": 100 * MIB},
+}
+
+
+def cells(page: str, engine: str) -> list[list[str]]:
+    """The cells of the engine's rows, table by table."""
+    found = re.findall(rf"^\| {re.escape(engine)} \|.*$", page, re.MULTILINE)
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in found]
+
+
+def test_figures_of_a_run() -> None:
+    one = run(OURS, 0, train_seconds=4.0)
+    assert one.words_per_second == 500_000
+    assert one.text_seconds == 6.0
+    assert one.memory_bytes == 750 * MIB
+    assert json.loads(json.dumps(one.to_json()))["words_per_second"] == 500_000
+
+
+def test_ratios_are_paired_by_round_whatever_the_order() -> None:
+    reference = [run(REFERENCE, 0, 20.0), run(REFERENCE, 1, 40.0)]
+    ours = [run(OURS, 1, 5.0), run(OURS, 0, 5.0), run(OURS, 2, 5.0)]
+    assert paired_ratios(ours, reference, lambda one: one.words_per_second) == [8.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([], "–"), ([2.0], "2.00"), ([1.0, 4.0, 2.0], "2.00 (1.00–4.00)")],
+)
+def test_spread(values: list[float], expected: str) -> None:
+    assert spread(values) == expected
+
+
+def test_quality_is_mean_half_range_and_difference_of_means() -> None:
+    assert quality_cell([0.5, 0.7], [0.61, 0.63]) == "0.600 ± 0.100 (-0.020)"
+    assert quality_cell([0.5], []) == "0.500"
+    assert quality_cell([], [0.5]) == "–"
+
+
+def test_page() -> None:
+    runs = [run(OURS, 0, 5.0, 0.6), run(REFERENCE, 0, 20.0, 0.5)]
+    runs += [run(REFERENCE, 1, 40.0, 0.52), run(OURS, 1, 5.0, 0.62)]
+    page = markdown(DOCUMENT, runs)
+    speed, quality = cells(page, OURS)
+    assert speed[1:5] == ["0.400 M", "6.00 (4.00–8.00)", "7.0", "4.57 (3.14–6.00)"]
+    assert speed[-2:] == ["750", "1.00"]  # (750 - 550) / 200
+    assert quality[1] == "0.610 ± 0.010 (+0.100)"
+    assert cells(page, REFERENCE)[0][2] == "1.00 (1.00–1.00)"
+    assert page.index(REFERENCE + " |") < page.index(OURS + " |")
+    assert "seeds 1, 2" in page and "1,000,000 words" in page
+
+
+def test_page_of_an_unfinished_benchmark() -> None:
+    page = markdown(DOCUMENT, [run(OURS, 0, 5.0, None)])
+    speed, quality = cells(page, OURS)
+    assert speed[2] == "–" and quality[1] == "–"
+
+
+def test_every_engine_takes_its_turn_in_every_round_and_in_each_place(tmp_path: Path) -> None:
+    corpus = tmp_path / "text.txt"
+    corpus.write_text("some words\n")
+    arguments = parser().parse_args([str(corpus), "--out", str(tmp_path), "--seeds", "3"])
+    plan = list(tasks(arguments, {"sg100": {}, "cbow100": {}}))
+    rounds = [[task.engine for task in plan[i : i + 3]] for i in range(0, len(plan), 3)]
+    assert len(rounds) == 6 and all(len(set(each)) == 3 for each in rounds)
+    assert [len(set(place)) for place in zip(*rounds[:3], strict=True)] == [3, 3, 3]
+    assert [task.options["seed"] for task in plan[:9]] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+
+
+def test_settings_and_bad_arguments(tmp_path: Path) -> None:
+    assert setting_options("cbow300") == {"sg": 0, "vector_size": 300}
+    with pytest.raises(SystemExit, match="unknown setting 'glove'"):
+        setting_options("glove")
+    with pytest.raises(SystemExit, match="no such file"):
+        checked(parser().parse_args([str(tmp_path / "none"), "--out", str(tmp_path)]))
+
+
+def test_a_failed_run_shows_its_error() -> None:
+    with pytest.raises(SystemExit, match="No module named 'no_such_module'"):
+        one_run(["no_such_module"])
+
+
+def test_memory_of_descendants_is_seen() -> None:
+    inner = "import time; kept = bytearray(b'1') * 80_000_000; time.sleep(1.2)"
+    outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
+    with subprocess.Popen([sys.executable, "-c", outer]) as process:
+        watch = DescendantsPeak(process.pid)
+        watch.start()
+        process.wait(30)
+        watch.stopped.set()
+    assert 80e6 < watch.peak < 160e6
+
+
+@pytest.mark.slow
+def test_lee_end_to_end(tmp_path: Path) -> None:
+    from gensim.test.utils import datapath
+
+    command = [sys.executable, "-m", "benchmarks.compare", datapath("lee_background.cor")]
+    command += ["--out", str(tmp_path), "--seeds", "1", "--epochs", "1", "--threads", "1"]
+    subprocess.run([*command, "--name", "lee", "--iterable"], check=True, timeout=600)
+    document = json.loads((tmp_path / "lee.json").read_text())
+    assert len(document["runs"]) == 4
+    assert {each["raw_words"] for each in document["runs"]} == {document["corpus"]["words"]}
+    assert all(each["train_seconds"] > 0 for each in document["runs"])
+    text = (tmp_path / "lee.json").read_text() + (tmp_path / "lee.md").read_text()
+    assert str(Path(datapath("lee_background.cor")).parent) not in text

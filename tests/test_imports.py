@@ -1,0 +1,179 @@
+"""The direction of imports inside the package, and no machine's paths in the sources."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = "gensim_tfw2v"
+
+# A component is a folder or file directly inside the package. It may import components of
+# lower levels only; those not listed (updates, errors, ...) are level 0 and may import each
+# other, which the test for circles keeps in order. "" is the package's own __init__, which the
+# command line may import as any user does.
+AXES = ("objectives", "layouts", "corpus", "merging", "monitor", "evaluation", "cluster")
+ABOVE = ("options", "regimes", "model", "", "cli", "__main__")
+LEVELS = dict.fromkeys(AXES, 1) | {name: level for level, name in enumerate(ABOVE, 2)}
+
+
+def modules(root: Path, package: str) -> dict[str, Path]:
+    """Dotted names of the package's modules, with their files."""
+    found = {}
+    for path in sorted((root / package).rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def statements(body: list[ast.stmt], *, deferred: bool) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Import statements of a module: all of them, or only those that run as it is imported."""
+    for node in body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from statements(node.body if deferred else node.orelse, deferred=deferred)
+        elif deferred or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for field in ("body", "orelse", "finalbody"):
+                yield from statements(getattr(node, field, []), deferred=deferred)
+            for handler in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
+                yield from statements(handler.body, deferred=deferred)
+
+
+def imported(name: str, known: dict[str, Path], *, deferred: bool) -> set[str]:
+    """Modules among the known ones that a module imports by name."""
+    path = known[name]
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    targets: set[str] = set()
+    for node in statements(ast.parse(path.read_text(encoding="utf-8")).body, deferred=deferred):
+        if isinstance(node, ast.Import):
+            targets.update(alias.name for alias in node.names)
+            continue
+        base = package[: len(package) - node.level + 1] if node.level else []
+        source = ".".join([*base, *([node.module] if node.module else [])])
+        for alias in node.names:
+            member = f"{source}.{alias.name}"
+            targets.add(member if member in known else source)
+    return {target for target in targets if target in known and target != name}
+
+
+def component(name: str) -> str:
+    """The part of the package that a module belongs to; "" is the package's own __init__."""
+    return (name.split(".") + [""])[1]
+
+
+def violations(known: dict[str, Path]) -> list[str]:
+    """Imports that go against the direction, anywhere in a module, also inside functions."""
+    wrong = []
+    for name in known:
+        here = component(name)
+        for target in sorted(imported(name, known, deferred=True)):
+            there = component(target)
+            lower = LEVELS.get(there, 0) < LEVELS.get(here, 0)
+            both_low = LEVELS.get(there, 0) == LEVELS.get(here, 0) == 0
+            if here != there and not lower and not both_low:
+                wrong.append(f"{name} imports {target}")
+    return wrong
+
+
+def circle(known: dict[str, Path]) -> list[str]:
+    """One circle of imports that run at import time, or an empty list."""
+    graph = {name: sorted(imported(name, known, deferred=False)) for name in known}
+    done: set[str] = set()
+
+    def visit(name: str, trail: list[str]) -> list[str]:
+        if name in trail:
+            return [*trail[trail.index(name) :], name]
+        if name in done:
+            return []
+        for target in graph[name]:
+            if found := visit(target, [*trail, name]):
+                return found
+        done.add(name)
+        return []
+
+    return next((found for name in graph if (found := visit(name, []))), [])
+
+
+def test_imports_go_one_way() -> None:
+    known = modules(ROOT, PACKAGE)
+    assert known, f"no modules found in {PACKAGE}"
+    assert not violations(known), "see CONTRIBUTING.md, Axes; a new level goes into LEVELS"
+
+
+def test_no_import_circles() -> None:
+    found = circle(modules(ROOT, PACKAGE))
+    assert not found, " -> ".join(found)
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "wrong"),
+    [
+        ("objectives/a.py", "from gensim_tfw2v.corpus import b", True),
+        ("objectives/a.py", "def f():\n    from ..corpus.b import x", True),
+        ("objectives/a.py", "from ..options import x", True),
+        ("objectives/a.py", "from ..updates import x", False),
+        ("options.py", "from .objectives import a", False),
+        ("options.py", "from .regimes import local", True),
+        ("regimes/local.py", "import gensim_tfw2v.corpus.b", False),
+        ("regimes/local.py", "from .. import model", True),
+        ("model.py", "from .regimes.local import x", False),
+        ("model.py", "try:\n    from .cli import main\nexcept ImportError:\n    pass", True),
+        ("cli/main.py", "from gensim_tfw2v import TFWord2Vec", False),
+        ("corpus/b.py", "from gensim_tfw2v import TFWord2Vec", True),
+    ],
+)
+def test_the_rule_itself(tmp_path: Path, path: str, source: str, wrong: bool) -> None:
+    names = (
+        "__init__",
+        "options",
+        "updates",
+        "model",
+        "cli/__init__",
+        "cli/main",
+        "regimes/__init__",
+    )
+    names += ("regimes/local", "corpus/__init__", "corpus/b", "objectives/__init__")
+    for name in names:
+        file = tmp_path / PACKAGE / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    (tmp_path / PACKAGE / path).write_text(source)
+    assert bool(violations(modules(tmp_path, PACKAGE))) is wrong
+
+
+def test_a_circle_is_found_and_a_deferred_import_is_none(tmp_path: Path) -> None:
+    folder = tmp_path / PACKAGE
+    folder.mkdir()
+    (folder / "a.py").write_text("from . import b")
+    (folder / "b.py").write_text("def f():\n    from .a import x")
+    assert not circle(modules(tmp_path, PACKAGE))
+    (folder / "b.py").write_text("if True:\n    from .a import x")
+    assert circle(modules(tmp_path, PACKAGE)) == [f"{PACKAGE}.{n}" for n in "aba"]
+
+
+# Written so that this file does not hold what it looks for.
+MACHINE_PATH = re.compile(r"(?<![\w./~-])/(tmp/" + r"w|work|root)(?![\w-])")
+SKIPPED = {".git", ".venv", "build", "dist", "__pycache__"}
+SOURCES = {".py", ".md", ".toml", ".cfg", ".yaml", ".yml", ".json", ".ipynb", ".sh", ""}
+
+
+def test_no_machine_paths_in_sources() -> None:
+    wrong = []
+    for path in sorted(ROOT.rglob("*")):
+        parts = path.relative_to(ROOT).parts
+        if SKIPPED & set(parts) or path.suffix not in SOURCES or not path.is_file():
+            continue
+        if any(part.startswith(".") and part != ".ci" for part in parts):
+            continue
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        wrong += [
+            f"{'/'.join(parts)}:{number}: {line.strip()[:80]}"
+            for number, line in enumerate(lines, 1)
+            if MACHINE_PATH.search(line)
+        ]
+    assert not wrong, "\n".join(wrong)
