@@ -6,6 +6,7 @@ import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from lzma import LZMAError
 from typing import BinaryIO
 
@@ -104,17 +105,16 @@ def line_ranges(path: str, processes: int | None) -> list[tuple[int, int]]:
         processes = max(1, min(cores or 1, MAX_HELPERS, size // BYTES_A_HELPER))
     elif processes < 1:
         raise ValueError(f"processes must be at least 1, but is {processes}")
-    edges = {0, size}
+    edges = [0]
     with open(path, "rb") as file:
         for part in range(1, processes):
-            edge = max(size * part // processes, max(edges - {size}))
+            edge = max(size * part // processes, edges[-1])
             file.seek(edge)
             while block := file.read(1 << 20):
                 if (newline := block.find(b"\n")) >= 0:
-                    edges.add(min(edge + newline + 1, size))
+                    edges.append(edge + newline + 1)
                     break
                 edge += len(block)
             else:  # the last line goes on to the end
                 break
-    cuts = sorted(edges)
-    return list(zip(cuts[:-1], cuts[1:], strict=True)) or [(0, 0)]
+    return list(pairwise([*(edge for edge in edges if edge < size), size])) or [(0, 0)]

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 from gensim_tfw2v.corpus.numbering import END_BYTES
 
 MAX_SENTENCE = 10_000  # words: gensim's MAX_WORDS_IN_BATCH, where LineSentence cuts a line
-BLOCK = 1 << 16  # bytes a read: the words of a block should fit into a core's cache
+BLOCK = 1 << 15  # bytes a read: the words of a block should fit into a core's cache
 
 
 class CorpusDecodeError(UnicodeDecodeError):

@@ -1,0 +1,51 @@
+"""Odd corpora, and what gensim makes of a file."""
+
+from pathlib import Path
+
+from gensim.models.word2vec import LineSentence
+from gensim.test.utils import datapath
+
+from gensim_tfw2v.corpus import EncodedCorpus
+
+LEE = datapath("lee_background.cor")
+
+# name -> the bytes of a corpus file
+ODD = {
+    "one word": b"word",
+    "one sentence": b"a b a c\n",
+    "no final newline": b"a b\nc a b",
+    "empty lines": b"\n\na b\n\n \n\t\nc\n\n",
+    "CRLF": b"a b\r\nc a\r\n\r\nb\r\n",
+    "unicode spaces": "a\u3000b\u00a0c\u2028d\x85e f\x1cg\u200bh\n\u3000\nz\x0by\x0c".encode(),
+    "other scripts": "жизнь 生 命 🧬 é e\u0301 é\n🧬 生\n".encode() * 40,
+    "byte order mark": "\ufeffa b\na\n".encode(),
+    "NUL": b"a \0 b\0c\n\0\n",
+    "long sentence": b" ".join(b"w%d" % (i % 97) for i in range(100_000)) + b"\nend of it\n",
+    "sentence of exactly 20,000": b"x y " * 10_000 + b"\na\n",
+    "long words": b"a " + b"long" * 50_000 + b" b\n" + b"c" * 40_000,
+    "long line of unicode spaces": "слово\u3000".encode() * 20_000,
+    "ties": b"b a c\nc a b d\nf e d\n",
+}
+
+
+def folder_is_empty(folder: Path) -> bool:
+    return not list(folder.iterdir())
+
+
+def decoded(corpus: EncodedCorpus, words: list, size: int = 1 << 20) -> list[list]:
+    """The sentences of a corpus, read through its units."""
+    sentences, open_one = [], []
+    for unit in corpus.units(size):
+        for entry in corpus.read(unit).tolist():
+            if entry == -1:
+                sentences.append(open_one)
+                open_one = []
+            else:
+                open_one.append(words[entry])
+    assert not open_one
+    return sentences
+
+
+def line_sentences(path, known=None) -> list[list[str]]:
+    sentences = ([w for w in s if known is None or w in known] for s in LineSentence(str(path)))
+    return [s for s in sentences if s]

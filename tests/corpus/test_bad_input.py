@@ -1,0 +1,143 @@
+"""What can't be read is refused with what came and what to do; nothing stays behind."""
+
+import bz2
+import errno
+import gzip
+import lzma
+import os
+import threading
+
+import pytest
+
+from gensim_tfw2v.corpus import (
+    CorpusDecodeError,
+    encode_file,
+    encode_sentences,
+    scan_file,
+    scan_sentences,
+)
+from tests.corpus.reference import LEE, folder_is_empty, line_sentences
+
+TEXT = b"a b c\nb c\n" * 50
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays(temporary):
+    yield
+    assert folder_is_empty(temporary)
+
+
+@pytest.mark.parametrize("pack", [gzip, bz2, lzma])
+def test_compressed(tmp_path, pack):
+    ending = {gzip: ".gz", bz2: ".bz2", lzma: ".xz"}[pack]
+    path = tmp_path / f"lee.txt{ending}"
+    with open(LEE, "rb") as file:
+        path.write_bytes(pack.compress(file.read()))
+    with scan_file(path, processes=3) as scan:
+        assert scan.corpus_count == 300
+        assert scan.total_words == sum(map(len, line_sentences(LEE)))
+    wrongly_named = path.rename(tmp_path / "lee.txt")
+    with pytest.raises(ValueError, match=f"not text: name it …{ending}, or decompress it"):
+        scan_file(wrongly_named)
+
+
+def test_zip(tmp_path):
+    path = tmp_path / "text.zip"
+    path.write_bytes(b"PK\x03\x04rest")
+    with pytest.raises(ValueError, match="zip data, not text: decompress it"):
+        encode_file(path, {"a": 0})
+
+
+def test_text_that_begins_as_bzip2_does(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"BZh is no word\n")
+    with scan_file(path) as scan:
+        assert list(scan.raw_vocab) == ["BZh", "is", "no", "word"]
+
+
+@pytest.mark.parametrize(
+    "ending, content, error",
+    [
+        (".gz", gzip.compress(TEXT)[:-10], EOFError),
+        (".gz", TEXT, gzip.BadGzipFile),
+        (".bz2", bz2.compress(TEXT)[:-10], EOFError),
+        (".bz2", TEXT, OSError),
+        (".xz", TEXT, lzma.LZMAError),
+    ],
+)
+def test_damaged(tmp_path, ending, content, error):
+    path = tmp_path / f"text{ending}"
+    path.write_bytes(content)
+    with pytest.raises(error, match="is damaged, cut short, or not what its name says"):
+        scan_file(path)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("bad", [b"\xff", b"caf\xe9 x", b"\xed\xa0\x80", b"\xe2\x82\n"])
+def test_not_utf8(tmp_path, processes, bad):
+    path = tmp_path / "latin.txt"
+    text = TEXT * 200 + b"a \xc3\xa9 " + bad
+    path.write_bytes(text + b"\n" + TEXT)
+    with pytest.raises(CorpusDecodeError, match="is not UTF-8 text.*iconv") as caught:
+        scan_file(path, processes=processes)
+    assert isinstance(caught.value, UnicodeDecodeError) and isinstance(caught.value, ValueError)
+    with pytest.raises(UnicodeDecodeError) as expected:
+        (text + b"\n").decode()
+    assert caught.value.offset == expected.value.start
+    assert f"byte {expected.value.start:,}" in str(caught.value) and str(path) in str(caught.value)
+
+
+def test_not_utf8_in_a_long_line(tmp_path):
+    path = tmp_path / "latin.txt"
+    path.write_bytes(b"a b " * 50_000 + b"\xe9")
+    with pytest.raises(CorpusDecodeError, match="byte 200,000"):
+        encode_file(path, {"a": 0})
+
+
+def test_missing_folder_and_unreadable(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no such corpus file.*missing.txt") as caught:
+        scan_file(tmp_path / "missing.txt")
+    assert caught.value.errno == errno.ENOENT
+    with pytest.raises(IsADirectoryError, match="PathLineSentences"):
+        encode_file(tmp_path, {})
+    if os.geteuid():
+        path = tmp_path / "secret.txt"
+        path.write_bytes(TEXT)
+        path.chmod(0)
+        with pytest.raises(PermissionError):
+            scan_file(path)
+
+
+def test_pipe(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    feeder = threading.Thread(target=path.write_bytes, args=[TEXT])
+    feeder.start()
+    with scan_file(path) as scan:
+        assert scan.raw_vocab == {"a": 50, "b": 100, "c": 100}
+    feeder.join()
+
+
+def test_processes(tmp_path):
+    with pytest.raises(ValueError, match="processes must be at least 1"):
+        scan_file(LEE, processes=0)
+
+
+@pytest.mark.parametrize("sentences", [None, 5, [1, 2], [["a", ["unhashable"]]]])
+def test_no_sentences(sentences):
+    with pytest.raises(TypeError):
+        scan_sentences(sentences)
+    with pytest.raises(TypeError):
+        encode_sentences(sentences, {"a": 0})
+
+
+def test_missing_target_folder(tmp_path):
+    missing = tmp_path / "missing"
+    for call in (
+        lambda: scan_sentences([["a"]], folder=missing),
+        lambda: encode_file(LEE, {}, folder=missing),
+    ):
+        with pytest.raises(FileNotFoundError, match="0 bytes of.*make the folder first") as caught:
+            call()
+        assert caught.value.errno == errno.ENOENT and caught.value.filename == str(missing)
+    assert not missing.exists()

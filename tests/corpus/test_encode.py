@@ -1,0 +1,110 @@
+"""What was encoded is what gensim would train on, whichever way it was read."""
+
+import pytest
+from gensim.models.word2vec import LineSentence
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import gensim_tfw2v.corpus.lines
+import gensim_tfw2v.corpus.sentences
+import gensim_tfw2v.corpus.shards
+from gensim_tfw2v.corpus import encode_file, encode_sentences, scan_file
+from tests.corpus.reference import LEE, decoded, line_sentences
+
+WORDS = ["the", "of", "a", "said", "Australia", "not in the corpus"]
+KNOWN = {word: index for index, word in enumerate(WORDS)}
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+def test_lee(processes):
+    with encode_file(LEE, KNOWN, processes=processes) as corpus:
+        expected = line_sentences(LEE, KNOWN)
+        assert decoded(corpus, WORDS) == expected
+        assert corpus.total_tokens == sum(map(len, expected))
+        assert corpus.total_raw_words == sum(map(len, LineSentence(LEE)))
+        assert corpus.total_sentences == 300
+
+
+def test_file_and_iterable_and_scan_agree(odd_file):
+    with scan_file(odd_file) as scan:
+        words = list(scan.raw_vocab)[::2]
+        known = {word: index for index, word in enumerate(words)}
+        corpora = [
+            scan.encode(known),
+            encode_file(odd_file, known, processes=1),
+            encode_file(odd_file, known, processes=2),
+            encode_sentences(LineSentence(str(odd_file)), known),
+        ]
+    expected = line_sentences(odd_file, known)
+    for corpus in corpora:
+        with corpus:
+            assert decoded(corpus, words) == expected
+            assert corpus.total_raw_words == scan.total_words
+            assert corpus.total_sentences == scan.corpus_count
+
+
+def test_words_that_are_no_strings():
+    with encode_sentences([[1, 2, 3], [("x", 2), 1]], {1: 0, ("x", 2): 1}) as corpus:
+        assert decoded(corpus, [1, ("x", 2)]) == [[1], [("x", 2), 1]]
+
+
+def test_words_that_are_no_strings_are_not_looked_for_in_files(tmp_path):
+    path = tmp_path / "numbers.txt"
+    path.write_text("1 2\n3 1\n")
+    with encode_file(path, {1: 0, "1": 1}, processes=2) as corpus:
+        assert decoded(corpus, [1, "1"]) == [["1"], ["1"]]
+
+
+text = st.lists(st.text(st.sampled_from("ab ж\u3000\t\r\n\n🧬\x85"), max_size=40), max_size=8).map(
+    "\n".join
+)
+
+
+@given(
+    text=text,
+    drop=st.sets(st.sampled_from(["a", "b", "ab", "ж"])),
+    block=st.integers(1, 40),
+    longest=st.integers(1, 5),
+    shard=st.integers(1, 20),
+    size=st.integers(1, 30),
+)
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_round_trip(tmp_path_factory, text, drop, block, longest, shard, size):
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_bytes(text.encode())
+    expected = list(LineSentence(str(path), max_sentence_length=longest))
+    words = sorted({word for sentence in expected for word in sentence} - drop)
+    known = {word: index for index, word in enumerate(words)}
+    kept = [[w for w in sentence if w in known] for sentence in expected]
+    kept = [sentence for sentence in kept if sentence]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gensim_tfw2v.corpus.lines, "BLOCK", block)
+        patch.setattr(gensim_tfw2v.corpus.lines, "MAX_SENTENCE", longest)
+        patch.setattr(gensim_tfw2v.corpus.shards, "SHARD", shard)
+        with encode_file(path, known) as corpus:
+            units = corpus.units(size)
+            assert decoded(corpus, words, size) == kept
+    assert all(0 < unit.stop - unit.start <= size for unit in units)
+    assert [unit.index for unit in units] == list(range(len(units)))
+    assert sum(unit.tokens for unit in units) == corpus.total_tokens == sum(map(len, kept))
+    assert corpus.total_raw_words == sum(map(len, expected))
+    assert corpus.total_sentences == len(expected)
+    if units:
+        assert sum(unit.raw_words for unit in units) == corpus.total_raw_words
+        assert sum(unit.sentences for unit in units) == corpus.total_sentences
+
+
+@given(st.lists(st.lists(st.sampled_from("abc\n"), max_size=9), max_size=12), st.integers(1, 20))
+@settings(max_examples=60, deadline=None)
+def test_round_trip_of_iterables(sentences, shard):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gensim_tfw2v.corpus.sentences, "LONGEST", 4 * 4)
+        patch.setattr(gensim_tfw2v.corpus.sentences, "FLUSH", 10)
+        patch.setattr(gensim_tfw2v.corpus.shards, "SHARD", shard)
+        with encode_sentences(sentences, {"a": 0, "b": 1, "\n": 2}) as corpus:
+            pieces = [s[i : i + 4] for s in sentences for i in range(0, len(s), 4)]
+            kept = [[w for w in piece if w != "c"] for piece in pieces]
+            assert decoded(corpus, ["a", "b", "\n"], 7) == [piece for piece in kept if piece]
+            assert corpus.total_sentences == len(sentences)

@@ -1,0 +1,207 @@
+"""Memory, disk space, processes and folders: bounded, explained, and given back."""
+
+import errno
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+import gensim_tfw2v.corpus.shards
+from gensim_tfw2v.corpus import encode_file, encode_sentences, scan_file, scan_sentences
+from tests.corpus.reference import LEE, folder_is_empty
+
+ROOT = Path(__file__).parents[2]
+
+
+def script(text: str, *arguments: object, **options) -> subprocess.Popen:
+    code = "import gensim_tfw2v.corpus as corpus, sys, os\n" + textwrap.dedent(text)
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, cwd=ROOT, **pipes, **options)
+
+
+def test_imports_are_light():
+    heavy = "gensim tensorflow smart_open scipy multiprocessing".split()
+    process = script("print(*[m for m in sys.argv[1:] if m in sys.modules])", *heavy)
+    assert process.communicate() == ("\n", "")
+
+
+@pytest.mark.parametrize("line", [b"a b c d e f g h\n", b"a b c d e f g h "])
+def test_memory_is_bounded(tmp_path, line):
+    path = tmp_path / "text.txt"
+    path.write_bytes(line * (40 * 2**20 // len(line)))
+    peaks = """
+        import resource
+        peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = peak()
+        with corpus.scan_file(sys.argv[1], processes=1) as scan:
+            with scan.encode({"a": 0, "b": 1, "c": 2, "d": 3, "e": 4}) as encoded:
+                encoded.units(1 << 16)
+                assert encoded.total_raw_words > 20_000_000
+        print(peak() - before)
+    """
+    output, errors = script(peaks, path).communicate()
+    assert not errors
+    # the ids are 94 MB; a shard is 4 MB, with a few copies of other types
+    assert int(output) < 60 * 1024  # KiB
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_disk_full(tmp_path, temporary, processes):
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"a b c d e f g\n" * 200_000)  # 6.4 MB of ids
+    small = """
+        import resource
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+        try:
+            corpus.scan_file(sys.argv[1], processes=int(sys.argv[2]))
+        except OSError as error:
+            print(error.errno, error)
+    """
+    output, errors = script(small, path, processes).communicate()
+    assert not errors
+    assert output.startswith(f"{errno.EFBIG} ")
+    assert "bytes of encoded corpus; free space there, or name another folder" in output
+    assert "after 0 bytes" not in output and str(temporary) in output
+    assert folder_is_empty(temporary)
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_disk_full_says_so(tmp_path, temporary, monkeypatch, folder):
+    def full(*arguments, **options):
+        return open("/dev/full", "wb", buffering=0)
+
+    monkeypatch.setattr(gensim_tfw2v.corpus.shards, "open", full, raising=False)
+    place = tmp_path / "place"
+    place.mkdir()
+    with pytest.raises(OSError, match="No space left on device, after 0 bytes") as caught:
+        encode_file(LEE, {"the": 0}, folder=place if folder else None)
+    assert caught.value.errno == errno.ENOSPC
+    assert folder_is_empty(place) and folder_is_empty(temporary)
+
+
+def test_disk_full_while_keeping(tmp_path, temporary, monkeypatch):
+    def full(*arguments, **options):
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr("json.dumps", full)
+    with pytest.raises(OSError, match="No space left"):
+        encode_sentences([["a"]], {"a": 0}, folder=temporary)
+    assert folder_is_empty(temporary)
+
+
+def interrupted():
+    yield ["a", "b"] * 5000
+    raise KeyboardInterrupt
+
+
+def test_nothing_stays_after_an_interrupt(temporary):
+    with pytest.raises(KeyboardInterrupt):
+        scan_sentences(interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        encode_sentences(interrupted(), {"a": 0})
+    assert folder_is_empty(temporary)
+
+
+def test_nothing_stays_after_collection(temporary):
+    scan = scan_file(LEE)
+    corpus = scan.encode({"the": 0})
+    assert len(list(temporary.iterdir())) == 2
+    del scan
+    gc.collect()
+    (unit,) = corpus.units(1 << 20)
+    assert corpus.read(unit).max() == 0
+    del corpus
+    gc.collect()
+    assert folder_is_empty(temporary)
+
+
+def test_nothing_stays_after_exit(temporary):
+    text = "scan = corpus.scan_sentences([['a']]); kept = scan.encode({'a': 0}); print(kept.folder)"
+    output, errors = script(text).communicate()
+    assert not errors and output.startswith(str(temporary))
+    assert folder_is_empty(temporary)
+
+
+def test_forked_child_leaves_the_folder_alone():
+    with encode_sentences([["a"]], {"a": 0}) as corpus:
+        child = os.fork()
+        if not child:
+            corpus.close()
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert corpus.folder.exists()
+
+
+def helpers_of(job_folder: Path) -> list[int]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(job_folder).encode() in (process / "cmdline").read_bytes():
+                found.append(int(process.name))
+        except OSError:
+            pass
+    return found
+
+
+SLOW = """
+    class Slow(Exception): pass
+    def progress(*state):
+        print("reading", flush=True)
+        import time
+        time.sleep(60)
+    corpus.scan_file(sys.argv[1], processes=2, progress=progress)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_helpers_end_with_their_parent(tmp_path, temporary, how):
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"a b c d e f g\n" * 1_000_000)
+    process = script(SLOW, path)
+    assert process.stdout.readline() == "reading\n"
+    process.send_signal(how)
+    _, errors = process.communicate(timeout=10)
+    if how == signal.SIGINT:  # the folder of a killed process stays: nobody could remove it
+        assert errors.strip().endswith("KeyboardInterrupt") and errors.count("Traceback") == 1
+        assert folder_is_empty(temporary)
+    deadline = time.monotonic() + 5
+    while helpers_of(temporary) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not helpers_of(temporary)
+
+
+def test_killed_helper_is_an_error(tmp_path, temporary):
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"a b c d e f g\n" * 1_000_000)
+
+    def kill(*state):
+        for helper in helpers_of(temporary):
+            os.kill(helper, signal.SIGKILL)
+
+    with pytest.raises(RuntimeError, match="ended early.*processes=1"):
+        scan_file(path, processes=2, progress=kill)
+    assert folder_is_empty(temporary)
+
+
+def test_script_without_main_guard(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(
+        "import sys; sys.path.append(sys.argv[1])\n"
+        "from gensim_tfw2v.corpus import scan_file\n"
+        "print(scan_file(sys.argv[2], processes=2).corpus_count)\n"
+    )
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    if sys.version_info >= (3, 11):  # before, Python puts the working folder first
+        (elsewhere / "numpy.py").write_text("raise SystemExit('not this one')")
+    done = subprocess.run(
+        [sys.executable, path, ROOT, LEE], cwd=elsewhere, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("300\n", "")

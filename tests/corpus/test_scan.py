@@ -1,0 +1,140 @@
+"""Counting agrees with gensim, however the corpus comes and however many processes read it."""
+
+import logging
+
+import pytest
+from gensim.models import Word2Vec
+from gensim.models.word2vec import LineSentence
+
+from gensim_tfw2v.corpus import scan_file, scan_sentences
+from gensim_tfw2v.corpus.files import line_ranges
+from tests.corpus.reference import LEE, decoded, line_sentences
+
+
+def assert_as_gensim(scan, **corpus):
+    model = Word2Vec(min_count=1)
+    total_words, corpus_count = model.scan_vocab(**corpus)
+    assert list(scan.raw_vocab.items()) == list(model.raw_vocab.items())  # order too
+    assert (scan.total_words, scan.corpus_count) == (total_words, corpus_count)
+
+
+@pytest.mark.parametrize("processes", [None, 1, 3])
+def test_lee_as_gensim(processes):
+    with scan_file(LEE, processes=processes) as scan:
+        assert_as_gensim(scan, corpus_file=LEE)
+    with scan_sentences(LineSentence(LEE)) as scan:
+        assert_as_gensim(scan, corpus_iterable=LineSentence(LEE))
+
+
+@pytest.mark.parametrize("min_count", [1, 5])
+def test_vocabulary_of_lee_as_gensim(min_count):
+    model = Word2Vec(min_count=min_count)
+    model.build_vocab(corpus_file=LEE)
+    mine = Word2Vec(min_count=min_count)
+    with scan_file(LEE, processes=2) as scan:
+        mine.raw_vocab = scan.raw_vocab
+        mine.corpus_count, mine.corpus_total_words = scan.corpus_count, scan.total_words
+        mine.prepare_vocab()
+        mine.prepare_weights()
+        assert mine.wv.index_to_key == model.wv.index_to_key
+        assert (mine.wv.expandos["count"] == model.wv.expandos["count"]).all()
+        with scan.encode(mine.wv.key_to_index) as corpus:
+            sentences = decoded(corpus, mine.wv.index_to_key)
+    assert sentences == line_sentences(LEE, model.wv.key_to_index)
+
+
+def test_odd_files_as_gensim(odd_file):
+    for processes in (1, 2):
+        with scan_file(odd_file, processes=processes) as scan:
+            assert_as_gensim(scan, corpus_file=str(odd_file))
+            words = list(scan.raw_vocab)
+            with scan.encode({word: i for i, word in enumerate(words)}) as corpus:
+                assert decoded(corpus, words) == line_sentences(odd_file)
+
+
+def test_more_processes_than_lines(tmp_path):
+    path = tmp_path / "tiny.txt"
+    path.write_text("a b\nb\nc a d")
+    with scan_file(path, processes=6) as scan:
+        assert_as_gensim(scan, corpus_file=str(path))
+
+
+def test_ranges_cover_a_file(odd_file):
+    for processes in range(1, 9):
+        ranges = line_ranges(str(odd_file), processes)
+        assert 1 <= len(ranges) <= processes
+        assert [start for start, _ in ranges] == [0] + [stop for _, stop in ranges[:-1]]
+        assert ranges[-1][1] == odd_file.stat().st_size
+        content = odd_file.read_bytes()
+        assert all(start < stop for start, stop in ranges)
+        assert all(content[stop - 1 : stop] == b"\n" for _, stop in ranges[:-1])
+
+
+def test_empty_file(tmp_path):
+    path = tmp_path / "empty.txt"
+    path.touch()
+    with scan_file(path, processes=3) as scan:
+        assert (scan.raw_vocab, scan.total_words, scan.corpus_count) == ({}, 0, 0)
+        with scan.encode({"a": 0}) as corpus:
+            assert corpus.units(10) == [] and corpus.total_tokens == 0
+
+
+ITERABLES = {
+    "nothing": [],
+    "empty sentences": [[], ["a"], [], ["b", "a"], []],
+    "only empty sentences": [[], []],
+    "numbers": [[1, 2, 1], [(3, 4), None]],
+    "tuples and line ends": [("\n", "a b"), ("", "\n")],
+    "long": [["a", "b"], [str(i % 7) for i in range(25_000)], ["c"]],
+}
+
+
+@pytest.mark.parametrize("name", ITERABLES)
+def test_iterables_as_gensim(name):
+    sentences = ITERABLES[name]
+    with scan_sentences(sentences) as scan:
+        assert_as_gensim(scan, corpus_iterable=sentences)
+        words = list(scan.raw_vocab)
+        with scan.encode({word: i for i, word in enumerate(words)}) as corpus:
+            pieces = [list(s[i : i + 10_000]) for s in sentences for i in range(0, len(s), 10_000)]
+            assert decoded(corpus, words) == pieces
+            assert corpus.total_sentences == len(sentences)
+            if pieces:
+                assert sum(u.sentences for u in corpus.units(1000)) == len(sentences)
+
+
+def test_generators_are_read_once():
+    sentences = ((word for word in text.split()) for text in ["a b", "b c"])
+    with scan_sentences(sentences) as scan:
+        assert scan.raw_vocab == {"a": 1, "b": 2, "c": 1}
+
+
+def test_string_as_sentence_is_warned_of(caplog):
+    with caplog.at_level(logging.WARNING), scan_sentences(["abc", "a"]) as scan:
+        assert_as_gensim(scan, corpus_iterable=["abc", "a"])
+    ours, gensims = [r.getMessage() for r in caplog.records if "instead plain" in r.getMessage()]
+    assert ours == gensims
+
+
+def test_pruning_raw_vocab_does_not_change_the_scan():
+    with scan_sentences([["a", "b"]]) as scan:
+        del scan.raw_vocab["a"]
+        with scan.encode({"a": 0, "b": 1}) as corpus:
+            assert decoded(corpus, ["a", "b"]) == [["a", "b"]]
+
+
+def test_encoding_twice():
+    with scan_sentences([["a", "b"], ["b"]]) as scan:
+        with scan.encode({"a": 0}) as one, scan.encode({"b": 0}) as other:
+            assert decoded(one, ["a"]) == [["a"]]
+            assert decoded(other, ["b"]) == [["b"], ["b"]]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_progress(tmp_path, processes):
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"a b c d e f g\n" * 320_000)
+    reports = []
+    with scan_file(path, processes=processes, progress=lambda *state: reports.append(state)):
+        assert len(reports) > 2
+        assert max(reports) == (2_240_000, 320_000, 7)
