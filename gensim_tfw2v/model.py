@@ -5,7 +5,7 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from timeit import default_timer
 from typing import Any
 
@@ -20,6 +20,7 @@ from gensim.models import Word2Vec  # noqa: E402
 from gensim_tfw2v.corpus.encode import encode_file, encode_sentences  # noqa: E402
 from gensim_tfw2v.corpus.scan import Scan, scan_file, scan_sentences  # noqa: E402
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit  # noqa: E402
+from gensim_tfw2v.corpus.workspace import Workspace  # noqa: E402
 from gensim_tfw2v.monitor.progress import progress_bar  # noqa: E402
 from gensim_tfw2v.objectives import Cbow, Objective, SkipGram  # noqa: E402
 from gensim_tfw2v.options import UNIT_ENTRIES, UnitProgram, choose_shape  # noqa: E402
@@ -42,8 +43,8 @@ class TFWord2Vec(Word2Vec):
     progress : bool, optional
         Whether to show a progress bar; by default on terminals and in notebooks.
     encoded_dir : str, optional
-        Folder for the encoded corpus (4 bytes a word) while training; by default a temporary
-        one.
+        Where the temporary folder with the encoded corpus (4 bytes a word; twice that while
+        the vocabulary is built) is made; by default where Python makes temporary files.
 
     Raises
     ------
@@ -63,7 +64,7 @@ class TFWord2Vec(Word2Vec):
     # Not part of a saved model; class attributes, so that models of plain gensim have them too.
     progress: bool | None = None
     encoded_dir: str | None = None
-    _scan: tuple[Any, Scan] | None = None
+    _scan: tuple[Any, Scan, Workspace] | None = None
     _constructing = False
     _training: "_Training | None" = None
 
@@ -84,8 +85,7 @@ class TFWord2Vec(Word2Vec):
             super().__init__(*args, **kwargs)
         finally:
             self._constructing = False
-            if self._scan is not None and options.arguments["corpus_file"] is None:
-                self._forget_scan()
+            self._forget_scan()
 
     def __getstate__(self) -> dict[str, Any]:
         transient = {"_scan", "_constructing", "_training"}
@@ -119,16 +119,17 @@ class TFWord2Vec(Word2Vec):
                 word_types,
             )
 
+        workspace = Workspace(self.encoded_dir)
         if corpus_file is not None:
-            scan = scan_file(corpus_file, folder=self.encoded_dir, progress=progress)
-            self._scan = (_file_identity(corpus_file), scan)
+            identity: Any = _file_identity(corpus_file)
+            scan = scan_file(corpus_file, folder=workspace.folder, progress=progress)
         else:
             assert corpus_iterable is not None
-            scan = scan_sentences(corpus_iterable, folder=self.encoded_dir, progress=progress)
-            if self._constructing:
-                self._scan = (corpus_iterable, scan)
-            else:
-                scan.close()  # what is trained on later may be another corpus
+            identity = corpus_iterable
+            scan = scan_sentences(corpus_iterable, folder=workspace.folder, progress=progress)
+        self._scan = (identity, scan, workspace)
+        if corpus_file is None and not self._constructing:
+            self._forget_scan()  # what an iterable gives later may be another corpus
         self.raw_vocab = scan.raw_vocab
         logger.info(
             "collected %i word types from a corpus of %i raw words and %i sentences",
@@ -182,13 +183,10 @@ class TFWord2Vec(Word2Vec):
         callbacks: Any = (),
     ) -> tuple[int, int, int]:
         if self._training is None:
-            scan = self._take_scan(data_iterable)
-            corpus = (
-                scan.encode(self.wv.key_to_index)
-                if scan is not None
-                else encode_sentences(data_iterable, self.wv.key_to_index, folder=self.encoded_dir)
+            self._training = _Training(
+                self,
+                *self._encoded(data_iterable, data_iterable, encode_sentences),
             )
-            self._training = _Training(self, corpus)
         return self._run_epoch(cur_epoch, total_examples, total_words, report_delay)
 
     def _train_epoch_corpusfile(  # gensim's hook for files
@@ -204,13 +202,9 @@ class TFWord2Vec(Word2Vec):
         if not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
         if self._training is None:
-            scan = self._take_scan(_file_identity(corpus_file))
-            corpus = (
-                scan.encode(self.wv.key_to_index)
-                if scan is not None
-                else encode_file(corpus_file, self.wv.key_to_index, folder=self.encoded_dir)
+            self._training = _Training(
+                self, *self._encoded(_file_identity(corpus_file), corpus_file, encode_file)
             )
-            self._training = _Training(self, corpus)
         return self._run_epoch(
             cur_epoch, total_examples, total_words, report_delay, is_corpus_file_mode=True
         )
@@ -279,19 +273,26 @@ class TFWord2Vec(Word2Vec):
         self.total_train_time += elapsed
         return trained, raw, len(training.units)
 
-    def _take_scan(self, identity: Any) -> Scan | None:
-        """The scan of this very corpus, if there is one; it is the caller's then."""
-        if self._scan is None:
-            return None
-        known, scan = self._scan
-        self._scan = None
-        if known is identity or (isinstance(known, tuple) and known == identity):
-            return scan
-        scan.close()
-        return None
+    def _encoded(
+        self, identity: Any, source: Any, encode: Callable[..., EncodedCorpus]
+    ) -> tuple[EncodedCorpus, Workspace]:
+        """The corpus in ids of the vocabulary, and the folder it is in."""
+        if self._scan is not None:
+            known, scan, workspace = self._scan
+            if known is identity or (isinstance(known, tuple) and known == identity):
+                self._scan = None
+                with scan:  # the provisional ids are not needed any more
+                    return scan.encode(self.wv.key_to_index), workspace
+            self._forget_scan()
+        workspace = Workspace(self.encoded_dir)
+        return encode(source, self.wv.key_to_index, folder=workspace.folder), workspace
 
     def _forget_scan(self) -> None:
-        self._take_scan(None)
+        if self._scan is not None:
+            _, scan, workspace = self._scan
+            scan.close()
+            workspace.close()
+            self._scan = None
 
 
 TFWord2Vec.__signature__ = inspect.Signature(
@@ -308,8 +309,9 @@ TFWord2Vec.__signature__ = inspect.Signature(
 class _Training:
     """What one call of `train` holds: the encoded corpus, a regime and a progress bar."""
 
-    def __init__(self, model: TFWord2Vec, corpus: EncodedCorpus) -> None:
+    def __init__(self, model: TFWord2Vec, corpus: EncodedCorpus, workspace: Workspace) -> None:
         self.corpus = corpus
+        self.workspace = workspace
         self.units: list[WorkUnit] = corpus.units(UNIT_ENTRIES)
         if not self.units:
             logger.warning(
@@ -359,6 +361,7 @@ class _Training:
         self.bar.close()
         self.regime.close()
         self.corpus.close()
+        self.workspace.close()
 
 
 def _copied(values: np.ndarray, into: np.ndarray) -> np.ndarray:

@@ -39,6 +39,9 @@ class UnitProgram:
         gensim's parameter of that name.
     with_loss : bool
         Whether the loss is computed (gensim's `compute_loss`).
+    skip_targets : bool
+        Whether a negative that equals a target is skipped for it, as gensim does. It matters
+        where words are so few that most are drawn often; else it costs time for nothing.
     max_norm : float
         The longest that a row's summed update of a step may be.
     """
@@ -50,6 +53,7 @@ class UnitProgram:
     max_entries: int
     shrink_windows: bool = True
     with_loss: bool = False
+    skip_targets: bool = True
     max_norm: float = MAX_NORM
 
     @property

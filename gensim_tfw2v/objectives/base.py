@@ -42,7 +42,8 @@ class Objective(Protocol):
         inputs: tf.Tensor,
         outputs: tf.Tensor,
         band: tf.Tensor,
-        noise: tf.Tensor,
+        noise: tf.Tensor | None,
+        shared: int,
         alpha: tf.Tensor,
         with_loss: bool,
     ) -> Gradients:
@@ -56,9 +57,11 @@ class Objective(Protocol):
             Output rows of each block's own words, then of its shared negatives.
         band : Tensor [N, B, H]
             1 where the halo position lies in the window of the block's position, else 0.
-        noise : Tensor [N, C - B, B]
+        noise : Tensor [N, C - B, B], optional
             1 where the negative is another word than the block's, else 0: as in gensim, a
-            negative that equals the target is skipped for that target.
+            negative that equals the target is skipped for that target. None counts all.
+        shared : int
+            C - B, the negatives of a block.
         alpha : Tensor []
             Step size.
         with_loss : bool

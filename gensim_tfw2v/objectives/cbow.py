@@ -31,12 +31,13 @@ class Cbow:
         inputs: tf.Tensor,
         outputs: tf.Tensor,
         band: tf.Tensor,
-        noise: tf.Tensor,
+        noise: tf.Tensor | None,
+        shared: int,
         alpha: tf.Tensor,
         with_loss: bool,
     ) -> Gradients:
         """Row updates of one step; see `Objective`."""
-        shared, block = int(noise.shape[1]), int(noise.shape[2])
+        block = outputs.shape[1] - shared
         count = tf.reduce_sum(band, 2, keepdims=True)  # [N, B, 1]
         share = tf.math.reciprocal(tf.maximum(count, 1.0))
         used = tf.minimum(count, 1.0)  # 0 for a centre without context
@@ -45,7 +46,9 @@ class Cbow:
         hidden = tf.matmul(band * share if self.mean else band, inputs)  # [N, B, D]
         positive_scores = tf.reduce_sum(hidden * targets, 2, keepdims=True)  # [N, B, 1]
         negative_scores = tf.matmul(negatives, hidden, transpose_b=True)  # [N, C - B, B]
-        negative_weights = noise * tf.transpose(used, [0, 2, 1]) * (self.negative / shared)
+        negative_weights = tf.transpose(used, [0, 2, 1]) * (self.negative / shared)
+        if noise is not None:
+            negative_weights *= noise
 
         g_targets = coefficients(positive_scores, 1.0, used * (0.5 * alpha))
         g_negatives = coefficients(negative_scores, -1.0, negative_weights * (0.5 * alpha))

@@ -32,14 +32,20 @@ class SkipGram:
         inputs: tf.Tensor,
         outputs: tf.Tensor,
         band: tf.Tensor,
-        noise: tf.Tensor,
+        noise: tf.Tensor | None,
+        shared: int,
         alpha: tf.Tensor,
         with_loss: bool,
     ) -> Gradients:
         """Row updates of one step; see `Objective`."""
-        shared, block = int(noise.shape[1]), int(noise.shape[2])
+        block, share = outputs.shape[1] - shared, self.negative / shared
         sign = tf.constant(np.repeat([1.0, -1.0], [block, shared])[:, None], tf.float32)
-        pairs = tf.concat([band, tf.matmul(noise * (self.negative / shared), band)], 1)
+        if noise is None:
+            inputs_pairs = tf.reduce_sum(band, 1, keepdims=True)  # [N, 1, H]
+            negatives = tf.tile(inputs_pairs * share, [1, shared, 1])
+        else:
+            negatives = tf.matmul(noise * share, band)
+        pairs = tf.concat([band, negatives], 1)  # [N, C, H]: how often each pair counts
         scores = tf.matmul(outputs, inputs, transpose_b=True)  # [N, C, H]
         g = coefficients(scores, sign, pairs * (0.5 * alpha))
         return Gradients(

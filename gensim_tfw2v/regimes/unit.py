@@ -83,7 +83,8 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
                 outputs=tf.gather(outputs, output_ids),
                 band=tf.gather(left_table, tf.gather(left, step))
                 + tf.gather(right_table, tf.gather(right, step)),
-                noise=_other_words(output_ids, shape),
+                noise=_other_words(output_ids, shape) if program.skip_targets else None,
+                shared=shape.shared,
                 alpha=alpha,
                 with_loss=program.with_loss,
             )
