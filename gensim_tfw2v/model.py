@@ -23,7 +23,13 @@ from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit  # noqa: E402
 from gensim_tfw2v.corpus.workspace import Workspace  # noqa: E402
 from gensim_tfw2v.monitor.progress import progress_bar  # noqa: E402
 from gensim_tfw2v.objectives import Cbow, Objective, SkipGram  # noqa: E402
-from gensim_tfw2v.options import UNIT_ENTRIES, UnitProgram, choose_shape  # noqa: E402
+from gensim_tfw2v.options import (  # noqa: E402
+    FEW_WORDS,
+    UNIT_ENTRIES,
+    UnitProgram,
+    choose_product_dtype,
+    choose_shape,
+)
 from gensim_tfw2v.regimes import LocalRegime, Regime, UnitReport  # noqa: E402
 
 logger = logging.getLogger(__name__)
@@ -86,6 +92,14 @@ class TFWord2Vec(Word2Vec):
         finally:
             self._constructing = False
             self._forget_scan()
+
+    @classmethod
+    def load(cls, *args: Any, **kwargs: Any) -> "TFWord2Vec":
+        """Load a model saved by this class or by gensim's Word2Vec; see gensim."""
+        model = super().load(*args, **kwargs)
+        if type(model) is Word2Vec:
+            model.__class__ = cls  # the same attributes; what is new has class defaults
+        return model
 
     def __getstate__(self) -> dict[str, Any]:
         transient = {"_scan", "_constructing", "_training"}
@@ -285,7 +299,11 @@ class TFWord2Vec(Word2Vec):
                     return scan.encode(self.wv.key_to_index), workspace
             self._forget_scan()
         workspace = Workspace(self.encoded_dir)
-        return encode(source, self.wv.key_to_index, folder=workspace.folder), workspace
+        try:
+            return encode(source, self.wv.key_to_index, folder=workspace.folder), workspace
+        except BaseException:
+            workspace.close()
+            raise
 
     def _forget_scan(self) -> None:
         if self._scan is not None:
@@ -333,6 +351,8 @@ class _Training:
                 max_entries=UNIT_ENTRIES,
                 shrink_windows=bool(model.shrink_windows),
                 with_loss=bool(model.compute_loss),
+                skip_targets=len(model.wv) <= FEW_WORDS,
+                product_dtype=choose_product_dtype(bool(model.sg)),
             ),
             inputs=model.wv.vectors,
             outputs=model.syn1neg,
@@ -405,7 +425,7 @@ def _check_options(**options: Any) -> None:
 
 def _check_state(model: TFWord2Vec) -> None:
     """Find vectors that training cannot start from."""
-    if not np.all(model.wv.vectors_lockf == 1.0):
+    if not np.all(getattr(model.wv, "vectors_lockf", 1.0) == 1.0):
         raise NotImplementedError(
             "TFWord2Vec does not train with locked vectors (wv.vectors_lockf other than 1) in "
             "this version. Set model.wv.vectors_lockf = np.ones(1, dtype=np.float32), or use "

@@ -4,8 +4,11 @@ Users choose with gensim's parameters; what is chosen here follows from those, f
 the corpus and from measurements (see docs/how-it-works.md), and needs no thought.
 """
 
+import functools
 from dataclasses import dataclass
+from pathlib import Path
 
+from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives import Objective
 from gensim_tfw2v.objectives.blocks import StepShape
 
@@ -15,6 +18,9 @@ MAX_NORM = 0.5
 
 #: Entries of a work unit on one machine.
 UNIT_ENTRIES = 1 << 16
+
+#: With more words than this, a negative seldom equals a target.
+FEW_WORDS = 4096
 
 #: Steps that an epoch should have at least: below, updates of a step are too stale for a
 #: small corpus, whose vectors are still far from where they are going.
@@ -42,6 +48,9 @@ class UnitProgram:
     skip_targets : bool
         Whether a negative that equals a target is skipped for it, as gensim does. It matters
         where words are so few that most are drawn often; else it costs time for nothing.
+    product_dtype : {"float32", "bfloat16"}
+        Precision of what goes into the matrix products and comes out of them. Rows and the
+        sums of their updates are float32 in any case.
     max_norm : float
         The longest that a row's summed update of a step may be.
     """
@@ -54,6 +63,7 @@ class UnitProgram:
     shrink_windows: bool = True
     with_loss: bool = False
     skip_targets: bool = True
+    product_dtype: str = "float32"
     max_norm: float = MAX_NORM
 
     @property
@@ -80,6 +90,27 @@ def choose_shape(tokens: int, window: int, negative: int) -> StepShape:
     step = 64
     while step < 1024 and tokens >= 2 * step * STEPS_PER_EPOCH:
         step *= 2
-    block = 32
-    shared = max(16, 4 * -(-negative // 4))
-    return StepShape(tokens=step, block=block, window=window, shared=shared)
+    # small corpora have few words, each drawn often: more negatives steady them
+    shared = 32 if step < 1024 else 16
+    return StepShape(tokens=step, block=32, window=window, shared=max(shared, negative))
+
+
+def choose_product_dtype(skipgram: bool) -> str:
+    """Choose the precision of the matrix products for this machine.
+
+    bfloat16 takes an eighth of skip-gram's time away at D=100 and a quarter at D=300, at the
+    same quality, where the processor multiplies it natively. CBOW, with fewer products, gains
+    nothing.
+    """
+    if skipgram and not tf.config.list_physical_devices("GPU") and _has_bfloat16_products():
+        return "bfloat16"
+    return "float32"
+
+
+@functools.cache
+def _has_bfloat16_products() -> bool:
+    try:
+        flags = Path("/proc/cpuinfo").read_text().split()
+    except OSError:
+        return False  # not Linux: float32 is right everywhere
+    return "avx512_bf16" in flags or "amx_bf16" in flags

@@ -14,24 +14,32 @@ from gensim_tfw2v._tensorflow import tf
 
 
 class RowGroups(NamedTuple):
-    """Which rows of a step update the same row of a table. R rows a step.
+    """Which rows of a step are the same row of a table. R rows a step.
 
     Attributes
     ----------
-    order : Tensor [steps, R], int32
-        A permutation of each step's rows that brings equal ids together.
+    rank : Tensor [steps, R], int32
+        Place of each row in an order of its step that brings equal ids together.
     segment : Tensor [steps, R], int32
         Number of the distinct id at each place of that order; starts at 0 in each step.
+    place : Tensor [steps, R], int32
+        The same numbers in the rows' own order: which distinct id each row has.
     distinct : Tensor [sum of distinct ids of the steps], int32
         The distinct ids, step after step.
     splits : Tensor [steps + 1], int32
         Where each step's distinct ids begin.
     """
 
-    order: tf.Tensor
+    rank: tf.Tensor
     segment: tf.Tensor
+    place: tf.Tensor
     distinct: tf.Tensor
     splits: tf.Tensor
+
+    def distinct_ids(self, step: tf.Tensor) -> tf.Tensor:
+        """Distinct ids of a step, in ascending order: [U]."""
+        begin = tf.gather(self.splits, [step])
+        return tf.slice(self.distinct, begin, tf.gather(self.splits, [step + 1]) - begin)
 
 
 def group_rows(ids: tf.Tensor, id_bits: int, max_steps: int) -> RowGroups:
@@ -70,9 +78,14 @@ def group_rows(ids: tf.Tensor, id_bits: int, max_steps: int) -> RowGroups:
     # one running count over all steps: a cumsum along rows is slower
     count = tf.reshape(tf.cumsum(tf.cast(tf.reshape(new, [-1]), tf.int32)), [steps, rows])
     splits = tf.concat([[0], count[:, -1]], 0)
+    segment = count - 1 - splits[:-1, None]
+    first_row = (tf.range(steps) * rows)[:, None]
+    order = tf.cast(_bits(packed, 0, row_bits), tf.int32) + first_row
+    rank = tf.math.invert_permutation(tf.reshape(order, [-1]))
     return RowGroups(
-        order=tf.cast(_bits(packed, 0, row_bits), tf.int32),
-        segment=count - 1 - splits[:-1, None],
+        rank=tf.reshape(rank, [steps, rows]) - first_row,
+        segment=segment,
+        place=tf.reshape(tf.gather(tf.reshape(segment, [-1]), rank), [steps, rows]),
         distinct=tf.boolean_mask(in_order, new),
         splits=splits,
     )
@@ -88,7 +101,11 @@ def clip_rows(rows: tf.Tensor, squared_norms: tf.Tensor, max_norm: float) -> tf.
 
 
 def add_updates(
-    table: tf.Variable, groups: RowGroups, step: tf.Tensor, updates: tf.Tensor, max_norm: float
+    table: tf.Variable,
+    groups: RowGroups,
+    step: tf.Tensor,
+    updates: list[tf.Tensor],
+    max_norm: float,
 ) -> tf.Tensor:
     """Sum a step's updates by row, clip each sum, and add it to the table.
 
@@ -98,8 +115,8 @@ def add_updates(
     groups : RowGroups
         Of the whole unit.
     step : Tensor [], int32
-    updates : Tensor [R, D]
-        In the order of the ids that `groups` was made of.
+    updates : list of Tensor [N, r, D]
+        Parts of the updates of a step's R rows, laid out as [N, R / N]; the r add up to R / N.
     max_norm : float
         The longest that a row's summed update may be.
 
@@ -108,13 +125,14 @@ def add_updates(
     Tensor []
         Sum of the squared norms before clipping: not finite if any update is not.
     """
-    begin = tf.gather(groups.splits, [step])
-    distinct = tf.slice(groups.distinct, begin, tf.gather(groups.splits, [step + 1]) - begin)
-    sums = tf.math.segment_sum(
-        tf.gather(updates, tf.gather(groups.order, step)), tf.gather(groups.segment, step)
-    )
+    rank = tf.reshape(tf.gather(groups.rank, step), [updates[0].shape[0], -1])
+    ranks = tf.split(rank, [part.shape[1] for part in updates], 1)
+    # copies row by row, and joins the parts on the way
+    in_order = tf.cast(tf.dynamic_stitch(ranks, updates), tf.float32)
+    sums = tf.math.segment_sum(in_order, tf.gather(groups.segment, step))
     squared_norms = tf.reduce_sum(tf.square(sums), 1, keepdims=True)
     clipped = clip_rows(sums, squared_norms, max_norm)
+    distinct = groups.distinct_ids(step)
     # Rows are read again and overwritten, at half the price of scatter_add on a CPU. What another
     # thread adds to the same row in between is lost, so the reading must come last.
     with tf.control_dependencies([clipped]):

@@ -1,12 +1,70 @@
-"""The interface of an objective.
+"""The interface of an objective, and the step that it is given.
 
 Letters: D vector size, B block, H halo, N blocks of a step, C columns (the output rows of a
-block: its B own words, then its shared negatives).
+block: its B own words, then its shared negatives), U distinct rows.
 """
 
 from typing import NamedTuple, Protocol
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.objectives.blocks import StepShape
+
+
+class Step(NamedTuple):
+    """What one step is computed from.
+
+    Attributes
+    ----------
+    shape : StepShape
+    inputs, outputs : Tensor [U, D]
+        The distinct input rows (gensim's ``wv.vectors``) and output rows (``syn1neg``).
+    input_place : Tensor [N, H], int32
+        Which of `inputs` each position of each block's halo has.
+    output_place : Tensor [N, C], int32
+        Which of `outputs` each block's own words and its negatives have.
+    left, right : Tensor [N, C], int32
+        Rows of `reach_tables` for each block's positions; rows of zeros for its negatives.
+    reach_tables : tuple of Tensor [rows, H]
+    noise : Tensor [N, C - B, B], optional
+        1 where the negative is another word than the block's, else 0: as in gensim, a negative
+        that equals the target is skipped for that target. None counts all.
+    alpha : Tensor []
+        Step size.
+    """
+
+    shape: StepShape
+    inputs: tf.Tensor
+    outputs: tf.Tensor
+    input_place: tf.Tensor
+    output_place: tf.Tensor
+    left: tf.Tensor
+    right: tf.Tensor
+    reach_tables: tuple[tf.Tensor, tf.Tensor]
+    noise: tf.Tensor | None
+    alpha: tf.Tensor
+
+    # Columns are chosen before rows are looked up: slicing rows afterwards would copy them.
+
+    def halo(self) -> tf.Tensor:
+        """Input rows of each block's halo: [N, H, D]."""
+        return tf.gather(self.inputs, self.input_place)
+
+    def columns(self) -> tf.Tensor:
+        """Output rows of each block's words and negatives: [N, C, D]."""
+        return tf.gather(self.outputs, self.output_place)
+
+    def targets(self) -> tf.Tensor:
+        """Output rows of each block's words: [N, B, D]."""
+        return tf.gather(self.outputs, self.output_place[:, : self.shape.block])
+
+    def negatives(self) -> tf.Tensor:
+        """Output rows of each block's negatives: [N, C - B, D]."""
+        return tf.gather(self.outputs, self.output_place[:, self.shape.block :])
+
+    def band(self, columns: int) -> tf.Tensor:
+        """1 where a halo position lies in the window of a column's position: [N, columns, H]."""
+        left, right = self.reach_tables
+        return tf.gather(left, self.left[:, :columns]) + tf.gather(right, self.right[:, :columns])
 
 
 class Gradients(NamedTuple):
@@ -15,15 +73,15 @@ class Gradients(NamedTuple):
     Attributes
     ----------
     inputs : Tensor [N, H, D]
-        Updates of the input rows (gensim's ``wv.vectors``), `alpha` included.
-    outputs : Tensor [N, C, D]
-        Updates of the output rows (gensim's ``syn1neg``), `alpha` included.
+        Updates of the halo's input rows, `alpha` included.
+    outputs : list of Tensor [N, c, D]
+        Updates of the columns' output rows, `alpha` included; the parts' c add up to C.
     loss : Tensor []
         Sum of the negative log likelihoods of the step's pairs and negatives; 0 unless asked for.
     """
 
     inputs: tf.Tensor
-    outputs: tf.Tensor
+    outputs: list[tf.Tensor]
     loss: tf.Tensor
 
 
@@ -34,37 +92,9 @@ class Objective(Protocol):
 
     - the result equals that of a slow loop over pairs with the same draws;
     - updates are sums over pairs, so `alpha` means what it means in word2vec;
-    - a position whose `band` is empty neither gives nor gets an update.
+    - a position whose window is empty neither gives nor gets an update.
     """
 
-    def __call__(
-        self,
-        inputs: tf.Tensor,
-        outputs: tf.Tensor,
-        band: tf.Tensor,
-        noise: tf.Tensor | None,
-        shared: int,
-        alpha: tf.Tensor,
-        with_loss: bool,
-    ) -> Gradients:
-        """Compute the row updates of one step.
-
-        Parameters
-        ----------
-        inputs : Tensor [N, H, D]
-            Input rows of each block's halo.
-        outputs : Tensor [N, C, D]
-            Output rows of each block's own words, then of its shared negatives.
-        band : Tensor [N, B, H]
-            1 where the halo position lies in the window of the block's position, else 0.
-        noise : Tensor [N, C - B, B], optional
-            1 where the negative is another word than the block's, else 0: as in gensim, a
-            negative that equals the target is skipped for that target. None counts all.
-        shared : int
-            C - B, the negatives of a block.
-        alpha : Tensor []
-            Step size.
-        with_loss : bool
-            Whether to compute the loss.
-        """
+    def __call__(self, step: Step, with_loss: bool) -> Gradients:
+        """Compute the row updates of one step, and its loss if asked for."""
         ...

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.objectives.base import Gradients
+from gensim_tfw2v.objectives.base import Gradients, Step
 from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
 
 
@@ -26,38 +26,33 @@ class Cbow:
     negative: int
     mean: bool = True
 
-    def __call__(
-        self,
-        inputs: tf.Tensor,
-        outputs: tf.Tensor,
-        band: tf.Tensor,
-        noise: tf.Tensor | None,
-        shared: int,
-        alpha: tf.Tensor,
-        with_loss: bool,
-    ) -> Gradients:
+    def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step; see `Objective`."""
-        block = outputs.shape[1] - shared
+        shape = step.shape
+        band = step.band(shape.block)
         count = tf.reduce_sum(band, 2, keepdims=True)  # [N, B, 1]
-        share = tf.math.reciprocal(tf.maximum(count, 1.0))
         used = tf.minimum(count, 1.0)  # 0 for a centre without context
-        targets, negatives = outputs[:, :block], outputs[:, block:]
+        mean_band = band * tf.math.reciprocal(tf.maximum(count, 1.0))
+        forward, backward = (mean_band, band) if self.mean else (band, mean_band)
+        inputs, targets, negatives = step.halo(), step.targets(), step.negatives()
+        dtype = inputs.dtype
 
-        hidden = tf.matmul(band * share if self.mean else band, inputs)  # [N, B, D]
-        positive_scores = tf.reduce_sum(hidden * targets, 2, keepdims=True)  # [N, B, 1]
-        negative_scores = tf.matmul(negatives, hidden, transpose_b=True)  # [N, C - B, B]
-        negative_weights = tf.transpose(used, [0, 2, 1]) * (self.negative / shared)
-        if noise is not None:
-            negative_weights *= noise
+        hidden = tf.matmul(tf.cast(forward, dtype), inputs)  # [N, B, D]
+        scores = tf.reduce_sum(tf.cast(hidden * targets, tf.float32), 2, keepdims=True)
+        noise_scores = tf.cast(tf.matmul(negatives, hidden, transpose_b=True), tf.float32)
+        noise_weights = tf.transpose(used, [0, 2, 1]) * (self.negative / shape.shared)
+        if step.noise is not None:
+            noise_weights *= step.noise  # [N, C - B, B]
 
-        g_targets = coefficients(positive_scores, 1.0, used * (0.5 * alpha))
-        g_negatives = coefficients(negative_scores, -1.0, negative_weights * (0.5 * alpha))
-        d_hidden = g_targets * targets + tf.matmul(g_negatives, negatives, transpose_a=True)
+        half = 0.5 * step.alpha
+        g = tf.cast(coefficients(scores, 1.0, used * half), dtype)
+        noise_g = tf.cast(coefficients(noise_scores, -1.0, noise_weights * half), dtype)
+        d_hidden = g * targets + tf.matmul(noise_g, negatives, transpose_a=True)
         return Gradients(
-            inputs=tf.matmul(band if self.mean else band * share, d_hidden, transpose_a=True),
-            outputs=tf.concat([g_targets * hidden, tf.matmul(g_negatives, hidden)], 1),
+            inputs=tf.matmul(tf.cast(backward, dtype), d_hidden, transpose_a=True),
+            outputs=[g * hidden, tf.matmul(noise_g, hidden)],
             loss=(
-                loss(positive_scores, 1.0, used) + loss(negative_scores, -1.0, negative_weights)
+                loss(scores, 1.0, used) + loss(noise_scores, -1.0, noise_weights)
                 if with_loss
                 else tf.constant(0.0)
             ),

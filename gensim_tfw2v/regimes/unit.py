@@ -8,10 +8,11 @@ import functools
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.objectives import Step
 from gensim_tfw2v.objectives.blocks import StepShape, reach_tables
 from gensim_tfw2v.objectives.draws import draw
 from gensim_tfw2v.options import UnitProgram
-from gensim_tfw2v.updates import add_updates, group_rows
+from gensim_tfw2v.updates import RowGroups, add_updates, group_rows
 
 
 class UnitResult(NamedTuple):
@@ -53,46 +54,54 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
         alphas : Tensor [2], float32
             Step size at the unit's first and last step.
     """
-    shape, objective = program.shape, program.objective
-    left_table, right_table = (tf.constant(table) for table in reach_tables(shape))
-    rows = tf.range(shape.block) * (shape.window + 1)
+    shape, dtype = program.shape, tf.as_dtype(program.product_dtype)
+    tables = tuple(tf.constant(table) for table in reach_tables(shape))
+    first_rows = tf.range(shape.block) * (shape.window + 1)
+
+    def reach_rows(reach: tf.Tensor) -> tf.Tensor:  # [steps, N, B] -> [steps, N, C]
+        return tf.pad(reach + first_rows, [[0, 0], [0, 0], [0, shape.shared]])
+
+    def groups_of(ids: tf.Tensor) -> RowGroups:  # [steps, N, r], of N * r rows a step
+        rows = tf.reshape(ids, [-1, ids.shape[1] * ids.shape[2]])
+        return group_rows(rows, program.id_bits, program.max_steps)
 
     @tf.function
     def train_unit(inputs, outputs, keep_probability, cum_table, entries, key, alphas):  # type: ignore[no-untyped-def]
         with tf.name_scope("draw"), tf.device("CPU"):
             draws = draw(entries, key, keep_probability, cum_table, shape, program.shrink_windows)
-            left, right = draws.left + rows, draws.right + rows
-            input_groups, output_groups = (
-                group_rows(
-                    tf.reshape(ids, [-1, ids.shape[1] * ids.shape[2]]),
-                    program.id_bits,
-                    program.max_steps,
-                )
-                for ids in (draws.inputs, draws.outputs)
-            )
+            left, right = reach_rows(draws.left), reach_rows(draws.right)
+            input_groups, output_groups = groups_of(draws.inputs), groups_of(draws.outputs)
 
         steps = tf.shape(left)[0]
         loss = magnitude = tf.constant(0.0)
-        for step in tf.range(steps):
-            done = tf.cast(step, tf.float32) / tf.cast(steps, tf.float32)
-            alpha = alphas[0] + (alphas[1] - alphas[0]) * done
+        for number in tf.range(steps):
             # tf.gather takes a step out of the unit in one op, indexing would take three
-            output_ids = tf.gather(draws.outputs, step)
-            gradients = objective(
-                inputs=tf.gather(inputs, tf.gather(draws.inputs, step)),
-                outputs=tf.gather(outputs, output_ids),
-                band=tf.gather(left_table, tf.gather(left, step))
-                + tf.gather(right_table, tf.gather(right, step)),
-                noise=_other_words(output_ids, shape) if program.skip_targets else None,
-                shared=shape.shared,
-                alpha=alpha,
-                with_loss=program.with_loss,
+            def of_step(x: tf.Tensor, width: int) -> tf.Tensor:
+                return tf.reshape(tf.gather(x, number), [shape.blocks, width])  # noqa: B023
+
+            done = tf.cast(number, tf.float32) / tf.cast(steps, tf.float32)
+            step = Step(
+                shape,
+                inputs=tf.cast(tf.gather(inputs, input_groups.distinct_ids(number)), dtype),
+                outputs=tf.cast(tf.gather(outputs, output_groups.distinct_ids(number)), dtype),
+                input_place=of_step(input_groups.place, shape.halo),
+                output_place=of_step(output_groups.place, shape.columns),
+                left=of_step(left, shape.columns),
+                right=of_step(right, shape.columns),
+                reach_tables=tables,
+                noise=(
+                    _other_words(of_step(draws.outputs, shape.columns), shape)
+                    if program.skip_targets
+                    else None
+                ),
+                alpha=alphas[0] + (alphas[1] - alphas[0]) * done,
+            )
+            gradients = program.objective(step, program.with_loss)
+            magnitude += add_updates(
+                inputs, input_groups, number, [gradients.inputs], program.max_norm
             )
             magnitude += add_updates(
-                inputs, input_groups, step, _rows(gradients.inputs), program.max_norm
-            )
-            magnitude += add_updates(
-                outputs, output_groups, step, _rows(gradients.outputs), program.max_norm
+                outputs, output_groups, number, gradients.outputs, program.max_norm
             )
             if program.with_loss:
                 loss += gradients.loss
@@ -120,11 +129,6 @@ def concrete_unit_function(
         tf.TensorSpec([2], tf.int32),
         tf.TensorSpec([2], tf.float32),
     )
-
-
-def _rows(updates: tf.Tensor) -> tf.Tensor:
-    """[N, R, D] -> [N * R, D]."""
-    return tf.reshape(updates, [-1, updates.shape[-1]])
 
 
 def _other_words(outputs: tf.Tensor, shape: StepShape) -> tf.Tensor:

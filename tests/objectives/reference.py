@@ -11,7 +11,9 @@ def sigmoid(x: float) -> float:
     return 1.0 / (1.0 + np.exp(-x))
 
 
-def skipgram_step(inputs, outputs, centres, halos, left, right, negatives, negative, alpha):
+def skipgram_step(
+    inputs, outputs, centres, halos, left, right, negatives, negative, alpha, skip_targets=True
+):
     """Return (d_inputs [V, D], d_outputs [V, D], loss) of one step.
 
     centres [N, B], halos [N, H], left, right [N, B], negatives [N, S]: word ids and reaches.
@@ -25,7 +27,9 @@ def skipgram_step(inputs, outputs, centres, halos, left, right, negatives, negat
             reached = range(at - left[block, b], at + right[block, b] + 1)
             for context in (halos[block, h] for h in reached if h != at):
                 targets = [(centre, 1.0, 1.0)]
-                targets += [(n, 0.0, share) for n in negatives[block] if n != centre]
+                targets += [
+                    (n, 0.0, share) for n in negatives[block] if n != centre or not skip_targets
+                ]
                 for target, label, weight in targets:
                     score = sigmoid(inputs[context] @ outputs[target])
                     g = alpha * weight * (label - score)
@@ -35,7 +39,19 @@ def skipgram_step(inputs, outputs, centres, halos, left, right, negatives, negat
     return d_inputs, d_outputs, loss
 
 
-def cbow_step(inputs, outputs, centres, halos, left, right, negatives, negative, alpha, mean):
+def cbow_step(
+    inputs,
+    outputs,
+    centres,
+    halos,
+    left,
+    right,
+    negatives,
+    negative,
+    alpha,
+    mean,
+    skip_targets=True,
+):
     """As `skipgram_step`, for CBOW; `mean` is gensim's cbow_mean."""
     d_inputs, d_outputs, loss = np.zeros_like(inputs), np.zeros_like(outputs), 0.0
     window = (halos.shape[1] - centres.shape[1]) // 2
@@ -50,7 +66,9 @@ def cbow_step(inputs, outputs, centres, halos, left, right, negatives, negative,
             hidden = inputs[context].sum(0) / (len(context) if mean else 1)
             d_hidden = np.zeros_like(hidden)
             targets = [(centre, 1.0, 1.0)]
-            targets += [(n, 0.0, share) for n in negatives[block] if n != centre]
+            targets += [
+                (n, 0.0, share) for n in negatives[block] if n != centre or not skip_targets
+            ]
             for target, label, weight in targets:
                 score = sigmoid(hidden @ outputs[target])
                 g = alpha * weight * (label - score)

@@ -49,6 +49,10 @@ def train(corpus, workers=1, seed=1, objective=None, alpha=0.05, epochs=1):
     return trainer.tables(), reports
 
 
+def living_workers():
+    return [t for t in threading.enumerate() if t.name.startswith("tfw2v") and t.is_alive()]
+
+
 @pytest.mark.parametrize("objective", [SkipGram(5), Cbow(5)])
 def test_one_worker_gives_the_same_bits_twice(corpus, objective):
     (first, reports), (second, again) = (train(corpus, objective=objective) for _ in range(2))
@@ -93,7 +97,7 @@ def test_an_error_in_a_report_ends_the_epoch(corpus):
     with pytest.raises(OSError, match="cannot report"):
         trainer.train_epoch(corpus, units, 0, [(0.01, 0.01)] * len(units), report)
     assert len(seen) <= 2
-    assert not [t for t in threading.enumerate() if t.name.startswith("tfw2v-worker")]
+    assert not living_workers()
 
 
 def test_an_interrupt_ends_the_epoch_within_two_seconds(corpus):
@@ -109,7 +113,7 @@ def test_an_interrupt_ends_the_epoch_within_two_seconds(corpus):
         trainer.train_epoch(corpus, units, 0, [(0.01, 0.01)] * len(units), report)
     assert time.monotonic() - seen[19] < 2
     assert len(seen) < len(units)
-    assert not [t for t in threading.enumerate() if t.name.startswith("tfw2v-worker")]
+    assert not living_workers()
 
 
 def test_unit_keys_differ():

@@ -1,0 +1,342 @@
+"""What TFWord2Vec adds to gensim's contract, and what it keeps when things go wrong."""
+
+import errno
+import inspect
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from gensim import utils
+from gensim.models import KeyedVectors, Word2Vec
+from gensim.models.callbacks import CallbackAny2Vec
+from gensim.models.word2vec import LineSentence
+from gensim.test.test_word2vec import LeeCorpus, lee_corpus_list
+from gensim.test.utils import common_texts, datapath
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.options import choose_shape
+from gensim_tfw2v.regimes.base import Divergence
+
+LEE = datapath("lee_background.cor")
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(tmp_path_factory, monkeypatch):
+    """Temporary files go to a folder of the test's, which must be empty in the end."""
+    folder = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield
+    import gc
+
+    gc.collect()
+    assert list(folder.glob("tfw2v*")) == []
+
+
+def built(**options):
+    model = TFWord2Vec(min_count=1, vector_size=4, sample=0, **options)
+    model.build_vocab(common_texts)
+    return model
+
+
+def train(model, corpus=common_texts, **options):
+    options = {"total_examples": model.corpus_count, "epochs": 2, **options}
+    return model.train(corpus, **options)
+
+
+@pytest.mark.parametrize("sg", [0, 1])
+@pytest.mark.parametrize("corpus", [{"corpus_file": LEE}, {"sentences": lee_corpus_list}])
+def test_one_worker_and_a_seed_give_the_same_bits(sg, corpus):
+    models = [
+        TFWord2Vec(**corpus, sg=sg, workers=1, seed=seed, vector_size=20, epochs=2)
+        for seed in (5, 5, 6)
+    ]
+    np.testing.assert_array_equal(models[0].wv.vectors, models[1].wv.vectors)
+    np.testing.assert_array_equal(models[0].syn1neg, models[1].syn1neg)
+    assert (models[0].wv.vectors != models[2].wv.vectors).any()
+
+
+def test_a_scanned_corpus_trains_like_one_read_again():
+    at_once = TFWord2Vec(corpus_file=LEE, workers=1, vector_size=10, epochs=1)
+    stepwise = TFWord2Vec(workers=1, vector_size=10)
+    stepwise.build_vocab(LineSentence(LEE))  # an iterable: the file is read again
+    stepwise.train(corpus_file=LEE, total_words=59890, total_examples=300, epochs=1)
+    np.testing.assert_array_equal(at_once.wv.vectors, stepwise.wv.vectors)
+
+
+def test_a_file_that_changed_after_the_scan_is_read_again(tmp_path):
+    path = tmp_path / "corpus"
+    path.write_text("a b c d\n" * 20)
+    model = TFWord2Vec(min_count=1, vector_size=4, sample=0)
+    model.build_vocab(corpus_file=str(path))
+    path.write_text("a b c d\n" * 30)
+    trained, raw = model.train(corpus_file=str(path), total_words=80, epochs=1)
+    assert (trained, raw) == (120, 120)
+
+
+def test_an_iterable_is_read_once_by_the_constructor():
+    class Counted:
+        reads = 0
+
+        def __iter__(self):
+            self.reads += 1
+            return iter(common_texts)
+
+    corpus = Counted()
+    TFWord2Vec(corpus, min_count=1, vector_size=4, epochs=5)
+    assert corpus.reads == 1
+
+
+def attacks_rank(model):
+    names = [name for name, _ in model.wv.most_similar("attacks", topn=len(model.wv))]
+    return names.index("bombings")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sg": 1, "window": 4, "negative": 15, "epochs": 10},
+        {"sg": 1, "window": 5, "negative": 15, "epochs": 10, "shrink_windows": False},
+        {"sg": 0, "alpha": 0.05, "negative": 15, "epochs": 10, "sample": 0},
+        {"sg": 0, "alpha": 0.1, "negative": 15, "epochs": 10, "sample": 0, "shrink_windows": False},
+    ],
+    ids=["skipgram", "skipgram-fixed", "cbow", "cbow-fixed"],
+)
+def test_a_small_corpus_reaches_the_rank_that_gensims_tests_ask(options):
+    ranks = []
+    for seed in (42, 43, 44):
+        model = TFWord2Vec(lee_corpus_list, min_count=5, workers=2, seed=seed, **options)
+        ranks.append(attacks_rank(model))
+    assert np.median(ranks) < 50, ranks
+    assert sum(rank < 50 for rank in ranks) >= 2, ranks
+
+
+def test_many_threads_on_few_words_reach_gensims_rank():
+    corpus = utils.RepeatCorpus(LeeCorpus(), 10000)
+    ranks = []
+    for seed in (1, 2, 3):
+        model = TFWord2Vec(corpus, vector_size=16, min_count=330, workers=4, seed=seed)
+        names = [name for name, _ in model.wv.most_similar("israeli", topn=len(model.wv))]
+        ranks.append(names.index("palestinian"))
+    assert np.median(ranks) < 6, ranks
+
+
+def test_signature_is_gensims():
+    ours = inspect.signature(TFWord2Vec).parameters
+    for name, parameter in inspect.signature(Word2Vec).parameters.items():
+        assert ours[name] == parameter
+    assert set(ours) - set(inspect.signature(Word2Vec).parameters) == {"progress", "encoded_dir"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vector_size": 0}, "vector_size must be at least 1, got 0"),
+        ({"window": 0}, "window must be at least 1"),
+        ({"workers": 0}, "workers must be at least 1"),
+        ({"negative": -1}, "negative must be at least 0"),
+    ],
+)
+def test_impossible_options_are_refused_at_once(options, message):
+    with pytest.raises(ValueError, match=message):
+        TFWord2Vec(common_texts, min_count=1, **options)
+
+
+def test_hierarchical_softmax_is_refused_with_a_way_out():
+    with pytest.raises(NotImplementedError, match="gensim.models.Word2Vec for hs=1"):
+        TFWord2Vec(common_texts, hs=1)
+    model = built()
+    model.hs = 1
+    with pytest.raises(NotImplementedError, match="hs=1"):
+        train(model)
+
+
+def test_locked_vectors_are_refused_with_a_way_out():
+    model = built()
+    model.wv.vectors_lockf = np.array([0, 1] * 6, np.float32)
+    with pytest.raises(NotImplementedError, match="vectors_lockf = np.ones"):
+        train(model)
+
+
+def test_vectors_that_are_not_finite_are_named():
+    model = built()
+    model.wv.vectors[3, 1] = np.nan
+    with pytest.raises(ValueError, match=f"the first for {model.wv.index_to_key[3]!r}"):
+        train(model)
+
+
+def test_divergence_keeps_the_last_finite_vectors():
+    class Explode(CallbackAny2Vec):
+        def on_epoch_begin(self, model):
+            self.epoch = getattr(self, "epoch", -1) + 1
+            if self.epoch == 1:
+                self.good = model.wv.vectors.copy()
+                model.alpha = model.min_alpha = 1e30
+
+    model, explode = built(), Explode()
+    with pytest.raises(Divergence, match=r"alpha=1e\+30 with 64 tokens a step"):
+        train(model, callbacks=[explode], epochs=3)
+    np.testing.assert_array_equal(model.wv.vectors, explode.good)
+    model.alpha, model.min_alpha = 0.025, 0.0001
+    train(model)
+
+
+def test_a_failed_corpus_leaves_the_vectors_alone(tmp_path):
+    model = built()
+    before = model.wv.vectors.copy()
+
+    class Broken:
+        def __iter__(self):
+            yield from common_texts
+            raise OSError("the stream broke")
+
+    bad = tmp_path / "bad"
+    bad.write_bytes(b"graph trees\n\xff\xfe\n")
+    with pytest.raises(OSError, match="the stream broke"):
+        train(model, Broken())
+    with pytest.raises(ValueError, match="bad"):
+        model.train(corpus_file=str(bad), total_words=3, epochs=1)
+    np.testing.assert_array_equal(model.wv.vectors, before)
+
+
+def test_a_full_disk_is_told_of():
+    model = built()
+    before = model.wv.vectors.copy()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, limits[1]))  # no file grows beyond 16 bytes
+    try:
+        with pytest.raises(OSError, match="free space there") as error:
+            train(model)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert error.value.errno == errno.EFBIG
+    np.testing.assert_array_equal(model.wv.vectors, before)
+
+
+def test_a_missing_folder_is_told_of():
+    with pytest.raises(FileNotFoundError, match="make the folder first"):
+        TFWord2Vec(common_texts, min_count=1, encoded_dir="/no/such/folder")
+
+
+def test_a_folder_for_the_encoded_corpus(tmp_path):
+    seen = []
+
+    class Look(CallbackAny2Vec):
+        def on_epoch_end(self, model):
+            seen.append([p for p in tmp_path.rglob("*") if p.is_file()])
+
+    TFWord2Vec(common_texts, min_count=1, encoded_dir=tmp_path, callbacks=[Look()], epochs=1)
+    assert seen[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plain_gensim_model_goes_on(tmp_path):
+    Word2Vec(common_texts, min_count=1, vector_size=6, sample=0).save(str(tmp_path / "plain"))
+    model = TFWord2Vec.load(str(tmp_path / "plain"))
+    before = model.wv.vectors.copy()
+    assert type(model) is TFWord2Vec
+    train(model, epochs=5)
+    assert (model.wv.vectors != before).any()
+
+
+def test_ctrl_c_leaves_a_usable_model_and_nothing_else(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent(
+            f"""
+            import sys
+            from gensim.models.callbacks import CallbackAny2Vec
+            from gensim_tfw2v import TFWord2Vec
+
+            class Say(CallbackAny2Vec):
+                def on_epoch_end(self, model):
+                    print("epoch", flush=True)
+
+            model = TFWord2Vec(workers=2, vector_size=50)
+            model.build_vocab(corpus_file={LEE!r})
+            before = model.wv.vectors.copy()
+            try:
+                model.train(corpus_file={LEE!r}, total_words=59890, epochs=10**6, callbacks=[Say()])
+            except KeyboardInterrupt:
+                import numpy as np
+                assert np.isfinite(model.wv.vectors).all() and (model.wv.vectors != before).any()
+                model.wv.save({str(tmp_path / "kv")!r})
+                print("interrupted", flush=True)
+            """
+        )
+    )
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": os.getcwd()},
+    )
+    try:
+        assert process.stdout.readline() == "epoch\n"
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        output, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert time.monotonic() - start < 10  # the interpreter's end included
+    assert process.returncode == 0, errors
+    assert output.endswith("interrupted\n")
+    assert list(temporary.glob("tfw2v*")) == []
+    assert len(KeyedVectors.load(str(tmp_path / "kv"))) == 1762
+    assert errors == ""  # TensorFlow's start-up noise stays away
+
+
+@pytest.mark.parametrize(
+    ("tokens", "step", "shared"),
+    [(1, 64, 32), (36_000, 64, 32), (200_000, 256, 32), (12_000_000, 1024, 16)],
+)
+def test_steps_adapt_to_the_corpus(tokens, step, shared):
+    shape = choose_shape(tokens, window=5, negative=5)
+    assert (shape.tokens, shape.shared) == (step, shared)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    sentences=st.lists(
+        st.lists(st.sampled_from("a b c d é 漢字 \u3000x".split(" ")), max_size=12),
+        min_size=1,
+        max_size=8,
+    ).filter(lambda sentences: any(sentences)),
+    options=st.fixed_dictionaries(
+        {
+            "sg": st.sampled_from([0, 1]),
+            "window": st.integers(1, 40),
+            "negative": st.integers(1, 40),
+            "sample": st.sampled_from([0, 1e-3, 0.5]),
+            "cbow_mean": st.sampled_from([0, 1]),
+            "shrink_windows": st.booleans(),
+            "ns_exponent": st.sampled_from([0.75, 0.0, -1.0, 1.0]),
+            "epochs": st.integers(1, 3),
+        }
+    ),
+)
+def test_odd_corpora_and_options_train_to_finite_vectors(sentences, options):
+    model = TFWord2Vec(sentences, min_count=1, vector_size=3, workers=2, **options)
+    assert len(model.wv) == len({word for sentence in sentences for word in sentence})
+    assert np.isfinite(model.wv.vectors).all()
+    assert np.isfinite(model.syn1neg).all()
+    assert model.corpus_total_words == sum(map(len, sentences))
+
+
+def test_a_sentence_of_100_000_words():
+    words = [str(i % 50) for i in range(100_000)]
+    model = TFWord2Vec([words], min_count=1, vector_size=4, sample=0, epochs=1)
+    assert model.corpus_count == 1
+    trained, raw = model.train([words], total_examples=1, epochs=1)
+    assert trained == raw == 100_000  # gensim leaves out what follows the first 10,000
