@@ -60,12 +60,14 @@ def engines(arguments: argparse.Namespace) -> dict[str, tuple[str, bool]]:
 
 
 def tasks(arguments: argparse.Namespace, settings: dict[str, dict[str, Any]]) -> Iterator[Task]:
-    """All runs in their order: each round holds every engine once, each round begins later."""
+    """All runs in their order: each round holds an engine once at most, each begins later."""
     known = list(engines(arguments).items())
     for setting, options in settings.items():
         for number in range(arguments.seeds):
             start = number % len(known)
             for engine, (target, from_file) in known[start:] + known[:start]:
+                if not from_file and number >= arguments.iterable_rounds:
+                    continue
                 yield Task(
                     engine=engine,
                     target=target,
@@ -99,6 +101,7 @@ def parser() -> argparse.ArgumentParser:
     flag = argparse.BooleanOptionalAction
     add("--quality", action=flag, default=True, help="evaluate the vectors")
     add("--iterable", action=flag, default=False, help="also TFWord2Vec on an iterable")
+    add("--iterable-rounds", type=int, default=1, help="rounds with iterables, the slowest (1)")
     add("--pin", action=flag, default=True, help="bind each run to as many cores as threads")
     add("--candidate", default="gensim_tfw2v:TFWord2Vec", help="module:Class to compare")
     return made

@@ -345,7 +345,7 @@ class _Training:
         self.regime: Regime = LocalRegime(
             UnitProgram(
                 objective=_objective(model),
-                shape=choose_shape(int(tokens), model.window, model.negative),
+                shape=choose_shape(int(tokens), model.window, model.negative, bool(model.sg)),
                 vector_size=model.vector_size,
                 id_bits=max(2, (len(model.wv) - 1).bit_length()),
                 max_entries=UNIT_ENTRIES,

@@ -72,7 +72,7 @@ class UnitProgram:
         return -(-self.max_entries // self.shape.tokens)
 
 
-def choose_shape(tokens: int, window: int, negative: int) -> StepShape:
+def choose_shape(tokens: int, window: int, negative: int, skipgram: bool) -> StepShape:
     """Choose the step for a corpus.
 
     Parameters
@@ -81,6 +81,8 @@ def choose_shape(tokens: int, window: int, negative: int) -> StepShape:
         Tokens an epoch that are trained on.
     window, negative : int
         gensim's parameters.
+    skipgram : bool
+        Skip-gram, or CBOW.
 
     Returns
     -------
@@ -90,8 +92,9 @@ def choose_shape(tokens: int, window: int, negative: int) -> StepShape:
     step = 64
     while step < 1024 and tokens >= 2 * step * STEPS_PER_EPOCH:
         step *= 2
-    # small corpora have few words, each drawn often: more negatives steady them
-    shared = 32 if step < 1024 else 16
+    # Small corpora have few words, each drawn often: more negatives steady them. CBOW trains a
+    # sixth of skip-gram's pairs with them, and answers fewer analogies right with 16.
+    shared = 16 if skipgram and step == 1024 else 32
     return StepShape(tokens=step, block=32, window=window, shared=max(shared, negative))
 
 

@@ -298,11 +298,17 @@ def test_ctrl_c_leaves_a_usable_model_and_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("tokens", "step", "shared"),
-    [(1, 64, 32), (36_000, 64, 32), (200_000, 256, 32), (12_000_000, 1024, 16)],
+    ("tokens", "skipgram", "step", "shared"),
+    [
+        (1, True, 64, 32),
+        (36_000, True, 64, 32),
+        (200_000, True, 256, 32),
+        (12_000_000, True, 1024, 16),
+        (12_000_000, False, 1024, 32),
+    ],
 )
-def test_steps_adapt_to_the_corpus(tokens, step, shared):
-    shape = choose_shape(tokens, window=5, negative=5)
+def test_steps_adapt_to_the_corpus(tokens, skipgram, step, shared):
+    shape = choose_shape(tokens, 5, 5, skipgram)
     assert (shape.tokens, shape.shared) == (step, shared)
 
 
