@@ -31,8 +31,16 @@ def descendants_bytes(pid: int) -> int:
     return total
 
 
-class DescendantsPeak(threading.Thread):
-    """Samples `descendants_bytes` until told to stop; `peak` is the largest sum seen."""
+def family_bytes(pid: int) -> int:
+    """Memory of a process and of its descendants at this moment, 0 while it has none."""
+    try:
+        return (below := descendants_bytes(pid)) and below + psutil.Process(pid).memory_info().rss
+    except psutil.Error:
+        return 0
+
+
+class FamilyPeak(threading.Thread):
+    """Samples `family_bytes` until told to stop; `peak` is the largest sum seen."""
 
     def __init__(self, pid: int, interval: float = 0.1) -> None:
         super().__init__(daemon=True)
@@ -43,7 +51,7 @@ class DescendantsPeak(threading.Thread):
     def run(self) -> None:
         """Sample until `stopped` is set."""
         while not self.stopped.wait(self.interval):
-            self.peak = max(self.peak, descendants_bytes(self.pid))
+            self.peak = max(self.peak, family_bytes(self.pid))
 
 
 def one_run(arguments: list[str], given: str = "") -> dict[str, Any]:
@@ -59,7 +67,7 @@ def one_run(arguments: list[str], given: str = "") -> dict[str, Any]:
     Returns
     -------
     dict
-        The JSON object of its last line, with `children_bytes` added.
+        The JSON object of its last line, with `family_bytes` added: 0 if it started no process.
 
     Raises
     ------
@@ -71,7 +79,7 @@ def one_run(arguments: list[str], given: str = "") -> dict[str, Any]:
     with subprocess.Popen(
         command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT
     ) as process:
-        watch = DescendantsPeak(process.pid)
+        watch = FamilyPeak(process.pid)
         watch.start()
         try:
             output, errors = process.communicate(given)
@@ -82,4 +90,4 @@ def one_run(arguments: list[str], given: str = "") -> dict[str, Any]:
     if process.returncode:
         raise SystemExit(f"a run ended with exit code {process.returncode}:\n{errors[-4000:]}")
     answer: dict[str, Any] = json.loads(output.splitlines()[-1])
-    return {**answer, "children_bytes": watch.peak}
+    return {**answer, "family_bytes": watch.peak}

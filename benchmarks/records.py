@@ -73,8 +73,8 @@ class Run:
         Processor time, user and system, spent inside `train`.
     peak_bytes : int
         Largest resident memory of the process until the vectors were ready.
-    children_bytes : int
-        Largest memory, in samples, that its child processes together had beside it.
+    family_bytes : int
+        Largest memory, in samples, of the process while it had children, and of those.
     quality : dict of str to (float or None)
         Spearman correlations and accuracy; None where no item was in the vocabulary.
     """
@@ -93,7 +93,7 @@ class Run:
     cpu_seconds: float
     peak_bytes: int
     quality: dict[str, float | None]
-    children_bytes: int = 0
+    family_bytes: int = 0
 
     @property
     def words_per_second(self) -> float:
@@ -107,8 +107,8 @@ class Run:
 
     @property
     def memory_bytes(self) -> int:
-        """Peak of the process and its children; too much if the two were apart in time."""
-        return self.peak_bytes + self.children_bytes
+        """Peak of the process and its children."""
+        return max(self.peak_bytes, self.family_bytes)
 
     def to_json(self) -> dict[str, Any]:
         """All fields, and the figures computed from them."""

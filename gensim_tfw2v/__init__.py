@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     # TensorFlow takes seconds to import: helper processes and `tfw2v --help` do without it
     if name == "TFWord2Vec":
+        import gensim_tfw2v._tensorflow  # noqa: F401  first: says if something is too old
         from gensim_tfw2v.model import TFWord2Vec
 
         return TFWord2Vec

@@ -1,4 +1,4 @@
-"""TensorFlow, imported once for the whole package: quietly, and in a version that is new enough.
+"""TensorFlow, imported once for the whole package: quietly, and only if all is new enough.
 
 Every module that needs TensorFlow writes ``from gensim_tfw2v._tensorflow import tf``.
 """
@@ -55,7 +55,8 @@ def _quiet_stderr() -> Iterator[None]:
         os.close(kept)
 
 
-require("tensorflow")
+for _package in MINIMUM:
+    require(_package)
 # 3 hides C++ log lines below "fatal": machines without a GPU get an "error" line about CUDA. What
 # goes wrong still comes as a Python exception. What the user has set stays as it is.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -68,4 +69,4 @@ else:
         max(logging.ERROR, logging.getLogger("tensorflow").level)
     )
 
-__all__ = ["require", "tf"]
+__all__ = ["tf"]

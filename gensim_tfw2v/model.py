@@ -10,27 +10,15 @@ from timeit import default_timer
 from typing import Any
 
 import numpy as np
+from gensim.models import Word2Vec
 
-from gensim_tfw2v._tensorflow import require
-
-require("gensim")
-
-from gensim.models import Word2Vec  # noqa: E402
-
-from gensim_tfw2v.corpus.encode import encode_file, encode_sentences  # noqa: E402
-from gensim_tfw2v.corpus.scan import Scan, scan_file, scan_sentences  # noqa: E402
-from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit  # noqa: E402
-from gensim_tfw2v.corpus.workspace import Workspace  # noqa: E402
-from gensim_tfw2v.monitor.progress import progress_bar  # noqa: E402
-from gensim_tfw2v.objectives import Cbow, Objective, SkipGram  # noqa: E402
-from gensim_tfw2v.options import (  # noqa: E402
-    FEW_WORDS,
-    UNIT_ENTRIES,
-    UnitProgram,
-    choose_product_dtype,
-    choose_shape,
-)
-from gensim_tfw2v.regimes import LocalRegime, Regime, UnitReport  # noqa: E402
+from gensim_tfw2v.checks import check_options, check_state
+from gensim_tfw2v.corpus.encode import encode_file, encode_sentences
+from gensim_tfw2v.corpus.scan import Scan, scan_file, scan_sentences
+from gensim_tfw2v.corpus.units import EncodedCorpus
+from gensim_tfw2v.corpus.workspace import Workspace
+from gensim_tfw2v.regimes import UnitReport
+from gensim_tfw2v.training import Training
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +60,7 @@ class TFWord2Vec(Word2Vec):
     encoded_dir: str | None = None
     _scan: tuple[Any, Scan, Workspace] | None = None
     _constructing = False
-    _training: "_Training | None" = None
+    _training: Training | None = None
 
     def __init__(
         self,
@@ -83,7 +71,7 @@ class TFWord2Vec(Word2Vec):
     ) -> None:
         options = inspect.signature(Word2Vec).bind(*args, **kwargs)
         options.apply_defaults()
-        _check_options(**options.arguments)
+        check_options(**options.arguments)
         self.progress = progress
         self.encoded_dir = None if encoded_dir is None else os.fspath(encoded_dir)
         self._constructing = True
@@ -102,7 +90,7 @@ class TFWord2Vec(Word2Vec):
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        transient = {"_scan", "_constructing", "_training"}
+        transient = {"_scan", "_constructing", "_training", "progress", "encoded_dir"}
         return {name: value for name, value in self.__dict__.items() if name not in transient}
 
     def scan_vocab(
@@ -172,8 +160,8 @@ class TFWord2Vec(Word2Vec):
         KeyboardInterrupt
             On Ctrl-C, with the vectors trained so far in the model.
         """
-        _check_options(**self.__dict__)
-        _check_state(self)
+        check_options(**self.__dict__)
+        check_state(self)
         try:
             return super().train(*args, **kwargs)
         except KeyboardInterrupt:
@@ -197,7 +185,7 @@ class TFWord2Vec(Word2Vec):
         callbacks: Any = (),
     ) -> tuple[int, int, int]:
         if self._training is None:
-            self._training = _Training(
+            self._training = Training(
                 self,
                 *self._encoded(data_iterable, data_iterable, encode_sentences),
             )
@@ -216,7 +204,7 @@ class TFWord2Vec(Word2Vec):
         if not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
         if self._training is None:
-            self._training = _Training(
+            self._training = Training(
                 self, *self._encoded(_file_identity(corpus_file), corpus_file, encode_file)
             )
         return self._run_epoch(
@@ -313,6 +301,7 @@ class TFWord2Vec(Word2Vec):
             self._scan = None
 
 
+TFWord2Vec.train.__signature__ = inspect.signature(Word2Vec.train)  # type: ignore[attr-defined]
 TFWord2Vec.__signature__ = inspect.Signature(
     [
         *inspect.signature(Word2Vec).parameters.values(),
@@ -324,125 +313,7 @@ TFWord2Vec.__signature__ = inspect.Signature(
 )
 
 
-class _Training:
-    """What one call of `train` holds: the encoded corpus, a regime and a progress bar."""
-
-    def __init__(self, model: TFWord2Vec, corpus: EncodedCorpus, workspace: Workspace) -> None:
-        self.corpus = corpus
-        self.workspace = workspace
-        self.units: list[WorkUnit] = corpus.units(UNIT_ENTRIES)
-        if not self.units:
-            logger.warning(
-                "no word of the corpus is in the vocabulary: there is nothing to train on "
-                "(build_vocab(corpus, update=True) adds its words)."
-                if corpus.total_raw_words
-                else "train() called with an empty iterator (if not intended, be sure to provide "
-                "a corpus that offers restartable iteration = an iterable)."
-            )
-        keep = _keep_probability(model)
-        counts = model.wv.expandos["count"].astype(np.float64)
-        tokens = corpus.total_tokens * float((counts * keep).sum() / max(1.0, counts.sum()))
-        self.regime: Regime = LocalRegime(
-            UnitProgram(
-                objective=_objective(model),
-                shape=choose_shape(int(tokens), model.window, model.negative, bool(model.sg)),
-                vector_size=model.vector_size,
-                id_bits=max(2, (len(model.wv) - 1).bit_length()),
-                max_entries=UNIT_ENTRIES,
-                shrink_windows=bool(model.shrink_windows),
-                with_loss=bool(model.compute_loss),
-                skip_targets=len(model.wv) <= FEW_WORDS,
-                product_dtype=choose_product_dtype(bool(model.sg)),
-            ),
-            inputs=model.wv.vectors,
-            outputs=model.syn1neg,
-            keep_probability=keep,
-            cum_table=model.cum_table.astype(np.int32),
-            workers=model.workers,
-            # another seed for each call of `train`, or all would draw the same
-            seed=model.seed + 1_000_003 * model.train_count,
-        )
-        self.bar = progress_bar(corpus.total_raw_words * model.epochs, model.progress)
-
-    def load(self, model: TFWord2Vec) -> None:
-        """Start from the model's vectors, which a callback may have changed."""
-        self.regime.load(model.wv.vectors, model.syn1neg)
-
-    def export(self, model: TFWord2Vec) -> None:
-        """Put the trained vectors into the model's arrays, if they are finite."""
-        inputs, outputs = self.regime.tables()
-        if not (np.isfinite(inputs).all() and np.isfinite(outputs).all()):
-            return
-        model.wv.vectors = _copied(inputs, model.wv.vectors)
-        model.syn1neg = _copied(outputs, model.syn1neg)
-        model.wv.norms = None
-
-    def close(self) -> None:
-        self.bar.close()
-        self.regime.close()
-        self.corpus.close()
-        self.workspace.close()
-
-
-def _copied(values: np.ndarray, into: np.ndarray) -> np.ndarray:
-    """`values` in the array `into`, which others may look at, where it can be written."""
-    if into.flags.writeable and into.shape == values.shape and into.dtype == values.dtype:
-        into[...] = values
-        return into
-    return values.copy()
-
-
-def _objective(model: Word2Vec) -> Objective:
-    if model.sg:
-        return SkipGram(model.negative)
-    return Cbow(model.negative, mean=bool(model.cbow_mean))
-
-
-def _keep_probability(model: Word2Vec) -> np.ndarray:
-    """Chance of each word to survive subsampling, [V]."""
-    if not model.sample or "sample_int" not in model.wv.expandos:
-        return np.ones(len(model.wv), np.float32)
-    return ((model.wv.expandos["sample_int"].astype(np.float64) + 1) / 2**32).astype(np.float32)
-
-
 def _file_identity(path: str) -> tuple[str, int, int]:
     """Tells a file from another, and from itself once changed."""
     status = os.stat(path)
     return (os.path.realpath(path), status.st_size, status.st_mtime_ns)
-
-
-def _check_options(**options: Any) -> None:
-    """Find options that training cannot run with, before any work is done."""
-    for name, least in (("vector_size", 1), ("window", 1), ("workers", 1), ("negative", 0)):
-        if int(options[name]) < least:
-            raise ValueError(f"{name} must be at least {least}, got {options[name]!r}")
-    if options["hs"]:
-        raise NotImplementedError(
-            "TFWord2Vec does not train hierarchical softmax (hs=1) in this version. "
-            "Use negative sampling (hs=0, negative=5), or gensim.models.Word2Vec for hs=1."
-        )
-
-
-def _check_state(model: TFWord2Vec) -> None:
-    """Find vectors that training cannot start from."""
-    if not np.all(getattr(model.wv, "vectors_lockf", 1.0) == 1.0):
-        raise NotImplementedError(
-            "TFWord2Vec does not train with locked vectors (wv.vectors_lockf other than 1) in "
-            "this version. Set model.wv.vectors_lockf = np.ones(1, dtype=np.float32), or use "
-            "gensim.models.Word2Vec for this training."
-        )
-    if not len(model.wv.vectors):
-        return  # gensim says what is missing
-    for name, rows in (
-        ("wv.vectors", model.wv.vectors),
-        ("syn1neg", getattr(model, "syn1neg", None)),
-    ):
-        if rows is None:
-            continue  # gensim says that there is nothing to train
-        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-        if len(bad):
-            raise ValueError(
-                f"{name} holds {len(bad)} rows that are not finite, the first for "
-                f"{model.wv.index_to_key[bad[0]]!r}: replace them before training on "
-                "(model.init_weights() starts anew)"
-            )

@@ -134,6 +134,7 @@ def test_signature_is_gensims():
     for name, parameter in inspect.signature(Word2Vec).parameters.items():
         assert ours[name] == parameter
     assert set(ours) - set(inspect.signature(Word2Vec).parameters) == {"progress", "encoded_dir"}
+    assert inspect.signature(TFWord2Vec.train) == inspect.signature(Word2Vec.train)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """What a user sees when a command fails: one line on stderr and an exit status, no traceback."""
 
 import logging
+import signal
 import sys
+import threading
 from typing import Annotated, Any
 
 import typer
@@ -17,19 +19,30 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
     """Commands whose expected failures end in one line and an exit status.
 
     Status 2 for bad input: `BadInput`, and the exception types with which gensim and this library
-    refuse input (ImportError: a package is missing, or too old). Status 130 for Ctrl-C. Anything
-    else is a fault of the program and keeps its traceback.
+    refuse input or stop training (ImportError: a package is missing, or too old;
+    ArithmeticError: training diverged). Status 130 for Ctrl-C, 143 for SIGTERM, which ends a
+    command like Ctrl-C, with nothing left behind. Anything else is a fault of the program and
+    keeps its traceback.
     """
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             fail("interrupted", status=130)
         except (typer.Exit, typer.Abort):  # which are RuntimeErrors too
             raise
-        except (BadInput, OSError, ValueError, RuntimeError, ImportError) as error:
+        except (
+            BadInput,
+            OSError,
+            ValueError,
+            RuntimeError,
+            ImportError,
+            ArithmeticError,
+        ) as error:
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
             fail(one_line(error), status=2)
 

@@ -12,7 +12,7 @@ app = typer.Typer(
     name="tfw2v",
     cls=CommandsWithClearFailures,
     help="Train word2vec vectors on TensorFlow, evaluate them, and look at them.",
-    epilog="Exit status: 0 done, 2 wrong usage or input, 130 interrupted.",
+    epilog="Exit status: 0 done, 2 wrong usage or input, 130 interrupted, 143 terminated.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

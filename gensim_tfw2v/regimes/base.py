@@ -66,7 +66,7 @@ class Regime(Protocol):
         ...
 
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
-        """Current input and output rows, [V, D] each."""
+        """Current input and output rows, [V, D] each: to be read before training goes on."""
         ...
 
     def close(self) -> None:

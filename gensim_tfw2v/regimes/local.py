@@ -32,7 +32,7 @@ def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
 
 
 class LocalRegime:
-    """Trains on this machine, on a GPU where TensorFlow sees one.
+    """Trains on this machine, on a GPU where TensorFlow sees one, once rows have been loaded.
 
     With one worker, units are trained in order and two runs give the same bits. With more, the
     order of updates is the operating system's.
@@ -40,8 +40,6 @@ class LocalRegime:
     Parameters
     ----------
     program : UnitProgram
-    inputs, outputs : ndarray [V, D], float32
-        Rows to start from (copied).
     keep_probability : ndarray [V], float32
     cum_table : ndarray [V], int32
     workers : int
@@ -52,8 +50,6 @@ class LocalRegime:
     def __init__(
         self,
         program: UnitProgram,
-        inputs: np.ndarray,
-        outputs: np.ndarray,
         keep_probability: np.ndarray,
         cum_table: np.ndarray,
         workers: int,
@@ -65,8 +61,8 @@ class LocalRegime:
         self.seed = seed
         # no fixed number of rows: models of any vocabulary share a trace
         self._inputs, self._outputs = (
-            tf.Variable(rows, shape=[None, program.vector_size], trainable=False)
-            for rows in (inputs, outputs)
+            tf.Variable(tf.zeros([0, program.vector_size]), shape=[None, program.vector_size])
+            for _ in range(2)
         )
         with tf.device("CPU"):
             self._keep_probability = tf.constant(keep_probability, tf.float32)
@@ -148,8 +144,9 @@ class LocalRegime:
         self._outputs.assign(outputs)
 
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
-        """Current input and output rows, [V, D] each."""
-        return self._inputs.numpy(), self._outputs.numpy()
+        """Current input and output rows, [V, D] each: to be read before training goes on."""
+        # np.asarray looks at TensorFlow's memory, .numpy() would copy it
+        return np.asarray(self._inputs.read_value()), np.asarray(self._outputs.read_value())
 
     def close(self) -> None:
         """Free the tables."""

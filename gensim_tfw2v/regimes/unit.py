@@ -65,6 +65,10 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
         rows = tf.reshape(ids, [-1, ids.shape[1] * ids.shape[2]])
         return group_rows(rows, program.id_bits, program.max_steps)
 
+    def of_step(x: tf.Tensor, number: tf.Tensor, width: int) -> tf.Tensor:  # -> [N, width]
+        # tf.gather takes a step out of the unit in one op, indexing would take three
+        return tf.reshape(tf.gather(x, number), [shape.blocks, width])
+
     @tf.function
     def train_unit(inputs, outputs, keep_probability, cum_table, entries, key, alphas):  # type: ignore[no-untyped-def]
         with tf.name_scope("draw"), tf.device("CPU"):
@@ -75,22 +79,18 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
         steps = tf.shape(left)[0]
         loss = magnitude = tf.constant(0.0)
         for number in tf.range(steps):
-            # tf.gather takes a step out of the unit in one op, indexing would take three
-            def of_step(x: tf.Tensor, width: int) -> tf.Tensor:
-                return tf.reshape(tf.gather(x, number), [shape.blocks, width])  # noqa: B023
-
             done = tf.cast(number, tf.float32) / tf.cast(steps, tf.float32)
             step = Step(
                 shape,
                 inputs=tf.cast(tf.gather(inputs, input_groups.distinct_ids(number)), dtype),
                 outputs=tf.cast(tf.gather(outputs, output_groups.distinct_ids(number)), dtype),
-                input_place=of_step(input_groups.place, shape.halo),
-                output_place=of_step(output_groups.place, shape.columns),
-                left=of_step(left, shape.columns),
-                right=of_step(right, shape.columns),
+                input_place=of_step(input_groups.place, number, shape.halo),
+                output_place=of_step(output_groups.place, number, shape.columns),
+                left=of_step(left, number, shape.columns),
+                right=of_step(right, number, shape.columns),
                 reach_tables=tables,
                 noise=(
-                    _other_words(of_step(draws.outputs, shape.columns), shape)
+                    _other_words(of_step(draws.outputs, number, shape.columns), shape)
                     if program.skip_targets
                     else None
                 ),

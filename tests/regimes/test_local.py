@@ -30,15 +30,16 @@ def corpus():
 
 def regime(workers=1, seed=1, objective=None):
     rng = np.random.default_rng(0)
-    return LocalRegime(
+    trainer = LocalRegime(
         UnitProgram(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, with_loss=True),
-        rng.normal(0, 0.1, (VOCABULARY, SIZE)).astype(np.float32),
-        np.zeros((VOCABULARY, SIZE), np.float32),
         np.full(VOCABULARY, 0.8, np.float32),
         np.linspace(0, 2**31 - 1, VOCABULARY + 1)[1:].astype(np.int32),
         workers,
         seed,
     )
+    inputs = rng.normal(0, 0.1, (VOCABULARY, SIZE)).astype(np.float32)
+    trainer.load(inputs, np.zeros_like(inputs))
+    return trainer
 
 
 def train(corpus, workers=1, seed=1, objective=None, alpha=0.05, epochs=1):
