@@ -105,12 +105,17 @@ def test_page_of_an_unfinished_benchmark() -> None:
 def test_every_engine_takes_its_turn_in_every_round_and_in_each_place(tmp_path: Path) -> None:
     corpus = tmp_path / "text.txt"
     corpus.write_text("some words\n")
-    arguments = parser().parse_args([str(corpus), "--out", str(tmp_path), "--seeds", "3"])
+    options = [str(corpus), "--out", str(tmp_path), "--seeds", "3", "--iterable-rounds"]
+    arguments = parser().parse_args([*options, "3"])
     plan = list(tasks(arguments, {"sg100": {}, "cbow100": {}}))
     rounds = [[task.engine for task in plan[i : i + 3]] for i in range(0, len(plan), 3)]
     assert len(rounds) == 6 and all(len(set(each)) == 3 for each in rounds)
     assert [len(set(place)) for place in zip(*rounds[:3], strict=True)] == [3, 3, 3]
     assert [task.options["seed"] for task in plan[:9]] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+
+    plan = list(tasks(parser().parse_args([*options, "1"]), {"sg100": {}}))
+    assert [task.round for task in plan if not task.from_file] == [0]
+    assert [task.round for task in plan if task.from_file] == [0, 0, 1, 1, 2, 2]
 
 
 def test_settings_and_bad_arguments(tmp_path: Path) -> None:

@@ -304,8 +304,8 @@ def test_ctrl_c_leaves_a_usable_model_and_nothing_else(tmp_path):
         (1, True, 64, 32),
         (36_000, True, 64, 32),
         (200_000, True, 256, 32),
-        (12_000_000, True, 1024, 16),
-        (12_000_000, False, 1024, 32),
+        (12_000_000, True, 512, 16),
+        (12_000_000, False, 512, 32),
     ],
 )
 def test_steps_adapt_to_the_corpus(tokens, skipgram, step, shared):

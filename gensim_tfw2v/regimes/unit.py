@@ -69,16 +69,18 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
         # tf.gather takes a step out of the unit in one op, indexing would take three
         return tf.reshape(tf.gather(x, number), [shape.blocks, width])
 
-    @tf.function
+    # written with tf.while_loop: converting Python loops would take as long as all the rest
+    @tf.function(autograph=False)
     def train_unit(inputs, outputs, keep_probability, cum_table, entries, key, alphas):  # type: ignore[no-untyped-def]
         with tf.name_scope("draw"), tf.device("CPU"):
             draws = draw(entries, key, keep_probability, cum_table, shape, program.shrink_windows)
             left, right = reach_rows(draws.left), reach_rows(draws.right)
             input_groups, output_groups = groups_of(draws.inputs), groups_of(draws.outputs)
-
         steps = tf.shape(left)[0]
-        loss = magnitude = tf.constant(0.0)
-        for number in tf.range(steps):
+
+        def train_step(
+            number: tf.Tensor, loss: tf.Tensor, magnitude: tf.Tensor
+        ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
             done = tf.cast(number, tf.float32) / tf.cast(steps, tf.float32)
             step = Step(
                 shape,
@@ -97,14 +99,19 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
                 alpha=alphas[0] + (alphas[1] - alphas[0]) * done,
             )
             gradients = program.objective(step, program.with_loss)
-            magnitude += add_updates(
-                inputs, input_groups, number, [gradients.inputs], program.max_norm
-            )
-            magnitude += add_updates(
-                outputs, output_groups, number, gradients.outputs, program.max_norm
-            )
-            if program.with_loss:
-                loss += gradients.loss
+            for table, groups, updates in (
+                (inputs, input_groups, [gradients.inputs]),
+                (outputs, output_groups, gradients.outputs),
+            ):
+                magnitude += add_updates(table, groups, number, updates, program.max_norm)
+            return number + 1, loss + gradients.loss, magnitude
+
+        _, loss, magnitude = tf.while_loop(
+            lambda number, loss, magnitude: number < steps,
+            train_step,
+            [tf.constant(0), tf.constant(0.0), tf.constant(0.0)],
+            parallel_iterations=1,
+        )
         return UnitResult(draws.kept, loss, magnitude)
 
     return train_unit
