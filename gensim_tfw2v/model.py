@@ -104,7 +104,8 @@ class TFWord2Vec(Word2Vec):
         """Count the words of a corpus; see gensim.
 
         What was read is kept, encoded, so that training on the same corpus need not read it
-        again. With `max_vocab_size`, which prunes while counting, gensim's own code counts.
+        again. With `max_vocab_size`, which prunes while counting, gensim's own code counts;
+        else progress is logged now and then, not every `progress_per` sentences.
         """
         self._forget_scan()
         if self.max_vocab_size:

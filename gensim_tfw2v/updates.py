@@ -115,8 +115,8 @@ def add_updates(
     groups : RowGroups
         Of the whole unit.
     step : Tensor [], int32
-    updates : list of Tensor [N, r, D]
-        Parts of the updates of a step's R rows, laid out as [N, R / N]; the r add up to R / N.
+    updates : list of Tensor [T/B, r, D]
+        Parts of the updates of a step's R rows, laid out as T/B blocks; the r add up to R B/T.
     max_norm : float
         The longest that a row's summed update may be.
 

@@ -30,19 +30,19 @@ class Cbow:
         """Row updates of one step; see `Objective`."""
         shape = step.shape
         band = step.band(shape.block)
-        count = tf.reduce_sum(band, 2, keepdims=True)  # [N, B, 1]
+        count = tf.reduce_sum(band, 2, keepdims=True)  # [T/B, B, 1]
         used = tf.minimum(count, 1.0)  # 0 for a centre without context
         mean_band = band * tf.math.reciprocal(tf.maximum(count, 1.0))
         forward, backward = (mean_band, band) if self.mean else (band, mean_band)
         inputs, targets, negatives = step.halo(), step.targets(), step.negatives()
         dtype = inputs.dtype
 
-        hidden = tf.matmul(tf.cast(forward, dtype), inputs)  # [N, B, D]
+        hidden = tf.matmul(tf.cast(forward, dtype), inputs)  # [T/B, B, D]
         scores = tf.reduce_sum(tf.cast(hidden * targets, tf.float32), 2, keepdims=True)
         noise_scores = tf.cast(tf.matmul(negatives, hidden, transpose_b=True), tf.float32)
         noise_weights = tf.transpose(used, [0, 2, 1]) * (self.negative / shape.shared)
         if step.noise is not None:
-            noise_weights *= step.noise  # [N, C - B, B]
+            noise_weights *= step.noise  # [T/B, C - B, B]
 
         half = 0.5 * step.alpha
         g = tf.cast(coefficients(scores, 1.0, used * half), dtype)

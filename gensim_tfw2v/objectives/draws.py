@@ -11,15 +11,15 @@ from gensim_tfw2v.objectives.blocks import StepShape, halo_ids
 
 
 class Draws(NamedTuple):
-    """A unit cut into steps of N blocks.
+    """A unit cut into steps of T/B blocks.
 
     Attributes
     ----------
-    inputs : Tensor [steps, N, H], int32
+    inputs : Tensor [steps, T/B, H], int32
         Ids of each block's halo.
-    outputs : Tensor [steps, N, C], int32
+    outputs : Tensor [steps, T/B, C], int32
         Ids of each block's words, then of its shared negatives.
-    left, right : Tensor [steps, N, B], int32
+    left, right : Tensor [steps, T/B, B], int32
         How many tokens before (after) each position its window holds; 0 for padding.
     kept : Tensor [], int32
         Tokens left after subsampling.

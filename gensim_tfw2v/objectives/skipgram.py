@@ -32,7 +32,7 @@ class SkipGram:
         shape = step.shape
         is_noise = np.repeat([0.0, 1.0], [shape.block, shape.shared])[:, None].astype(np.float32)
         share = self.negative / shape.shared
-        pairs = step.band(shape.columns)  # [N, C, H]: how often each pair counts
+        pairs = step.band(shape.columns)  # [T/B, C, H]: how often each pair counts
         if step.noise is None:
             pairs += tf.reduce_sum(pairs, 1, keepdims=True) * (share * is_noise)
         else:
@@ -42,7 +42,7 @@ class SkipGram:
             )
         inputs, outputs = step.halo(), step.columns()
         sign = tf.constant(1.0 - 2.0 * is_noise)
-        scores = tf.cast(tf.matmul(outputs, inputs, transpose_b=True), tf.float32)  # [N, C, H]
+        scores = tf.cast(tf.matmul(outputs, inputs, transpose_b=True), tf.float32)  # like pairs
         g = coefficients(scores, sign, pairs * (0.5 * step.alpha))
         g = tf.cast(g, inputs.dtype)
         return Gradients(

@@ -58,14 +58,14 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
     tables = tuple(tf.constant(table) for table in reach_tables(shape))
     first_rows = tf.range(shape.block) * (shape.window + 1)
 
-    def reach_rows(reach: tf.Tensor) -> tf.Tensor:  # [steps, N, B] -> [steps, N, C]
+    def reach_rows(reach: tf.Tensor) -> tf.Tensor:  # [steps, T/B, B] -> [steps, T/B, C]
         return tf.pad(reach + first_rows, [[0, 0], [0, 0], [0, shape.shared]])
 
-    def groups_of(ids: tf.Tensor) -> RowGroups:  # [steps, N, r], of N * r rows a step
+    def groups_of(ids: tf.Tensor) -> RowGroups:  # [steps, T/B, r], of T/B * r rows a step
         rows = tf.reshape(ids, [-1, ids.shape[1] * ids.shape[2]])
         return group_rows(rows, program.id_bits, program.max_steps)
 
-    def of_step(x: tf.Tensor, number: tf.Tensor, width: int) -> tf.Tensor:  # -> [N, width]
+    def of_step(x: tf.Tensor, number: tf.Tensor, width: int) -> tf.Tensor:  # -> [T/B, width]
         # tf.gather takes a step out of the unit in one op, indexing would take three
         return tf.reshape(tf.gather(x, number), [shape.blocks, width])
 
@@ -139,6 +139,6 @@ def concrete_unit_function(
 
 
 def _other_words(outputs: tf.Tensor, shape: StepShape) -> tf.Tensor:
-    """1 where a block's negative is another word than the block's position: [N, C - B, B]."""
+    """1 where a block's negative is another word than the block's position: [T/B, C - B, B]."""
     words, negatives = outputs[:, : shape.block], outputs[:, shape.block :]
     return tf.cast(negatives[:, :, None] != words[:, None, :], tf.float32)
