@@ -22,7 +22,7 @@ UNIT_ENTRIES = 1 << 16
 #: With more words than this, a negative seldom equals a target.
 FEW_WORDS = 4096
 
-#: Tokens of a step, at most. Twice as many cost skip-gram .005 on SimLex-999 and save 7 % of time.
+#: Tokens of a step, at most. Twice as many cost skip-gram .003 on SimLex-999 and save 7 % of time.
 LARGEST_STEP = 512
 
 #: Steps that an epoch should have at least: below, updates of a step are too stale for a
