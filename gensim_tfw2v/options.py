@@ -12,8 +12,8 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives import Objective
 from gensim_tfw2v.objectives.blocks import StepShape
 
-#: The longest that a row's summed update of a step may be. Words rarely move by more than a
-#: tenth of it in a step; without a limit the most frequent words diverge.
+#: The longest that a row's summed update of a step may be. Without a limit the rows of the most
+#: frequent words grow without bound.
 MAX_NORM = 0.5
 
 #: Entries of a work unit on one machine.
@@ -104,7 +104,7 @@ def choose_shape(tokens: int, window: int, negative: int, skipgram: bool) -> Ste
 def choose_product_dtype(skipgram: bool) -> str:
     """Choose the precision of the matrix products for this machine.
 
-    bfloat16 takes an eighth of skip-gram's time away at D=100 and a quarter at D=300, at the
+    bfloat16 takes a seventh of skip-gram's time away at D=100 and a quarter at D=300, at the
     same quality, where the processor multiplies it natively. CBOW, with fewer products, gains
     nothing.
     """
