@@ -11,38 +11,34 @@ scattering every row, and leaves distinct rows, which can be written without add
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.sums import running_sum
 
 
 class RowGroups(NamedTuple):
-    """Which rows of a step are the same row of a table. R rows a step.
+    """Which rows of a step are the same row of a table. R rows a step, in T/B blocks.
+
+    The shapes are those of one step; `group_rows` returns them for all, [steps, ...].
 
     Attributes
     ----------
-    rank : Tensor [steps, R], int32
+    rank : Tensor [T/B, R B/T], int32
         Place of each row in an order of its step that brings equal ids together.
-    segment : Tensor [steps, R], int32
+    segment : Tensor [R], int32
         Number of the distinct id at each place of that order; starts at 0 in each step.
-    place : Tensor [steps, R], int32
+    place : Tensor [T/B, R B/T], int32
         The same numbers in the rows' own order: which distinct id each row has.
-    distinct : Tensor [sum of distinct ids of the steps], int32
-        The distinct ids, step after step.
-    splits : Tensor [steps + 1], int32
-        Where each step's distinct ids begin.
+    begin, number : Tensor [1], int32
+        Where the step's distinct ids lie among those of all steps.
     """
 
     rank: tf.Tensor
     segment: tf.Tensor
     place: tf.Tensor
-    distinct: tf.Tensor
-    splits: tf.Tensor
-
-    def distinct_ids(self, step: tf.Tensor) -> tf.Tensor:
-        """Distinct ids of a step, in ascending order: [U]."""
-        begin = tf.gather(self.splits, [step])
-        return tf.slice(self.distinct, begin, tf.gather(self.splits, [step + 1]) - begin)
+    begin: tf.Tensor
+    number: tf.Tensor
 
 
-def group_rows(ids: tf.Tensor, id_bits: int, max_steps: int) -> RowGroups:
+def group_rows(ids: tf.Tensor, id_bits: int, max_steps: int) -> tuple[RowGroups, tf.Tensor]:
     """Group each step's rows by id.
 
     A radix sort of the whole unit made of stable partitions (two digits of the id, then the
@@ -51,16 +47,26 @@ def group_rows(ids: tf.Tensor, id_bits: int, max_steps: int) -> RowGroups:
 
     Parameters
     ----------
-    ids : Tensor [steps, R], int32
+    ids : Tensor [steps, T/B, R B/T], int32
         Row ids below ``2 ** id_bits``.
     id_bits, max_steps : int
         Static limits of the ids and of the number of steps.
+
+    Returns
+    -------
+    groups : RowGroups
+        Of all steps.
+    distinct : Tensor [sum of the steps' distinct ids], int32
+        The distinct ids of each step in ascending order, step after step.
     """
-    steps, rows = tf.shape(ids)[0], int(ids.shape[1])
+    shape = tf.shape(ids)
+    steps, rows = shape[0], int(ids.shape[1]) * int(ids.shape[2])
     row_bits, step_bits = max(1, (rows - 1).bit_length()), (max_steps - 1).bit_length()
     low_bits = (id_bits + 1) // 2
     place = (tf.range(steps) * (1 << row_bits))[:, None] + tf.range(rows)  # [steps, R]
-    packed = tf.cast(ids, tf.int64) * (1 << (row_bits + step_bits)) + tf.cast(place, tf.int64)
+    packed = tf.cast(tf.reshape(ids, [steps, rows]), tf.int64) * (
+        1 << (row_bits + step_bits)
+    ) + tf.cast(place, tf.int64)
     packed = tf.reshape(packed, [-1])
     for first_bit, bits in (
         (row_bits + step_bits, low_bits),
@@ -75,67 +81,73 @@ def group_rows(ids: tf.Tensor, id_bits: int, max_steps: int) -> RowGroups:
     new = tf.concat(
         [tf.ones_like(in_order[:, :1], tf.bool), in_order[:, 1:] != in_order[:, :-1]], 1
     )
-    # one running count over all steps: a cumsum along rows is slower
-    count = tf.reshape(tf.cumsum(tf.cast(tf.reshape(new, [-1]), tf.int32)), [steps, rows])
-    splits = tf.concat([[0], count[:, -1]], 0)
-    segment = count - 1 - splits[:-1, None]
+    # one running count over all steps: sums along rows are slower
+    count = tf.reshape(running_sum(tf.cast(tf.reshape(new, [-1]), tf.int32)), [steps, rows])
+    begin = tf.concat([[0], count[:, -1]], 0)[:-1, None]
+    segment = count - 1 - begin
     first_row = (tf.range(steps) * rows)[:, None]
-    order = tf.cast(_bits(packed, 0, row_bits), tf.int32) + first_row
-    rank = tf.math.invert_permutation(tf.reshape(order, [-1]))
-    return RowGroups(
-        rank=tf.reshape(rank, [steps, rows]) - first_row,
+    order = tf.reshape(tf.cast(_bits(packed, 0, row_bits), tf.int32) + first_row, [-1])
+    rank = tf.math.invert_permutation(order)
+    groups = RowGroups(
+        rank=tf.reshape(tf.reshape(rank, [steps, rows]) - first_row, shape),
         segment=segment,
-        place=tf.reshape(tf.gather(tf.reshape(segment, [-1]), rank), [steps, rows]),
-        distinct=tf.boolean_mask(in_order, new),
-        splits=splits,
+        place=tf.reshape(tf.dynamic_stitch([order], [tf.reshape(segment, [-1])]), shape),
+        begin=begin,
+        number=count[:, -1:] - begin,
     )
+    return groups, tf.boolean_mask(in_order, new)
 
 
 def _bits(x: tf.Tensor, first: int, number: int) -> tf.Tensor:
     return tf.bitwise.bitwise_and(tf.bitwise.right_shift(x, first), (1 << number) - 1)
 
 
-def clip_rows(rows: tf.Tensor, squared_norms: tf.Tensor, max_norm: float) -> tf.Tensor:
-    """Scale rows [R, D] of squared norms [R, 1] down to at most `max_norm`."""
-    return rows * tf.minimum(1.0, max_norm * tf.math.rsqrt(squared_norms + 1e-12))
+def scale_rows(
+    rows: tf.Tensor, norms: tf.Tensor, alpha: tf.Tensor | float, max_norm: float
+) -> tf.Tensor:
+    """Multiply rows [R, D] of norms [R, 1] by `alpha`, or by less if they exceeded `max_norm`."""
+    return rows * tf.minimum(alpha, max_norm / norms)
 
 
 def add_updates(
     table: tf.Variable,
+    ids: tf.Tensor,
     groups: RowGroups,
-    step: tf.Tensor,
     updates: list[tf.Tensor],
+    alpha: tf.Tensor | float,
     max_norm: float,
 ) -> tf.Tensor:
-    """Sum a step's updates by row, clip each sum, and add it to the table.
+    """Sum a step's updates by row, take a step of size `alpha`, but of at most `max_norm` a row.
 
     Parameters
     ----------
     table : Variable [V, D]
+    ids : Tensor [U], int32
+        The step's distinct ids.
     groups : RowGroups
-        Of the whole unit.
-    step : Tensor [], int32
+        Of the step.
     updates : list of Tensor [T/B, r, D]
         Parts of the updates of a step's R rows, laid out as T/B blocks; the r add up to R B/T.
+    alpha : Tensor []
+        Step size.
     max_norm : float
         The longest that a row's summed update may be.
 
     Returns
     -------
     Tensor []
-        Sum of the squared norms before clipping: not finite if any update is not.
+        `alpha` times the norms of the summed updates: not finite if any update is not.
     """
-    rank = tf.reshape(tf.gather(groups.rank, step), [updates[0].shape[0], -1])
-    ranks = tf.split(rank, [part.shape[1] for part in updates], 1)
+    widths = [part.shape[1] for part in updates]
+    ranks = tf.split(groups.rank, widths, 1) if len(widths) > 1 else [groups.rank]
     # copies row by row, and joins the parts on the way
     in_order = tf.cast(tf.dynamic_stitch(ranks, updates), tf.float32)
-    sums = tf.math.segment_sum(in_order, tf.gather(groups.segment, step))
-    squared_norms = tf.reduce_sum(tf.square(sums), 1, keepdims=True)
-    clipped = clip_rows(sums, squared_norms, max_norm)
-    distinct = groups.distinct_ids(step)
+    sums = tf.math.segment_sum(in_order, groups.segment)
+    norms = tf.sqrt(tf.reduce_sum(tf.square(sums), 1, keepdims=True))
+    clipped = scale_rows(sums, norms, alpha, max_norm)
     # Rows are read again and overwritten, at half the price of scatter_add on a CPU. What another
     # thread adds to the same row in between is lost, so the reading must come last.
     with tf.control_dependencies([clipped]):
-        current = tf.gather(table, distinct)
-    table.scatter_update(tf.IndexedSlices(current + clipped, distinct))
-    return tf.reduce_sum(squared_norms)
+        current = tf.gather(table, ids)
+    table.scatter_update(tf.IndexedSlices(current + clipped, ids))
+    return alpha * tf.reduce_sum(norms)

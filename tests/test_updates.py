@@ -7,63 +7,85 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.updates import add_updates, clip_rows, group_rows
+from gensim_tfw2v.sums import running_sum
+from gensim_tfw2v.updates import RowGroups, add_updates, group_rows, scale_rows
+
+
+def step_of(groups: RowGroups, distinct: tf.Tensor, step: int) -> tuple[RowGroups, tf.Tensor]:
+    """The groups and the distinct ids of one step."""
+    one = RowGroups(*(part[step] for part in groups))
+    return one, tf.slice(distinct, one.begin, one.number)
 
 
 @settings(max_examples=50, deadline=None)
 @given(
-    hnp.arrays(np.int32, st.tuples(st.integers(0, 6), st.just(9)), elements=st.integers(0, 63)),
+    hnp.arrays(
+        np.int32, st.tuples(st.integers(0, 6), st.just(3), st.just(4)), elements=st.integers(0, 63)
+    ),
     st.sampled_from([6, 7, 9]),
 )
 def test_groups_bring_equal_ids_together(ids, id_bits):
-    groups = [g.numpy() for g in group_rows(tf.constant(ids), id_bits, max_steps=8)]
-    rank, segment, place, distinct, splits = groups
-    for step, row in enumerate(ids):
+    groups, distinct = group_rows(tf.constant(ids), id_bits, max_steps=8)
+    for step, blocks in enumerate(ids):
+        (rank, segment, place, _, _), found = step_of(groups, distinct, step)
+        row = blocks.ravel()
         expected, counts = np.unique(row, return_counts=True)
-        np.testing.assert_array_equal(distinct[splits[step] : splits[step + 1]], expected)
-        np.testing.assert_array_equal(segment[step], np.repeat(np.arange(len(counts)), counts))
-        np.testing.assert_array_equal(np.sort(rank[step]), np.arange(9))
-        np.testing.assert_array_equal(rank[step], np.argsort(np.argsort(row, kind="stable")))
-        np.testing.assert_array_equal(expected[place[step]], row)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(segment, np.repeat(np.arange(len(counts)), counts))
+        np.testing.assert_array_equal(
+            rank, np.argsort(np.argsort(row, kind="stable")).reshape(3, 4)
+        )
+        np.testing.assert_array_equal(expected[place.numpy()], blocks)
 
 
 def test_one_id_bit_is_enough_for_two_rows():
-    groups = group_rows(tf.constant([[1, 0, 1, 1]]), 1, max_steps=1)
-    np.testing.assert_array_equal(groups.distinct, [0, 1])
+    _, distinct = group_rows(tf.constant([[[1, 0, 1, 1]]]), 1, max_steps=1)
+    np.testing.assert_array_equal(distinct, [0, 1])
 
 
-def test_duplicates_are_summed_then_clipped():
+@pytest.mark.parametrize("alpha", [1.0, 0.1])
+def test_duplicates_are_summed_then_clipped(alpha):
     table = tf.Variable(np.zeros((5, 3), np.float32))
-    ids = tf.constant([[0, 0, 0, 0], [4, 2, 4, 2]])
-    groups = group_rows(ids, 3, max_steps=2)
-    updates = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3) / 10)
+    ids = tf.constant([[[0, 0, 0, 0]], [[4, 2, 4, 2]]])
+    groups, distinct = step_of(*group_rows(ids, 3, max_steps=2), 1)
+    updates = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3) / alpha / 10)
     parts = [updates[None, :1], updates[None, 1:]]  # in two parts of one block
-    magnitude = add_updates(table, groups, tf.constant(1), parts, max_norm=1.5)
+    magnitude = add_updates(table, distinct, groups, parts, alpha, max_norm=1.5)
     expected = np.zeros((5, 3))
-    expected[4] = (updates[0] + updates[2]).numpy()
-    expected[2] = (updates[1] + updates[3]).numpy()
+    expected[4] = alpha * (updates[0] + updates[2]).numpy()
+    expected[2] = alpha * (updates[1] + updates[3]).numpy()
     norms = np.linalg.norm(expected, axis=1)
-    assert float(magnitude) == pytest.approx((norms**2).sum())
+    assert float(magnitude) == pytest.approx(norms.sum(), rel=1e-5)
     expected[4] /= max(1.0, norms[4] / 1.5)
     expected[2] /= max(1.0, norms[2] / 1.5)
     assert norms[4] < 1.5 < norms[2]
     np.testing.assert_allclose(table.numpy(), expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e30])
 def test_a_non_finite_update_shows_in_the_magnitude(bad):
     table = tf.Variable(np.zeros((2, 3), np.float32))
-    groups = group_rows(tf.constant([[0, 1]]), 1, max_steps=1)
-    updates = np.zeros((2, 3), np.float32)
-    updates[1, 2] = bad
-    assert not np.isfinite(
-        add_updates(table, groups, tf.constant(0), [tf.constant(updates[None])], 0.5)
-    )
+    groups, distinct = step_of(*group_rows(tf.constant([[[0, 1]]]), 1, max_steps=1), 0)
+    updates = np.zeros((1, 2, 3), np.float32)
+    updates[0, 1, 2] = bad
+    assert not np.isfinite(add_updates(table, distinct, groups, [tf.constant(updates)], 0.1, 0.5))
 
 
-def test_short_rows_are_not_clipped():
+def test_short_rows_take_the_step_size():
     rows = tf.constant([[0.3, 0.4], [3.0, 4.0], [0.0, 0.0]])
-    norms = tf.reduce_sum(rows**2, 1, keepdims=True)
+    norms = tf.norm(rows, axis=1, keepdims=True)
     np.testing.assert_allclose(
-        clip_rows(rows, norms, 0.6), [[0.3, 0.4], [0.36, 0.48], [0, 0]], rtol=1e-5
+        scale_rows(rows, norms, 0.5, 0.6), [[0.15, 0.2], [0.36, 0.48], [0, 0]], rtol=1e-5
     )
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 1000), max_size=300))
+def test_running_sums(numbers):
+    sums = running_sum(tf.constant(numbers, tf.int32))
+    np.testing.assert_array_equal(sums, np.cumsum(np.array(numbers, np.int32)))
+
+
+def test_running_sums_are_exact_beyond_floats():
+    numbers = np.full(100_000, 2**14 + 1, np.int32)
+    np.testing.assert_array_equal(running_sum(tf.constant(numbers)), np.cumsum(numbers))

@@ -7,7 +7,7 @@ block: its B own words, then its shared negatives), U distinct rows.
 from typing import NamedTuple, Protocol
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.objectives.blocks import StepShape, band
 
 
 class Step(NamedTuple):
@@ -22,14 +22,13 @@ class Step(NamedTuple):
         Which of `inputs` each position of each block's halo has.
     output_place : Tensor [T/B, C], int32
         Which of `outputs` each block's own words and its negatives have.
-    left, right : Tensor [T/B, C], int32
-        Rows of `reach_tables` for each block's positions; rows of zeros for its negatives.
-    reach_tables : tuple of Tensor [rows, H]
+    windows : Tensor [T/B, B], int32
+        The window of each block's positions, as `number_windows` numbers them.
     noise : Tensor [T/B, C - B, B], optional
         1 where the negative is another word than the block's, else 0: as in gensim, a negative
         that equals the target is skipped for that target. None counts all.
-    alpha : Tensor []
-        Step size.
+    dtype : DType
+        Of what goes into matrix products.
     """
 
     shape: StepShape
@@ -37,45 +36,44 @@ class Step(NamedTuple):
     outputs: tf.Tensor
     input_place: tf.Tensor
     output_place: tf.Tensor
-    left: tf.Tensor
-    right: tf.Tensor
-    reach_tables: tuple[tf.Tensor, tf.Tensor]
+    windows: tf.Tensor
     noise: tf.Tensor | None
-    alpha: tf.Tensor
+    dtype: tf.DType
 
-    # Columns are chosen before rows are looked up: slicing rows afterwards would copy them.
+    # Columns are chosen before rows are looked up: slicing rows afterwards would copy them. And
+    # rows are cast before they are multiplied.
 
     def halo(self) -> tf.Tensor:
-        """Input rows of each block's halo: [T/B, H, D]."""
-        return tf.gather(self.inputs, self.input_place)
+        """Input rows of each block's halo: [T/B, H, D], dtype."""
+        return tf.gather(tf.cast(self.inputs, self.dtype), self.input_place)
 
     def columns(self) -> tf.Tensor:
-        """Output rows of each block's words and negatives: [T/B, C, D]."""
-        return tf.gather(self.outputs, self.output_place)
+        """Output rows of each block's words and negatives: [T/B, C, D], dtype."""
+        return tf.gather(tf.cast(self.outputs, self.dtype), self.output_place)
 
     def targets(self) -> tf.Tensor:
-        """Output rows of each block's words: [T/B, B, D]."""
+        """Output rows of each block's words: [T/B, B, D], float32."""
         return tf.gather(self.outputs, self.output_place[:, : self.shape.block])
 
     def negatives(self) -> tf.Tensor:
-        """Output rows of each block's negatives: [T/B, C - B, D]."""
-        return tf.gather(self.outputs, self.output_place[:, self.shape.block :])
+        """Output rows of each block's negatives: [T/B, C - B, D], dtype."""
+        rows = tf.cast(self.outputs, self.dtype)
+        return tf.gather(rows, self.output_place[:, self.shape.block :])
 
-    def band(self, columns: int) -> tf.Tensor:
-        """1 where a halo position lies in the window of a column's position: [T/B, columns, H]."""
-        left, right = self.reach_tables
-        return tf.gather(left, self.left[:, :columns]) + tf.gather(right, self.right[:, :columns])
+    def band(self, mean: bool = False, dtype: tf.DType = tf.float32) -> tf.Tensor:
+        """1 where a halo position is in a position's window, or its share: [T/B, B, H]."""
+        return band(self.windows, self.shape, mean, dtype)
 
 
 class Gradients(NamedTuple):
-    """What one step wants added to the rows, and what it lost.
+    """In which direction one step wants the rows to go, and what it lost.
 
     Attributes
     ----------
     inputs : Tensor [T/B, H, D]
-        Updates of the halo's input rows, `alpha` included.
+        Updates of the halo's input rows, to be multiplied by the step size.
     outputs : list of Tensor [T/B, c, D]
-        Updates of the columns' output rows, `alpha` included; the parts' c add up to C.
+        Updates of the columns' output rows, likewise; the parts' c add up to C.
     loss : Tensor []
         Sum of the negative log likelihoods of the step's pairs and negatives; 0 unless asked for.
     """
@@ -91,7 +89,7 @@ class Objective(Protocol):
     Laws, held by the tests:
 
     - the result equals that of a slow loop over pairs with the same draws;
-    - updates are sums over pairs, so `alpha` means what it means in word2vec;
+    - updates are sums over pairs, so the step size means what it means in word2vec;
     - a position whose window is empty neither gives nor gets an update.
     """
 

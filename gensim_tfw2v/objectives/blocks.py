@@ -5,6 +5,7 @@ window of a position reaches at most w tokens to either side, so all context of 
 its *halo*: the H = B + 2w tokens around it.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,23 +65,67 @@ class StepShape:
         return self.block + self.shared
 
 
-def reach_tables(shape: StepShape) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the band matrix for every position of a block and every reach.
+#: Bytes of a table of bands, at most: beyond (windows of some 20), bands are computed.
+LARGEST_TABLE = 1 << 22
 
-    Looking rows up is cheaper than comparing positions in every step.
+
+def number_windows(left: tf.Tensor, right: tf.Tensor, shape: StepShape) -> tf.Tensor:
+    """Give a number to each position's window.
+
+    Parameters
+    ----------
+    left, right : Tensor [..., B], int32
+        How many tokens before (after) each position its window holds.
 
     Returns
     -------
-    left, right : ndarray [B * (w + 1), H], float32
-        Row ``b * (w + 1) + r`` is 1 at the r halo positions before (after) position b, else 0.
+    Tensor [..., B], int32
+        ``(b * (w + 1) + left) * (w + 1) + right`` for position b.
     """
-    position = np.arange(shape.block)[:, None, None] + shape.window
-    reach = np.arange(shape.window + 1)[None, :, None]
-    offset = np.arange(shape.halo)[None, None, :] - position
-    left = (offset < 0) & (offset >= -reach)
-    right = (offset > 0) & (offset <= reach)
-    rows = (shape.block * (shape.window + 1), shape.halo)
-    return left.reshape(rows).astype(np.float32), right.reshape(rows).astype(np.float32)
+    reaches = shape.window + 1
+    return (tf.range(shape.block) * reaches + left) * reaches + right
+
+
+def band(windows: tf.Tensor, shape: StepShape, mean: bool, dtype: tf.DType) -> tf.Tensor:
+    """1 where a halo position lies in the window of a block's position.
+
+    Looking rows up is cheaper than comparing positions in every step.
+
+    Parameters
+    ----------
+    windows : Tensor [T/B, B], int32
+        From `number_windows`.
+    mean : bool
+        Whether each row is divided by its sum.
+    dtype : DType
+
+    Returns
+    -------
+    Tensor [T/B, B, H]
+    """
+    if shape.block * (shape.window + 1) ** 2 * shape.halo * dtype.size <= LARGEST_TABLE:
+        return tf.gather(tf.constant(band_table(shape, mean), dtype), windows)
+    reaches = shape.window + 1
+    left, right = windows // reaches % reaches, windows % reaches
+    offset = np.arange(shape.halo) - shape.window - np.arange(shape.block)[:, None]
+    inside = (offset >= -left[:, :, None]) & (offset <= right[:, :, None]) & (offset != 0)
+    rows = tf.cast(inside, tf.float32)
+    if mean:
+        rows /= tf.maximum(tf.cast(left + right, tf.float32), 1.0)[:, :, None]
+    return tf.cast(rows, dtype)
+
+
+@functools.lru_cache(maxsize=8)
+def band_table(shape: StepShape, mean: bool) -> np.ndarray:
+    """Rows of `band` for every window: [B * (w + 1)**2, H], float32."""
+    position = np.arange(shape.block)[:, None, None, None] + shape.window
+    left = np.arange(shape.window + 1)[:, None, None]
+    right = np.arange(shape.window + 1)[:, None]
+    offset = np.arange(shape.halo) - position
+    rows = ((offset >= -left) & (offset <= right) & (offset != 0)).astype(np.float32)
+    if mean:
+        rows /= np.maximum(left + right, 1)
+    return rows.reshape(-1, shape.halo)
 
 
 def halo_ids(padded: tf.Tensor, shape: StepShape, steps: tf.Tensor) -> tf.Tensor:
@@ -88,12 +133,16 @@ def halo_ids(padded: tf.Tensor, shape: StepShape, steps: tf.Tensor) -> tf.Tensor
 
     Parameters
     ----------
-    padded : Tensor [w + steps * T + w], int32
-        Token ids with w entries before the first and after the last.
+    padded : Tensor [at least w + steps * T + w + B], int32
+        Token ids with w entries before the first; what comes after the last is not used but read.
 
     Returns
     -------
     Tensor [steps * T / B, H], int32
     """
-    first = tf.range(steps * shape.blocks) * shape.block
-    return tf.gather(padded, first[:, None] + tf.range(shape.halo)[None, :])
+    blocks = steps * shape.blocks
+    parts = []  # a halo reaches over blocks of tokens; slices cost less than to gather each id
+    for first in range(0, shape.halo, shape.block):
+        ids = tf.reshape(padded[first : first + blocks * shape.block], [-1, shape.block])
+        parts.append(ids[:, : shape.halo - first])
+    return tf.concat(parts, 1)

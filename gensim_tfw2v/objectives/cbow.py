@@ -27,33 +27,34 @@ class Cbow:
     mean: bool = True
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
-        """Row updates of one step; see `Objective`."""
+        """Row updates of one step; see `Objective`.
+
+        A centre without context has a hidden row of zeros and a band of zeros, so whatever its
+        coefficients are, nothing is added to any row.
+        """
         shape = step.shape
-        band = step.band(shape.block)
-        count = tf.reduce_sum(band, 2, keepdims=True)  # [T/B, B, 1]
-        used = tf.minimum(count, 1.0)  # 0 for a centre without context
-        mean_band = band * tf.math.reciprocal(tf.maximum(count, 1.0))
-        forward, backward = (mean_band, band) if self.mean else (band, mean_band)
+        share = self.negative / shape.shared
+        dtype, real = step.dtype, tf.float32
         inputs, targets, negatives = step.halo(), step.targets(), step.negatives()
-        dtype = inputs.dtype
 
-        hidden = tf.matmul(tf.cast(forward, dtype), inputs)  # [T/B, B, D]
-        scores = tf.reduce_sum(tf.cast(hidden * targets, tf.float32), 2, keepdims=True)
-        noise_scores = tf.cast(tf.matmul(negatives, hidden, transpose_b=True), tf.float32)
-        noise_weights = tf.transpose(used, [0, 2, 1]) * (self.negative / shape.shared)
-        if step.noise is not None:
-            noise_weights *= step.noise  # [T/B, C - B, B]
+        hidden = tf.matmul(step.band(self.mean, dtype), inputs)  # [T/B, B, D]
+        noise_scores = tf.cast(tf.matmul(negatives, hidden, transpose_b=True), real)
+        wide_hidden = tf.cast(hidden, real)
+        scores = tf.reduce_sum(wide_hidden * targets, 2, keepdims=True)
+        noise_weights = -share if step.noise is None else -share * step.noise  # [T/B, C - B, B]
 
-        half = 0.5 * step.alpha
-        g = tf.cast(coefficients(scores, 1.0, used * half), dtype)
-        noise_g = tf.cast(coefficients(noise_scores, -1.0, noise_weights * half), dtype)
-        d_hidden = g * targets + tf.matmul(noise_g, negatives, transpose_a=True)
+        g = coefficients(scores, 0.5)
+        noise_g = tf.cast(coefficients(noise_scores, 0.5 * noise_weights), dtype)
+        d_hidden = g * targets + tf.cast(tf.matmul(noise_g, negatives, transpose_a=True), real)
+        backward = step.band(not self.mean, dtype)
+        total = tf.constant(0.0)
+        if with_loss:
+            used = tf.minimum(tf.reduce_sum(step.band(), 2, keepdims=True), 1.0)  # has it context?
+            total = loss(scores, used) + loss(
+                noise_scores, tf.transpose(used, [0, 2, 1]) * noise_weights
+            )
         return Gradients(
-            inputs=tf.matmul(tf.cast(backward, dtype), d_hidden, transpose_a=True),
-            outputs=[g * hidden, tf.matmul(noise_g, hidden)],
-            loss=(
-                loss(scores, 1.0, used) + loss(noise_scores, -1.0, noise_weights)
-                if with_loss
-                else tf.constant(0.0)
-            ),
+            inputs=tf.matmul(backward, tf.cast(d_hidden, dtype), transpose_a=True),
+            outputs=[g * wide_hidden, tf.cast(tf.matmul(noise_g, hidden), real)],
+            loss=total,
         )

@@ -6,8 +6,11 @@ anywhere, and again, with the same result.
 
 from typing import NamedTuple
 
+import numpy as np
+
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.blocks import StepShape, halo_ids
+from gensim_tfw2v.sums import running_sum
 
 
 class Draws(NamedTuple):
@@ -36,7 +39,7 @@ def draw(
     entries: tf.Tensor,
     key: tf.Tensor,
     keep_probability: tf.Tensor,
-    cum_table: tf.Tensor,
+    words: tf.Tensor,
     shape: StepShape,
     shrink_windows: bool,
 ) -> Draws:
@@ -50,8 +53,8 @@ def draw(
         Names the unit.
     keep_probability : Tensor [V], float32
         Chance of each word to survive subsampling (gensim's ``sample_int / 2**32``).
-    cum_table : Tensor [V], int32
-        gensim's `cum_table`: cumulative counts to the power of `ns_exponent`.
+    words : Tensor [V, 2], int32
+        What negatives are drawn from: an `alias_table`.
     shape : StepShape
     shrink_windows : bool
         Windows reduced to a uniform 1..w for each position, as in gensim.
@@ -76,10 +79,11 @@ def draw(
 
         left = in_blocks(tf.minimum(reach, position_left))
         right = in_blocks(tf.minimum(reach, position_right))
-        halo = halo_ids(tf.pad(ids, [[shape.window, shape.window + padding]]), shape, steps)
+        after = shape.window + padding + shape.block
+        halo = halo_ids(tf.pad(ids, [[shape.window, after]]), shape, steps)
     with tf.name_scope("negatives"):
-        words = draw_words(keys[2], blocks * shape.shared, cum_table)
-        outputs = tf.concat([in_blocks(ids), tf.reshape(words, [blocks, shape.shared])], 1)
+        negatives = draw_words(keys[2], blocks * shape.shared, words)
+        outputs = tf.concat([in_blocks(ids), tf.reshape(negatives, [blocks, shape.shared])], 1)
 
     def in_steps(x: tf.Tensor, width: int) -> tf.Tensor:
         return tf.reshape(x, [-1, shape.blocks, width])
@@ -93,15 +97,57 @@ def draw(
     )
 
 
-def draw_words(key: tf.Tensor, number: tf.Tensor, cum_table: tf.Tensor) -> tf.Tensor:
-    """Draw `number` words in proportion to count ** ns_exponent, as gensim does.
+def alias_table(weights: np.ndarray) -> np.ndarray:
+    """Make a table from which words are drawn in proportion to their weights, in constant time.
+
+    Each word has a bucket of the same size. A word lighter than a bucket leaves room, which one
+    heavier word fills: draw a bucket, then one of its two words (Walker 1977, "An Efficient Method
+    for Generating Discrete Random Variables with General Distributions"). Heavy words fill the
+    room of light ones in order, so running sums say which fills which (Hübschle-Schneider and
+    Sanders 2022, "Parallel Weighted Random Sampling", section 4.2).
+
+    Parameters
+    ----------
+    weights : ndarray [V]
+        Not negative, with a sum above 0.
+
+    Returns
+    -------
+    ndarray [V, 2], int32
+        For each bucket: the share of its own word, times ``2**31 - 1``, and the other word.
+    """
+    size = weights * (len(weights) / weights.sum())
+    is_heavy = size >= min(1.0, size.max())  # rounded, even the largest may be below 1
+    light, heavy = np.flatnonzero(~is_heavy), np.flatnonzero(is_heavy)
+    share, other = np.ones(len(size)), np.arange(len(size))
+    if len(light):
+        room = np.concatenate([[0.0], np.cumsum(1.0 - size[light])])  # of the first 0, 1, ...
+        excess = np.cumsum(size[heavy] - 1.0)
+        share[light] = size[light]
+        filler = np.searchsorted(excess, room[:-1], side="right")
+        other[light] = heavy[np.minimum(filler, len(heavy) - 1)]
+        # a heavy word that ends within a light one's room is now short itself: the next fills up
+        filled = room[np.minimum(np.searchsorted(room, excess[:-1]), len(light))]
+        share[heavy[:-1]] = 1.0 - (filled - excess[:-1])
+        other[heavy[:-1]] = heavy[1:]
+    limits = np.rint(np.clip(share, 0.0, 1.0) * (2**31 - 1))
+    return np.stack([limits, other], 1).astype(np.int32)
+
+
+def draw_words(key: tf.Tensor, number: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
+    """Draw `number` words from an `alias_table`.
 
     Returns
     -------
     Tensor [number], int32
     """
-    draws = tf.random.stateless_uniform([number], key, 0, cum_table[-1], tf.int32, alg="philox")
-    return tf.searchsorted(cum_table, draws, side="left")
+    keys = tf.random.split(key, 2)
+    bucket = tf.random.stateless_uniform(
+        [number], keys[0], 0, tf.shape(words)[0], tf.int32, alg="philox"
+    )
+    place = tf.random.stateless_uniform([number], keys[1], 0, 2**31 - 1, tf.int32, alg="philox")
+    share, other = tf.unstack(tf.gather(words, bucket), axis=1)
+    return tf.where(place < share, bucket, other)
 
 
 def _subsample(
@@ -120,7 +166,7 @@ def _subsample(
     limit = tf.gather(keep_probability, tf.maximum(entries, 0)) - tf.cast(ends, tf.float32)
     kept = tf.squeeze(tf.where(chance < limit), 1)
     ids = tf.gather(entries, kept)
-    sentence = tf.gather(tf.cumsum(ends), kept)
+    sentence = tf.gather(running_sum(ends), kept)
     length = tf.math.bincount(sentence)
     end = tf.cumsum(length)
     position = tf.range(tf.size(ids))

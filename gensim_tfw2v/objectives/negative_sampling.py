@@ -12,15 +12,15 @@ and Distributed Memory", section 4): each of a block's C - B negatives counts
 from gensim_tfw2v._tensorflow import tf
 
 
-def coefficients(scores: tf.Tensor, sign: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    """``2 * weights * (label - sigmoid(scores))``, where sign is +1 for label 1 and -1 for 0.
+def coefficients(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+    """Twice ``|weights| * (label - sigmoid(scores))``, where weights below 0 have the label 0.
 
-    Written with tanh, which costs less than a sigmoid: ``sigmoid(s) = (1 + tanh(s / 2)) / 2``.
-    The caller folds the factor 2 into `weights`, which are smaller than `scores`.
+    Written with tanh, which costs less than a sigmoid: ``sigmoid(s) = (1 + tanh(s / 2)) / 2``. And
+    with signed weights: to spread signs over a matrix costs more than all the rest.
     """
-    return (sign - tf.tanh(0.5 * scores)) * weights
+    return weights - tf.abs(weights) * tf.tanh(0.5 * scores)
 
 
-def loss(scores: tf.Tensor, sign: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    """Sum of ``-weights * log(sigmoid(sign * scores))``."""
-    return tf.reduce_sum(weights * tf.nn.softplus(-sign * scores))
+def loss(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+    """Sum of ``-|weights| * log(sigmoid(±scores))``, minus where weights are below 0."""
+    return tf.reduce_sum(tf.abs(weights) * tf.nn.softplus(-tf.sign(weights) * scores))

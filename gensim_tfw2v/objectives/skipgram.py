@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.base import Gradients, Step
 from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
@@ -30,23 +28,20 @@ class SkipGram:
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step; see `Objective`."""
         shape = step.shape
-        is_noise = np.repeat([0.0, 1.0], [shape.block, shape.shared])[:, None].astype(np.float32)
         share = self.negative / shape.shared
-        pairs = step.band(shape.columns)  # [T/B, C, H]: how often each pair counts
+        pairs = step.band()
         if step.noise is None:
-            pairs += tf.reduce_sum(pairs, 1, keepdims=True) * (share * is_noise)
+            # repeated by concat: broadcasting to all negatives costs twice as much
+            noise = [tf.reduce_sum(pairs, 1, keepdims=True) * -share] * shape.shared
         else:
-            pairs += tf.pad(
-                tf.matmul(step.noise * share, pairs[:, : shape.block]),
-                [[0, 0], [shape.block, 0], [0, 0]],
-            )
+            noise = [tf.matmul(step.noise, pairs) * -share]
+        weights = tf.concat([pairs, *noise], 1)  # [T/B, C, H]: how often each pair counts
+
         inputs, outputs = step.halo(), step.columns()
-        sign = tf.constant(1.0 - 2.0 * is_noise)
-        scores = tf.cast(tf.matmul(outputs, inputs, transpose_b=True), tf.float32)  # like pairs
-        g = coefficients(scores, sign, pairs * (0.5 * step.alpha))
-        g = tf.cast(g, inputs.dtype)
+        scores = tf.cast(tf.matmul(outputs, inputs, transpose_b=True), tf.float32)  # like weights
+        g = tf.cast(coefficients(scores, 0.5 * weights), step.dtype)
         return Gradients(
             inputs=tf.matmul(g, outputs, transpose_a=True),
             outputs=[tf.matmul(g, inputs)],
-            loss=loss(scores, sign, pairs) if with_loss else tf.constant(0.0),
+            loss=loss(scores, weights) if with_loss else tf.constant(0.0),
         )

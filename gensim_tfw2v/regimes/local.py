@@ -9,6 +9,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
+from gensim_tfw2v.objectives.draws import alias_table
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.base import Divergence, UnitReport
 from gensim_tfw2v.regimes.unit import concrete_unit_function
@@ -66,7 +67,7 @@ class LocalRegime:
         )
         with tf.device("CPU"):
             self._keep_probability = tf.constant(keep_probability, tf.float32)
-            self._cum_table = tf.constant(cum_table, tf.int32)
+            self._words = tf.constant(alias_table(np.diff(cum_table, prepend=0)))
         self._train_unit = concrete_unit_function(program, self._inputs, self._outputs)
 
     def train_epoch(
@@ -126,7 +127,7 @@ class LocalRegime:
             self._inputs,
             self._outputs,
             self._keep_probability,
-            self._cum_table,
+            self._words,
             tf.constant(entries, tf.int32),
             tf.constant(unit_key(self.seed, epoch, unit.index)),
             tf.constant(alphas, tf.float32),

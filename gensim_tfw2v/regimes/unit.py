@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives import Step
-from gensim_tfw2v.objectives.blocks import StepShape, reach_tables
+from gensim_tfw2v.objectives.blocks import StepShape, number_windows
 from gensim_tfw2v.objectives.draws import draw
 from gensim_tfw2v.options import UnitProgram
+from gensim_tfw2v.regimes.packing import pack_steps
 from gensim_tfw2v.updates import RowGroups, add_updates, group_rows
 
 
@@ -25,12 +26,34 @@ class UnitResult(NamedTuple):
     loss : Tensor [], float32
         Summed loss; 0 unless the program computes it.
     magnitude : Tensor [], float32
-        Summed squared norms of the updates: not finite if training has diverged.
+        Summed lengths of the updates before clipping: not finite if training has diverged.
     """
 
     kept: tf.Tensor
     loss: tf.Tensor
     magnitude: tf.Tensor
+
+
+class StepPlan(NamedTuple):
+    """What was drawn and computed beforehand for one step; `pack_steps` holds those of all.
+
+    Attributes
+    ----------
+    windows : Tensor [T/B, B], int32
+        From `number_windows`.
+    inputs, outputs : RowGroups
+        Of the halos' input rows, and of the columns' output rows.
+    alpha : Tensor []
+        Step size.
+    words : Tensor [T/B, C], int32, or ()
+        Ids of the columns, where negatives are compared with targets.
+    """
+
+    windows: tf.Tensor
+    inputs: RowGroups
+    outputs: RowGroups
+    alpha: tf.Tensor
+    words: tf.Tensor | tuple[()]
 
 
 @functools.lru_cache(maxsize=32)
@@ -42,11 +65,12 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
 
     Returns
     -------
-    function (inputs, outputs, keep_probability, cum_table, entries, key, alphas) -> UnitResult
+    function (inputs, outputs, keep_probability, words, entries, key, alphas) -> UnitResult
         inputs, outputs : Variable [V, D]
             Input rows (``wv.vectors``) and output rows (``syn1neg``), updated in place.
         keep_probability : Tensor [V], float32
-        cum_table : Tensor [V], int32
+        words : Tensor [V, 2], int32
+            What negatives are drawn from: an `alias_table`.
         entries : Tensor [n], int32
             Token ids, -1 after each sentence; n at most ``program.max_entries``.
         key : Tensor [2], int32
@@ -55,55 +79,50 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
             Step size at the unit's first and last step.
     """
     shape, dtype = program.shape, tf.as_dtype(program.product_dtype)
-    tables = tuple(tf.constant(table) for table in reach_tables(shape))
-    first_rows = tf.range(shape.block) * (shape.window + 1)
-
-    def reach_rows(reach: tf.Tensor) -> tf.Tensor:  # [steps, T/B, B] -> [steps, T/B, C]
-        return tf.pad(reach + first_rows, [[0, 0], [0, 0], [0, shape.shared]])
-
-    def groups_of(ids: tf.Tensor) -> RowGroups:  # [steps, T/B, r], of T/B * r rows a step
-        rows = tf.reshape(ids, [-1, ids.shape[1] * ids.shape[2]])
-        return group_rows(rows, program.id_bits, program.max_steps)
-
-    def of_step(x: tf.Tensor, number: tf.Tensor, width: int) -> tf.Tensor:  # -> [T/B, width]
-        # tf.gather takes a step out of the unit in one op, indexing would take three
-        return tf.reshape(tf.gather(x, number), [shape.blocks, width])
 
     # written with tf.while_loop: converting Python loops would take as long as all the rest
     @tf.function(autograph=False)
-    def train_unit(inputs, outputs, keep_probability, cum_table, entries, key, alphas):  # type: ignore[no-untyped-def]
+    def train_unit(inputs, outputs, keep_probability, words, entries, key, alphas):  # type: ignore[no-untyped-def]
         with tf.name_scope("draw"), tf.device("CPU"):
-            draws = draw(entries, key, keep_probability, cum_table, shape, program.shrink_windows)
-            left, right = reach_rows(draws.left), reach_rows(draws.right)
-            input_groups, output_groups = groups_of(draws.inputs), groups_of(draws.outputs)
-        steps = tf.shape(left)[0]
+            draws = draw(entries, key, keep_probability, words, shape, program.shrink_windows)
+            steps = tf.shape(draws.left)[0]
+            (input_groups, input_ids), (output_groups, output_ids) = (
+                group_rows(ids, program.id_bits, program.max_steps)
+                for ids in (draws.inputs, draws.outputs)
+            )
+            part_done = tf.cast(tf.range(steps), tf.float32) / tf.cast(steps, tf.float32)
+            plan_of = pack_steps(
+                StepPlan(
+                    windows=number_windows(draws.left, draws.right, shape),
+                    inputs=input_groups,
+                    outputs=output_groups,
+                    alpha=alphas[0] + (alphas[1] - alphas[0]) * part_done,
+                    words=draws.outputs if program.skip_targets else (),
+                )
+            )
 
         def train_step(
             number: tf.Tensor, loss: tf.Tensor, magnitude: tf.Tensor
         ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-            done = tf.cast(number, tf.float32) / tf.cast(steps, tf.float32)
+            plan = plan_of(number)
+            of_inputs = tf.slice(input_ids, plan.inputs.begin, plan.inputs.number)
+            of_outputs = tf.slice(output_ids, plan.outputs.begin, plan.outputs.number)
             step = Step(
                 shape,
-                inputs=tf.cast(tf.gather(inputs, input_groups.distinct_ids(number)), dtype),
-                outputs=tf.cast(tf.gather(outputs, output_groups.distinct_ids(number)), dtype),
-                input_place=of_step(input_groups.place, number, shape.halo),
-                output_place=of_step(output_groups.place, number, shape.columns),
-                left=of_step(left, number, shape.columns),
-                right=of_step(right, number, shape.columns),
-                reach_tables=tables,
-                noise=(
-                    _other_words(of_step(draws.outputs, number, shape.columns), shape)
-                    if program.skip_targets
-                    else None
-                ),
-                alpha=alphas[0] + (alphas[1] - alphas[0]) * done,
+                inputs=tf.gather(inputs, of_inputs),
+                outputs=tf.gather(outputs, of_outputs),
+                input_place=plan.inputs.place,
+                output_place=plan.outputs.place,
+                windows=plan.windows,
+                noise=_other_words(plan.words, shape) if program.skip_targets else None,
+                dtype=dtype,
             )
             gradients = program.objective(step, program.with_loss)
-            for table, groups, updates in (
-                (inputs, input_groups, [gradients.inputs]),
-                (outputs, output_groups, gradients.outputs),
+            for table, ids, groups, updates in (
+                (inputs, of_inputs, plan.inputs, [gradients.inputs]),
+                (outputs, of_outputs, plan.outputs, gradients.outputs),
             ):
-                magnitude += add_updates(table, groups, number, updates, program.max_norm)
+                magnitude += add_updates(table, ids, groups, updates, plan.alpha, program.max_norm)
             return number + 1, loss + gradients.loss, magnitude
 
         _, loss, magnitude = tf.while_loop(
@@ -131,7 +150,7 @@ def concrete_unit_function(
         inputs,
         outputs,
         tf.TensorSpec([None], tf.float32),
-        tf.TensorSpec([None], tf.int32),
+        tf.TensorSpec([None, 2], tf.int32),
         tf.TensorSpec([None], tf.int32),
         tf.TensorSpec([2], tf.int32),
         tf.TensorSpec([2], tf.float32),

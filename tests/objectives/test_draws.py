@@ -3,22 +3,24 @@
 import numpy as np
 import pytest
 from gensim.models import Word2Vec
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.objectives.blocks import StepShape, reach_tables
-from gensim_tfw2v.objectives.draws import draw, draw_words
+from gensim_tfw2v.objectives import blocks
+from gensim_tfw2v.objectives.blocks import StepShape, band, number_windows
+from gensim_tfw2v.objectives.draws import alias_table, draw, draw_words
 
 
 def draws_of(entries, key=(1, 2), keep=None, shape=None, shrink=True, vocabulary=50):
     shape = shape or StepShape(64, 16, 5, 8)
     keep = np.ones(vocabulary) if keep is None else keep
-    cum_table = np.linspace(0, 2**31 - 1, vocabulary + 1)[1:].astype(np.int32)
     return draw(
         tf.constant(entries, tf.int32),
         tf.constant(key, tf.int32),
         tf.constant(keep, tf.float32),
-        tf.constant(cum_table),
+        tf.constant(alias_table(np.ones(vocabulary))),
         shape,
         shrink,
     )
@@ -87,8 +89,8 @@ def test_subsampling_keeps_words_at_gensims_rate(tmp_path):
 def test_negatives_follow_the_unigram_distribution(exponent):
     model = Word2Vec(min_count=1, ns_exponent=exponent)
     model.build_vocab_from_freq({f"w{i}": 1000 // (i + 1) + 1 for i in range(200)})
-    cum_table = tf.constant(model.cum_table.astype(np.int32))
-    draws = draw_words(tf.constant([3, 4]), tf.constant(200_000), cum_table).numpy()
+    words = tf.constant(alias_table(np.diff(model.cum_table, prepend=0)))
+    draws = draw_words(tf.constant([3, 4]), tf.constant(200_000), words).numpy()
     expected = model.wv.expandos["count"].astype(float) ** exponent
     observed = np.bincount(draws, minlength=200)
     assert stats.chisquare(observed, expected / expected.sum() * len(draws)).pvalue > 1e-3
@@ -104,17 +106,47 @@ def test_other_keys_give_other_draws():
     assert (same[0].outputs.numpy() != other.outputs.numpy()).any()
 
 
-def test_reach_tables_are_the_band():
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.one_of(st.integers(0, 5), st.floats(0, 1e6), st.floats(1e-9, 1e-3)), min_size=1
+    ).filter(lambda weights: sum(weights) > 1e-9)
+)
+def test_buckets_add_up_to_the_weights(weights):
+    weights = np.array(weights, float)
+    table = alias_table(weights)
+    share, other = table[:, 0] / (2**31 - 1), table[:, 1]
+    assert ((share >= 0) & (share <= 1)).all()
+    chance = share + np.bincount(other, 1 - share, minlength=len(weights))
+    np.testing.assert_allclose(chance / len(weights), weights / weights.sum(), atol=1e-8)
+
+
+@pytest.mark.parametrize("largest_table", [blocks.LARGEST_TABLE, 0])  # looked up, computed
+def test_a_band_is_a_positions_window(monkeypatch, largest_table):
+    monkeypatch.setattr(blocks, "LARGEST_TABLE", largest_table)
     shape = StepShape(16, 4, 3, 2)
-    left, right = (table.reshape(4, 4, shape.halo) for table in reach_tables(shape))
-    for b in range(4):
-        for reach in range(4):
-            np.testing.assert_array_equal(
-                np.flatnonzero(left[b, reach]), np.arange(b + 3 - reach, b + 3)
+    left, right = np.array([[0, 3, 1, 2], [0, 0, 3, 1]]), np.array([[2, 3, 0, 1], [0, 1, 3, 3]])
+    windows = number_windows(tf.constant(left, tf.int32), tf.constant(right, tf.int32), shape)
+    rows = band(windows, shape, False, tf.float32).numpy()
+    shares = band(windows, shape, True, tf.float32).numpy()
+    for block in range(2):
+        for b in range(4):
+            before, after = left[block, b], right[block, b]
+            expected = [*range(b + 3 - before, b + 3), *range(b + 4, b + 4 + after)]
+            np.testing.assert_array_equal(np.flatnonzero(rows[block, b]), expected)
+            assert set(rows[block, b]) <= {0.0, 1.0}
+            np.testing.assert_allclose(
+                shares[block, b], rows[block, b] / max(1, before + after), rtol=1e-6
             )
-            np.testing.assert_array_equal(
-                np.flatnonzero(right[b, reach]), np.arange(b + 4, b + 4 + reach)
-            )
+
+
+@pytest.mark.parametrize("window", [1, 3, 8, 11, 20])
+def test_a_halo_may_reach_over_several_blocks(window):
+    shape = StepShape(16, 4, window, 1)
+    padded = np.arange(100 + 2 * window + 32 + shape.block)
+    halos = blocks.halo_ids(tf.constant(padded, tf.int32), shape, tf.constant(2)).numpy()
+    expected = np.arange(0, 32, 4)[:, None] + np.arange(shape.halo)
+    np.testing.assert_array_equal(halos, expected)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.objectives import Cbow, SkipGram
+from gensim_tfw2v.objectives import Cbow, SkipGram, blocks
 from gensim_tfw2v.objectives.blocks import StepShape
-from gensim_tfw2v.objectives.draws import draw
+from gensim_tfw2v.objectives.draws import alias_table, draw
 from gensim_tfw2v.options import UnitProgram
-from gensim_tfw2v.regimes.unit import concrete_unit_function
+from gensim_tfw2v.regimes.unit import concrete_unit_function, unit_function
 from tests.objectives import reference
 
 #: Adding an objective is one row here: (objective, its slow loop).
@@ -40,18 +40,17 @@ def run(objective, shape, entries, key, alpha, keep, inputs, outputs, **options)
         objective, shape, SIZE, id_bits=6, max_entries=2048, with_loss=True, **options
     )
     tables = [tf.Variable(t.astype(np.float32), shape=[None, SIZE]) for t in (inputs, outputs)]
-    cum_table = np.linspace(0, 2**31 - 1, VOCABULARY + 1)[1:].astype(np.int32)
     arguments = (
         tf.constant(keep, tf.float32),
-        tf.constant(cum_table),
+        tf.constant(alias_table(np.ones(VOCABULARY))),
         tf.constant(entries),
         tf.constant(key),
     )
     result = concrete_unit_function(program, *tables)(
         *tables, *arguments, tf.constant([alpha, alpha], tf.float32)
     )
-    keep_t, cum_t, entries_t, key_t = arguments
-    draws = draw(entries_t, key_t, keep_t, cum_t, shape, program.shrink_windows)
+    keep_t, words_t, entries_t, key_t = arguments
+    draws = draw(entries_t, key_t, keep_t, words_t, shape, program.shrink_windows)
     return [t.numpy() for t in tables], result, [d.numpy() for d in draws]
 
 
@@ -106,6 +105,21 @@ def test_a_unit_equals_the_slow_loop(
     np.testing.assert_allclose(fast_inputs, inputs, atol=tolerance)
     np.testing.assert_allclose(fast_outputs, outputs, atol=tolerance)
     assert float(result.loss) == pytest.approx(loss, rel=max(1e-4, tolerance))
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_wide_windows_need_no_tables(name, monkeypatch):
+    objective, _ = OBJECTIVES[name]
+    rng = np.random.default_rng(0)
+    inputs, outputs = rng.normal(0, 0.2, (2, VOCABULARY, SIZE))
+    arguments = ([3, 4], 0.05, np.ones(VOCABULARY), inputs, outputs)
+    looked_up, _, _ = run(objective, StepShape(32, 8, 5, 4), unit(0, 90, 30), *arguments)
+    monkeypatch.setattr(blocks, "LARGEST_TABLE", 0)
+    unit_function.cache_clear()
+    computed, _, _ = run(objective, StepShape(32, 8, 5, 4), unit(0, 90, 30), *arguments)
+    unit_function.cache_clear()
+    for a, b in zip(looked_up, computed, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)

@@ -82,9 +82,24 @@ def test_threads_learn_as_much_as_one(corpus):
     assert losses[1] == pytest.approx(losses[0], rel=0.05)
 
 
-def test_divergence_names_alpha_and_step(corpus):
-    with pytest.raises(Divergence, match=r"alpha=1e\+30 with 64 tokens a step"):
-        train(corpus, alpha=1e30)
+@pytest.mark.parametrize("alpha", [np.inf, np.nan])
+def test_divergence_names_alpha_and_step(corpus, alpha):
+    with pytest.raises(Divergence, match=f"alpha={alpha} with 64 tokens a step"):
+        train(corpus, alpha=alpha)
+
+
+def test_rows_that_overflow_are_a_divergence(corpus):
+    trainer = regime()
+    trainer.load(*np.full((2, VOCABULARY, SIZE), 1e25, np.float32))
+    units = corpus.units(ENTRIES)
+    with pytest.raises(Divergence, match="non-finite"):
+        trainer.train_epoch(corpus, units, 0, [(0.01, 0.01)] * len(units), lambda _: None)
+
+
+def test_an_absurd_step_size_leaves_rows_finite(corpus):
+    (inputs, outputs), _ = train(corpus, alpha=1e30)
+    assert np.isfinite(inputs).all()
+    assert np.isfinite(outputs).all()
 
 
 def test_an_error_in_a_report_ends_the_epoch(corpus):
