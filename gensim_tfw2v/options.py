@@ -22,8 +22,8 @@ UNIT_ENTRIES = 1 << 16
 #: With more words than this, a negative seldom equals a target.
 FEW_WORDS = 4096
 
-#: Tokens of a step, at most. Twice as many cost skip-gram .003 on SimLex-999 and save 7 % of time.
-LARGEST_STEP = 512
+#: Tokens of a step, at most. CBOW, whose tokens take part in few pairs, bears longer ones.
+LARGEST_STEP = {"skipgram": 512, "cbow": 2048}
 
 #: Steps that an epoch should have at least: below, updates of a step are too stale for a
 #: small corpus, whose vectors are still far from where they are going.
@@ -92,23 +92,21 @@ def choose_shape(tokens: int, window: int, negative: int, skipgram: bool) -> Ste
     StepShape
         T is a power of two from 64 to `LARGEST_STEP`: as large as leaves `STEPS_PER_EPOCH` steps.
     """
-    step = 64
-    while step < LARGEST_STEP and tokens >= 2 * step * STEPS_PER_EPOCH:
+    step, largest = 64, LARGEST_STEP["skipgram" if skipgram else "cbow"]
+    while step < largest and tokens >= 2 * step * STEPS_PER_EPOCH:
         step *= 2
-    # Small corpora have few words, each drawn often: more negatives steady them. CBOW trains a
-    # sixth of skip-gram's pairs with them, and answers fewer analogies right with 16.
-    shared = 16 if skipgram and step == LARGEST_STEP else 32
+    # small corpora have few words, each drawn often: more negatives steady them
+    shared = 16 if step == largest else 32
     return StepShape(tokens=step, block=32, window=window, shared=max(shared, negative))
 
 
-def choose_product_dtype(skipgram: bool) -> str:
+def choose_product_dtype() -> str:
     """Choose the precision of the matrix products for this machine.
 
     bfloat16 takes a seventh of skip-gram's time away at D=100 and a quarter at D=300, at the
-    same quality, where the processor multiplies it natively. CBOW, with fewer products, gains
-    nothing.
+    same quality, where the processor multiplies it natively.
     """
-    if skipgram and not tf.config.list_physical_devices("GPU") and _has_bfloat16_products():
+    if not tf.config.list_physical_devices("GPU") and _has_bfloat16_products():
         return "bfloat16"
     return "float32"
 

@@ -57,7 +57,7 @@ class Training:
                 shrink_windows=bool(model.shrink_windows),
                 with_loss=bool(model.compute_loss),
                 skip_targets=len(model.wv) <= FEW_WORDS,
-                product_dtype=choose_product_dtype(bool(model.sg)),
+                product_dtype=choose_product_dtype(),
             ),
             keep_probability=keep,
             cum_table=model.cum_table.astype(np.int32),
