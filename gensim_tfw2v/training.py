@@ -73,11 +73,10 @@ class Training:
 
     def export(self, model: Word2Vec) -> None:
         """Put the trained vectors into the model's arrays, if they are finite."""
-        inputs, outputs = self.regime.tables()
-        if not (np.isfinite(inputs).all() and np.isfinite(outputs).all()):
+        if not self.regime.finite():
             return
-        model.wv.vectors = _copied(inputs, model.wv.vectors)
-        model.syn1neg = _copied(outputs, model.syn1neg)
+        model.wv.vectors, model.syn1neg = _writable(model.wv.vectors), _writable(model.syn1neg)
+        self.regime.export(model.wv.vectors, model.syn1neg)
         model.wv.norms = None
 
     def close(self) -> None:
@@ -88,12 +87,11 @@ class Training:
         self.workspace.close()
 
 
-def _copied(values: np.ndarray, into: np.ndarray) -> np.ndarray:
-    """`values` in the array `into`, which others may look at, where it can be written."""
-    if into.flags.writeable and into.shape == values.shape and into.dtype == values.dtype:
-        into[...] = values
-        return into
-    return values.copy()
+def _writable(array: np.ndarray) -> np.ndarray:
+    """The array itself, which others may look at, if float32 rows can be written to it."""
+    if array.flags.writeable and array.dtype == np.float32:
+        return array
+    return np.empty(array.shape, np.float32)
 
 
 def _objective(model: Word2Vec) -> Objective:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 
@@ -49,17 +50,20 @@ class Scan:
         self._workspace, self._folder = workspace, folder
         self._shards: list[tuple[list[Shard], Ids]] = []  # with the part's ids -> all parts' ids
         self.total_words = self.corpus_count = 0
-        numbering = Numbering()
+        numbers: dict[Any, int] = {}
         counts = np.zeros(0, np.int64)
         for part in parts:
-            ids = np.frombuffer(b"".join(map(numbering.__getitem__, part.words)), ID)
-            counts = np.concatenate([counts, np.zeros(len(numbering) - len(counts), np.int64)])
+            ids = np.fromiter(
+                (numbers.setdefault(word, len(numbers)) for word in part.words), ID, len(part.words)
+            )
+            counts = np.concatenate([counts, np.zeros(len(numbers) - len(counts), np.int64)])
             counts[ids] += part.counts
             self._shards.append((part.shards, ids))
             self.total_words += part.raw_words
             self.corpus_count += part.sentences
-        self._words = list(numbering)  # of its own: raw_vocab may be pruned by whoever gets it
-        self.raw_vocab = dict(zip(self._words, counts.tolist(), strict=True))
+        self._words = list(numbers)  # of its own: raw_vocab may be pruned by whoever gets it
+        numbers.update(zip(self._words, counts.tolist(), strict=True))  # a second dict is large
+        self.raw_vocab = numbers
         if sentences is not None:
             self.corpus_count = sentences
 

@@ -2,11 +2,14 @@
 
 A *step* is T consecutive tokens (after subsampling), cut into blocks of B *positions*. The
 window of a position reaches at most w tokens to either side, so all context of a block lies in
-its *halo*: the H = B + 2w tokens around it.
+its *halo*: the H = B + 2w tokens around it. Either the inputs or the centres (the output words)
+of a block's pairs are taken from its halo, the other side from the block itself: then each pair
+of the step belongs to one block.
 """
 
 import functools
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -27,22 +30,27 @@ class StepShape:
         w, gensim's `window`.
     shared : int
         Negatives shared by the pairs of a block.
+    halo_side : {"inputs", "centres"}
+        What is taken from the halo.
 
     Raises
     ------
     ValueError
-        If a size is below 1 or T is no multiple of B.
+        If a size is below 1, T is no multiple of B, or the side is another.
     """
 
     tokens: int
     block: int
     window: int
     shared: int
+    halo_side: Literal["inputs", "centres"] = "inputs"
 
     def __post_init__(self) -> None:
         for name in ("tokens", "block", "window", "shared"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.halo_side not in ("inputs", "centres"):
+            raise ValueError(f"halo_side must be 'inputs' or 'centres', got {self.halo_side!r}")
         if self.tokens % self.block:
             raise ValueError(
                 f"tokens ({self.tokens}) must be a multiple of block ({self.block}): "
@@ -60,89 +68,87 @@ class StepShape:
         return self.block + 2 * self.window
 
     @property
+    def inputs(self) -> int:
+        """I, input rows of a block."""
+        return self.halo if self.halo_side == "inputs" else self.block
+
+    @property
+    def centres(self) -> int:
+        """O, centres of a block."""
+        return self.halo if self.halo_side == "centres" else self.block
+
+    @property
     def columns(self) -> int:
-        """Output rows of a block: its own words, then its shared negatives."""
-        return self.block + self.shared
+        """C, output rows of a block: its centres, then its shared negatives."""
+        return self.centres + self.shared
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """How many tokens each input stands after each centre: [O, I]."""
+        shift = -self.window if self.halo_side == "inputs" else self.window
+        return np.arange(self.inputs) + shift - np.arange(self.centres)[:, None]
 
 
 #: Bytes of a table of bands, at most: beyond (windows of some 20), bands are computed.
 LARGEST_TABLE = 1 << 22
 
 
-def number_windows(left: tf.Tensor, right: tf.Tensor, shape: StepShape) -> tf.Tensor:
-    """Give a number to each position's window.
-
-    Parameters
-    ----------
-    left, right : Tensor [..., B], int32
-        How many tokens before (after) each position its window holds.
-
-    Returns
-    -------
-    Tensor [..., B], int32
-        ``(b * (w + 1) + left) * (w + 1) + right`` for position b.
-    """
-    reaches = shape.window + 1
-    return (tf.range(shape.block) * reaches + left) * reaches + right
-
-
 def band(windows: tf.Tensor, shape: StepShape, mean: bool, dtype: tf.DType) -> tf.Tensor:
-    """1 where a halo position lies in the window of a block's position.
+    """1 where an input lies in a centre's window, else 0.
 
     Looking rows up is cheaper than comparing positions in every step.
 
     Parameters
     ----------
-    windows : Tensor [T/B, B], int32
-        From `number_windows`.
+    windows : Tensor [T/B, O], int32
+        ``left * (w + 1) + right`` of each centre: how many tokens before (after) it its window
+        holds.
     mean : bool
-        Whether each row is divided by its sum.
+        Whether each row is divided by the number of tokens that the window holds.
     dtype : DType
 
     Returns
     -------
-    Tensor [T/B, B, H]
+    Tensor [T/B, O, I]
     """
-    if shape.block * (shape.window + 1) ** 2 * shape.halo * dtype.size <= LARGEST_TABLE:
-        return tf.gather(tf.constant(band_table(shape, mean), dtype), windows)
     reaches = shape.window + 1
-    left, right = windows // reaches % reaches, windows % reaches
-    offset = np.arange(shape.halo) - shape.window - np.arange(shape.block)[:, None]
-    inside = (offset >= -left[:, :, None]) & (offset <= right[:, :, None]) & (offset != 0)
-    rows = tf.cast(inside, tf.float32)
+    if shape.centres * reaches**2 * shape.inputs * dtype.size <= LARGEST_TABLE:
+        first = tf.range(shape.centres) * reaches**2
+        return tf.gather(tf.constant(band_table(shape, mean), dtype), windows + first)
+    left, right = (x[:, :, None] for x in (windows // reaches, windows % reaches))
+    offset = shape.offsets
+    rows = tf.cast((offset >= -left) & (offset <= right) & (offset != 0), tf.float32)
     if mean:
-        rows /= tf.maximum(tf.cast(left + right, tf.float32), 1.0)[:, :, None]
+        rows /= tf.maximum(tf.cast(left + right, tf.float32), 1.0)
     return tf.cast(rows, dtype)
 
 
 @functools.lru_cache(maxsize=8)
 def band_table(shape: StepShape, mean: bool) -> np.ndarray:
-    """Rows of `band` for every window: [B * (w + 1)**2, H], float32."""
-    position = np.arange(shape.block)[:, None, None, None] + shape.window
+    """Rows of `band` for every centre and window: [O * (w + 1)**2, I], float32."""
     left = np.arange(shape.window + 1)[:, None, None]
     right = np.arange(shape.window + 1)[:, None]
-    offset = np.arange(shape.halo) - position
+    offset = shape.offsets[:, None, None]
     rows = ((offset >= -left) & (offset <= right) & (offset != 0)).astype(np.float32)
     if mean:
         rows /= np.maximum(left + right, 1)
-    return rows.reshape(-1, shape.halo)
+    return rows.reshape(-1, shape.inputs)
 
 
-def halo_ids(padded: tf.Tensor, shape: StepShape, steps: tf.Tensor) -> tf.Tensor:
-    """Ids of every block's halo.
+def in_blocks(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
+    """Something of every token [n] as what each block has: [blocks, B], filled up with 0."""
+    return tf.reshape(_padded(x, shape, blocks, before=0), [-1, shape.block])
 
-    Parameters
-    ----------
-    padded : Tensor [at least w + steps * T + w + B], int32
-        Token ids with w entries before the first; what comes after the last is not used but read.
 
-    Returns
-    -------
-    Tensor [steps * T / B, H], int32
-    """
-    blocks = steps * shape.blocks
-    parts = []  # a halo reaches over blocks of tokens; slices cost less than to gather each id
+def in_halos(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
+    """Something of every token [n] as what each halo has: [blocks, H], filled up with 0."""
+    padded = _padded(x, shape, blocks + -(-shape.halo // shape.block), before=shape.window)
+    parts = []  # a halo reaches over blocks of tokens; slices cost less than to gather each token
     for first in range(0, shape.halo, shape.block):
-        ids = tf.reshape(padded[first : first + blocks * shape.block], [-1, shape.block])
-        parts.append(ids[:, : shape.halo - first])
+        part = tf.reshape(padded[first : first + blocks * shape.block], [-1, shape.block])
+        parts.append(part[:, : shape.halo - first])
     return tf.concat(parts, 1)
+
+
+def _padded(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor, before: int) -> tf.Tensor:
+    return tf.pad(x, [[before, blocks * shape.block - before - tf.size(x)]])

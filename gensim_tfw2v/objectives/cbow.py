@@ -27,15 +27,17 @@ class Cbow:
     mean: bool = True
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
-        """Row updates of one step; see `Objective`.
+        """Row updates of one step, whose halo holds inputs; see `Objective`.
 
         A centre without context has a hidden row of zeros and a band of zeros, so whatever its
         coefficients are, nothing is added to any row.
         """
         shape = step.shape
+        if shape.halo_side != "inputs":
+            raise ValueError('CBOW needs all inputs of a centre in its block: halo_side="inputs"')
         share = self.negative / shape.shared
         dtype, real = step.dtype, tf.float32
-        inputs, targets, negatives = step.halo(), step.targets(), step.negatives()
+        inputs, targets, negatives = step.input_rows(), step.targets(), step.negatives()
 
         hidden = tf.matmul(step.band(self.mean, dtype), inputs)  # [T/B, B, D]
         noise_scores = tf.cast(tf.matmul(negatives, hidden, transpose_b=True), real)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.objectives.blocks import StepShape, halo_ids
+from gensim_tfw2v.objectives.blocks import StepShape, in_blocks, in_halos
 from gensim_tfw2v.sums import running_sum
 
 
@@ -18,20 +18,20 @@ class Draws(NamedTuple):
 
     Attributes
     ----------
-    inputs : Tensor [steps, T/B, H], int32
-        Ids of each block's halo.
+    inputs : Tensor [steps, T/B, I], int32
+        Ids of each block's inputs.
     outputs : Tensor [steps, T/B, C], int32
-        Ids of each block's words, then of its shared negatives.
-    left, right : Tensor [steps, T/B, B], int32
-        How many tokens before (after) each position its window holds; 0 for padding.
+        Ids of each block's centres, then of its shared negatives.
+    windows : Tensor [steps, T/B, O], int32
+        ``left * (w + 1) + right``: how many tokens before (after) each centre its window holds;
+        0 for padding.
     kept : Tensor [], int32
         Tokens left after subsampling.
     """
 
     inputs: tf.Tensor
     outputs: tf.Tensor
-    left: tf.Tensor
-    right: tf.Tensor
+    windows: tf.Tensor
     kept: tf.Tensor
 
 
@@ -63,9 +63,7 @@ def draw(
     with tf.name_scope("subsample"):
         ids, position_left, position_right = _subsample(entries, keys[0], keep_probability)
     kept = tf.size(ids)
-    steps = -tf.math.floordiv(-kept, shape.tokens)
-    padding = steps * shape.tokens - kept
-    blocks = steps * shape.blocks
+    blocks = -tf.math.floordiv(-kept, shape.tokens) * shape.blocks
 
     with tf.name_scope("windows"):
         reach: tf.Tensor | int = shape.window
@@ -73,26 +71,25 @@ def draw(
             reach = tf.random.stateless_uniform(
                 [kept], keys[1], 1, shape.window + 1, tf.int32, alg="philox"
             )
-
-        def in_blocks(x: tf.Tensor) -> tf.Tensor:
-            return tf.reshape(tf.pad(x, [[0, padding]]), [-1, shape.block])
-
-        left = in_blocks(tf.minimum(reach, position_left))
-        right = in_blocks(tf.minimum(reach, position_right))
-        after = shape.window + padding + shape.block
-        halo = halo_ids(tf.pad(ids, [[shape.window, after]]), shape, steps)
+        left, right = tf.minimum(reach, position_left), tf.minimum(reach, position_right)
+        windows = left * (shape.window + 1) + right
+    with tf.name_scope("blocks"):
+        of_inputs, of_centres = in_halos, in_blocks
+        if shape.halo_side == "centres":
+            of_inputs, of_centres = in_blocks, in_halos
+        inputs = of_inputs(ids, shape, blocks)
+        centres, windows = (of_centres(x, shape, blocks) for x in (ids, windows))
     with tf.name_scope("negatives"):
         negatives = draw_words(keys[2], blocks * shape.shared, words)
-        outputs = tf.concat([in_blocks(ids), tf.reshape(negatives, [blocks, shape.shared])], 1)
+        outputs = tf.concat([centres, tf.reshape(negatives, [blocks, shape.shared])], 1)
 
     def in_steps(x: tf.Tensor, width: int) -> tf.Tensor:
         return tf.reshape(x, [-1, shape.blocks, width])
 
     return Draws(
-        inputs=in_steps(halo, shape.halo),
+        inputs=in_steps(inputs, shape.inputs),
         outputs=in_steps(outputs, shape.columns),
-        left=in_steps(left, shape.block),
-        right=in_steps(right, shape.block),
+        windows=in_steps(windows, shape.centres),
         kept=kept,
     )
 

@@ -11,9 +11,9 @@ from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
 class SkipGram:
     """Every word of the window is an input that predicts the centre word.
 
-    As in gensim, the window is the centre's: input position h and output position b make a pair
-    when h lies in the (reduced) window of b. A negative n of the block takes part in as many
-    pairs of input h as there are centres in reach of h (that are other words than n).
+    As in gensim, the window is the centre's: an input and a centre make a pair when the input
+    lies in the centre's (reduced) window. A negative n of the block takes part in as many pairs
+    of an input as there are centres that reach it (and are other words than n).
 
     The step is three batched products: scores ``Y Xᵀ``, then ``Gᵀ Y`` and ``G X``.
 
@@ -35,9 +35,9 @@ class SkipGram:
             noise = [tf.reduce_sum(pairs, 1, keepdims=True) * -share] * shape.shared
         else:
             noise = [tf.matmul(step.noise, pairs) * -share]
-        weights = tf.concat([pairs, *noise], 1)  # [T/B, C, H]: how often each pair counts
+        weights = tf.concat([pairs, *noise], 1)  # [T/B, C, I]: how often each pair counts
 
-        inputs, outputs = step.halo(), step.columns()
+        inputs, outputs = step.input_rows(), step.columns()
         scores = tf.cast(tf.matmul(outputs, inputs, transpose_b=True), tf.float32)  # like weights
         g = tf.cast(coefficients(scores, 0.5 * weights), step.dtype)
         return Gradients(

@@ -65,8 +65,12 @@ class Regime(Protocol):
         """Go on from these rows, [V, D] each (copied)."""
         ...
 
-    def tables(self) -> tuple[np.ndarray, np.ndarray]:
-        """Current input and output rows, [V, D] each: to be read before training goes on."""
+    def finite(self) -> bool:
+        """Whether every row is finite."""
+        ...
+
+    def export(self, inputs: np.ndarray, outputs: np.ndarray) -> None:
+        """Copy the current rows into these arrays, [V, D] each."""
         ...
 
     def close(self) -> None:

@@ -3,7 +3,7 @@
 import contextlib
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from gensim_tfw2v.objectives.draws import alias_table
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.base import Divergence, UnitReport
 from gensim_tfw2v.regimes.unit import concrete_unit_function
+
+ROWS_AT_A_TIME = 4096
 
 
 def use_one_thread_per_op() -> None:
@@ -141,14 +143,37 @@ class LocalRegime:
 
     def load(self, inputs: np.ndarray, outputs: np.ndarray) -> None:
         """Go on from these rows, [V, D] each (copied)."""
-        self._inputs.assign(inputs)
-        self._outputs.assign(outputs)
+        for table, array in ((self._inputs, inputs), (self._outputs, outputs)):
+            if _rows(table) != len(array):
+                table.assign(tf.zeros(array.shape))
+            for ids in _pieces(table):
+                table.scatter_update(tf.IndexedSlices(array[ids[0] : ids[-1] + 1], ids))
 
-    def tables(self) -> tuple[np.ndarray, np.ndarray]:
-        """Current input and output rows, [V, D] each: to be read before training goes on."""
-        # np.asarray looks at TensorFlow's memory, .numpy() would copy it
-        return np.asarray(self._inputs.read_value()), np.asarray(self._outputs.read_value())
+    def finite(self) -> bool:
+        """Whether every row is finite."""
+        return all(
+            np.isfinite(rows).all()
+            for table in (self._inputs, self._outputs)
+            for rows in (tf.gather(table, ids) for ids in _pieces(table))
+        )
+
+    def export(self, inputs: np.ndarray, outputs: np.ndarray) -> None:
+        """Copy the current rows into these arrays, [V, D] each."""
+        for table, array in ((self._inputs, inputs), (self._outputs, outputs)):
+            for ids in _pieces(table):
+                array[ids[0] : ids[-1] + 1] = tf.gather(table, ids)
 
     def close(self) -> None:
         """Free the tables."""
         del self._inputs, self._outputs
+
+
+def _rows(table: tf.Variable) -> int:
+    """V, without reading the table."""
+    return int(tf.raw_ops.VariableShape(input=table.handle)[0])
+
+
+def _pieces(table: tf.Variable) -> Iterator[np.ndarray]:
+    """Ids of a table's rows, piece by piece: to read or assign all would hold another copy."""
+    ids = np.arange(_rows(table))
+    yield from np.split(ids, range(ROWS_AT_A_TIME, len(ids), ROWS_AT_A_TIME))

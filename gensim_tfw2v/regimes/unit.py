@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives import Step
-from gensim_tfw2v.objectives.blocks import StepShape, number_windows
+from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.draws import draw
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.packing import pack_steps
@@ -39,10 +39,10 @@ class StepPlan(NamedTuple):
 
     Attributes
     ----------
-    windows : Tensor [T/B, B], int32
-        From `number_windows`.
+    windows : Tensor [T/B, O], int32
+        The window of each centre; see `band`.
     inputs, outputs : RowGroups
-        Of the halos' input rows, and of the columns' output rows.
+        Of the blocks' input rows, and of their columns.
     alpha : Tensor []
         Step size.
     words : Tensor [T/B, C], int32, or ()
@@ -85,7 +85,7 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
     def train_unit(inputs, outputs, keep_probability, words, entries, key, alphas):  # type: ignore[no-untyped-def]
         with tf.name_scope("draw"), tf.device("CPU"):
             draws = draw(entries, key, keep_probability, words, shape, program.shrink_windows)
-            steps = tf.shape(draws.left)[0]
+            steps = tf.shape(draws.windows)[0]
             (input_groups, input_ids), (output_groups, output_ids) = (
                 group_rows(ids, program.id_bits, program.max_steps)
                 for ids in (draws.inputs, draws.outputs)
@@ -93,7 +93,7 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
             part_done = tf.cast(tf.range(steps), tf.float32) / tf.cast(steps, tf.float32)
             plan_of = pack_steps(
                 StepPlan(
-                    windows=number_windows(draws.left, draws.right, shape),
+                    windows=draws.windows,
                     inputs=input_groups,
                     outputs=output_groups,
                     alpha=alphas[0] + (alphas[1] - alphas[0]) * part_done,
@@ -158,6 +158,6 @@ def concrete_unit_function(
 
 
 def _other_words(outputs: tf.Tensor, shape: StepShape) -> tf.Tensor:
-    """1 where a block's negative is another word than the block's position: [T/B, C - B, B]."""
-    words, negatives = outputs[:, : shape.block], outputs[:, shape.block :]
+    """1 where a block's negative is another word than its centre: [T/B, C - O, O]."""
+    words, negatives = outputs[:, : shape.centres], outputs[:, shape.centres :]
     return tf.cast(negatives[:, :, None] != words[:, None, :], tf.float32)

@@ -12,20 +12,31 @@ def sigmoid(x: float) -> float:
 
 
 def skipgram_step(
-    inputs, outputs, centres, halos, left, right, negatives, negative, alpha, skip_targets=True
+    inputs,
+    outputs,
+    centres,
+    block_inputs,
+    left,
+    right,
+    negatives,
+    negative,
+    alpha,
+    shift,
+    skip_targets=True,
 ):
     """Return (d_inputs [V, D], d_outputs [V, D], loss) of one step.
 
-    centres [N, B], halos [N, H], left, right [N, B], negatives [N, S]: word ids and reaches.
+    centres [N, O], block_inputs [N, I], left, right [N, O], negatives [N, S]: word ids and
+    reaches of N blocks. Centre o is the same token as input ``o + shift``.
     """
     d_inputs, d_outputs, loss = np.zeros_like(inputs), np.zeros_like(outputs), 0.0
-    window = (halos.shape[1] - centres.shape[1]) // 2
     share = negative / negatives.shape[1]
     for block in range(len(centres)):
-        for b, centre in enumerate(centres[block]):
-            at = b + window
-            reached = range(at - left[block, b], at + right[block, b] + 1)
-            for context in (halos[block, h] for h in reached if h != at):
+        for o, centre in enumerate(centres[block]):
+            at = o + shift
+            first, last = at - left[block, o], at + right[block, o]
+            reached = range(max(0, first), min(block_inputs.shape[1] - 1, last) + 1)
+            for context in (block_inputs[block, i] for i in reached if i != at):
                 targets = [(centre, 1.0, 1.0)]
                 targets += [
                     (n, 0.0, share) for n in negatives[block] if n != centre or not skip_targets
@@ -43,24 +54,24 @@ def cbow_step(
     inputs,
     outputs,
     centres,
-    halos,
+    block_inputs,
     left,
     right,
     negatives,
     negative,
     alpha,
+    shift,
     mean,
     skip_targets=True,
 ):
     """As `skipgram_step`, for CBOW; `mean` is gensim's cbow_mean."""
     d_inputs, d_outputs, loss = np.zeros_like(inputs), np.zeros_like(outputs), 0.0
-    window = (halos.shape[1] - centres.shape[1]) // 2
     share = negative / negatives.shape[1]
     for block in range(len(centres)):
-        for b, centre in enumerate(centres[block]):
-            at = b + window
-            reached = range(at - left[block, b], at + right[block, b] + 1)
-            context = [halos[block, h] for h in reached if h != at]
+        for o, centre in enumerate(centres[block]):
+            at = o + shift
+            reached = range(at - left[block, o], at + right[block, o] + 1)
+            context = [block_inputs[block, i] for i in reached if i != at]
             if not context:
                 continue
             hidden = inputs[context].sum(0) / (len(context) if mean else 1)

@@ -9,7 +9,7 @@ from scipy import stats
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives import blocks
-from gensim_tfw2v.objectives.blocks import StepShape, band, number_windows
+from gensim_tfw2v.objectives.blocks import StepShape, band, in_halos
 from gensim_tfw2v.objectives.draws import alias_table, draw, draw_words
 
 
@@ -39,13 +39,20 @@ def test_tokens_keep_their_order_and_place():
         np.testing.assert_array_equal(halo, padded[block * 8 : block * 8 + shape.halo])
 
 
+def reaches(draws, window):
+    """How far each centre's window reaches to the left and to the right: [centres] each."""
+    windows = draws.windows.numpy().ravel()
+    return windows // (window + 1), windows % (window + 1)
+
+
 def test_windows_end_at_sentence_ends():
     entries = [1, 2, 3, -1, 4, -1, 5, 6, 7, 8, 9, -1]
     draws = draws_of(entries, shape=StepShape(16, 16, 2, 4), shrink=False)
-    np.testing.assert_array_equal(draws.left.numpy().ravel()[:9], [0, 1, 2, 0, 0, 1, 2, 2, 2])
-    np.testing.assert_array_equal(draws.right.numpy().ravel()[:9], [2, 1, 0, 0, 2, 2, 2, 1, 0])
-    assert not draws.left.numpy().ravel()[9:].any()
-    assert not draws.right.numpy().ravel()[9:].any()
+    left, right = reaches(draws, 2)
+    np.testing.assert_array_equal(left[:9], [0, 1, 2, 0, 0, 1, 2, 2, 2])
+    np.testing.assert_array_equal(right[:9], [2, 1, 0, 0, 2, 2, 2, 1, 0])
+    assert not left[9:].any()
+    assert not right[9:].any()
 
 
 def test_windows_span_dropped_words():
@@ -54,13 +61,14 @@ def test_windows_span_dropped_words():
     keep[0] = 0.0
     draws = draws_of([1, 0, 0, 2, 0, 3, -1], keep=keep, shape=StepShape(16, 16, 2, 4), shrink=False)
     np.testing.assert_array_equal(draws.outputs.numpy().ravel()[:3], [1, 2, 3])
-    np.testing.assert_array_equal(draws.right.numpy().ravel()[:3], [2, 1, 0])
+    np.testing.assert_array_equal(reaches(draws, 2)[1][:3], [2, 1, 0])
 
 
 def test_reduced_windows_are_uniform():
     draws = draws_of(np.ones(20000, np.int32), shape=StepShape(1024, 32, 5, 8))
-    inner = draws.left.numpy().ravel()[5:19000]
-    np.testing.assert_array_equal(inner, draws.right.numpy().ravel()[5:19000])
+    left, right = reaches(draws, 5)
+    inner = left[5:19000]
+    np.testing.assert_array_equal(inner, right[5:19000])
     observed = np.bincount(inner, minlength=6)[1:]
     assert inner.min() == 1
     assert stats.chisquare(observed).pvalue > 1e-3
@@ -102,7 +110,7 @@ def test_other_keys_give_other_draws():
     other = draws_of(entries, key=(1, 3))
     for a, b in zip(*same, strict=True):
         np.testing.assert_array_equal(a, b)
-    assert (same[0].left.numpy() != other.left.numpy()).any()
+    assert (same[0].windows.numpy() != other.windows.numpy()).any()
     assert (same[0].outputs.numpy() != other.outputs.numpy()).any()
 
 
@@ -122,11 +130,11 @@ def test_buckets_add_up_to_the_weights(weights):
 
 
 @pytest.mark.parametrize("largest_table", [blocks.LARGEST_TABLE, 0])  # looked up, computed
-def test_a_band_is_a_positions_window(monkeypatch, largest_table):
+def test_a_band_is_a_centres_window(monkeypatch, largest_table):
     monkeypatch.setattr(blocks, "LARGEST_TABLE", largest_table)
     shape = StepShape(16, 4, 3, 2)
     left, right = np.array([[0, 3, 1, 2], [0, 0, 3, 1]]), np.array([[2, 3, 0, 1], [0, 1, 3, 3]])
-    windows = number_windows(tf.constant(left, tf.int32), tf.constant(right, tf.int32), shape)
+    windows = tf.constant(left * 4 + right, tf.int32)
     rows = band(windows, shape, False, tf.float32).numpy()
     shares = band(windows, shape, True, tf.float32).numpy()
     for block in range(2):
@@ -140,13 +148,30 @@ def test_a_band_is_a_positions_window(monkeypatch, largest_table):
             )
 
 
+@pytest.mark.parametrize("largest_table", [blocks.LARGEST_TABLE, 0])
+def test_a_band_of_centres_around_the_block(monkeypatch, largest_table):
+    monkeypatch.setattr(blocks, "LARGEST_TABLE", largest_table)
+    shape = StepShape(16, 4, 3, 2, "centres")
+    left, right = np.random.default_rng(0).integers(0, 4, (2, 5, shape.halo))
+    rows = band(tf.constant(left * 4 + right, tf.int32), shape, False, tf.float32).numpy()
+    for block in range(5):
+        for h in range(shape.halo):
+            window = {*range(h - left[block, h], h + right[block, h] + 1)} - {h}
+            np.testing.assert_array_equal(
+                np.flatnonzero(rows[block, h]), sorted(i - 3 for i in window if 3 <= i < 7)
+            )
+
+
 @pytest.mark.parametrize("window", [1, 3, 8, 11, 20])
-def test_a_halo_may_reach_over_several_blocks(window):
+@pytest.mark.parametrize("tokens", [29, 32])
+def test_a_halo_may_reach_over_several_blocks(window, tokens):
     shape = StepShape(16, 4, window, 1)
-    padded = np.arange(100 + 2 * window + 32 + shape.block)
-    halos = blocks.halo_ids(tf.constant(padded, tf.int32), shape, tf.constant(2)).numpy()
-    expected = np.arange(0, 32, 4)[:, None] + np.arange(shape.halo)
-    np.testing.assert_array_equal(halos, expected)
+    ids = np.arange(1, tokens + 1)
+    halos = in_halos(tf.constant(ids, tf.int32), shape, tf.constant(8)).numpy()
+    padded = np.pad(ids, (window, window + 32 - tokens))
+    np.testing.assert_array_equal(
+        halos, padded[np.arange(0, 32, 4)[:, None] + np.arange(shape.halo)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,6 +182,7 @@ def test_a_halo_may_reach_over_several_blocks(window):
         ((16, 4, 0, 1), "window must be"),
         ((16, 4, 1, 0), "shared must be"),
         ((17, 4, 1, 1), "try 16"),
+        ((16, 4, 1, 1, "outputs"), "halo_side must be"),
     ],
 )
 def test_impossible_shapes_are_refused(arguments, message):

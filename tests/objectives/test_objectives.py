@@ -15,14 +15,27 @@ from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.unit import concrete_unit_function, unit_function
 from tests.objectives import reference
 
-#: Adding an objective is one row here: (objective, its slow loop).
+#: Adding an objective is one row here: (objective, its slow loop, the halo's side).
 OBJECTIVES = {
-    "skipgram": (SkipGram(5), functools.partial(reference.skipgram_step, negative=5)),
-    "skipgram-2": (SkipGram(2), functools.partial(reference.skipgram_step, negative=2)),
-    "cbow-mean": (Cbow(5), functools.partial(reference.cbow_step, negative=5, mean=True)),
+    "skipgram": (
+        SkipGram(5),
+        functools.partial(reference.skipgram_step, negative=5),
+        "centres",
+    ),
+    "skipgram-inputs": (
+        SkipGram(2),
+        functools.partial(reference.skipgram_step, negative=2),
+        "inputs",
+    ),
+    "cbow-mean": (
+        Cbow(5),
+        functools.partial(reference.cbow_step, negative=5, mean=True),
+        "inputs",
+    ),
     "cbow-sum": (
         Cbow(3, mean=False),
         functools.partial(reference.cbow_step, negative=3, mean=False),
+        "inputs",
     ),
 }
 VOCABULARY, SIZE = 40, 7
@@ -65,8 +78,8 @@ def run(objective, shape, entries, key, alpha, keep, inputs, outputs, **options)
 def test_a_unit_equals_the_slow_loop(
     name, tokens, block, window, shared, skip_targets, product_dtype, tolerance
 ):
-    objective, slow_step = OBJECTIVES[name]
-    shape = StepShape(tokens, block, window, shared)
+    objective, slow_step, halo_side = OBJECTIVES[name]
+    shape = StepShape(tokens, block, window, shared, halo_side)
     rng = np.random.default_rng(3)
     inputs = rng.normal(0, 0.5, (VOCABULARY, SIZE))
     outputs = rng.normal(0, 0.5, (VOCABULARY, SIZE))
@@ -83,18 +96,20 @@ def test_a_unit_equals_the_slow_loop(
         skip_targets=skip_targets,
         product_dtype=product_dtype,
     )
-    halos, ids, left, right, kept = draws
+    block_inputs, ids, windows, kept = draws
+    left, right = windows // (window + 1), windows % (window + 1)
     loss = 0.0
     for step in range(len(ids)):
         d_inputs, d_outputs, step_loss = slow_step(
             inputs,
             outputs,
-            centres=ids[step, :, :block],
-            halos=halos[step],
+            centres=ids[step, :, : shape.centres],
+            block_inputs=block_inputs[step],
             left=left[step],
             right=right[step],
-            negatives=ids[step, :, block:],
+            negatives=ids[step, :, shape.centres :],
             alpha=0.05,
+            shift=window if halo_side == "inputs" else -window,
             skip_targets=skip_targets,
         )
         inputs = inputs + reference.clipped(d_inputs, 0.5)
@@ -109,14 +124,14 @@ def test_a_unit_equals_the_slow_loop(
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_wide_windows_need_no_tables(name, monkeypatch):
-    objective, _ = OBJECTIVES[name]
+    objective, _, halo_side = OBJECTIVES[name]
     rng = np.random.default_rng(0)
     inputs, outputs = rng.normal(0, 0.2, (2, VOCABULARY, SIZE))
     arguments = ([3, 4], 0.05, np.ones(VOCABULARY), inputs, outputs)
-    looked_up, _, _ = run(objective, StepShape(32, 8, 5, 4), unit(0, 90, 30), *arguments)
+    looked_up, _, _ = run(objective, StepShape(32, 8, 5, 4, halo_side), unit(0, 90, 30), *arguments)
     monkeypatch.setattr(blocks, "LARGEST_TABLE", 0)
     unit_function.cache_clear()
-    computed, _, _ = run(objective, StepShape(32, 8, 5, 4), unit(0, 90, 30), *arguments)
+    computed, _, _ = run(objective, StepShape(32, 8, 5, 4, halo_side), unit(0, 90, 30), *arguments)
     unit_function.cache_clear()
     for a, b in zip(looked_up, computed, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)
@@ -124,10 +139,10 @@ def test_wide_windows_need_no_tables(name, monkeypatch):
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_updates_are_clipped(name):
-    objective, _ = OBJECTIVES[name]
+    objective, _, halo_side = OBJECTIVES[name]
     rng = np.random.default_rng(0)
     inputs, outputs = rng.normal(0, 2, (2, VOCABULARY, SIZE))
-    shape = StepShape(128, 32, 5, 16)
+    shape = StepShape(128, 32, 5, 16, halo_side)
     trained, _, _ = run(
         objective, shape, unit(0, 128, 1000), [1, 2], 1.0, np.ones(VOCABULARY), inputs, outputs
     )
@@ -138,10 +153,10 @@ def test_updates_are_clipped(name):
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_a_unit_run_twice_gives_the_same_bits(name):
-    objective, _ = OBJECTIVES[name]
+    objective, _, halo_side = OBJECTIVES[name]
     rng = np.random.default_rng(0)
     inputs, outputs = rng.normal(0, 0.2, (2, VOCABULARY, SIZE))
-    shape = StepShape(64, 16, 4, 8)
+    shape = StepShape(64, 16, 4, 8, halo_side)
     arguments = (unit(0, 700, 13), [5, 6], 0.05, np.full(VOCABULARY, 0.7), inputs, outputs)
     first, result, _ = run(objective, shape, *arguments)
     second, again, _ = run(objective, shape, *arguments)
@@ -153,11 +168,11 @@ def test_a_unit_run_twice_gives_the_same_bits(name):
 @pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize("entries", [[], [-1], [3], [3, -1], [3, -1, 4, -1], [-1, -1]])
 def test_units_without_a_pair_change_nothing(name, entries):
-    objective, _ = OBJECTIVES[name]
+    objective, _, halo_side = OBJECTIVES[name]
     inputs = np.ones((VOCABULARY, SIZE), np.float32)
     trained, result, _ = run(
         objective,
-        StepShape(16, 8, 2, 4),
+        StepShape(16, 8, 2, 4, halo_side),
         np.array(entries, np.int32),
         [0, 0],
         0.1,
@@ -171,6 +186,36 @@ def test_units_without_a_pair_change_nothing(name, entries):
     assert np.isfinite(result.magnitude)
 
 
+@pytest.mark.parametrize("shrink", [True, False])
+def test_both_sides_of_the_halo_hold_the_same_pairs(shrink):
+    rng = np.random.default_rng(0)
+    inputs, outputs = rng.normal(0, 0.3, (2, VOCABULARY, SIZE))
+    results = [
+        run(
+            SkipGram(0),  # negatives are those of other blocks
+            StepShape(32, 8, 5, 4, halo_side),
+            unit(0, 300, 30),
+            [3, 4],
+            0.01,
+            np.full(VOCABULARY, 0.8),
+            inputs,
+            outputs,
+            shrink_windows=shrink,
+        )
+        for halo_side in ("inputs", "centres")
+    ]
+    (_, first, _), (_, second, _) = results
+    assert float(first.loss) == pytest.approx(float(second.loss), rel=1e-3)
+
+
+def test_cbow_needs_whole_windows():
+    with pytest.raises(ValueError, match='halo_side="inputs"'):
+        run(
+            Cbow(5), StepShape(16, 8, 2, 4, "centres"), unit(0, 20, 9), [0, 0], 0.1,
+            np.ones(VOCABULARY), *np.ones((2, VOCABULARY, SIZE)),
+        )  # fmt: skip
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, VOCABULARY - 1), max_size=30), max_size=12),
@@ -178,12 +223,12 @@ def test_units_without_a_pair_change_nothing(name, entries):
 )
 def test_odd_corpora_keep_tables_finite(sentences, name):
     entries = np.array([i for s in sentences for i in [*s, -1]], np.int32)
-    objective, _ = OBJECTIVES[name]
+    objective, _, halo_side = OBJECTIVES[name]
     rng = np.random.default_rng(0)
     inputs, outputs = rng.normal(0, 0.2, (2, VOCABULARY, SIZE))
     trained, result, _ = run(
         objective,
-        StepShape(32, 8, 3, 4),
+        StepShape(32, 8, 3, 4, halo_side),
         entries,
         [1, 1],
         0.05,

@@ -47,7 +47,9 @@ def train(corpus, workers=1, seed=1, objective=None, alpha=0.05, epochs=1):
     units = corpus.units(ENTRIES)
     for epoch in range(epochs):
         trainer.train_epoch(corpus, units, epoch, [(alpha, alpha)] * len(units), reports.append)
-    return trainer.tables(), reports
+    tables = np.empty((2, VOCABULARY, SIZE), np.float32)
+    trainer.export(*tables)
+    return tables, reports
 
 
 def living_workers():
