@@ -235,7 +235,8 @@ class TFWord2Vec(Word2Vec):
             if total_examples
             else corpus.total_raw_words / (total_words or 1)
         )
-        done = np.cumsum([0] + [unit.raw_words for unit in training.units])
+        units = training.units_of(epoch)
+        done = np.cumsum([0] + [unit.raw_words for unit in units])
         reached = told * done / max(1, corpus.total_raw_words)
         alphas = [float(self._get_next_alpha(part, epoch)) for part in reached]
 
@@ -263,7 +264,7 @@ class TFWord2Vec(Word2Vec):
 
         training.load(self)
         training.regime.train_epoch(
-            corpus, training.units, epoch, list(zip(alphas, alphas[1:], strict=False)), report
+            corpus, units, epoch, list(zip(alphas, alphas[1:], strict=False)), report
         )
         training.export(self)
         # words that stand in no unit: sentences without a known word
@@ -274,7 +275,7 @@ class TFWord2Vec(Word2Vec):
             is_corpus_file_mode,
         )  # fmt: skip
         self.total_train_time += elapsed
-        return trained, raw, len(training.units)
+        return trained, raw, len(units)
 
     def _encoded(
         self, identity: Any, source: Any, encode: Callable[..., EncodedCorpus]

@@ -44,6 +44,8 @@ class Training:
                 else "train() called with an empty iterator (if not intended, be sure to provide "
                 "a corpus that offers restartable iteration = an iterable)."
             )
+        # another seed for each call of `train`, or all would draw the same
+        self.seed = model.seed + 1_000_003 * model.train_count
         keep = _keep_probability(model)
         counts = model.wv.expandos["count"].astype(np.float64)
         tokens = corpus.total_tokens * float((counts * keep).sum() / max(1.0, counts.sum()))
@@ -62,10 +64,14 @@ class Training:
             keep_probability=keep,
             cum_table=model.cum_table.astype(np.int32),
             workers=model.workers,
-            # another seed for each call of `train`, or all would draw the same
-            seed=model.seed + 1_000_003 * model.train_count,
+            seed=self.seed,
         )
         self.bar = progress_bar(corpus.total_raw_words * model.epochs, model.progress)
+
+    def units_of(self, epoch: int) -> list[WorkUnit]:
+        """The units in the order in which an epoch trains them: another one each time."""
+        order = np.random.default_rng([abs(self.seed), epoch]).permutation(len(self.units))
+        return [self.units[place] for place in order]
 
     def load(self, model: Word2Vec) -> None:
         """Start from the model's vectors, which a callback may have changed."""

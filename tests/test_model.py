@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.options import choose_shape
+from gensim_tfw2v.regimes import LocalRegime
 from gensim_tfw2v.regimes.base import Divergence
 
 LEE = datapath("lee_background.cor")
@@ -305,12 +306,34 @@ def test_ctrl_c_leaves_a_usable_model_and_nothing_else(tmp_path):
         (36_000, True, 64, 32),
         (200_000, True, 256, 32),
         (12_000_000, True, 512, 16),
-        (12_000_000, False, 512, 32),
+        (200_000, False, 256, 32),
+        (12_000_000, False, 2048, 16),
     ],
 )
 def test_steps_adapt_to_the_corpus(tokens, skipgram, step, shared):
     shape = choose_shape(tokens, 5, 5, skipgram)
     assert (shape.tokens, shape.shared) == (step, shared)
+    assert choose_shape(tokens, 5, 50, skipgram).shared == 50
+
+
+def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
+    orders = []
+    original = LocalRegime.train_epoch
+
+    def watched(self, corpus, units, epoch, alphas, report):
+        orders.append([unit.index for unit in units])
+        # the step size falls with what has been trained, in whatever order
+        assert [begin for begin, _ in alphas] == sorted((a for a, _ in alphas), reverse=True)
+        original(self, corpus, units, epoch, alphas, report)
+
+    monkeypatch.setattr(LocalRegime, "train_epoch", watched)
+    monkeypatch.setattr("gensim_tfw2v.training.UNIT_ENTRIES", 64)
+    for seed in (1, 1, 2):
+        TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2, seed=seed)
+    assert len(orders[0]) > 20
+    assert all(sorted(order) == list(range(len(orders[0]))) for order in orders)
+    assert orders[0] == orders[2] != orders[1] == orders[3]
+    assert orders[4] not in orders[:4]
 
 
 @settings(max_examples=15, deadline=None)

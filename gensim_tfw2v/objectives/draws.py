@@ -101,7 +101,7 @@ def alias_table(weights: np.ndarray) -> np.ndarray:
     heavier word fills: draw a bucket, then one of its two words (Walker 1977, "An Efficient Method
     for Generating Discrete Random Variables with General Distributions"). Heavy words fill the
     room of light ones in order, so running sums say which fills which (Hübschle-Schneider and
-    Sanders 2022, "Parallel Weighted Random Sampling", section 4.2).
+    Sanders 2022, "Parallel Weighted Random Sampling").
 
     Parameters
     ----------
