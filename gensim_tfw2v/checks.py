@@ -13,17 +13,10 @@ def check_options(**options: Any) -> None:
     ------
     ValueError
         If `vector_size`, `window` or `workers` is below 1, or `negative` below 0.
-    NotImplementedError
-        If `hs` is set.
     """
     for name, least in (("vector_size", 1), ("window", 1), ("workers", 1), ("negative", 0)):
         if int(options[name]) < least:
             raise ValueError(f"{name} must be at least {least}, got {options[name]!r}")
-    if options["hs"]:
-        raise NotImplementedError(
-            "TFWord2Vec does not train hierarchical softmax (hs=1) in this version. "
-            "Use negative sampling (hs=0, negative=5), or gensim.models.Word2Vec for hs=1."
-        )
 
 
 def check_state(model: Word2Vec) -> None:
@@ -32,21 +25,26 @@ def check_state(model: Word2Vec) -> None:
     Raises
     ------
     ValueError
-        If a row of ``wv.vectors`` or ``syn1neg`` is not finite.
-    NotImplementedError
-        If vectors are locked.
+        If a row of ``wv.vectors``, ``syn1neg`` or ``syn1`` is not finite, the number of
+        ``wv.vectors_lockf`` is wrong, or there is no tree for `hs`.
     """
-    if not np.all(getattr(model.wv, "vectors_lockf", 1.0) == 1.0):
-        raise NotImplementedError(
-            "TFWord2Vec does not train with locked vectors (wv.vectors_lockf other than 1) in "
-            "this version. Set model.wv.vectors_lockf = np.ones(1, dtype=np.float32), or use "
-            "gensim.models.Word2Vec for this training."
+    lock = np.asarray(getattr(model.wv, "vectors_lockf", 1.0))
+    if lock.size not in (1, len(model.wv)):
+        raise ValueError(
+            f"wv.vectors_lockf has {lock.size} factors: give one for all words, or one for each "
+            f"of the {len(model.wv)}"
         )
     if not len(model.wv.vectors):
         return  # gensim says what is missing
+    if model.hs and not (hasattr(model, "syn1") and "point" in model.wv.expandos):
+        raise ValueError(
+            "hs=1 needs a Huffman tree, and this vocabulary was built without: set hs in the "
+            "constructor, or before build_vocab"
+        )
     for name, rows in (
         ("wv.vectors", model.wv.vectors),
         ("syn1neg", getattr(model, "syn1neg", None)),
+        ("syn1", getattr(model, "syn1", None)),
     ):
         if rows is None:
             continue  # gensim says that there is nothing to train

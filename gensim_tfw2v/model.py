@@ -42,8 +42,6 @@ class TFWord2Vec(Word2Vec):
 
     Raises
     ------
-    NotImplementedError
-        For hierarchical softmax (``hs=1``), which this version does not train.
     ValueError
         If `vector_size`, `window` or `workers` is below 1, or `negative` is below 0.
 
@@ -87,6 +85,18 @@ class TFWord2Vec(Word2Vec):
         model = super().load(*args, **kwargs)
         if type(model) is Word2Vec:
             model.__class__ = cls  # the same attributes; what is new has class defaults
+        return model
+
+    def to_gensim(self) -> Word2Vec:
+        """The same model as gensim's class: saved, it loads where this package is not installed.
+
+        Returns
+        -------
+        gensim.models.Word2Vec
+            It shares this model's arrays: training either changes both.
+        """
+        model = Word2Vec.__new__(Word2Vec)
+        model.__dict__.update(self.__getstate__())
         return model
 
     def __getstate__(self) -> dict[str, Any]:
@@ -154,10 +164,9 @@ class TFWord2Vec(Word2Vec):
         ------
         Divergence
             If training turns non-finite; the vectors of the last whole epoch are kept.
-        NotImplementedError
-            For hierarchical softmax and locked vectors.
         ValueError
-            If the vectors to start from are not finite.
+            If the vectors to start from are not finite, or ``wv.vectors_lockf`` has another
+            length than 1 or V.
         KeyboardInterrupt
             On Ctrl-C, with the vectors trained so far in the model.
         """

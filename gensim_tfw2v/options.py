@@ -13,8 +13,9 @@ from gensim_tfw2v.objectives import Objective
 from gensim_tfw2v.objectives.blocks import StepShape
 
 #: The longest that a row's summed update of a step may be. Without a limit the rows of the most
-#: frequent words grow without bound.
-MAX_NORM = 0.5
+#: frequent words grow without bound. Half of skip-gram's limit costs it .004 on SimLex-999: it
+#: also holds back negatives, which many pairs of a block share.
+MAX_NORM = {"skipgram": 1.0, "cbow": 0.5}
 
 #: Entries of a work unit on one machine.
 UNIT_ENTRIES = 1 << 16
@@ -51,6 +52,8 @@ class UnitProgram:
     skip_targets : bool
         Whether a negative that equals a target is skipped for it, as gensim does. It matters
         where words are so few that most are drawn often; else it costs time for nothing.
+    locked : bool
+        Whether updates of input rows are multiplied by ``Words.lock``.
     product_dtype : {"float32", "bfloat16"}
         Precision of what goes into the matrix products and comes out of them. Rows and the
         sums of their updates are float32 in any case.
@@ -66,8 +69,9 @@ class UnitProgram:
     shrink_windows: bool = True
     with_loss: bool = False
     skip_targets: bool = True
+    locked: bool = False
     product_dtype: str = "float32"
-    max_norm: float = MAX_NORM
+    max_norm: float = 0.5
 
     @property
     def max_steps(self) -> int:
@@ -75,7 +79,9 @@ class UnitProgram:
         return -(-self.max_entries // self.shape.tokens)
 
 
-def choose_shape(tokens: int, window: int, negative: int, skipgram: bool) -> StepShape:
+def choose_shape(
+    tokens: int, window: int, negative: int, skipgram: bool, hierarchical: bool = False
+) -> StepShape:
     """Choose the step for a corpus.
 
     Parameters
@@ -86,6 +92,8 @@ def choose_shape(tokens: int, window: int, negative: int, skipgram: bool) -> Ste
         gensim's parameters.
     skipgram : bool
         Skip-gram, or CBOW.
+    hierarchical : bool
+        gensim's `hs`.
 
     Returns
     -------
@@ -103,7 +111,8 @@ def choose_shape(tokens: int, window: int, negative: int, skipgram: bool) -> Ste
         window=window,
         shared=max(shared, negative),
         # skip-gram's negatives then meet a block's inputs, not the halo's: 8 % less to multiply
-        halo_side="centres" if skipgram else "inputs",
+        # With hierarchical softmax the centres bring more rows than the inputs do.
+        halo_side="centres" if skipgram and not hierarchical else "inputs",
     )
 
 

@@ -9,14 +9,16 @@ from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.objectives import Cbow, Objective, SkipGram
+from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import (
     FEW_WORDS,
+    MAX_NORM,
     UNIT_ENTRIES,
     UnitProgram,
     choose_product_dtype,
     choose_shape,
 )
-from gensim_tfw2v.regimes import LocalRegime, Regime
+from gensim_tfw2v.regimes import LocalRegime, Regime, Tables
 
 logger = logging.getLogger(__name__)
 
@@ -49,20 +51,31 @@ class Training:
         keep = _keep_probability(model)
         counts = model.wv.expandos["count"].astype(np.float64)
         tokens = corpus.total_tokens * float((counts * keep).sum() / max(1.0, counts.sum()))
+        lock = _lock(model)
         self.regime: Regime = LocalRegime(
             UnitProgram(
                 objective=_objective(model),
-                shape=choose_shape(int(tokens), model.window, model.negative, bool(model.sg)),
+                shape=choose_shape(
+                    int(tokens), model.window, model.negative, bool(model.sg), bool(model.hs)
+                ),
                 vector_size=model.vector_size,
                 id_bits=max(2, (len(model.wv) - 1).bit_length()),
                 max_entries=UNIT_ENTRIES,
                 shrink_windows=bool(model.shrink_windows),
                 with_loss=bool(model.compute_loss),
-                skip_targets=len(model.wv) <= FEW_WORDS,
+                skip_targets=bool(model.negative) and len(model.wv) <= FEW_WORDS,
+                locked=lock is not None,
                 product_dtype=choose_product_dtype(),
+                max_norm=MAX_NORM["skipgram" if model.sg else "cbow"],
             ),
-            keep_probability=keep,
-            cum_table=model.cum_table.astype(np.int32),
+            Words.of(
+                keep,
+                noise_weights=np.diff(model.cum_table, prepend=0) if model.negative else None,
+                paths=(
+                    (model.wv.expandos["point"], model.wv.expandos["code"]) if model.hs else None
+                ),
+                lock=lock,
+            ),
             workers=model.workers,
             seed=self.seed,
         )
@@ -75,14 +88,18 @@ class Training:
 
     def load(self, model: Word2Vec) -> None:
         """Start from the model's vectors, which a callback may have changed."""
-        self.regime.load(model.wv.vectors, model.syn1neg)
+        self.regime.load(_tables(model))
 
     def export(self, model: Word2Vec) -> None:
         """Put the trained vectors into the model's arrays, if they are finite."""
         if not self.regime.finite():
             return
-        model.wv.vectors, model.syn1neg = _writable(model.wv.vectors), _writable(model.syn1neg)
-        self.regime.export(model.wv.vectors, model.syn1neg)
+        model.wv.vectors = _writable(model.wv.vectors)
+        if model.negative:
+            model.syn1neg = _writable(model.syn1neg)
+        if model.hs:
+            model.syn1 = _writable(model.syn1)
+        self.regime.export(_tables(model))
         model.wv.norms = None
 
     def close(self) -> None:
@@ -100,10 +117,28 @@ def _writable(array: np.ndarray) -> np.ndarray:
     return np.empty(array.shape, np.float32)
 
 
+def _tables(model: Word2Vec) -> Tables:
+    """The model's arrays; of those that are not trained, none."""
+    nothing = np.zeros((0, model.vector_size), np.float32)
+    return Tables(
+        inputs=model.wv.vectors,
+        outputs=model.syn1neg if model.negative else nothing,
+        nodes=model.syn1 if model.hs else nothing,
+    )
+
+
 def _objective(model: Word2Vec) -> Objective:
     if model.sg:
-        return SkipGram(model.negative)
-    return Cbow(model.negative, mean=bool(model.cbow_mean))
+        return SkipGram(model.negative, bool(model.hs))
+    return Cbow(model.negative, bool(model.cbow_mean), bool(model.hs))
+
+
+def _lock(model: Word2Vec) -> np.ndarray | None:
+    """Factors of each word's updates, [V]; None if all are 1."""
+    lock = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
+    if np.all(lock == 1.0):
+        return None
+    return np.array(np.broadcast_to(lock, len(model.wv)))
 
 
 def _keep_probability(model: Word2Vec) -> np.ndarray:

@@ -38,7 +38,9 @@ class RowGroups(NamedTuple):
     number: tf.Tensor
 
 
-def group_rows(ids: tf.Tensor, id_bits: int, max_steps: int) -> tuple[RowGroups, tf.Tensor]:
+def group_rows(
+    ids: tf.Tensor, id_bits: int, max_steps: int, max_rows: int
+) -> tuple[RowGroups, tf.Tensor]:
     """Group each step's rows by id.
 
     A radix sort of the whole unit made of stable partitions (two digits of the id, then the
@@ -49,8 +51,8 @@ def group_rows(ids: tf.Tensor, id_bits: int, max_steps: int) -> tuple[RowGroups,
     ----------
     ids : Tensor [steps, T/B, R B/T], int32
         Row ids below ``2 ** id_bits``.
-    id_bits, max_steps : int
-        Static limits of the ids and of the number of steps.
+    id_bits, max_steps, max_rows : int
+        Limits of the ids, of the number of steps, and of R.
 
     Returns
     -------
@@ -60,8 +62,9 @@ def group_rows(ids: tf.Tensor, id_bits: int, max_steps: int) -> tuple[RowGroups,
         The distinct ids of each step in ascending order, step after step.
     """
     shape = tf.shape(ids)
-    steps, rows = shape[0], int(ids.shape[1]) * int(ids.shape[2])
-    row_bits, step_bits = max(1, (rows - 1).bit_length()), (max_steps - 1).bit_length()
+    steps = shape[0]
+    rows = ids.shape[1:].num_elements() or shape[1] * shape[2]  # known, or only when it runs
+    row_bits, step_bits = max(1, (max_rows - 1).bit_length()), (max_steps - 1).bit_length()
     low_bits = (id_bits + 1) // 2
     place = (tf.range(steps) * (1 << row_bits))[:, None] + tf.range(rows)  # [steps, R]
     packed = tf.cast(tf.reshape(ids, [steps, rows]), tf.int64) * (
@@ -116,35 +119,60 @@ def add_updates(
     updates: list[tf.Tensor],
     alpha: tf.Tensor | float,
     max_norm: float,
+    lock: tf.Tensor | None = None,
 ) -> tf.Tensor:
-    """Sum a step's updates by row, take a step of size `alpha`, but of at most `max_norm` a row.
+    """Sum a step's updates by row, and add the sums as `add_rows` does.
 
     Parameters
     ----------
-    table : Variable [V, D]
-    ids : Tensor [U], int32
-        The step's distinct ids.
+    table, ids, alpha, max_norm, lock
+        See `add_rows`.
     groups : RowGroups
         Of the step.
     updates : list of Tensor [T/B, r, D]
         Parts of the updates of a step's R rows, laid out as T/B blocks; the r add up to R B/T.
-    alpha : Tensor []
-        Step size.
-    max_norm : float
-        The longest that a row's summed update may be.
-
-    Returns
-    -------
-    Tensor []
-        `alpha` times the norms of the summed updates: not finite if any update is not.
     """
     widths = [part.shape[1] for part in updates]
     ranks = tf.split(groups.rank, widths, 1) if len(widths) > 1 else [groups.rank]
     # copies row by row, and joins the parts on the way
     in_order = tf.cast(tf.dynamic_stitch(ranks, updates), tf.float32)
     sums = tf.math.segment_sum(in_order, groups.segment)
+    return add_rows(table, ids, sums, alpha, max_norm, lock)
+
+
+def add_rows(
+    table: tf.Variable,
+    ids: tf.Tensor,
+    sums: tf.Tensor,
+    alpha: tf.Tensor | float,
+    max_norm: float,
+    lock: tf.Tensor | None = None,
+) -> tf.Tensor:
+    """Take a step of size `alpha`, but of at most `max_norm` a row.
+
+    Parameters
+    ----------
+    table : Variable [V, D]
+    ids : Tensor [U], int32
+        Distinct ids.
+    sums : Tensor [U, D]
+        Summed updates of their rows.
+    alpha : Tensor []
+        Step size.
+    max_norm : float
+        The longest that a row's update may be.
+    lock : Tensor [V], optional
+        What each row's update is multiplied by, last of all: gensim's ``vectors_lockf``.
+
+    Returns
+    -------
+    Tensor []
+        `alpha` times the norms of the summed updates: not finite if any update is not.
+    """
     norms = tf.sqrt(tf.reduce_sum(tf.square(sums), 1, keepdims=True))
     clipped = scale_rows(sums, norms, alpha, max_norm)
+    if lock is not None:
+        clipped *= tf.gather(lock, ids)[:, None]
     # Rows are read again and overwritten, at half the price of scatter_add on a CPU. What another
     # thread adds to the same row in between is lost, so the reading must come last.
     with tf.control_dependencies([clipped]):

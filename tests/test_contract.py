@@ -9,7 +9,7 @@ import pytest
 from gensim.models import KeyedVectors, Word2Vec
 from gensim.models.callbacks import CallbackAny2Vec
 from gensim.models.word2vec import LineSentence
-from gensim.test.utils import common_texts, datapath
+from gensim.test.utils import common_texts, datapath, lee_corpus_list
 
 from gensim_tfw2v import TFWord2Vec
 
@@ -264,3 +264,53 @@ def test_words_that_are_no_strings(model_class):
 def test_str(model_class):
     model = built(model_class)
     assert str(model) == f"{model_class.__name__}<vocab=12, vector_size=4, alpha=0.025>"
+
+
+@pytest.mark.parametrize("sg", [0, 1])
+@pytest.mark.parametrize("negative", [0, 5])
+def test_hierarchical_softmax(model_class, sg, negative):
+    options = {"sg": sg, "hs": 1, "negative": negative, "vector_size": 16, "min_count": 10}
+    untrained = model_class(**options)
+    untrained.build_vocab(lee_corpus_list)
+    model = model_class(lee_corpus_list, **options, epochs=2, workers=2, compute_loss=True)
+    assert hasattr(model, "syn1neg") == bool(negative)
+    assert model.syn1.shape == model.wv.vectors.shape
+    for name in ("syn1", "syn1neg")[: 1 + bool(negative)]:
+        assert np.isfinite(getattr(model, name)).all()
+    assert np.count_nonzero(model.syn1.any(axis=1)) == len(model.wv) - 1  # its inner nodes
+    assert (model.wv.vectors != untrained.wv.vectors).any(axis=1).all()
+    assert model.get_latest_training_loss() > 0
+
+
+@pytest.mark.parametrize("sg", [0, 1])
+@pytest.mark.parametrize("hs", [0, 1])
+def test_locked_vectors_stay(model_class, sg, hs):
+    model = model_class(
+        min_count=1, vector_size=8, sg=sg, hs=hs, negative=5 * (1 - hs), sample=0, alpha=0.1
+    )
+    model.build_vocab(common_texts)
+    before = model.wv.vectors.copy()
+    model.wv.vectors_lockf = np.array([0.0, 1.0] * 6, np.float32)
+    model.train(common_texts, total_examples=9, epochs=5)
+    np.testing.assert_array_equal(model.wv.vectors[::2], before[::2])
+    assert (model.wv.vectors[1::2] != before[1::2]).any(axis=1).all()
+    model.wv.vectors_lockf = np.zeros(1, np.float32)
+    before = model.wv.vectors.copy()
+    model.train(common_texts, total_examples=9, epochs=1)
+    np.testing.assert_array_equal(model.wv.vectors, before)
+
+
+def test_locks_scale_updates(model_class):
+    moved = []
+    for lock in (1.0, 0.5):
+        model = model_class(
+            min_count=1, vector_size=8, sample=0, workers=1, seed=2, alpha=1e-4, min_alpha=1e-4
+        )
+        model.build_vocab(common_texts)
+        # rows that word2vec starts with zeros would leave nothing to learn from
+        model.syn1neg[:] = np.random.default_rng(0).normal(size=model.syn1neg.shape)
+        before = model.wv.vectors.copy()
+        model.wv.vectors_lockf = np.full(1, lock, np.float32)
+        model.train(common_texts, total_examples=9, epochs=1)
+        moved.append(model.wv.vectors - before)
+    np.testing.assert_allclose(moved[1], 0.5 * moved[0], atol=1e-5)

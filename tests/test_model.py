@@ -152,20 +152,38 @@ def test_impossible_options_are_refused_at_once(options, message):
         TFWord2Vec(common_texts, min_count=1, **options)
 
 
-def test_hierarchical_softmax_is_refused_with_a_way_out():
-    with pytest.raises(NotImplementedError, match="gensim.models.Word2Vec for hs=1"):
-        TFWord2Vec(common_texts, hs=1)
+def test_hierarchical_softmax_without_a_tree_is_refused_with_a_way_out():
     model = built()
     model.hs = 1
-    with pytest.raises(NotImplementedError, match="hs=1"):
+    with pytest.raises(ValueError, match="set hs in the constructor"):
         train(model)
 
 
-def test_locked_vectors_are_refused_with_a_way_out():
+def test_a_wrong_number_of_locks_is_named():
     model = built()
-    model.wv.vectors_lockf = np.array([0, 1] * 6, np.float32)
-    with pytest.raises(NotImplementedError, match="vectors_lockf = np.ones"):
+    model.wv.vectors_lockf = np.ones(5, np.float32)
+    before = model.wv.vectors.copy()
+    with pytest.raises(ValueError, match="5 factors: give one for all words, or one for each"):
         train(model)
+    np.testing.assert_array_equal(model.wv.vectors, before)
+
+
+def test_a_gensim_model_goes_where_this_package_is_not(tmp_path):
+    model = TFWord2Vec(common_texts, min_count=1, vector_size=4, hs=1)
+    plain = model.to_gensim()
+    assert type(plain) is Word2Vec
+    plain.save(str(tmp_path / "plain"))
+    code = f"""
+import sys
+sys.modules["gensim_tfw2v"] = None  # as if it were not installed
+from gensim.models import Word2Vec
+from gensim.test.utils import common_texts
+model = Word2Vec.load({str(tmp_path / "plain")!r})
+model.train(common_texts, total_examples=9, epochs=1)
+print(type(model), len(model.wv))
+"""
+    shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert shown.stdout == "<class 'gensim.models.word2vec.Word2Vec'> 12\n"
 
 
 def test_vectors_that_are_not_finite_are_named():

@@ -25,7 +25,7 @@ def step_of(groups: RowGroups, distinct: tf.Tensor, step: int) -> tuple[RowGroup
     st.sampled_from([6, 7, 9]),
 )
 def test_groups_bring_equal_ids_together(ids, id_bits):
-    groups, distinct = group_rows(tf.constant(ids), id_bits, max_steps=8)
+    groups, distinct = group_rows(tf.constant(ids), id_bits, max_steps=8, max_rows=12)
     for step, blocks in enumerate(ids):
         (rank, segment, place, _, _), found = step_of(groups, distinct, step)
         row = blocks.ravel()
@@ -39,7 +39,7 @@ def test_groups_bring_equal_ids_together(ids, id_bits):
 
 
 def test_one_id_bit_is_enough_for_two_rows():
-    _, distinct = group_rows(tf.constant([[[1, 0, 1, 1]]]), 1, max_steps=1)
+    _, distinct = group_rows(tf.constant([[[1, 0, 1, 1]]]), 1, max_steps=1, max_rows=4)
     np.testing.assert_array_equal(distinct, [0, 1])
 
 
@@ -47,7 +47,7 @@ def test_one_id_bit_is_enough_for_two_rows():
 def test_duplicates_are_summed_then_clipped(alpha):
     table = tf.Variable(np.zeros((5, 3), np.float32))
     ids = tf.constant([[[0, 0, 0, 0]], [[4, 2, 4, 2]]])
-    groups, distinct = step_of(*group_rows(ids, 3, max_steps=2), 1)
+    groups, distinct = step_of(*group_rows(ids, 3, max_steps=2, max_rows=4), 1)
     updates = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3) / alpha / 10)
     parts = [updates[None, :1], updates[None, 1:]]  # in two parts of one block
     magnitude = add_updates(table, distinct, groups, parts, alpha, max_norm=1.5)
@@ -65,7 +65,7 @@ def test_duplicates_are_summed_then_clipped(alpha):
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e30])
 def test_a_non_finite_update_shows_in_the_magnitude(bad):
     table = tf.Variable(np.zeros((2, 3), np.float32))
-    groups, distinct = step_of(*group_rows(tf.constant([[[0, 1]]]), 1, max_steps=1), 0)
+    groups, distinct = step_of(*group_rows(tf.constant([[[0, 1]]]), 1, max_steps=1, max_rows=2), 0)
     updates = np.zeros((1, 2, 3), np.float32)
     updates[0, 1, 2] = bad
     assert not np.isfinite(add_updates(table, distinct, groups, [tf.constant(updates)], 0.1, 0.5))

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.blocks import StepShape, band
+from gensim_tfw2v.objectives.hierarchical_softmax import TreeGradients, TreeStep
 
 
 class Step(NamedTuple):
@@ -17,29 +18,34 @@ class Step(NamedTuple):
     Attributes
     ----------
     shape : StepShape
-    inputs, outputs : Tensor [U, D]
-        The distinct input rows (gensim's ``wv.vectors``) and output rows (``syn1neg``).
+    inputs : Tensor [U, D]
+        The distinct input rows (gensim's ``wv.vectors``).
     input_place : Tensor [T/B, I], int32
         Which of `inputs` each input of each block has.
-    output_place : Tensor [T/B, C], int32
-        Which of `outputs` each block's centres and its negatives have.
     windows : Tensor [T/B, O], int32
         The window of each centre; see `band`.
+    dtype : DType
+        Of what goes into matrix products.
+    outputs : Tensor [U, D]
+        The distinct output rows (``syn1neg``). This and the next two are for negative sampling.
+    output_place : Tensor [T/B, C], int32
+        Which of `outputs` each block's centres and its negatives have.
     noise : Tensor [T/B, C - O, O], optional
         1 where the negative is another word than the centre, else 0: as in gensim, a negative
         that equals the target is skipped for that target. None counts all.
-    dtype : DType
-        Of what goes into matrix products.
+    tree : TreeStep, optional
+        For hierarchical softmax.
     """
 
     shape: StepShape
     inputs: tf.Tensor
-    outputs: tf.Tensor
     input_place: tf.Tensor
-    output_place: tf.Tensor
     windows: tf.Tensor
-    noise: tf.Tensor | None
     dtype: tf.DType
+    outputs: tf.Tensor = None
+    output_place: tf.Tensor = None
+    noise: tf.Tensor | None = None
+    tree: TreeStep | None = None
 
     # Columns are chosen before rows are looked up: slicing rows afterwards would copy them. And
     # rows are cast before they are multiplied.
@@ -74,18 +80,29 @@ class Gradients(NamedTuple):
     inputs : Tensor [T/B, I, D]
         Updates of the blocks' input rows, to be multiplied by the step size.
     outputs : list of Tensor [T/B, c, D]
-        Updates of the columns' output rows, likewise; the parts' c add up to C.
+        Updates of the columns' output rows, likewise; the parts' c add up to C. Empty without
+        negative sampling.
+    tree : TreeGradients, optional
+        Updates of the nodes' rows, likewise.
     loss : Tensor []
         Sum of the negative log likelihoods of the step's pairs and negatives; 0 unless asked for.
     """
 
     inputs: tf.Tensor
     outputs: list[tf.Tensor]
+    tree: TreeGradients | None
     loss: tf.Tensor
 
 
 class Objective(Protocol):
     """One step of training: rows in, row updates out.
+
+    Attributes
+    ----------
+    negative : int
+        gensim's parameter; without negative sampling 0.
+    hierarchical : bool
+        gensim's `hs`.
 
     Laws, held by the tests:
 
@@ -93,6 +110,12 @@ class Objective(Protocol):
     - updates are sums over pairs, so the step size means what it means in word2vec;
     - a centre whose window is empty neither gives nor gets an update.
     """
+
+    @property
+    def negative(self) -> int: ...  # noqa: D102
+
+    @property
+    def hierarchical(self) -> bool: ...  # noqa: D102
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Compute the row updates of one step, and its loss if asked for."""

@@ -1,9 +1,10 @@
-"""CBOW with negative sampling as banded blocks."""
+"""CBOW as banded blocks."""
 
 from dataclasses import dataclass
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.base import Gradients, Step
+from gensim_tfw2v.objectives.hierarchical_softmax import hierarchical_softmax
 from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
 
 
@@ -18,13 +19,16 @@ class Cbow:
     Parameters
     ----------
     negative : int
-        Negatives a centre word.
+        Negatives a centre word; 0 for none.
     mean : bool
         gensim's `cbow_mean`.
+    hierarchical : bool
+        Whether hierarchical softmax is trained.
     """
 
     negative: int
     mean: bool = True
+    hierarchical: bool = False
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step, whose halo holds inputs; see `Objective`.
@@ -32,31 +36,46 @@ class Cbow:
         A centre without context has a hidden row of zeros and a band of zeros, so whatever its
         coefficients are, nothing is added to any row.
         """
-        shape = step.shape
+        shape, real = step.shape, tf.float32
         if shape.halo_side != "inputs":
             raise ValueError('CBOW needs all inputs of a centre in its block: halo_side="inputs"')
-        share = self.negative / shape.shared
-        dtype, real = step.dtype, tf.float32
-        inputs, targets, negatives = step.input_rows(), step.targets(), step.negatives()
+        hidden = tf.matmul(step.band(self.mean, step.dtype), step.input_rows())  # [T/B, B, D]
+        used: tf.Tensor | None = None  # for the loss: 1 for a centre that has context, else 0
+        if with_loss:
+            used = tf.minimum(tf.reduce_sum(step.band(), 2, keepdims=True), 1.0)
+        updates: list[tf.Tensor] = []
+        outputs: list[tf.Tensor] = []
+        tree, total = None, tf.constant(0.0)
+        if self.negative:
+            d_hidden, outputs, lost = self._sampled(step, hidden, used)
+            updates.append(d_hidden)
+            total += lost
+        if step.tree is not None:
+            # centres without context cost nothing
+            pairs = None if used is None else tf.eye(shape.block) * used
+            tree = hierarchical_softmax(step.tree, hidden, pairs, with_loss)
+            updates.append(tf.cast(tree.hidden, real))
+            total += tree.loss
+        backward = step.band(not self.mean, step.dtype)
+        d_hidden = tf.cast(tf.add_n(updates), step.dtype)
+        return Gradients(tf.matmul(backward, d_hidden, transpose_a=True), outputs, tree, total)
 
-        hidden = tf.matmul(step.band(self.mean, dtype), inputs)  # [T/B, B, D]
+    def _sampled(
+        self, step: Step, hidden: tf.Tensor, used: tf.Tensor | None
+    ) -> tuple[tf.Tensor, list[tf.Tensor], tf.Tensor]:
+        """Updates of the hidden rows [T/B, B, D] and of the output rows, and the loss."""
+        share, real = self.negative / step.shape.shared, tf.float32
+        targets, negatives = step.targets(), step.negatives()
         noise_scores = tf.cast(tf.matmul(negatives, hidden, transpose_b=True), real)
         wide_hidden = tf.cast(hidden, real)
         scores = tf.reduce_sum(wide_hidden * targets, 2, keepdims=True)
         noise_weights = -share if step.noise is None else -share * step.noise  # [T/B, C - B, B]
 
         g = coefficients(scores, 0.5)
-        noise_g = tf.cast(coefficients(noise_scores, 0.5 * noise_weights), dtype)
+        noise_g = tf.cast(coefficients(noise_scores, 0.5 * noise_weights), step.dtype)
         d_hidden = g * targets + tf.cast(tf.matmul(noise_g, negatives, transpose_a=True), real)
-        backward = step.band(not self.mean, dtype)
-        total = tf.constant(0.0)
-        if with_loss:
-            used = tf.minimum(tf.reduce_sum(step.band(), 2, keepdims=True), 1.0)  # has it context?
-            total = loss(scores, used) + loss(
-                noise_scores, tf.transpose(used, [0, 2, 1]) * noise_weights
-            )
-        return Gradients(
-            inputs=tf.matmul(backward, tf.cast(d_hidden, dtype), transpose_a=True),
-            outputs=[g * wide_hidden, tf.cast(tf.matmul(noise_g, hidden), real)],
-            loss=total,
-        )
+        lost = tf.constant(0.0)
+        if used is not None:
+            noise_used = tf.transpose(used, [0, 2, 1])
+            lost = loss(scores, used) + loss(noise_scores, noise_used * noise_weights)
+        return d_hidden, [g * wide_hidden, tf.cast(tf.matmul(noise_g, hidden), real)], lost

@@ -20,8 +20,10 @@ class Draws(NamedTuple):
     ----------
     inputs : Tensor [steps, T/B, I], int32
         Ids of each block's inputs.
-    outputs : Tensor [steps, T/B, C], int32
-        Ids of each block's centres, then of its shared negatives.
+    centres : Tensor [steps, T/B, O], int32
+        Ids of each block's centres.
+    negatives : Tensor [steps, T/B, C - O], int32, optional
+        Ids of each block's shared negatives.
     windows : Tensor [steps, T/B, O], int32
         ``left * (w + 1) + right``: how many tokens before (after) each centre its window holds;
         0 for padding.
@@ -30,7 +32,8 @@ class Draws(NamedTuple):
     """
 
     inputs: tf.Tensor
-    outputs: tf.Tensor
+    centres: tf.Tensor
+    negatives: tf.Tensor | None
     windows: tf.Tensor
     kept: tf.Tensor
 
@@ -39,7 +42,7 @@ def draw(
     entries: tf.Tensor,
     key: tf.Tensor,
     keep_probability: tf.Tensor,
-    words: tf.Tensor,
+    noise: tf.Tensor | None,
     shape: StepShape,
     shrink_windows: bool,
 ) -> Draws:
@@ -53,8 +56,8 @@ def draw(
         Names the unit.
     keep_probability : Tensor [V], float32
         Chance of each word to survive subsampling (gensim's ``sample_int / 2**32``).
-    words : Tensor [V, 2], int32
-        What negatives are drawn from: an `alias_table`.
+    noise : Tensor [V, 2], int32, optional
+        What negatives are drawn from: an `alias_table`; without it none are drawn.
     shape : StepShape
     shrink_windows : bool
         Windows reduced to a uniform 1..w for each position, as in gensim.
@@ -80,15 +83,17 @@ def draw(
         inputs = of_inputs(ids, shape, blocks)
         centres, windows = (of_centres(x, shape, blocks) for x in (ids, windows))
     with tf.name_scope("negatives"):
-        negatives = draw_words(keys[2], blocks * shape.shared, words)
-        outputs = tf.concat([centres, tf.reshape(negatives, [blocks, shape.shared])], 1)
+        negatives = None
+        if noise is not None:
+            negatives = draw_words(keys[2], blocks * shape.shared, noise)
 
     def in_steps(x: tf.Tensor, width: int) -> tf.Tensor:
         return tf.reshape(x, [-1, shape.blocks, width])
 
     return Draws(
         inputs=in_steps(inputs, shape.inputs),
-        outputs=in_steps(outputs, shape.columns),
+        centres=in_steps(centres, shape.centres),
+        negatives=None if negatives is None else in_steps(negatives, shape.shared),
         windows=in_steps(windows, shape.centres),
         kept=kept,
     )

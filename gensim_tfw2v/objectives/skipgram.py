@@ -1,9 +1,10 @@
-"""Skip-gram with negative sampling as banded blocks."""
+"""Skip-gram as banded blocks."""
 
 from dataclasses import dataclass
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.base import Gradients, Step
+from gensim_tfw2v.objectives.hierarchical_softmax import hierarchical_softmax
 from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
 
 
@@ -15,33 +16,46 @@ class SkipGram:
     lies in the centre's (reduced) window. A negative n of the block takes part in as many pairs
     of an input as there are centres that reach it (and are other words than n).
 
-    The step is three batched products: scores ``Y Xᵀ``, then ``Gᵀ Y`` and ``G X``.
+    A step of negative sampling is three batched products: scores ``Y Xᵀ``, then ``Gᵀ Y`` and
+    ``G X``.
 
     Parameters
     ----------
     negative : int
-        Negatives a pair.
+        Negatives a pair; 0 for none.
+    hierarchical : bool
+        Whether hierarchical softmax is trained.
     """
 
     negative: int
+    hierarchical: bool = False
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step; see `Objective`."""
-        shape = step.shape
-        share = self.negative / shape.shared
-        pairs = step.band()
+        inputs, pairs = step.input_rows(), step.band()
+        updates: list[tf.Tensor] = []
+        outputs: list[tf.Tensor] = []
+        tree, total = None, tf.constant(0.0)
+        if self.negative:
+            weights = self._weights(step, pairs)
+            columns = step.columns()
+            scores = tf.cast(tf.matmul(columns, inputs, transpose_b=True), tf.float32)
+            g = tf.cast(coefficients(scores, 0.5 * weights), step.dtype)
+            updates.append(tf.matmul(g, columns, transpose_a=True))
+            outputs.append(tf.matmul(g, inputs))
+            total += loss(scores, weights) if with_loss else 0.0
+        if step.tree is not None:
+            tree = hierarchical_softmax(step.tree, inputs, pairs, with_loss)
+            updates.append(tree.hidden)
+            total += tree.loss
+        return Gradients(tf.add_n(updates), outputs, tree, total)
+
+    def _weights(self, step: Step, pairs: tf.Tensor) -> tf.Tensor:
+        """How often each pair counts, below 0 for negatives: [T/B, C, I]."""
+        share = self.negative / step.shape.shared
         if step.noise is None:
             # repeated by concat: broadcasting to all negatives costs twice as much
-            noise = [tf.reduce_sum(pairs, 1, keepdims=True) * -share] * shape.shared
+            noise = [tf.reduce_sum(pairs, 1, keepdims=True) * -share] * step.shape.shared
         else:
             noise = [tf.matmul(step.noise, pairs) * -share]
-        weights = tf.concat([pairs, *noise], 1)  # [T/B, C, I]: how often each pair counts
-
-        inputs, outputs = step.input_rows(), step.columns()
-        scores = tf.cast(tf.matmul(outputs, inputs, transpose_b=True), tf.float32)  # like weights
-        g = tf.cast(coefficients(scores, 0.5 * weights), step.dtype)
-        return Gradients(
-            inputs=tf.matmul(g, outputs, transpose_a=True),
-            outputs=[tf.matmul(g, inputs)],
-            loss=loss(scores, weights) if with_loss else tf.constant(0.0),
-        )
+        return tf.concat([pairs, *noise], 1)

@@ -2,5 +2,6 @@
 
 from gensim_tfw2v.regimes.base import Regime, UnitReport
 from gensim_tfw2v.regimes.local import LocalRegime
+from gensim_tfw2v.regimes.unit import Tables
 
-__all__ = ["LocalRegime", "Regime", "UnitReport"]
+__all__ = ["LocalRegime", "Regime", "Tables", "UnitReport"]

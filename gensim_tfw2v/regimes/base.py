@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-import numpy as np
-
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
+from gensim_tfw2v.regimes.unit import Tables
 
 
 class UnitReport(NamedTuple):
@@ -61,16 +60,16 @@ class Regime(Protocol):
         """
         ...
 
-    def load(self, inputs: np.ndarray, outputs: np.ndarray) -> None:
-        """Go on from these rows, [V, D] each (copied)."""
+    def load(self, arrays: Tables) -> None:
+        """Go on from these rows (copied)."""
         ...
 
     def finite(self) -> bool:
         """Whether every row is finite."""
         ...
 
-    def export(self, inputs: np.ndarray, outputs: np.ndarray) -> None:
-        """Copy the current rows into these arrays, [V, D] each."""
+    def export(self, arrays: Tables) -> None:
+        """Copy the current rows into these arrays."""
         ...
 
     def close(self) -> None:

@@ -9,10 +9,10 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
-from gensim_tfw2v.objectives.draws import alias_table
+from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.base import Divergence, UnitReport
-from gensim_tfw2v.regimes.unit import concrete_unit_function
+from gensim_tfw2v.regimes.unit import Tables, concrete_unit_function
 
 ROWS_AT_A_TIME = 4096
 
@@ -43,8 +43,8 @@ class LocalRegime:
     Parameters
     ----------
     program : UnitProgram
-    keep_probability : ndarray [V], float32
-    cum_table : ndarray [V], int32
+    words : Words
+        Of the vocabulary.
     workers : int
         Threads.
     seed : int
@@ -53,8 +53,7 @@ class LocalRegime:
     def __init__(
         self,
         program: UnitProgram,
-        keep_probability: np.ndarray,
-        cum_table: np.ndarray,
+        words: Words,
         workers: int,
         seed: int,
     ) -> None:
@@ -63,14 +62,12 @@ class LocalRegime:
         self.workers = workers
         self.seed = seed
         # no fixed number of rows: models of any vocabulary share a trace
-        self._inputs, self._outputs = (
-            tf.Variable(tf.zeros([0, program.vector_size]), shape=[None, program.vector_size])
-            for _ in range(2)
+        size = program.vector_size
+        self._tables = Tables(
+            *(tf.Variable(tf.zeros([0, size]), shape=[None, size]) for _ in Tables._fields)
         )
-        with tf.device("CPU"):
-            self._keep_probability = tf.constant(keep_probability, tf.float32)
-            self._words = tf.constant(alias_table(np.diff(cum_table, prepend=0)))
-        self._train_unit = concrete_unit_function(program, self._inputs, self._outputs)
+        self._words = words.tensors()
+        self._train_unit = concrete_unit_function(program, self._tables)
 
     def train_epoch(
         self,
@@ -126,9 +123,7 @@ class LocalRegime:
         self, entries: np.ndarray, unit: WorkUnit, epoch: int, alphas: tuple[float, float]
     ) -> UnitReport:
         result = self._train_unit(
-            self._inputs,
-            self._outputs,
-            self._keep_probability,
+            self._tables,
             self._words,
             tf.constant(entries, tf.int32),
             tf.constant(unit_key(self.seed, epoch, unit.index)),
@@ -141,9 +136,9 @@ class LocalRegime:
             )
         return UnitReport(unit, int(result.kept), float(result.loss))
 
-    def load(self, inputs: np.ndarray, outputs: np.ndarray) -> None:
-        """Go on from these rows, [V, D] each (copied)."""
-        for table, array in ((self._inputs, inputs), (self._outputs, outputs)):
+    def load(self, arrays: Tables) -> None:
+        """Go on from these rows (copied)."""
+        for table, array in zip(self._tables, arrays, strict=True):
             if _rows(table) != len(array):
                 table.assign(tf.zeros(array.shape))
             for ids in _pieces(table):
@@ -153,19 +148,19 @@ class LocalRegime:
         """Whether every row is finite."""
         return all(
             np.isfinite(rows).all()
-            for table in (self._inputs, self._outputs)
+            for table in self._tables
             for rows in (tf.gather(table, ids) for ids in _pieces(table))
         )
 
-    def export(self, inputs: np.ndarray, outputs: np.ndarray) -> None:
-        """Copy the current rows into these arrays, [V, D] each."""
-        for table, array in ((self._inputs, inputs), (self._outputs, outputs)):
+    def export(self, arrays: Tables) -> None:
+        """Copy the current rows into these arrays."""
+        for table, array in zip(self._tables, arrays, strict=True):
             for ids in _pieces(table):
                 array[ids[0] : ids[-1] + 1] = tf.gather(table, ids)
 
     def close(self) -> None:
         """Free the tables."""
-        del self._inputs, self._outputs
+        del self._tables
 
 
 def _rows(table: tf.Variable) -> int:
@@ -175,5 +170,6 @@ def _rows(table: tf.Variable) -> int:
 
 def _pieces(table: tf.Variable) -> Iterator[np.ndarray]:
     """Ids of a table's rows, piece by piece: to read or assign all would hold another copy."""
-    ids = np.arange(_rows(table))
-    yield from np.split(ids, range(ROWS_AT_A_TIME, len(ids), ROWS_AT_A_TIME))
+    rows = _rows(table)
+    for first in range(0, rows, ROWS_AT_A_TIME):
+        yield np.arange(first, min(rows, first + ROWS_AT_A_TIME))

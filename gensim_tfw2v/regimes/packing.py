@@ -17,15 +17,21 @@ def pack_steps(structure: Structure) -> Callable[[tf.Tensor], Structure]:
     Parameters
     ----------
     structure : nested tuples of Tensor [steps, ...], int32 or float32
-        All dimensions but the first known when the program is built.
+        Dimensions that are known when the program is built are known after unpacking as well.
 
     Returns
     -------
     function (step : Tensor []) -> the same structure of Tensor [...]
     """
     tensors = tf.nest.flatten(structure)
-    shapes = [tensor.shape[1:] for tensor in tensors]
-    sizes = [shape.num_elements() for shape in shapes]
+    shapes = [
+        tensor.shape[1:] if tensor.shape[1:].is_fully_defined() else tf.shape(tensor)[1:]
+        for tensor in tensors
+    ]
+    sizes = [
+        shape.num_elements() if isinstance(shape, tf.TensorShape) else tf.reduce_prod(shape)
+        for shape in shapes
+    ]
     table = tf.concat(
         [
             tf.reshape(tf.bitcast(tensor, tf.int32), [-1, size])

@@ -91,6 +91,46 @@ def cbow_step(
     return d_inputs, d_outputs, loss
 
 
+def skipgram_tree_step(inputs, nodes, centres, block_inputs, left, right, paths, alpha, shift):
+    """As `skipgram_step`, for hierarchical softmax; paths: for each word (nodes, codes)."""
+    d_inputs, d_nodes, loss = np.zeros_like(inputs), np.zeros_like(nodes), 0.0
+    for block in range(len(centres)):
+        for o, centre in enumerate(centres[block]):
+            at = o + shift
+            reached = range(at - left[block, o], at + right[block, o] + 1)
+            for context in (block_inputs[block, i] for i in reached if i != at):
+                for node, code in zip(*paths[centre], strict=True):
+                    score = sigmoid(inputs[context] @ nodes[node])
+                    g = alpha * (1 - code - score)
+                    d_inputs[context] += g * nodes[node]
+                    d_nodes[node] += g * inputs[context]
+                    loss -= np.log(score if not code else 1.0 - score)
+    return d_inputs, d_nodes, loss
+
+
+def cbow_tree_step(inputs, nodes, centres, block_inputs, left, right, paths, alpha, shift, mean):
+    """As `cbow_step`, for hierarchical softmax."""
+    d_inputs, d_nodes, loss = np.zeros_like(inputs), np.zeros_like(nodes), 0.0
+    for block in range(len(centres)):
+        for o, centre in enumerate(centres[block]):
+            at = o + shift
+            reached = range(at - left[block, o], at + right[block, o] + 1)
+            context = [block_inputs[block, i] for i in reached if i != at]
+            if not context:
+                continue
+            hidden = inputs[context].sum(0) / (len(context) if mean else 1)
+            d_hidden = np.zeros_like(hidden)
+            for node, code in zip(*paths[centre], strict=True):
+                score = sigmoid(hidden @ nodes[node])
+                g = alpha * (1 - code - score)
+                d_hidden += g * nodes[node]
+                d_nodes[node] += g * hidden
+                loss -= np.log(score if not code else 1.0 - score)
+            for word in context:
+                d_inputs[word] += d_hidden / (1 if mean else len(context))
+    return d_inputs, d_nodes, loss
+
+
 def clipped(updates, max_norm):
     """Rows scaled down to at most `max_norm`."""
     norms = np.linalg.norm(updates, axis=1, keepdims=True)

@@ -30,7 +30,7 @@ def test_tokens_keep_their_order_and_place():
     entries = [*range(10), -1, *range(10, 25), -1]
     shape = StepShape(16, 8, 3, 4)
     draws = draws_of(entries, shape=shape)
-    centres = draws.outputs.numpy()[:, :, :8].reshape(-1)
+    centres = draws.centres.numpy().reshape(-1)
     np.testing.assert_array_equal(centres[:25], np.arange(25))
     assert draws.kept == 25
     halos = draws.inputs.numpy().reshape(-1, shape.halo)
@@ -60,7 +60,7 @@ def test_windows_span_dropped_words():
     keep = np.ones(50)
     keep[0] = 0.0
     draws = draws_of([1, 0, 0, 2, 0, 3, -1], keep=keep, shape=StepShape(16, 16, 2, 4), shrink=False)
-    np.testing.assert_array_equal(draws.outputs.numpy().ravel()[:3], [1, 2, 3])
+    np.testing.assert_array_equal(draws.centres.numpy().ravel()[:3], [1, 2, 3])
     np.testing.assert_array_equal(reaches(draws, 2)[1][:3], [2, 1, 0])
 
 
@@ -86,7 +86,7 @@ def test_subsampling_keeps_words_at_gensims_rate(tmp_path):
     for key in range(rounds):
         draws = draws_of(ids, key=(key, 0), keep=keep, shape=StepShape(64, 32, 2, 4), vocabulary=60)
         n = int(draws.kept)
-        kept += np.bincount(draws.outputs.numpy()[:, :, :32].reshape(-1)[:n], minlength=60)
+        kept += np.bincount(draws.centres.numpy().reshape(-1)[:n], minlength=60)
     counts = model.wv.expandos["count"] * rounds
     z = (kept - counts * keep) / np.sqrt(np.maximum(counts * keep * (1 - keep), 1e-9) + 1e-9)
     assert np.abs(z[keep < 1]).max() < 4
@@ -111,7 +111,7 @@ def test_other_keys_give_other_draws():
     for a, b in zip(*same, strict=True):
         np.testing.assert_array_equal(a, b)
     assert (same[0].windows.numpy() != other.windows.numpy()).any()
-    assert (same[0].outputs.numpy() != other.outputs.numpy()).any()
+    assert (same[0].negatives.numpy() != other.negatives.numpy()).any()
 
 
 @settings(max_examples=100, deadline=None)

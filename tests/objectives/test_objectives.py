@@ -4,15 +4,18 @@ import functools
 
 import numpy as np
 import pytest
+from gensim.models import Word2Vec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives import Cbow, SkipGram, blocks
 from gensim_tfw2v.objectives.blocks import StepShape
-from gensim_tfw2v.objectives.draws import alias_table, draw
+from gensim_tfw2v.objectives.draws import draw
+from gensim_tfw2v.objectives.hierarchical_softmax import huffman_tree
+from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
-from gensim_tfw2v.regimes.unit import concrete_unit_function, unit_function
+from gensim_tfw2v.regimes.unit import Tables, concrete_unit_function, unit_function
 from tests.objectives import reference
 
 #: Adding an objective is one row here: (objective, its slow loop, the halo's side).
@@ -47,24 +50,26 @@ def unit(seed: int, tokens: int, sentence: int) -> np.ndarray:
     return np.insert(ids, np.arange(sentence, tokens + 1, sentence), -1).astype(np.int32)
 
 
-def run(objective, shape, entries, key, alpha, keep, inputs, outputs, **options):
-    """Train a unit with the program; return the tables, the result and the draws."""
+def run(objective, shape, entries, key, alpha, keep, inputs, outputs, paths=None, **options):
+    """Train a unit with the program; return the tables, the result and the draws.
+
+    `outputs` are the rows of negative sampling, or with `paths` those of hierarchical softmax.
+    """
     program = UnitProgram(
         objective, shape, SIZE, id_bits=6, max_entries=2048, with_loss=True, **options
     )
-    tables = [tf.Variable(t.astype(np.float32), shape=[None, SIZE]) for t in (inputs, outputs)]
-    arguments = (
-        tf.constant(keep, tf.float32),
-        tf.constant(alias_table(np.ones(VOCABULARY))),
-        tf.constant(entries),
-        tf.constant(key),
+    nothing = np.zeros((0, SIZE))
+    tables = Tables(inputs, nothing if paths else outputs, outputs if paths else nothing)
+    tables = Tables(*(tf.Variable(t.astype(np.float32), shape=[None, SIZE]) for t in tables))
+    words = Words.of(keep, None if paths else np.ones(VOCABULARY), paths).tensors()
+    entries, key = tf.constant(entries), tf.constant(key)
+    result = concrete_unit_function(program, tables)(
+        tables, words, entries, key, tf.constant([alpha, alpha], tf.float32)
     )
-    result = concrete_unit_function(program, *tables)(
-        *tables, *arguments, tf.constant([alpha, alpha], tf.float32)
-    )
-    keep_t, words_t, entries_t, key_t = arguments
-    draws = draw(entries_t, key_t, keep_t, words_t, shape, program.shrink_windows)
-    return [t.numpy() for t in tables], result, [d.numpy() for d in draws]
+    noise = None if paths else words.noise
+    draws = draw(entries, key, words.keep, noise, shape, program.shrink_windows)
+    trained = [tables.inputs.numpy(), (tables.nodes if paths else tables.outputs).numpy()]
+    return trained, result, draws
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -96,18 +101,17 @@ def test_a_unit_equals_the_slow_loop(
         skip_targets=skip_targets,
         product_dtype=product_dtype,
     )
-    block_inputs, ids, windows, kept = draws
-    left, right = windows // (window + 1), windows % (window + 1)
+    left, right = draws.windows // (window + 1), draws.windows % (window + 1)
     loss = 0.0
-    for step in range(len(ids)):
+    for step in range(len(draws.inputs)):
         d_inputs, d_outputs, step_loss = slow_step(
             inputs,
             outputs,
-            centres=ids[step, :, : shape.centres],
-            block_inputs=block_inputs[step],
-            left=left[step],
-            right=right[step],
-            negatives=ids[step, :, shape.centres :],
+            centres=draws.centres[step].numpy(),
+            block_inputs=draws.inputs[step].numpy(),
+            left=left[step].numpy(),
+            right=right[step].numpy(),
+            negatives=draws.negatives[step].numpy(),
             alpha=0.05,
             shift=window if halo_side == "inputs" else -window,
             skip_targets=skip_targets,
@@ -115,11 +119,85 @@ def test_a_unit_equals_the_slow_loop(
         inputs = inputs + reference.clipped(d_inputs, 0.5)
         outputs = outputs + reference.clipped(d_outputs, 0.5)
         loss += step_loss
-    assert 70 < kept < 100
-    assert result.kept == kept
+    assert 70 < draws.kept < 100
+    assert result.kept == draws.kept
     np.testing.assert_allclose(fast_inputs, inputs, atol=tolerance)
     np.testing.assert_allclose(fast_outputs, outputs, atol=tolerance)
     assert float(result.loss) == pytest.approx(loss, rel=max(1e-4, tolerance))
+
+
+#: The same for hierarchical softmax.
+TREES = {
+    "skipgram": (SkipGram(0, True), reference.skipgram_tree_step),
+    "cbow-mean": (
+        Cbow(0, True, True),
+        functools.partial(reference.cbow_tree_step, mean=True),
+    ),
+    "cbow-sum": (
+        Cbow(0, False, True),
+        functools.partial(reference.cbow_tree_step, mean=False),
+    ),
+}
+
+
+def huffman_paths(counts):
+    """gensim's points and codes of words with these counts."""
+    model = Word2Vec(hs=1, negative=0, min_count=1)
+    model.build_vocab_from_freq({str(word): int(count) for word, count in enumerate(counts)})
+    order = [model.wv.key_to_index[str(word)] for word in range(len(counts))]
+    return tuple([model.wv.expandos[name][i] for i in order] for name in ("point", "code"))
+
+
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("tree", ["balanced", "skewed"])
+@pytest.mark.parametrize(("product_dtype", "tolerance"), [("float32", 2e-5), ("bfloat16", 1e-2)])
+def test_a_unit_of_hierarchical_softmax_equals_the_slow_loop(name, tree, product_dtype, tolerance):
+    objective, slow_step = TREES[name]
+    window, shape = 3, StepShape(32, 8, 3, 1)
+    counts = np.full(VOCABULARY, 10) if tree == "balanced" else 1.5 ** np.arange(VOCABULARY) + 1
+    points, codes = huffman_paths(counts)
+    rng = np.random.default_rng(3)
+    inputs, nodes = rng.normal(0, 0.3, (2, VOCABULARY, SIZE))
+    (fast_inputs, fast_nodes), result, draws = run(
+        objective, shape, unit(1, 100, 9), [7, 11], 0.05, np.full(VOCABULARY, 0.9),
+        inputs, nodes, (points, codes), skip_targets=False, product_dtype=product_dtype,
+    )  # fmt: skip
+    left, right = draws.windows // (window + 1), draws.windows % (window + 1)
+    loss = 0.0
+    for step in range(len(draws.inputs)):
+        d_inputs, d_nodes, step_loss = slow_step(
+            inputs,
+            nodes,
+            centres=draws.centres[step].numpy(),
+            block_inputs=draws.inputs[step].numpy(),
+            left=left[step].numpy(),
+            right=right[step].numpy(),
+            paths=list(zip(points, codes, strict=True)),
+            alpha=0.05,
+            shift=window,
+        )
+        inputs = inputs + reference.clipped(d_inputs, 0.5)
+        nodes = nodes + reference.clipped(d_nodes, 0.5)
+        loss += step_loss
+    assert result.kept == draws.kept
+    np.testing.assert_allclose(fast_inputs, inputs, atol=tolerance)
+    np.testing.assert_allclose(fast_nodes, nodes, atol=tolerance)
+    assert float(result.loss) == pytest.approx(loss, rel=max(1e-4, tolerance))
+
+
+@pytest.mark.parametrize("top_depth", [1, 3, 60])
+@pytest.mark.parametrize("words", [2, 3, 40])
+def test_a_laid_out_tree_holds_every_path(top_depth, words):
+    points, codes = huffman_paths(1.3 ** np.arange(words) + 1)
+    tree = huffman_tree(points, codes, top_depth)
+    for word in range(words):
+        signs = tree.signs[tree.leaf[word]]
+        found = {int(n): int(s) for n, s in zip(tree.top, signs, strict=True) if s}
+        deep = tree.deep[tree.first[word] : tree.first[word + 1]]
+        found |= {int(entry) // 2: 1 - 2 * (int(entry) % 2) for entry in deep}
+        assert found == {
+            int(p): 1 - 2 * int(c) for p, c in zip(points[word], codes[word], strict=True)
+        }
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -192,7 +270,7 @@ def test_both_sides_of_the_halo_hold_the_same_pairs(shrink):
     inputs, outputs = rng.normal(0, 0.3, (2, VOCABULARY, SIZE))
     results = [
         run(
-            SkipGram(0),  # negatives are those of other blocks
+            SkipGram(1),
             StepShape(32, 8, 5, 4, halo_side),
             unit(0, 300, 30),
             [3, 4],

@@ -11,8 +11,9 @@ import pytest
 from gensim_tfw2v.corpus.encode import encode_sentences
 from gensim_tfw2v.objectives import Cbow, SkipGram
 from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
-from gensim_tfw2v.regimes import LocalRegime
+from gensim_tfw2v.regimes import LocalRegime, Tables
 from gensim_tfw2v.regimes.base import Divergence
 from gensim_tfw2v.regimes.local import unit_key
 
@@ -32,13 +33,12 @@ def regime(workers=1, seed=1, objective=None):
     rng = np.random.default_rng(0)
     trainer = LocalRegime(
         UnitProgram(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, with_loss=True),
-        np.full(VOCABULARY, 0.8, np.float32),
-        np.linspace(0, 2**31 - 1, VOCABULARY + 1)[1:].astype(np.int32),
+        Words.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)),
         workers,
         seed,
     )
     inputs = rng.normal(0, 0.1, (VOCABULARY, SIZE)).astype(np.float32)
-    trainer.load(inputs, np.zeros_like(inputs))
+    trainer.load(Tables(inputs, np.zeros_like(inputs), np.zeros((0, SIZE))))
     return trainer
 
 
@@ -48,7 +48,7 @@ def train(corpus, workers=1, seed=1, objective=None, alpha=0.05, epochs=1):
     for epoch in range(epochs):
         trainer.train_epoch(corpus, units, epoch, [(alpha, alpha)] * len(units), reports.append)
     tables = np.empty((2, VOCABULARY, SIZE), np.float32)
-    trainer.export(*tables)
+    trainer.export(Tables(*tables, np.zeros((0, SIZE))))
     return tables, reports
 
 
@@ -92,7 +92,8 @@ def test_divergence_names_alpha_and_step(corpus, alpha):
 
 def test_rows_that_overflow_are_a_divergence(corpus):
     trainer = regime()
-    trainer.load(*np.full((2, VOCABULARY, SIZE), 1e25, np.float32))
+    rows = np.full((VOCABULARY, SIZE), 1e25, np.float32)
+    trainer.load(Tables(rows, rows, np.zeros((0, SIZE))))
     units = corpus.units(ENTRIES)
     with pytest.raises(Divergence, match="non-finite"):
         trainer.train_epoch(corpus, units, 0, [(0.01, 0.01)] * len(units), lambda _: None)

@@ -1,0 +1,76 @@
+"""What training needs to know of each word of a vocabulary."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.objectives.draws import alias_table
+from gensim_tfw2v.objectives.hierarchical_softmax import Tree, huffman_tree, no_tree
+
+
+class Words(NamedTuple):
+    """Arrays or tensors of a vocabulary.
+
+    Attributes
+    ----------
+    keep : [V], float32
+        Chance of each word to survive subsampling.
+    noise : [V, 2], int32
+        What negatives are drawn from: an `alias_table`. [0, 2] without negative sampling.
+    tree : Tree
+        `no_tree` without hierarchical softmax.
+    lock : [V], float32
+        What each input row's update is multiplied by: gensim's ``vectors_lockf``. [0] if none is
+        locked.
+    """
+
+    keep: tf.Tensor
+    noise: tf.Tensor
+    tree: Tree
+    lock: tf.Tensor
+
+    @classmethod
+    def of(
+        cls,
+        keep: np.ndarray,
+        noise_weights: np.ndarray | None = None,
+        paths: tuple[Sequence[np.ndarray], Sequence[np.ndarray]] | None = None,
+        lock: np.ndarray | None = None,
+    ) -> "Words":
+        """Make the arrays.
+
+        Parameters
+        ----------
+        keep : ndarray [V]
+        noise_weights : ndarray [V], optional
+            In what proportion negatives are drawn.
+        paths : (points, codes), optional
+            See `huffman_tree`.
+        lock : ndarray [V], optional
+        """
+        return cls(
+            keep=np.asarray(keep, np.float32),
+            noise=(
+                np.zeros((0, 2), np.int32) if noise_weights is None else alias_table(noise_weights)
+            ),
+            tree=huffman_tree(*paths) if paths else no_tree(),
+            lock=np.asarray([] if lock is None else lock, np.float32),
+        )
+
+    def tensors(self) -> "Words":
+        """The same as tensors, on the CPU."""
+        with tf.device("CPU"):
+            return tf.nest.map_structure(tf.constant, self)
+
+    @staticmethod
+    def spec() -> "Words":
+        """Shapes and dtypes for a program that serves any vocabulary."""
+        integers = tf.TensorSpec([None], tf.int32)
+        return Words(
+            tf.TensorSpec([None], tf.float32),
+            tf.TensorSpec([None, 2], tf.int32),
+            Tree(integers, tf.TensorSpec([None, None], tf.float32), integers, integers, integers),
+            tf.TensorSpec([None], tf.float32),
+        )

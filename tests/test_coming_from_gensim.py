@@ -1,0 +1,47 @@
+"""The page that compares TFWord2Vec with gensim names everything that gensim has."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from gensim.models import Word2Vec
+from gensim.test.utils import common_texts
+
+from gensim_tfw2v import TFWord2Vec
+
+PAGE = Path(__file__).parents[1] / "docs" / "coming-from-gensim.md"
+
+
+def named(section: str) -> set[str]:
+    """What the first column of a section's table names."""
+    text = PAGE.read_text(encoding="utf-8").split(f"## {section}\n")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    return {name for row in rows for name in re.findall(r"`([\w.]+)`", row)}
+
+
+def parameters(function) -> set[str]:
+    return set(inspect.signature(function).parameters) - {"self"}
+
+
+def public(names) -> set[str]:
+    return {name for name in names if not name.startswith("_")}
+
+
+def test_every_parameter_is_named():
+    new = {"progress", "encoded_dir"}
+    assert named("Constructor") == parameters(Word2Vec) | new
+    assert parameters(TFWord2Vec) == parameters(Word2Vec) | new
+    assert named("train") == parameters(Word2Vec.train) == parameters(TFWord2Vec.train)
+
+
+def test_every_method_is_named():
+    methods = public(name for name, _ in inspect.getmembers(Word2Vec, callable))
+    assert named("Methods") == methods | {"to_gensim"}
+
+
+@pytest.mark.parametrize("model_class", [Word2Vec, TFWord2Vec])
+def test_every_attribute_is_named(model_class):
+    model = model_class(common_texts, min_count=1, hs=1, compute_loss=True)
+    known = named("Attributes") | named("Constructor") | named("Methods")
+    assert public(vars(model)) - known == set()
