@@ -107,7 +107,8 @@ def choose_shape(
     shared = 16 if step == largest else 32
     return StepShape(
         tokens=step,
-        block=32,
+        # as many as halve the work on the nodes of words that are not in each other's windows
+        block=16 if skipgram and hierarchical else 32,
         window=window,
         shared=max(shared, negative),
         # skip-gram's negatives then meet a block's inputs, not the halo's: 8 % less to multiply

@@ -4,43 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.grouping import RowGroups, group_rows
 from gensim_tfw2v.sums import running_sum
-from gensim_tfw2v.updates import RowGroups, add_updates, group_rows, scale_rows
+from gensim_tfw2v.updates import add_rows, scale_rows, sum_rows
 
 
 def step_of(groups: RowGroups, distinct: tf.Tensor, step: int) -> tuple[RowGroups, tf.Tensor]:
     """The groups and the distinct ids of one step."""
-    one = RowGroups(*(part[step] for part in groups))
-    return one, tf.slice(distinct, one.begin, one.number)
-
-
-@settings(max_examples=50, deadline=None)
-@given(
-    hnp.arrays(
-        np.int32, st.tuples(st.integers(0, 6), st.just(3), st.just(4)), elements=st.integers(0, 63)
-    ),
-    st.sampled_from([6, 7, 9]),
-)
-def test_groups_bring_equal_ids_together(ids, id_bits):
-    groups, distinct = group_rows(tf.constant(ids), id_bits, max_steps=8, max_rows=12)
-    for step, blocks in enumerate(ids):
-        (rank, segment, place, _, _), found = step_of(groups, distinct, step)
-        row = blocks.ravel()
-        expected, counts = np.unique(row, return_counts=True)
-        np.testing.assert_array_equal(found, expected)
-        np.testing.assert_array_equal(segment, np.repeat(np.arange(len(counts)), counts))
-        np.testing.assert_array_equal(
-            rank, np.argsort(np.argsort(row, kind="stable")).reshape(3, 4)
-        )
-        np.testing.assert_array_equal(expected[place.numpy()], blocks)
-
-
-def test_one_id_bit_is_enough_for_two_rows():
-    _, distinct = group_rows(tf.constant([[[1, 0, 1, 1]]]), 1, max_steps=1, max_rows=4)
-    np.testing.assert_array_equal(distinct, [0, 1])
+    one = tf.nest.map_structure(lambda part: part[step], groups)
+    return one, one.distinct.of(distinct)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.1])
@@ -50,7 +24,7 @@ def test_duplicates_are_summed_then_clipped(alpha):
     groups, distinct = step_of(*group_rows(ids, 3, max_steps=2, max_rows=4), 1)
     updates = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3) / alpha / 10)
     parts = [updates[None, :1], updates[None, 1:]]  # in two parts of one block
-    magnitude = add_updates(table, distinct, groups, parts, alpha, max_norm=1.5)
+    magnitude = add_rows(table, distinct, sum_rows(groups, parts), alpha, max_norm=1.5)
     expected = np.zeros((5, 3))
     expected[4] = alpha * (updates[0] + updates[2]).numpy()
     expected[2] = alpha * (updates[1] + updates[3]).numpy()
@@ -68,7 +42,8 @@ def test_a_non_finite_update_shows_in_the_magnitude(bad):
     groups, distinct = step_of(*group_rows(tf.constant([[[0, 1]]]), 1, max_steps=1, max_rows=2), 0)
     updates = np.zeros((1, 2, 3), np.float32)
     updates[0, 1, 2] = bad
-    assert not np.isfinite(add_updates(table, distinct, groups, [tf.constant(updates)], 0.1, 0.5))
+    sums = sum_rows(groups, [tf.constant(updates)])
+    assert not np.isfinite(add_rows(table, distinct, sums, 0.1, 0.5))
 
 
 def test_short_rows_take_the_step_size():

@@ -103,6 +103,8 @@ class Objective(Protocol):
         gensim's parameter; without negative sampling 0.
     hierarchical : bool
         gensim's `hs`.
+    tree_block : int, optional
+        Centres of a block of hierarchical softmax, if its blocks are not the step's.
 
     Laws, held by the tests:
 
@@ -116,6 +118,9 @@ class Objective(Protocol):
 
     @property
     def hierarchical(self) -> bool: ...  # noqa: D102
+
+    @property
+    def tree_block(self) -> int | None: ...  # noqa: D102
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Compute the row updates of one step, and its loss if asked for."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.base import Gradients, Step
-from gensim_tfw2v.objectives.hierarchical_softmax import hierarchical_softmax
+from gensim_tfw2v.objectives.hierarchical_softmax import predict_from_one
 from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
 
 
@@ -24,11 +24,15 @@ class Cbow:
         gensim's `cbow_mean`.
     hierarchical : bool
         Whether hierarchical softmax is trained.
+    tree_block : int
+        Centres a block of hierarchical softmax: few, since each has nodes of its own that the
+        others' hidden rows are multiplied with for nothing.
     """
 
     negative: int
     mean: bool = True
     hierarchical: bool = False
+    tree_block: int = 8
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step, whose halo holds inputs; see `Objective`.
@@ -51,9 +55,7 @@ class Cbow:
             updates.append(d_hidden)
             total += lost
         if step.tree is not None:
-            # centres without context cost nothing
-            pairs = None if used is None else tf.eye(shape.block) * used
-            tree = hierarchical_softmax(step.tree, hidden, pairs, with_loss)
+            tree = predict_from_one(step.tree, hidden, used, with_loss)
             updates.append(tf.cast(tree.hidden, real))
             total += tree.loss
         backward = step.band(not self.mean, step.dtype)

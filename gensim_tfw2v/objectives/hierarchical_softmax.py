@@ -2,62 +2,17 @@
 
 Mikolov et al. 2013, "Distributed Representations of Words and Phrases", section 2.1: a word is
 predicted by walking down a Huffman tree, and at each node on its path a score says left or right,
-at ``-log sigmoid(±score)`` each. The nodes near the root are on the paths of most words, so their
-rows are multiplied by all hidden rows of a step at once (the *top*); the rest of a path is short,
-and its nodes are columns of the block that the word stands in (the *deep* nodes).
+at ``-log sigmoid(±score)`` each. The rows of the nodes of the tree's top are multiplied by all
+hidden rows of a step at once; the deep nodes are columns of the block that the word stands in.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.objectives.deep_nodes import run_weights
 from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
-from gensim_tfw2v.sums import running_sum
-
-#: Nodes closer to the root than this are the top of the tree.
-TOP_DEPTH = 6
-
-
-class Tree(NamedTuple):
-    """The Huffman tree of a vocabulary, as arrays or tensors.
-
-    Attributes
-    ----------
-    top : [N], int32
-        The nodes of the top: rows of gensim's ``syn1``.
-    signs : [leaves, N], float32
-        For each way out of the top, 1 at the nodes on it where the code is 0, -1 where it is 1.
-    leaf : [V], int32
-        By which way each word's path leaves the top.
-    first : [V + 1], int32
-        Where in `deep` the rest of each word's path begins.
-    deep : [all], int32
-        ``2 * node + code``, path after path.
-    """
-
-    top: tf.Tensor
-    signs: tf.Tensor
-    leaf: tf.Tensor
-    first: tf.Tensor
-    deep: tf.Tensor
-
-
-class DeepNodes(NamedTuple):
-    """The deep nodes of all steps of a unit. C columns: the most that any block has.
-
-    Attributes
-    ----------
-    nodes : Tensor [steps, T/B, C], int32
-        Rows of ``syn1``; 0 for padding.
-    sources : Tensor [steps, T/B, C], int32
-        Which row of the step's weights each column has: its centre's, with the sign of its code.
-    """
-
-    nodes: tf.Tensor
-    sources: tf.Tensor
 
 
 class TreeStep(NamedTuple):
@@ -73,18 +28,23 @@ class TreeStep(NamedTuple):
         By which way the path of each centre leaves the top.
     deep : Tensor [U, D]
         The distinct rows of the deep nodes.
-    place : Tensor [T/B, C], int32
+    columns : Tensor [T/B, C], int32
         Which of `deep` each column has.
     sources : Tensor [T/B, C], int32
         See `DeepNodes`.
+    order, place : Tensor [T], int32, optional
+        Where blocks differ from the step's: which centre stands at each place of these blocks,
+        and at which place of them each centre stands.
     """
 
     top: tf.Tensor
     signs: tf.Tensor
     leaves: tf.Tensor
     deep: tf.Tensor
-    place: tf.Tensor
+    columns: tf.Tensor
     sources: tf.Tensor
+    order: tf.Tensor | None = None
+    place: tf.Tensor | None = None
 
 
 class TreeGradients(NamedTuple):
@@ -104,99 +64,89 @@ class TreeGradients(NamedTuple):
     loss: tf.Tensor
 
 
-def huffman_tree(
-    points: Sequence[np.ndarray], codes: Sequence[np.ndarray], top_depth: int = TOP_DEPTH
-) -> Tree:
-    """Lay out gensim's Huffman tree for training.
+class TreeWeights(NamedTuple):
+    """How often each hidden row predicts at each node.
 
-    Parameters
+    Attributes
     ----------
-    points, codes : sequences of arrays
-        gensim's ``wv`` attributes ``point`` and ``code``: for each word the nodes on its path
-        from the root, and 0 or 1 at each.
-    top_depth : int
-        How many nodes of each path belong to the top.
+    number : Tensor [T/B, J, N], float32
+        At the nodes of the top.
+    balance : Tensor [T/B, J, N], float32
+        How often the code is 0, less how often it is 1.
+    deep : Tensor [T/B, C, J], float32
+        Halves, at the deep nodes: below 0 where the code is 1.
     """
-    lengths = np.fromiter(map(len, codes), np.int64, len(codes))
-    ends = np.cumsum(lengths)
-    entries = 2 * np.concatenate([[], *points]).astype(np.int64) + np.concatenate([[], *codes])
-    depth = np.arange(len(entries)) - np.repeat(ends - lengths, lengths)
-    is_top = depth < top_depth
-    # a way out of the top is named by its last edge
-    last = ends - lengths + np.minimum(lengths, top_depth) - 1
-    edge = np.where(lengths > 0, np.append(entries, -1)[last], -1)
-    _, examples, leaf = np.unique(edge, return_index=True, return_inverse=True)
-    top = np.unique(entries[is_top] // 2)
-    signs = np.zeros((len(examples), len(top)), np.float32)
-    for number, word in enumerate(examples):
-        path = entries[ends[word] - lengths[word] :][: min(lengths[word], top_depth)]
-        signs[number, np.searchsorted(top, path // 2)] = 1.0 - 2.0 * (path % 2)
-    first = np.concatenate([[0], np.cumsum(np.maximum(lengths - top_depth, 0))])
-    return Tree(
-        top=top.astype(np.int32),
-        signs=signs,
-        leaf=leaf.astype(np.int32),
-        first=first.astype(np.int32),
-        deep=entries[~is_top].astype(np.int32),
-    )
+
+    number: tf.Tensor
+    balance: tf.Tensor
+    deep: tf.Tensor
 
 
-def no_tree() -> Tree:
-    """What takes a tree's place where there is none."""
-    nothing = np.zeros(0, np.int32)
-    return Tree(nothing, np.zeros((0, 0), np.float32), nothing, nothing, nothing)
-
-
-def deep_nodes(centres: tf.Tensor, tree: Tree, shape: StepShape) -> DeepNodes:
-    """Lay out the deep nodes of every block's centres.
-
-    Parameters
-    ----------
-    centres : Tensor [steps, T/B, O], int32
-        Word ids.
-    """
-    words = tf.reshape(centres, [-1])
-    begin, end = tf.gather(tree.first, words), tf.gather(tree.first, words + 1)
-    ranges = tf.raw_ops.RaggedRange(starts=begin, limits=end, deltas=1, Tsplits=tf.int32)
-    entries = tf.gather(tree.deep, ranges.rt_dense_values)  # [all]
-    number = tf.size(entries)
-    # which centre each entry is of: how many later centres' entries have begun
-    begun = tf.math.bincount(ranges.rt_nested_splits[1:-1], minlength=number + 1)
-    centre = tf.math.floormod(running_sum(begun)[:number], shape.centres)
-    sources = centre + (entries % 2) * shape.centres
-    splits = ranges.rt_nested_splits[:: shape.centres]  # of the blocks
-    counts = splits[1:] - splits[:-1]
-    column = tf.range(tf.reduce_max(tf.concat([[1], counts], 0)))
-    place = tf.where(column < counts[:, None], splits[:-1, None] + column, number)
-
-    def in_columns(x: tf.Tensor, padding: int) -> tf.Tensor:
-        padded = tf.gather(tf.concat([x, [padding]], 0), place)
-        return tf.reshape(padded, [-1, shape.blocks, tf.size(column)])
-
-    return DeepNodes(in_columns(entries // 2, 0), in_columns(sources, 2 * shape.centres))
-
-
-def hierarchical_softmax(
-    step: TreeStep, hidden: tf.Tensor, pairs: tf.Tensor | None, with_loss: bool
+def predict_from_window(
+    step: TreeStep, hidden: tf.Tensor, pairs: tf.Tensor, with_loss: bool
 ) -> TreeGradients:
-    """Predict centres from hidden rows.
+    """Predict centres from several hidden rows each.
 
     Parameters
     ----------
     step : TreeStep
     hidden : Tensor [T/B, J, D]
         Rows that predict; their dtype is that of the products.
-    pairs : Tensor [T/B, O, J], float32, optional
-        How often each centre is predicted from each hidden row; without it each centre from the
-        row at its own place.
+    pairs : Tensor [T/B, O, J], float32
+        How often each centre is predicted from each hidden row.
     """
+    centres = step.leaves.shape[1]
+    balance = tf.gather(step.signs, step.leaves)  # [T/B, O, N]
+    number, balance = (
+        tf.matmul(pairs, x, transpose_a=True) for x in (tf.abs(balance), balance)
+    )  # [T/B, J, N]
+    halves = 0.5 * pairs
+    rows = tf.concat([halves, -halves, tf.zeros_like(halves[:, :1])], 1)
+    first = np.arange(pairs.shape[0], dtype=np.int32)[:, None] * (2 * centres + 1)
+    deep = tf.gather(tf.reshape(rows, [-1, pairs.shape[2]]), step.sources + first)
+    return _predict(step, hidden, TreeWeights(number, balance, deep), with_loss)
+
+
+def predict_from_one(
+    step: TreeStep, hidden: tf.Tensor, used: tf.Tensor | None, with_loss: bool
+) -> TreeGradients:
+    """Predict each centre from the hidden row at its own place.
+
+    Parameters
+    ----------
+    step : TreeStep
+        With an order of its own.
+    hidden : Tensor [T/B, B, D]
+        Rows that predict; their dtype is that of the products.
+    used : Tensor [T/B, B, 1], float32, optional
+        1 for centres that count in the loss, else 0.
+    """
+    centres, size = step.leaves.shape[1], hidden.shape[2]
+
+    def reordered(x: tf.Tensor, order: tf.Tensor) -> tf.Tensor:
+        return tf.gather(tf.reshape(x, [-1, x.shape[2]]), order)
+
+    rows = tf.reshape(reordered(hidden, step.order), [-1, centres, size])
+    balance = tf.gather(step.signs, step.leaves)
+    deep = tf.gather(0.5 * run_weights(centres), step.sources)
+    weights = TreeWeights(tf.abs(balance), balance, deep)
+    if used is not None:
+        used = tf.reshape(reordered(used, step.order), [-1, centres, 1])
+        weights = TreeWeights(
+            weights.number * used, balance * used, deep * tf.transpose(used, [0, 2, 1])
+        )
+    gradients = _predict(step, rows, weights, with_loss)
+    d_hidden = tf.reshape(reordered(gradients.hidden, step.place), tf.shape(hidden))
+    return gradients._replace(hidden=d_hidden)
+
+
+def _predict(
+    step: TreeStep, hidden: tf.Tensor, weights: TreeWeights, with_loss: bool
+) -> TreeGradients:
     dtype, real = hidden.dtype, tf.float32
     flat = tf.reshape(hidden, [-1, hidden.shape[2]])  # [T/B * J, D]
+    number, balance, halves = weights
 
-    balance = tf.gather(step.signs, step.leaves)  # [T/B, O, N]
-    number = tf.abs(balance)
-    if pairs is not None:  # [T/B, J, N]: zeros and ones on the paths, and zeros less ones
-        balance, number = (tf.matmul(pairs, x, transpose_a=True) for x in (balance, number))
     top = tf.cast(step.top, dtype)
     scores = tf.cast(tf.matmul(flat, top, transpose_b=True), real)
     scores = tf.reshape(scores, tf.shape(balance))
@@ -205,24 +155,13 @@ def hierarchical_softmax(
     d_top = tf.cast(tf.matmul(flat_g, flat, transpose_a=True), real)
     d_hidden = tf.reshape(tf.matmul(flat_g, top), tf.shape(hidden))
 
-    deep = tf.gather(tf.cast(step.deep, dtype), step.place)  # [T/B, C, D]
-    weights = _deep_weights(step.sources, pairs, step.leaves.shape[1])  # [T/B, C, J]
+    deep = tf.gather(tf.cast(step.deep, dtype), step.columns)  # [T/B, C, D]
     deep_scores = tf.cast(tf.matmul(deep, hidden, transpose_b=True), real)
-    deep_g = tf.cast(coefficients(deep_scores, 0.5 * weights), dtype)
+    deep_g = tf.cast(coefficients(deep_scores, halves), dtype)
     d_hidden += tf.matmul(deep_g, deep, transpose_a=True)
 
     total = tf.constant(0.0)
     if with_loss:
         zeros, ones = 0.5 * (number + balance), 0.5 * (balance - number)
-        total = loss(deep_scores, weights) + loss(scores, zeros) + loss(scores, ones)
+        total = loss(deep_scores, 2.0 * halves) + loss(scores, zeros) + loss(scores, ones)
     return TreeGradients(d_hidden, d_top, tf.matmul(deep_g, hidden), total)
-
-
-def _deep_weights(sources: tf.Tensor, pairs: tf.Tensor | None, centres: int) -> tf.Tensor:
-    """The row of `pairs` of each column's centre, with the sign of the column: [T/B, C, J]."""
-    if pairs is None:
-        itself = np.eye(centres, dtype=np.float32)
-        return tf.gather(np.concatenate([itself, -itself, np.zeros_like(itself[:1])]), sources)
-    signed = tf.concat([pairs, -pairs, tf.zeros_like(pairs[:, :1])], 1)
-    first = np.arange(pairs.shape[0], dtype=np.int32)[:, None] * (2 * centres + 1)
-    return tf.gather(tf.reshape(signed, [-1, pairs.shape[2]]), sources + first)

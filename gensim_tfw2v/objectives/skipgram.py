@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.base import Gradients, Step
-from gensim_tfw2v.objectives.hierarchical_softmax import hierarchical_softmax
+from gensim_tfw2v.objectives.hierarchical_softmax import predict_from_window
 from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
 
 
@@ -29,6 +29,7 @@ class SkipGram:
 
     negative: int
     hierarchical: bool = False
+    tree_block: None = None
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step; see `Objective`."""
@@ -45,7 +46,7 @@ class SkipGram:
             outputs.append(tf.matmul(g, inputs))
             total += loss(scores, weights) if with_loss else 0.0
         if step.tree is not None:
-            tree = hierarchical_softmax(step.tree, inputs, pairs, with_loss)
+            tree = predict_from_window(step.tree, inputs, pairs, with_loss)
             updates.append(tree.hidden)
             total += tree.loss
         return Gradients(tf.add_n(updates), outputs, tree, total)

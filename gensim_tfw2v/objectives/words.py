@@ -7,7 +7,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.draws import alias_table
-from gensim_tfw2v.objectives.hierarchical_softmax import Tree, huffman_tree, no_tree
+from gensim_tfw2v.objectives.tree import Tree, huffman_tree, no_tree
 
 
 class Words(NamedTuple):
@@ -71,6 +71,15 @@ class Words(NamedTuple):
         return Words(
             tf.TensorSpec([None], tf.float32),
             tf.TensorSpec([None, 2], tf.int32),
-            Tree(integers, tf.TensorSpec([None, None], tf.float32), integers, integers, integers),
+            Tree(
+                integers,
+                tf.TensorSpec([None, None], tf.float32),
+                integers,
+                integers,
+                integers,
+                tf.TensorSpec([], tf.int32),
+                tf.TensorSpec([None], tf.int64),
+                integers,
+            ),
             tf.TensorSpec([None], tf.float32),
         )

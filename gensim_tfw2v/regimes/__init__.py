@@ -2,6 +2,6 @@
 
 from gensim_tfw2v.regimes.base import Regime, UnitReport
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.regimes.unit import Tables
+from gensim_tfw2v.regimes.tables import Tables
 
 __all__ = ["LocalRegime", "Regime", "Tables", "UnitReport"]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
-from gensim_tfw2v.regimes.unit import Tables
+from gensim_tfw2v.regimes.tables import Tables
 
 
 class UnitReport(NamedTuple):

@@ -12,7 +12,8 @@ from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.base import Divergence, UnitReport
-from gensim_tfw2v.regimes.unit import Tables, concrete_unit_function
+from gensim_tfw2v.regimes.tables import Tables
+from gensim_tfw2v.regimes.unit import concrete_unit_function
 
 ROWS_AT_A_TIME = 4096
 

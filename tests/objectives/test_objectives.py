@@ -12,10 +12,11 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives import Cbow, SkipGram, blocks
 from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.draws import draw
-from gensim_tfw2v.objectives.hierarchical_softmax import huffman_tree
+from gensim_tfw2v.objectives.tree import huffman_tree
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
-from gensim_tfw2v.regimes.unit import Tables, concrete_unit_function, unit_function
+from gensim_tfw2v.regimes.tables import Tables
+from gensim_tfw2v.regimes.unit import concrete_unit_function, unit_function
 from tests.objectives import reference
 
 #: Adding an objective is one row here: (objective, its slow loop, the halo's side).

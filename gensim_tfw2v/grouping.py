@@ -1,0 +1,216 @@
+"""Which rows of a step are the same row of a table.
+
+Sorting a step's row ids and summing runs of equal ones is several times cheaper on CPUs than
+scattering every row, and leaves distinct rows, which can be written without adding in place.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.ragged import Span, spans
+from gensim_tfw2v.sums import running_sum
+
+
+class RowGroups(NamedTuple):
+    """R rows a step, in T/B blocks. Shapes of one step; `group_rows` returns all, [steps, ...].
+
+    Attributes
+    ----------
+    rank : Tensor [T/B, R B/T], int32
+        Place of each row in an order of its step that brings equal ids together.
+    segment : Tensor [R], int32
+        Number of the distinct id at each place of that order; starts at 0 in each step.
+    place : Tensor [T/B, R B/T], int32
+        The same numbers in the rows' own order: which distinct id each row has.
+    distinct : Span
+        Where the step's distinct ids lie among those of all steps.
+    """
+
+    rank: tf.Tensor
+    segment: tf.Tensor
+    place: tf.Tensor
+    distinct: Span
+
+
+class EntryGroups(NamedTuple):
+    """E entries, each with a row id, in steps of any number of entries.
+
+    Attributes
+    ----------
+    slot : Tensor [E], int32
+        Slots of the entries in an order that brings equal ids of a step together.
+    segment : Tensor [E], int32
+        Number of the distinct id at each place of that order; starts at 0 in each step.
+    distinct : Span
+        Where each step's distinct ids lie among those of all steps.
+    """
+
+    slot: tf.Tensor
+    segment: tf.Tensor
+    distinct: Span
+
+
+def group_rows(
+    ids: tf.Tensor, id_bits: int, max_steps: int, max_rows: int
+) -> tuple[RowGroups, tf.Tensor]:
+    """Group each step's rows by id.
+
+    Parameters
+    ----------
+    ids : Tensor [steps, T/B, R B/T], int32
+        Row ids below ``2 ** id_bits``.
+    id_bits, max_steps, max_rows : int
+        Limits of the ids, of the number of steps, and of R.
+
+    Returns
+    -------
+    groups : RowGroups
+        Of all steps.
+    distinct : Tensor [sum of the steps' distinct ids], int32
+        The distinct ids of each step in ascending order, step after step.
+    """
+    shape = tf.shape(ids)
+    steps = shape[0]
+    rows = ids.shape[1:].num_elements() or shape[1] * shape[2]  # known, or only when it runs
+    fields = Fields(id_bits, (max_steps - 1).bit_length(), max(1, (max_rows - 1).bit_length()))
+    order, in_order = fields.sorted(
+        tf.reshape(ids, [steps, rows]), tf.range(steps)[:, None], tf.range(rows)
+    )
+    in_order = tf.reshape(in_order, [steps, rows])
+    new = tf.concat(
+        [tf.ones_like(in_order[:, :1], tf.bool), in_order[:, 1:] != in_order[:, :-1]], 1
+    )
+    # one running count over all steps: sums along rows are slower
+    count = tf.reshape(running_sum(tf.cast(tf.reshape(new, [-1]), tf.int32)), [steps, rows])
+    distinct = spans(count[:, -1])
+    segment = count - 1 - distinct.begin
+    first_row = (tf.range(steps) * rows)[:, None]
+    order = tf.reshape(tf.reshape(order, [steps, rows]) + first_row, [-1])
+    rank = tf.math.invert_permutation(order)
+    groups = RowGroups(
+        rank=tf.reshape(tf.reshape(rank, [steps, rows]) - first_row, shape),
+        segment=segment,
+        place=tf.reshape(tf.dynamic_stitch([order], [tf.reshape(segment, [-1])]), shape),
+        distinct=distinct,
+    )
+    return groups, tf.boolean_mask(in_order, new)
+
+
+def sort_rows(keys: tf.Tensor, key_bits: int, max_steps: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Sort each step's rows by a key.
+
+    Parameters
+    ----------
+    keys : Tensor [steps, R], int32
+        Below ``2 ** key_bits``.
+    key_bits, max_steps : int
+        Limits of the keys and of the number of steps.
+
+    Returns
+    -------
+    order, place : Tensor [steps, R], int32
+        Which row stands at each place of its step's order, and at which place each row stands.
+    """
+    steps, rows = tf.shape(keys)[0], keys.shape[1]
+    fields = Fields(key_bits, (max_steps - 1).bit_length(), max(1, (rows - 1).bit_length()))
+    order, _ = fields.sorted(keys, tf.range(steps)[:, None], tf.range(rows))
+    first_row = (tf.range(steps) * rows)[:, None]
+    order = tf.reshape(order, [-1, rows])
+    place = tf.math.invert_permutation(tf.reshape(order + first_row, [-1]))
+    return order, tf.reshape(place, [-1, rows]) - first_row
+
+
+def group_entries(
+    ids: tf.Tensor,
+    steps: tf.Tensor,
+    slots: tf.Tensor,
+    ends: tf.Tensor,
+    id_bits: int,
+    max_steps: int,
+    max_slots: int,
+) -> tuple[EntryGroups, tf.Tensor]:
+    """Group each step's entries by id.
+
+    Parameters
+    ----------
+    ids : Tensor [E], int32
+        Row ids below ``2 ** id_bits``.
+    steps : Tensor [E], int32
+        Ascending: each entry's step.
+    slots : Tensor [E], int32
+        Where in its step each entry stands.
+    ends : Tensor [steps], int32
+        Where the entries of each step end.
+    id_bits, max_steps, max_slots : int
+        Limits of the ids, of the number of steps, and of the slots of a step.
+
+    Returns
+    -------
+    groups : EntryGroups
+    distinct : Tensor [sum of the steps' distinct ids], int32
+        The distinct ids of each step in ascending order, step after step.
+    """
+    fields = Fields(id_bits, (max_steps - 1).bit_length(), max(1, (max_slots - 1).bit_length()))
+    slot, in_order = fields.sorted(ids, steps, slots)
+    new = tf.concat(
+        [
+            tf.ones_like(ids[:1], tf.bool),
+            (in_order[1:] != in_order[:-1]) | (steps[1:] != steps[:-1]),
+        ],
+        0,
+    )
+    count = tf.concat([[0], running_sum(tf.cast(new, tf.int32))], 0)
+    distinct = spans(tf.gather(count, ends))
+    segment = count[1:] - 1 - tf.gather(distinct.begin[:, 0], steps)
+    return EntryGroups(slot, segment, distinct), tf.boolean_mask(in_order, new)
+
+
+class Fields(NamedTuple):
+    """Bits of an id, a step and a slot, packed into one integer."""
+
+    id: int
+    step: int
+    slot: int
+
+    def sorted(
+        self, ids: tf.Tensor, steps: tf.Tensor, slots: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Sort entries, given in the order of their steps, by step and then by id.
+
+        A radix sort of a whole unit made of stable partitions: about half the price of sorting
+        each step by comparison. The integers hold all that is asked for later, so that no pass
+        needs a gather.
+
+        Parameters
+        ----------
+        ids, steps, slots : Tensor of int32
+            Of shapes that broadcast to that of `ids`.
+
+        Returns
+        -------
+        slots, ids : Tensor [entries], int32
+        """
+        low = steps * (1 << self.slot) + slots
+        above = self.step + self.slot
+        packed = tf.cast(ids, tf.int64) * (1 << above) + tf.cast(low, tf.int64)
+        half = (self.id + 1) // 2
+        packed = _partitioned(
+            tf.reshape(packed, [-1]),
+            [(above, half), (above + half, self.id - half), (self.slot, self.step)],
+        )
+        slots = tf.cast(_bits(packed, 0, self.slot), tf.int32)
+        return slots, tf.cast(tf.bitwise.right_shift(packed, above), tf.int32)
+
+
+def _partitioned(packed: tf.Tensor, digits: Iterable[tuple[int, int]]) -> tf.Tensor:
+    """Sort integers by digits, each (first bit, number of bits), the least important first."""
+    for first_bit, bits in digits:
+        if bits:
+            digit = tf.cast(_bits(packed, first_bit, bits), tf.int32)
+            packed = tf.concat(tf.dynamic_partition(packed, digit, 1 << bits), 0)
+    return packed
+
+
+def _bits(x: tf.Tensor, first: int, number: int) -> tf.Tensor:
+    return tf.bitwise.bitwise_and(tf.bitwise.right_shift(x, first), (1 << number) - 1)
