@@ -5,12 +5,12 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from timeit import default_timer
 from typing import Any
 
 import numpy as np
-from gensim.models import Word2Vec
+from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.checks import check_options, check_state
 from gensim_tfw2v.corpus.encode import encode_file, encode_sentences
@@ -19,6 +19,7 @@ from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.regimes import UnitReport
 from gensim_tfw2v.training import Training
+from gensim_tfw2v.vectors import take_vectors
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +35,10 @@ class TFWord2Vec(Word2Vec):
     ----------
     *args, **kwargs
         As for :class:`gensim.models.Word2Vec`.
+    corrected_cbow : bool
+        Whether CBOW's input rows get the gradient of the loss: with `cbow_mean`, divided by the
+        number of words in the window, which gensim leaves out (Irsoy, Benton and Stratos 2021,
+        "Corrected CBOW Performs as well as Skip-gram"). It wants a larger `alpha`: they use .075.
     progress : bool, optional
         Whether to show a progress bar; by default on terminals and in notebooks.
     encoded_dir : str, optional
@@ -45,6 +50,13 @@ class TFWord2Vec(Word2Vec):
     ValueError
         If `vector_size`, `window` or `workers` is below 1, or `negative` is below 0.
 
+    Attributes
+    ----------
+    mean_losses : list of float
+        With `compute_loss`, for each epoch of the last `train` the loss of a prediction: of a
+        word from one word of its window (skip-gram) or from all (CBOW).
+        ``running_training_loss`` is gensim's: the sum over all epochs.
+
     Examples
     --------
     >>> from gensim.test.utils import common_texts
@@ -53,16 +65,19 @@ class TFWord2Vec(Word2Vec):
     (20,)
     """
 
-    # Not part of a saved model; class attributes, so that models of plain gensim have them too.
+    # Class attributes, so that models of plain gensim have them too.
     progress: bool | None = None
     encoded_dir: str | None = None
+    corrected_cbow = False
+    mean_losses: Sequence[float] = ()
     _scan: tuple[Any, Scan, Workspace] | None = None
-    _constructing = False
+    _one_corpus = False  # what is scanned will be trained on at once
     _training: Training | None = None
 
     def __init__(
         self,
         *args: Any,
+        corrected_cbow: bool = False,
         progress: bool | None = None,
         encoded_dir: str | os.PathLike[str] | None = None,
         **kwargs: Any,
@@ -70,13 +85,14 @@ class TFWord2Vec(Word2Vec):
         options = inspect.signature(Word2Vec).bind(*args, **kwargs)
         options.apply_defaults()
         check_options(**options.arguments)
+        self.corrected_cbow = bool(corrected_cbow)
         self.progress = progress
         self.encoded_dir = None if encoded_dir is None else os.fspath(encoded_dir)
-        self._constructing = True
+        self._one_corpus = True
         try:
             super().__init__(*args, **kwargs)
         finally:
-            self._constructing = False
+            self._one_corpus = False
             self._forget_scan()
 
     @classmethod
@@ -86,6 +102,76 @@ class TFWord2Vec(Word2Vec):
         if type(model) is Word2Vec:
             model.__class__ = cls  # the same attributes; what is new has class defaults
         return model
+
+    @classmethod
+    def from_vectors(
+        cls, vectors: KeyedVectors, counts: Mapping[str, int] | None = None, **options: Any
+    ) -> "TFWord2Vec":
+        """A model that goes on from vectors alone, such as those of a file in word2vec's form.
+
+        It has all their words; ``build_vocab(corpus, update=True)`` adds those of a corpus. The
+        other layer (``syn1neg``, ``syn1``) starts from 0, as in a new model.
+
+        Parameters
+        ----------
+        vectors : KeyedVectors
+            They are copied.
+        counts : mapping from words to counts, optional
+            By default the vectors' own, if they have any, else by Zipf's law from their order.
+        **options
+            As for the class, but for the corpus and for `vector_size`.
+
+        Raises
+        ------
+        ValueError
+            If `counts` lacks a word.
+        """
+        model = cls(vector_size=vectors.vector_size, **options)
+        take_vectors(model, vectors, counts)
+        return model
+
+    def partial_fit(
+        self,
+        corpus_iterable: Iterable[list[str]] | None = None,
+        corpus_file: str | None = None,
+        epochs: int = 1,
+        alpha: float | None = None,
+    ) -> tuple[int, int]:
+        """Train on the next part of a stream; its new words are added.
+
+        The part is read once, so a generator will do for one epoch. A new word is added if the
+        part has it `min_count` times: parts should not be small.
+
+        Parameters
+        ----------
+        corpus_iterable, corpus_file
+            The part, as for `train`.
+        epochs : int
+            Passes over it.
+        alpha : float, optional
+            Step size, which stays the same; by default the model's.
+
+        Returns
+        -------
+        (int, int)
+            As of `train`.
+        """
+        alpha = self.alpha if alpha is None else alpha
+        self._one_corpus = True
+        try:
+            self.build_vocab(corpus_iterable, corpus_file, update=len(self.wv) > 0)
+            return self.train(
+                corpus_iterable,
+                corpus_file,
+                total_examples=self.corpus_count,
+                total_words=self.corpus_total_words,
+                epochs=epochs,
+                start_alpha=alpha,
+                end_alpha=alpha,
+            )
+        finally:
+            self._one_corpus = False
+            self._forget_scan()
 
     def to_gensim(self) -> Word2Vec:
         """The same model as gensim's class: saved, it loads where this package is not installed.
@@ -97,10 +183,12 @@ class TFWord2Vec(Word2Vec):
         """
         model = Word2Vec.__new__(Word2Vec)
         model.__dict__.update(self.__getstate__())
+        for name in ("corrected_cbow", "mean_losses"):
+            model.__dict__.pop(name, None)
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        transient = {"_scan", "_constructing", "_training", "progress", "encoded_dir"}
+        transient = {"_scan", "_one_corpus", "_training", "progress", "encoded_dir"}
         return {name: value for name, value in self.__dict__.items() if name not in transient}
 
     def scan_vocab(
@@ -141,7 +229,7 @@ class TFWord2Vec(Word2Vec):
             identity = corpus_iterable
             scan = scan_sentences(corpus_iterable, folder=workspace.folder, progress=progress)
         self._scan = (identity, scan, workspace)
-        if corpus_file is None and not self._constructing:
+        if corpus_file is None and not self._one_corpus:
             self._forget_scan()  # what an iterable gives later may be another corpus
         self.raw_vocab = scan.raw_vocab
         logger.info(
@@ -172,6 +260,7 @@ class TFWord2Vec(Word2Vec):
         """
         check_options(**self.__dict__)
         check_state(self)
+        self.mean_losses = []
         try:
             return super().train(*args, **kwargs)
         except KeyboardInterrupt:
@@ -247,20 +336,33 @@ class TFWord2Vec(Word2Vec):
         units = training.units_of(epoch)
         done = np.cumsum([0] + [unit.raw_words for unit in units])
         reached = told * done / max(1, corpus.total_raw_words)
+        if is_corpus_file_mode:
+            # as in gensim, where each thread counts only what it has trained of the file itself
+            reached /= self.workers
+        before: float = self.min_alpha_yet_reached  # type: ignore[has-type]
         alphas = [float(self._get_next_alpha(part, epoch)) for part in reached]
+        # what gensim has noted at the end, and warns of later: nothing for files, else what its
+        # last batch began with
+        last_batch = max(0.0, 1 - self.batch_words / max(1, corpus.total_raw_words))
+        self._get_next_alpha(told * last_batch, epoch)
+        if is_corpus_file_mode:
+            self.min_alpha_yet_reached = before
 
         no_queue: queue.Queue[None] = queue.Queue()
         start = default_timer() - 0.00001
         examples = trained = raw = 0
+        loss = predictions = 0.0
         next_report = 1.0
         lock = threading.Lock()
 
         def report(result: UnitReport) -> None:
-            nonlocal examples, trained, raw, next_report
+            nonlocal examples, trained, raw, next_report, loss, predictions
             with lock:
                 examples += result.unit.sentences
                 trained += result.kept
                 raw += result.unit.raw_words
+                loss += result.loss
+                predictions += result.predictions
                 self.running_training_loss += result.loss
                 training.bar.update(result.unit.raw_words)
                 elapsed = default_timer() - start
@@ -283,6 +385,9 @@ class TFWord2Vec(Word2Vec):
             epoch, corpus.total_sentences, total_examples, raw, total_words, trained, elapsed,
             is_corpus_file_mode,
         )  # fmt: skip
+        if self.compute_loss and predictions:
+            self.mean_losses = [*self.mean_losses, loss / predictions]
+            logger.info("EPOCH %i: mean loss %.4f", epoch, self.mean_losses[-1])
         self.total_train_time += elapsed
         return trained, raw, len(units)
 
@@ -317,8 +422,12 @@ TFWord2Vec.__signature__ = inspect.Signature(
     [
         *inspect.signature(Word2Vec).parameters.values(),
         *(
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
-            for name in ("progress", "encoded_dir")
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+            for name, default in (
+                ("corrected_cbow", False),
+                ("progress", None),
+                ("encoded_dir", None),
+            )
         ),
     ]
 )

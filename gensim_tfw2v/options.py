@@ -5,6 +5,7 @@ the corpus and from measurements (see docs/how-it-works.md), and needs no though
 """
 
 import functools
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,9 @@ FEW_WORDS = 4096
 
 #: Tokens of a step, at most. CBOW, whose tokens take part in few pairs, bears longer ones.
 LARGEST_STEP = {"skipgram": 512, "cbow": 2048}
+
+#: The same with hierarchical softmax, whose nodes take part in the predictions of many words.
+LARGEST_TREE_STEP = 1024
 
 #: Steps that an epoch should have at least: below, updates of a step are too stale for a
 #: small corpus, whose vectors are still far from where they are going.
@@ -74,6 +78,11 @@ class UnitProgram:
     max_norm: float = 0.5
 
     @property
+    def tree_block(self) -> int:
+        """Centres a block of hierarchical softmax, where the objective has blocks of its own."""
+        return math.gcd(self.objective.tree_block or 1, self.shape.tokens)
+
+    @property
     def max_steps(self) -> int:
         """The most steps that a unit can have."""
         return -(-self.max_entries // self.shape.tokens)
@@ -101,6 +110,8 @@ def choose_shape(
         T is a power of two from 64 to `LARGEST_STEP`: as large as leaves `STEPS_PER_EPOCH` steps.
     """
     step, largest = 64, LARGEST_STEP["skipgram" if skipgram else "cbow"]
+    if hierarchical:
+        largest = min(largest, LARGEST_TREE_STEP)
     while step < largest and tokens >= 2 * step * STEPS_PER_EPOCH:
         step *= 2
     # small corpora have few words, each drawn often: more negatives steady them

@@ -1,6 +1,7 @@
 """What one call of `train` holds, made from gensim's attributes and put back into them."""
 
 import logging
+from typing import Any
 
 import numpy as np
 from gensim.models import Word2Vec
@@ -127,10 +128,12 @@ def _tables(model: Word2Vec) -> Tables:
     )
 
 
-def _objective(model: Word2Vec) -> Objective:
+def _objective(model: Any) -> Objective:
     if model.sg:
         return SkipGram(model.negative, bool(model.hs))
-    return Cbow(model.negative, bool(model.cbow_mean), bool(model.hs))
+    return Cbow(
+        model.negative, bool(model.cbow_mean), bool(model.hs), corrected=model.corrected_cbow
+    )
 
 
 def _lock(model: Word2Vec) -> np.ndarray | None:

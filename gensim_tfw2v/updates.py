@@ -9,13 +9,6 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.grouping import EntryGroups, RowGroups
 
 
-def scale_rows(
-    rows: tf.Tensor, norms: tf.Tensor, alpha: tf.Tensor | float, max_norm: float
-) -> tf.Tensor:
-    """Multiply rows [R, D] of norms [R, 1] by `alpha`, or by less if they exceeded `max_norm`."""
-    return rows * tf.minimum(alpha, max_norm / norms)
-
-
 def sum_rows(groups: RowGroups, updates: list[tf.Tensor]) -> tf.Tensor:
     """Sum a step's updates by row.
 
@@ -43,42 +36,44 @@ def sum_entries(groups: EntryGroups, updates: tf.Tensor) -> tf.Tensor:
     return tf.math.segment_sum(tf.cast(in_order, tf.float32), groups.segment)
 
 
+def clipped(
+    sums: tf.Tensor, alpha: tf.Tensor | float, max_norm: float
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Steps of size `alpha` along summed updates, none longer than `max_norm`.
+
+    Parameters
+    ----------
+    sums : Tensor [U, D]
+        Summed updates of U rows.
+
+    Returns
+    -------
+    changes : Tensor [U, D]
+    magnitude : Tensor []
+        `alpha` times the norms of the sums: not finite if any update is not.
+    """
+    norms = tf.sqrt(tf.reduce_sum(tf.square(sums), 1, keepdims=True))
+    return sums * tf.minimum(alpha, max_norm / norms), alpha * tf.reduce_sum(norms)
+
+
 def add_rows(
-    table: tf.Variable,
-    ids: tf.Tensor,
-    sums: tf.Tensor,
-    alpha: tf.Tensor | float,
-    max_norm: float,
-    lock: tf.Tensor | None = None,
-) -> tf.Tensor:
-    """Take a step of size `alpha`, but of at most `max_norm` a row.
+    table: tf.Variable, ids: tf.Tensor, changes: tf.Tensor, lock: tf.Tensor | None = None
+) -> None:
+    """Add changes to a table's rows.
 
     Parameters
     ----------
     table : Variable [V, D]
     ids : Tensor [U], int32
         Distinct ids.
-    sums : Tensor [U, D]
-        Summed updates of their rows.
-    alpha : Tensor []
-        Step size.
-    max_norm : float
-        The longest that a row's update may be.
+    changes : Tensor [U, D]
     lock : Tensor [V], optional
-        What each row's update is multiplied by, last of all: gensim's ``vectors_lockf``.
-
-    Returns
-    -------
-    Tensor []
-        `alpha` times the norms of the summed updates: not finite if any update is not.
+        What each row's change is multiplied by: gensim's ``vectors_lockf``.
     """
-    norms = tf.sqrt(tf.reduce_sum(tf.square(sums), 1, keepdims=True))
-    clipped = scale_rows(sums, norms, alpha, max_norm)
     if lock is not None:
-        clipped *= tf.gather(lock, ids)[:, None]
+        changes *= tf.gather(lock, ids)[:, None]
     # Rows are read again and overwritten, at half the price of scatter_add on a CPU. What another
     # thread adds to the same row in between is lost, so the reading must come last.
-    with tf.control_dependencies([clipped]):
+    with tf.control_dependencies([changes]):
         current = tf.gather(table, ids)
-    table.scatter_update(tf.IndexedSlices(current + clipped, ids))
-    return alpha * tf.reduce_sum(norms)
+    table.scatter_update(tf.IndexedSlices(current + changes, ids))

@@ -86,12 +86,15 @@ class Gradients(NamedTuple):
         Updates of the nodes' rows, likewise.
     loss : Tensor []
         Sum of the negative log likelihoods of the step's pairs and negatives; 0 unless asked for.
+    predictions : Tensor []
+        How many predictions of a centre these are of; 0 unless asked for.
     """
 
     inputs: tf.Tensor
     outputs: list[tf.Tensor]
     tree: TreeGradients | None
     loss: tf.Tensor
+    predictions: tf.Tensor
 
 
 class Objective(Protocol):

@@ -14,7 +14,9 @@ class Cbow:
 
     The hidden rows are the band matrix times the halo's input rows: a matrix product too. As in
     gensim, the gradient of the hidden row goes whole to each input row when the hidden row is a
-    mean, and divided by their number when it is a sum.
+    mean, and divided by their number when it is a sum. That is not the gradient of the loss: it
+    would be the other way round (Irsoy, Benton and Stratos 2021, "Corrected CBOW Performs as well
+    as Skip-gram", section 2).
 
     Parameters
     ----------
@@ -24,6 +26,8 @@ class Cbow:
         gensim's `cbow_mean`.
     hierarchical : bool
         Whether hierarchical softmax is trained.
+    corrected : bool
+        Whether each input row gets the gradient of the loss instead.
     tree_block : int
         Centres a block of hierarchical softmax: few, since each has nodes of its own that the
         others' hidden rows are multiplied with for nothing.
@@ -32,6 +36,7 @@ class Cbow:
     negative: int
     mean: bool = True
     hierarchical: bool = False
+    corrected: bool = False
     tree_block: int = 8
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
@@ -58,9 +63,11 @@ class Cbow:
             tree = predict_from_one(step.tree, hidden, used, with_loss)
             updates.append(tf.cast(tree.hidden, real))
             total += tree.loss
-        backward = step.band(not self.mean, step.dtype)
+        backward = step.band(self.mean == self.corrected, step.dtype)
         d_hidden = tf.cast(tf.add_n(updates), step.dtype)
-        return Gradients(tf.matmul(backward, d_hidden, transpose_a=True), outputs, tree, total)
+        d_inputs = tf.matmul(backward, d_hidden, transpose_a=True)
+        predictions = tf.constant(0.0) if used is None else tf.reduce_sum(used)
+        return Gradients(d_inputs, outputs, tree, total, predictions)
 
     def _sampled(
         self, step: Step, hidden: tf.Tensor, used: tf.Tensor | None

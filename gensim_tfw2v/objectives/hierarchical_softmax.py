@@ -6,6 +6,7 @@ at ``-log sigmoid(±score)`` each. The rows of the nodes of the tree's top are m
 hidden rows of a step at once; the deep nodes are columns of the block that the word stands in.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,11 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.deep_nodes import run_weights
 from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
+from gensim_tfw2v.updates import clipped
+
+#: Centres after which the rows of the top are updated, in CBOW. They are on every path: the sum of
+#: a long step's updates, all computed from the same rows, costs accuracy.
+TOP_CENTRES = 128
 
 
 class TreeStep(NamedTuple):
@@ -32,9 +38,12 @@ class TreeStep(NamedTuple):
         Which of `deep` each column has.
     sources : Tensor [T/B, C], int32
         See `DeepNodes`.
+    alpha : Tensor []
+    max_norm : float
+        Step size and limit for the rows of the top: see `clipped`.
     order, place : Tensor [T], int32, optional
-        Where blocks differ from the step's: which centre stands at each place of these blocks,
-        and at which place of them each centre stands.
+        Where the blocks of `columns` are not the step's: which centre stands at each place of
+        these blocks, and at which place of them each centre stands.
     """
 
     top: tf.Tensor
@@ -43,8 +52,15 @@ class TreeStep(NamedTuple):
     deep: tf.Tensor
     columns: tf.Tensor
     sources: tf.Tensor
+    alpha: tf.Tensor
+    max_norm: float
     order: tf.Tensor | None = None
     place: tf.Tensor | None = None
+
+    @property
+    def block(self) -> int:
+        """Centres a block of `columns`."""
+        return int(self.leaves.shape.num_elements() // self.columns.shape[0])
 
 
 class TreeGradients(NamedTuple):
@@ -54,6 +70,7 @@ class TreeGradients(NamedTuple):
     ----------
     hidden : Tensor [T/B, J, D]
     top : Tensor [N, D]
+        Not a direction, but the change itself.
     deep : Tensor [T/B, C, D]
     loss : Tensor []
     """
@@ -62,24 +79,6 @@ class TreeGradients(NamedTuple):
     top: tf.Tensor
     deep: tf.Tensor
     loss: tf.Tensor
-
-
-class TreeWeights(NamedTuple):
-    """How often each hidden row predicts at each node.
-
-    Attributes
-    ----------
-    number : Tensor [T/B, J, N], float32
-        At the nodes of the top.
-    balance : Tensor [T/B, J, N], float32
-        How often the code is 0, less how often it is 1.
-    deep : Tensor [T/B, C, J], float32
-        Halves, at the deep nodes: below 0 where the code is 1.
-    """
-
-    number: tf.Tensor
-    balance: tf.Tensor
-    deep: tf.Tensor
 
 
 def predict_from_window(
@@ -95,16 +94,18 @@ def predict_from_window(
     pairs : Tensor [T/B, O, J], float32
         How often each centre is predicted from each hidden row.
     """
-    centres = step.leaves.shape[1]
+    centres, inputs, size = step.leaves.shape[1], hidden.shape[1], hidden.shape[2]
     balance = tf.gather(step.signs, step.leaves)  # [T/B, O, N]
-    number, balance = (
-        tf.matmul(pairs, x, transpose_a=True) for x in (tf.abs(balance), balance)
-    )  # [T/B, J, N]
+    number, balance = (tf.matmul(pairs, x, transpose_a=True) for x in (tf.abs(balance), balance))
+    d_flat, change, top_loss = _top(step, _rows(hidden), _rows(number), _rows(balance), with_loss)
+
     halves = 0.5 * pairs
-    rows = tf.concat([halves, -halves, tf.zeros_like(halves[:, :1])], 1)
+    weights = tf.concat([halves, -halves, tf.zeros_like(halves[:, :1])], 1)
     first = np.arange(pairs.shape[0], dtype=np.int32)[:, None] * (2 * centres + 1)
-    deep = tf.gather(tf.reshape(rows, [-1, pairs.shape[2]]), step.sources + first)
-    return _predict(step, hidden, TreeWeights(number, balance, deep), with_loss)
+    weights = tf.gather(tf.reshape(weights, [-1, inputs]), step.sources + first)
+    d_hidden, d_deep, deep_loss = _deep(step, hidden, weights, with_loss)
+    d_hidden += tf.reshape(d_flat, [-1, inputs, size])
+    return TreeGradients(d_hidden, change, d_deep, top_loss + deep_loss)
 
 
 def predict_from_one(
@@ -121,47 +122,83 @@ def predict_from_one(
     used : Tensor [T/B, B, 1], float32, optional
         1 for centres that count in the loss, else 0.
     """
-    centres, size = step.leaves.shape[1], hidden.shape[2]
-
-    def reordered(x: tf.Tensor, order: tf.Tensor) -> tf.Tensor:
-        return tf.gather(tf.reshape(x, [-1, x.shape[2]]), order)
-
-    rows = tf.reshape(reordered(hidden, step.order), [-1, centres, size])
-    balance = tf.gather(step.signs, step.leaves)
-    deep = tf.gather(0.5 * run_weights(centres), step.sources)
-    weights = TreeWeights(tf.abs(balance), balance, deep)
+    width, size = step.block, hidden.shape[2]
+    flat, balance = _rows(hidden), _rows(tf.gather(step.signs, step.leaves))
+    number, weights = tf.abs(balance), tf.gather(0.5 * run_weights(width), step.sources)
     if used is not None:
-        used = tf.reshape(reordered(used, step.order), [-1, centres, 1])
-        weights = TreeWeights(
-            weights.number * used, balance * used, deep * tf.transpose(used, [0, 2, 1])
-        )
-    gradients = _predict(step, rows, weights, with_loss)
-    d_hidden = tf.reshape(reordered(gradients.hidden, step.place), tf.shape(hidden))
-    return gradients._replace(hidden=d_hidden)
+        number, balance = number * _rows(used), balance * _rows(used)
+        weights *= tf.reshape(tf.gather(_rows(used), step.order), [-1, 1, width])
+    tokens = step.leaves.shape.num_elements()
+    parts = tokens // math.gcd(tokens, TOP_CENTRES)
+    d_flat, change, top_loss = _top(step, flat, number, balance, with_loss, parts)
+
+    in_order = tf.reshape(tf.gather(flat, step.order), [-1, width, size])
+    d_in_order, d_deep, deep_loss = _deep(step, in_order, weights, with_loss)
+    d_flat += tf.gather(_rows(d_in_order), step.place)
+    return TreeGradients(tf.reshape(d_flat, tf.shape(hidden)), change, d_deep, top_loss + deep_loss)
 
 
-def _predict(
-    step: TreeStep, hidden: tf.Tensor, weights: TreeWeights, with_loss: bool
-) -> TreeGradients:
-    dtype, real = hidden.dtype, tf.float32
-    flat = tf.reshape(hidden, [-1, hidden.shape[2]])  # [T/B * J, D]
-    number, balance, halves = weights
+def _rows(x: tf.Tensor) -> tf.Tensor:
+    return tf.reshape(x, [-1, tf.shape(x)[2] if x.shape[2] is None else x.shape[2]])
 
-    top = tf.cast(step.top, dtype)
-    scores = tf.cast(tf.matmul(flat, top, transpose_b=True), real)
-    scores = tf.reshape(scores, tf.shape(balance))
-    g = 0.5 * (balance - number * tf.tanh(0.5 * scores))
-    flat_g = tf.reshape(tf.cast(g, dtype), [-1, tf.shape(top)[0]])
-    d_top = tf.cast(tf.matmul(flat_g, flat, transpose_a=True), real)
-    d_hidden = tf.reshape(tf.matmul(flat_g, top), tf.shape(hidden))
 
-    deep = tf.gather(tf.cast(step.deep, dtype), step.columns)  # [T/B, C, D]
-    deep_scores = tf.cast(tf.matmul(deep, hidden, transpose_b=True), real)
-    deep_g = tf.cast(coefficients(deep_scores, halves), dtype)
-    d_hidden += tf.matmul(deep_g, deep, transpose_a=True)
+def _top(
+    step: TreeStep,
+    hidden: tf.Tensor,
+    number: tf.Tensor,
+    balance: tf.Tensor,
+    with_loss: bool,
+    parts: int = 1,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Predict at the nodes of the top, one part of the hidden rows after the other.
 
-    total = tf.constant(0.0)
-    if with_loss:
-        zeros, ones = 0.5 * (number + balance), 0.5 * (balance - number)
-        total = loss(deep_scores, 2.0 * halves) + loss(scores, zeros) + loss(scores, ones)
-    return TreeGradients(d_hidden, d_top, tf.matmul(deep_g, hidden), total)
+    Parameters
+    ----------
+    hidden : Tensor [n, D]
+    number, balance : Tensor [n, N], float32
+        How often each row predicts at each node, and how often 0 less how often 1.
+
+    Returns
+    -------
+    d_hidden : Tensor [n, D]
+    change : Tensor [N, D]
+        Of the top's rows.
+    loss : Tensor []
+    """
+    rows, updates, total = step.top, [], tf.constant(0.0)
+    in_parts = (tf.split(x, parts) for x in (hidden, number, balance))
+    for h, count, difference in zip(*in_parts, strict=True):
+        top = tf.cast(rows, h.dtype)
+        scores = tf.cast(tf.matmul(h, top, transpose_b=True), tf.float32)
+        g = tf.cast(0.5 * (difference - count * tf.tanh(0.5 * scores)), h.dtype)
+        updates.append(tf.matmul(g, top))
+        sums = tf.cast(tf.matmul(g, h, transpose_a=True), tf.float32)
+        rows += clipped(sums, step.alpha, step.max_norm)[0]
+        if with_loss:
+            zeros, ones = 0.5 * (count + difference), 0.5 * (difference - count)
+            total += loss(scores, zeros) + loss(scores, ones)
+    return tf.concat(updates, 0), rows - step.top, total
+
+
+def _deep(
+    step: TreeStep, hidden: tf.Tensor, halves: tf.Tensor, with_loss: bool
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Predict at the deep nodes.
+
+    Parameters
+    ----------
+    hidden : Tensor [blocks, J, D]
+    halves : Tensor [blocks, C, J], float32
+        Half of how often each row predicts at each node, below 0 where the code is 1.
+
+    Returns
+    -------
+    d_hidden : Tensor [blocks, J, D]
+    d_deep : Tensor [blocks, C, D]
+    loss : Tensor []
+    """
+    deep = tf.gather(tf.cast(step.deep, hidden.dtype), step.columns)  # [blocks, C, D]
+    scores = tf.cast(tf.matmul(deep, hidden, transpose_b=True), tf.float32)
+    g = tf.cast(coefficients(scores, halves), hidden.dtype)
+    total = loss(scores, 2.0 * halves) if with_loss else tf.constant(0.0)
+    return tf.matmul(g, deep, transpose_a=True), tf.matmul(g, hidden), total

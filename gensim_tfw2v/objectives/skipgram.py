@@ -49,7 +49,8 @@ class SkipGram:
             tree = predict_from_window(step.tree, inputs, pairs, with_loss)
             updates.append(tree.hidden)
             total += tree.loss
-        return Gradients(tf.add_n(updates), outputs, tree, total)
+        predictions = tf.reduce_sum(pairs) if with_loss else tf.constant(0.0)
+        return Gradients(tf.add_n(updates), outputs, tree, total, predictions)
 
     def _weights(self, step: Step, pairs: tf.Tensor) -> tf.Tensor:
         """How often each pair counts, below 0 for negatives: [T/B, C, I]."""

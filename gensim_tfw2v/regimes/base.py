@@ -15,13 +15,14 @@ class UnitReport(NamedTuple):
     unit : WorkUnit
     kept : int
         Tokens trained on, after subsampling.
-    loss : float
-        Summed loss, 0 unless asked for.
+    loss, predictions : float
+        Summed loss, and of how many predictions; 0 unless asked for.
     """
 
     unit: WorkUnit
     kept: int
     loss: float
+    predictions: float
 
 
 class Divergence(ArithmeticError):

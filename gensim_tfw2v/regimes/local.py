@@ -135,7 +135,7 @@ class LocalRegime:
                 f"training turned non-finite in epoch {epoch}, unit {unit.index}, at step size "
                 f"alpha={alphas[0]:g} with {self.program.shape.tokens} tokens a step"
             )
-        return UnitReport(unit, int(result.kept), float(result.loss))
+        return UnitReport(unit, int(result.kept), float(result.loss), float(result.predictions))
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""

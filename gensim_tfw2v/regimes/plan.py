@@ -1,6 +1,5 @@
 """What is drawn and computed for a whole unit before its first step."""
 
-import math
 from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
@@ -120,9 +119,9 @@ def _plan_tree(
     program: UnitProgram, centres: tf.Tensor, tree: Tree, unit: UnitPlan
 ) -> tuple[TreePlan, UnitPlan]:
     order, place = (), ()
+    leaves = tf.gather(tree.leaf, centres)
     if program.objective.tree_block:
-        tokens = program.shape.tokens
-        width = math.gcd(program.objective.tree_block, tokens)
+        tokens, width = program.shape.tokens, program.tree_block
         centres = tf.reshape(centres, [-1, tokens])
         ranks = tf.gather(tree.rank, centres)
         order, place = sort_rows(ranks, program.id_bits, program.max_steps)
@@ -141,7 +140,7 @@ def _plan_tree(
         centres.shape[1] * centres.shape[2] * LONGEST_PATH,
     )
     plan = TreePlan(
-        leaves=tf.gather(tree.leaf, centres),
+        leaves=leaves,
         order=order,
         place=place,
         slots=deep.used,

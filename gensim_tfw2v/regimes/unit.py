@@ -5,7 +5,7 @@ reads, so a unit may be trained anywhere, and again.
 """
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.grouping import EntryGroups
@@ -18,7 +18,7 @@ from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.packing import pack_steps
 from gensim_tfw2v.regimes.plan import StepPlan, TreePlan, UnitPlan, plan_unit
 from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.updates import add_rows, sum_entries, sum_rows
+from gensim_tfw2v.updates import add_rows, clipped, sum_entries, sum_rows
 
 
 class UnitResult(NamedTuple):
@@ -28,14 +28,15 @@ class UnitResult(NamedTuple):
     ----------
     kept : Tensor [], int32
         Tokens trained on, after subsampling.
-    loss : Tensor [], float32
-        Summed loss; 0 unless the program computes it.
+    loss, predictions : Tensor [], float32
+        Summed loss, and of how many predictions; 0 unless the program computes it.
     magnitude : Tensor [], float32
         Summed lengths of the updates before clipping: not finite if training has diverged.
     """
 
     kept: tf.Tensor
     loss: tf.Tensor
+    predictions: tf.Tensor
     magnitude: tf.Tensor
 
 
@@ -70,19 +71,17 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
             plan, unit = plan_unit(program, draws, words, alphas)
             plan_of = pack_steps(plan)
 
-        def train_step(
-            number: tf.Tensor, loss: tf.Tensor, magnitude: tf.Tensor
-        ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-            lost, moved = _train_step(program, plan_of(number), unit, tables, words)
-            return number + 1, loss + lost, magnitude + moved
+        def train_step(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
+            of_step = _train_step(program, plan_of(number), unit, tables, words)
+            return number + 1, tuple(x + y for x, y in zip(sums, of_step, strict=True))
 
-        _, loss, magnitude = tf.while_loop(
-            lambda number, loss, magnitude: number < steps,
+        _, sums = tf.while_loop(
+            lambda number, sums: number < steps,
             train_step,
-            [tf.constant(0), tf.constant(0.0), tf.constant(0.0)],
+            [tf.constant(0), (tf.constant(0.0),) * 3],
             parallel_iterations=1,
         )
-        return UnitResult(draws.kept, loss, magnitude)
+        return UnitResult(draws.kept, *sums)
 
     return train_unit
 
@@ -108,8 +107,8 @@ def concrete_unit_function(
 
 def _train_step(
     program: UnitProgram, plan: StepPlan, unit: UnitPlan, tables: Tables, words: Words
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Train one step; return its loss and the lengths of its updates."""
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Train one step; return what a `UnitResult` sums."""
     input_ids = plan.inputs.distinct.of(unit.inputs)
     output_ids = plan.outputs.distinct.of(unit.outputs) if plan.outputs else None
     node_ids = plan.tree.distinct.of(unit.nodes) if plan.tree else None
@@ -127,40 +126,53 @@ def _train_step(
             noise=_other_words(plan.words, program.shape) if program.skip_targets else None,
         )
     if node_ids is not None:
-        step = step._replace(tree=_tree_step(plan.tree, unit, node_ids, tables, words))
+        step = step._replace(tree=_tree_step(program, plan, unit, node_ids, tables, words))
     gradients = program.objective(step, program.with_loss)
-    size = plan.alpha, program.max_norm
-    lock = words.lock if program.locked else None
-    moved = add_rows(
-        tables.inputs, input_ids, sum_rows(plan.inputs, [gradients.inputs]), *size, lock
-    )
+    parts = [(tables.inputs, input_ids, sum_rows(plan.inputs, [gradients.inputs]))]
     if output_ids is not None:
-        sums = sum_rows(plan.outputs, gradients.outputs)
-        moved += add_rows(tables.outputs, output_ids, sums, *size)
-    if node_ids is not None:
-        assert gradients.tree is not None
-        deep = tf.reshape(gradients.tree.deep, [-1, program.vector_size])
+        parts.append((tables.outputs, output_ids, sum_rows(plan.outputs, gradients.outputs)))
+    if gradients.tree is not None:
         groups = EntryGroups(
             plan.tree.entries.of(unit.slot), plan.tree.entries.of(unit.segment), plan.tree.distinct
         )
-        moved += add_rows(tables.nodes, node_ids, sum_entries(groups, deep), *size)
-        moved += add_rows(tables.nodes, words.tree.top, gradients.tree.top, *size)
-    return gradients.loss, moved
+        slots = tf.reshape(gradients.tree.deep, [-1, program.vector_size])
+        parts.append((tables.nodes, node_ids, sum_entries(groups, slots)))
+    moved = tf.constant(0.0)
+    for table, ids, sums in parts:
+        changes, magnitude = clipped(sums, plan.alpha, program.max_norm)
+        locked = program.locked and table is tables.inputs
+        add_rows(table, ids, changes, words.lock if locked else None)
+        moved += magnitude
+    if gradients.tree is not None:
+        add_rows(tables.nodes, words.tree.top, gradients.tree.top)
+        moved += tf.reduce_sum(tf.abs(gradients.tree.top))
+    return gradients.loss, gradients.predictions, moved
 
 
 def _tree_step(
-    plan: TreePlan, unit: UnitPlan, node_ids: tf.Tensor, tables: Tables, words: Words
+    program: UnitProgram,
+    plan: StepPlan,
+    unit: UnitPlan,
+    node_ids: tf.Tensor,
+    tables: Tables,
+    words: Words,
 ) -> TreeStep:
-    blocks = plan.leaves.shape[0]
+    tree: TreePlan = plan.tree
+    own_order = not isinstance(tree.order, tuple)
+    blocks = tree.leaves.shape[0]
+    if own_order:
+        blocks = program.shape.tokens // program.tree_block
     return TreeStep(
         top=tf.gather(tables.nodes, words.tree.top),
         signs=words.tree.signs,
-        leaves=plan.leaves,
+        leaves=tree.leaves,
         deep=tf.gather(tables.nodes, node_ids),
-        columns=tf.reshape(plan.slots.of(unit.columns), [blocks, -1]),
-        sources=tf.reshape(plan.slots.of(unit.sources), [blocks, -1]),
-        order=None if isinstance(plan.order, tuple) else plan.order,
-        place=None if isinstance(plan.place, tuple) else plan.place,
+        columns=tf.reshape(tree.slots.of(unit.columns), [blocks, -1]),
+        sources=tf.reshape(tree.slots.of(unit.sources), [blocks, -1]),
+        alpha=plan.alpha,
+        max_norm=program.max_norm,
+        order=tree.order if own_order else None,
+        place=tree.place if own_order else None,
     )
 
 

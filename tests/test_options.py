@@ -1,0 +1,165 @@
+"""For random options TFWord2Vec does what gensim's Word2Vec does, errors and warnings included."""
+
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gensim import utils
+from gensim.models import KeyedVectors, Word2Vec
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+
+from gensim_tfw2v import TFWord2Vec
+
+WORDS = [f"w{number}" for number in range(12)]
+SENTENCES = st.lists(st.lists(st.sampled_from(WORDS), max_size=12), max_size=20)
+
+
+def drop_w3(word, count, min_count):
+    return utils.RULE_DISCARD if word == "w3" else utils.RULE_DEFAULT
+
+
+OPTIONS = st.fixed_dictionaries(
+    {
+        "sg": st.sampled_from([0, 1]),
+        "hs": st.sampled_from([0, 0, 1]),
+        "negative": st.sampled_from([0, 1, 5]),
+        "vector_size": st.sampled_from([1, 7]),
+        "window": st.sampled_from([1, 4]),
+        "min_count": st.integers(0, 3),
+        "epochs": st.integers(0, 3),
+        "workers": st.sampled_from([1, 2]),
+    },
+    optional={
+        "alpha": st.sampled_from([0.01, 0.05]),
+        "min_alpha": st.sampled_from([0.0001, 0.1]),
+        "sample": st.sampled_from([0, 0.02, 1.5]),
+        "seed": st.integers(0, 3),
+        "ns_exponent": st.sampled_from([-0.5, 0, 1.0]),
+        "cbow_mean": st.sampled_from([0, 1]),
+        "shrink_windows": st.booleans(),
+        "compute_loss": st.booleans(),
+        "null_word": st.sampled_from([0, 1]),
+        "sorted_vocab": st.sampled_from([0, 1]),
+        "max_vocab_size": st.sampled_from([3, 100]),
+        "max_final_vocab": st.sampled_from([2, 100]),
+        "trim_rule": st.just(drop_w3),
+        "comment": st.just("a comment"),
+    },
+)
+
+
+class Notes(logging.Handler):
+    """Warnings of gensim and of this package, without what is measured."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.messages: list[str] = []
+
+    def emit(self, record):
+        self.messages.append(re.sub(r"[\d.]+", "#", record.getMessage()))
+
+
+def outcome(
+    model_class: type[Word2Vec], corpus: dict[str, Any], options: dict[str, Any], folder: Path
+) -> dict[str, Any]:
+    """What can be seen of a model after construction, another training, and from its files."""
+    notes, seen = Notes(), {}
+    loggers = [logging.getLogger(name) for name in ("gensim", "gensim_tfw2v")]
+    for logger in loggers:
+        logger.addHandler(notes)
+    try:
+        model = model_class(**corpus, **options)
+        seen["constructed"] = state(model)
+        again = {"corpus_iterable" if k == "sentences" else k: v for k, v in corpus.items()}
+        counts = model.train(
+            **again,
+            total_examples=model.corpus_count,
+            total_words=model.corpus_total_words,
+            epochs=2,
+        )
+        if "sentences" in corpus or options["workers"] == 1:  # its threads count some words twice
+            seen["raw words"] = counts[1]
+        seen["trained on"] = state(model)
+        path = str(folder / model_class.__name__)
+        model.save(path)
+        loaded = model_class.load(path)
+        assert type(loaded) is model_class
+        np.testing.assert_array_equal(loaded.wv.vectors, model.wv.vectors)
+        seen["loaded"] = state(loaded)
+        for binary in (False, True):
+            model.wv.save_word2vec_format(path, binary=binary)
+            vectors = KeyedVectors.load_word2vec_format(path, binary=binary)
+            assert vectors.index_to_key == model.wv.index_to_key
+            np.testing.assert_allclose(vectors.vectors, model.wv.vectors, atol=1e-6)
+    except Exception as error:
+        seen["error"] = type(error), str(error)
+    finally:
+        for logger in loggers:
+            logger.removeHandler(notes)
+    seen["warnings"] = notes.messages
+    return seen
+
+
+def state(model: Word2Vec) -> dict[str, Any]:
+    """All of a model but the values of its vectors and what only a clock or a draw decides."""
+    ours = {"corrected_cbow", "mean_losses", "_training", "progress", "encoded_dir", "_scan"}
+    ours |= {"_one_corpus"}
+    drawn = {"total_train_time", "running_training_loss", "min_alpha_yet_reached"}
+    attributes: dict[str, Any] = {}
+    for name, value in vars(model).items():
+        if name in ours or name in drawn or name in ("wv", "random", "load", "lifecycle_events"):
+            continue
+        if isinstance(value, np.ndarray):
+            value = (value.shape, value.dtype, value.tolist() if name == "cum_table" else None)
+        attributes[name] = value
+    attributes["loss"] = bool(model.running_training_loss)
+    attributes["events"] = [event["event"] for event in model.lifecycle_events]
+    attributes["words"] = model.wv.index_to_key
+    attributes["indices"] = model.wv.key_to_index
+    attributes["vectors"] = (model.wv.vectors.shape, model.wv.vectors.dtype)
+    attributes["norms"] = model.wv.norms is None
+    attributes["expandos"] = {
+        name: [np.asarray(value).tolist() for value in values]
+        for name, values in model.wv.expandos.items()
+    }
+    return attributes
+
+
+def gensim_fails(sentences: list[list[str]], options: dict[str, Any]) -> bool:
+    """Whether gensim's threads would end by an error that its main thread then waits for."""
+    model = Word2Vec(**options)
+    try:
+        model.build_vocab(sentences)
+    except Exception:
+        return False
+    return bool(model.hs) and len(model.wv) == 1  # it makes no array of an empty path
+
+
+@settings(
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(SENTENCES, OPTIONS, st.booleans())
+@example(
+    [["w1", "w2", "w1"]] * 5,
+    {"hs": 0, "negative": 0, "workers": 1, "min_count": 1, "epochs": 1},
+    False,
+)
+@example([["w1", "w2", "w1"]] * 5, {"workers": 1, "min_count": 9, "epochs": 1}, False)
+@example([], {"workers": 1, "min_count": 1, "epochs": 1}, False)
+@example([["w1", "w2"]] * 3, {"workers": 1, "min_count": 1, "epochs": 0}, False)
+def test_both_classes_agree(tmp_path, sentences, options, from_file):
+    corpus: dict[str, Any] = {"sentences": sentences}
+    if from_file:
+        path = tmp_path / "corpus.txt"
+        path.write_text("".join(" ".join(sentence) + "\n" for sentence in sentences))
+        corpus = {"corpus_file": str(path)}
+    assume(not gensim_fails(sentences, options))
+    gensim, ours = (
+        outcome(model_class, corpus, options, tmp_path) for model_class in (Word2Vec, TFWord2Vec)
+    )
+    assert ours == gensim
