@@ -156,7 +156,8 @@ class TFWord2Vec(Word2Vec):
         (int, int)
             As of `train`.
         """
-        alpha = self.alpha if alpha is None else alpha
+        before: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
+        alpha = before["alpha"] if alpha is None else alpha
         self._one_corpus = True
         try:
             self.build_vocab(corpus_iterable, corpus_file, update=len(self.wv) > 0)
@@ -170,6 +171,7 @@ class TFWord2Vec(Word2Vec):
                 end_alpha=alpha,
             )
         finally:
+            self.__dict__.update(before)
             self._one_corpus = False
             self._forget_scan()
 

@@ -13,11 +13,6 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives import Objective
 from gensim_tfw2v.objectives.blocks import StepShape
 
-#: The longest that a row's summed update of a step may be. Without a limit the rows of the most
-#: frequent words grow without bound. Skip-gram's was chosen by SimLex-999 over three seeds, where
-#: 1.0 gave .300 and 0.5 .296, about as far apart as seeds are; 0.1 is clearly worse.
-MAX_NORM = {"skipgram": 1.0, "cbow": 0.5}
-
 #: Entries of a work unit on one machine.
 UNIT_ENTRIES = 1 << 16
 
@@ -28,7 +23,7 @@ FEW_WORDS = 4096
 LARGEST_STEP = {"skipgram": 512, "cbow": 2048}
 
 #: The same with hierarchical softmax, whose nodes take part in the predictions of many words.
-LARGEST_TREE_STEP = 1024
+LARGEST_TREE_STEP = {"skipgram": 256, "cbow": 1024}
 
 #: Steps that an epoch should have at least: below, updates of a step are too stale for a
 #: small corpus, whose vectors are still far from where they are going.
@@ -109,9 +104,8 @@ def choose_shape(
     StepShape
         T is a power of two from 64 to `LARGEST_STEP`: as large as leaves `STEPS_PER_EPOCH` steps.
     """
-    step, largest = 64, LARGEST_STEP["skipgram" if skipgram else "cbow"]
-    if hierarchical:
-        largest = min(largest, LARGEST_TREE_STEP)
+    largest_of = LARGEST_TREE_STEP if hierarchical else LARGEST_STEP
+    step, largest = 64, largest_of["skipgram" if skipgram else "cbow"]
     while step < largest and tokens >= 2 * step * STEPS_PER_EPOCH:
         step *= 2
     # small corpora have few words, each drawn often: more negatives steady them
@@ -126,6 +120,16 @@ def choose_shape(
         # With hierarchical softmax the centres bring more rows than the inputs do.
         halo_side="centres" if skipgram and not hierarchical else "inputs",
     )
+
+
+def choose_max_norm(skipgram: bool, hierarchical: bool = False) -> float:
+    """Choose the longest that a row's summed update of a step may be.
+
+    Without a limit the rows of the most frequent words grow without bound. Skip-gram's with
+    negative sampling was chosen by SimLex-999 over three seeds, where 1.0 gave .300 and 0.5 .296,
+    about as far apart as seeds are; 0.1 is clearly worse.
+    """
+    return 1.0 if skipgram and not hierarchical else 0.5
 
 
 def choose_product_dtype() -> str:

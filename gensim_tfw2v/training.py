@@ -13,9 +13,9 @@ from gensim_tfw2v.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import (
     FEW_WORDS,
-    MAX_NORM,
     UNIT_ENTRIES,
     UnitProgram,
+    choose_max_norm,
     choose_product_dtype,
     choose_shape,
 )
@@ -67,7 +67,7 @@ class Training:
                 skip_targets=bool(model.negative) and len(model.wv) <= FEW_WORDS,
                 locked=lock is not None,
                 product_dtype=choose_product_dtype(),
-                max_norm=MAX_NORM["skipgram" if model.sg else "cbow"],
+                max_norm=choose_max_norm(bool(model.sg), bool(model.hs)),
             ),
             Words.of(
                 keep,

@@ -10,7 +10,7 @@ from gensim.models import KeyedVectors, Word2Vec
 def take_vectors(
     model: Word2Vec, vectors: KeyedVectors, counts: Mapping[str, int] | None = None
 ) -> None:
-    """Give a new model the words and the vectors of others.
+    """Give a new model the words and the vectors of others, in their order.
 
     Parameters
     ----------
@@ -20,10 +20,12 @@ def take_vectors(
     counts : mapping from words to counts, optional
         See `word_counts`.
     """
-    known = word_counts(vectors, counts)
-    model.build_vocab_from_freq(known, trim_rule=_keep)
-    rows = [model.wv.key_to_index[word] for word in vectors.index_to_key]
-    model.wv.vectors[rows] = vectors.vectors
+    in_order, model.sorted_vocab = model.sorted_vocab, 0
+    try:
+        model.build_vocab_from_freq(word_counts(vectors, counts), trim_rule=_keep)
+    finally:
+        model.sorted_vocab = in_order
+    model.wv.vectors[:] = vectors.vectors
     model.wv.norms = None
 
 

@@ -1,13 +1,15 @@
-"""gensim's own tests of Word2Vec, run on TFWord2Vec.
+"""gensim's own tests of Word2Vec and of what builds on it, run on TFWord2Vec.
 
-Its module finds the class as ``word2vec.Word2Vec``: there a module stands in that gives
-TFWord2Vec under that name, and everything else of gensim's.
+Its modules find the class as ``word2vec.Word2Vec`` or ``Word2Vec``: there a module stands in that
+gives TFWord2Vec under that name, and everything else of gensim's.
 """
 
 import tempfile
 import types
 from typing import Any
 
+import gensim.test.test_keyedvectors as keyedvectors
+import gensim.test.test_similarities as similarities
 import gensim.test.test_word2vec as suite
 import pytest
 from gensim.models import word2vec
@@ -25,6 +27,8 @@ class StandIn(types.ModuleType):
 
 
 suite.word2vec = StandIn("word2vec")
+similarities.word2vec = StandIn("word2vec")
+similarities.Word2Vec = TFWord2Vec
 
 
 @pytest.fixture(autouse=True)
@@ -34,8 +38,22 @@ def folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
+class TestKeyedVectors(keyedvectors.TestKeyedVectors):
+    """On vectors that a model has taken."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.vectors = TFWord2Vec.from_vectors(self.vectors).wv
+
+
 # pytest collects what it finds here
 for name, found in vars(suite).items():
     if name.startswith("Test"):
         globals()[name] = found
+Gensim320Test = keyedvectors.Gensim320Test
+LoadWord2VecFormatTest = keyedvectors.LoadWord2VecFormatTest
+#: Those of its tests of similarities that train a Word2Vec.
+TestWmdSimilarity = similarities.TestWmdSimilarity
+TestWord2VecAnnoyIndexer = similarities.TestWord2VecAnnoyIndexer
+TestWord2VecNmslibIndexer = similarities.TestWord2VecNmslibIndexer
 del name, found

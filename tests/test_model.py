@@ -354,6 +354,33 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
     assert orders[4] not in orders[:4]
 
 
+@pytest.mark.parametrize(("skipgram", "tokens", "block"), [(True, 256, 16), (False, 1024, 32)])
+def test_steps_of_hierarchical_softmax_are_shorter(skipgram, tokens, block):
+    shape = choose_shape(12_000_000, 5, 0, skipgram, hierarchical=True)
+    assert (shape.tokens, shape.block) == (tokens, block)
+
+
+@pytest.mark.parametrize(
+    ("from_file", "workers", "falls_to"), [(False, 4, 0.5), (True, 1, 0.5), (True, 4, 0.875)]
+)
+def test_step_sizes_are_gensims(monkeypatch, from_file, workers, falls_to):
+    seen = []
+    monkeypatch.setattr(
+        LocalRegime, "train_epoch", lambda self, corpus, units, epoch, alphas, report: seen.append(
+            (alphas[0][0], alphas[-1][1])
+        ),
+    )  # fmt: skip
+    corpus = {"corpus_file": datapath("lee_background.cor")}
+    if not from_file:
+        corpus = {"sentences": lee_corpus_list}
+    TFWord2Vec(**corpus, vector_size=2, alpha=0.2, min_alpha=0.0, epochs=2, workers=workers)
+    # with files each of gensim's threads counts what it has trained itself
+    assert seen == [
+        (pytest.approx(0.2), pytest.approx(0.2 * falls_to)),
+        (pytest.approx(0.1), pytest.approx(0.1 - 0.2 * (1 - falls_to))),
+    ]
+
+
 @settings(max_examples=15, deadline=None)
 @given(
     sentences=st.lists(

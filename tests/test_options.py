@@ -115,7 +115,6 @@ def state(model: Word2Vec) -> dict[str, Any]:
         if isinstance(value, np.ndarray):
             value = (value.shape, value.dtype, value.tolist() if name == "cum_table" else None)
         attributes[name] = value
-    attributes["loss"] = bool(model.running_training_loss)
     attributes["events"] = [event["event"] for event in model.lifecycle_events]
     attributes["words"] = model.wv.index_to_key
     attributes["indices"] = model.wv.key_to_index
@@ -135,7 +134,8 @@ def gensim_fails(sentences: list[list[str]], options: dict[str, Any]) -> bool:
         model.build_vocab(sentences)
     except Exception:
         return False
-    return bool(model.hs) and len(model.wv) == 1  # it makes no array of an empty path
+    # with the path of a single word, or with the null word alone
+    return len(model.wv) == 1 and bool(model.hs or model.null_word)
 
 
 @settings(

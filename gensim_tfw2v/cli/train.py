@@ -53,6 +53,9 @@ def train(
     cbow_mean: Annotated[
         bool, _option("--cbow-mean/--cbow-sum", help="Average the context in CBOW, or sum it.")
     ] = True,
+    corrected_cbow: Annotated[
+        bool, _option(help="CBOW by the gradient of the loss, which gensim's is not.")
+    ] = False,
     shrink_windows: Annotated[
         bool, _option(help="Draw each word's window from 1 to --window, or use it whole.")
     ] = True,
@@ -86,7 +89,7 @@ def train(
     ] = False,
     encoded_dir: Annotated[
         Path | None,
-        _option(panel=SPEED, help="Keep the encoded corpus in this folder, to use it again."),
+        _option(panel=SPEED, help="Put the temporary encoded corpus into this folder."),
     ] = None,
     progress: Annotated[
         bool | None,

@@ -16,8 +16,8 @@ from gensim_tfw2v.objectives.deep_nodes import run_weights
 from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
 from gensim_tfw2v.updates import clipped
 
-#: Centres after which the rows of the top are updated, in CBOW. They are on every path: the sum of
-#: a long step's updates, all computed from the same rows, costs accuracy.
+#: Centres after which the rows of the top are updated. They are on every path: the sum of a long
+#: step's updates, all computed from the same rows, costs accuracy.
 TOP_CENTRES = 128
 
 
@@ -97,7 +97,11 @@ def predict_from_window(
     centres, inputs, size = step.leaves.shape[1], hidden.shape[1], hidden.shape[2]
     balance = tf.gather(step.signs, step.leaves)  # [T/B, O, N]
     number, balance = (tf.matmul(pairs, x, transpose_a=True) for x in (tf.abs(balance), balance))
-    d_flat, change, top_loss = _top(step, _rows(hidden), _rows(number), _rows(balance), with_loss)
+    blocks = int(step.leaves.shape[0])
+    parts = blocks // math.gcd(blocks, max(1, TOP_CENTRES // centres))
+    d_flat, change, top_loss = _top(
+        step, _rows(hidden), _rows(number), _rows(balance), with_loss, parts
+    )
 
     halves = 0.5 * pairs
     weights = tf.concat([halves, -halves, tf.zeros_like(halves[:, :1])], 1)
@@ -148,7 +152,7 @@ def _top(
     number: tf.Tensor,
     balance: tf.Tensor,
     with_loss: bool,
-    parts: int = 1,
+    parts: int,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Predict at the nodes of the top, one part of the hidden rows after the other.
 

@@ -12,6 +12,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives import Cbow, SkipGram, blocks
 from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.draws import draw
+from gensim_tfw2v.objectives.hierarchical_softmax import TreeStep, _top
 from gensim_tfw2v.objectives.tree import huffman_tree
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
@@ -320,3 +321,25 @@ def test_odd_corpora_keep_tables_finite(sentences, name):
     seen = {i for s in sentences if len(s) > 1 for i in s}
     unseen = [i for i in range(VOCABULARY) if i not in seen]
     np.testing.assert_allclose(trained[0][unseen], inputs[unseen], atol=1e-6)
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_the_top_is_updated_part_by_part(parts):
+    rng = np.random.default_rng(2)
+    top, hidden = rng.normal(0, 0.5, (3, SIZE)), rng.normal(0, 0.5, (8, SIZE))
+    balance = rng.integers(-1, 2, (8, 3)).astype(np.float64)
+    number = np.abs(balance)
+    step = TreeStep(*[tf.constant(top, tf.float32)] * 6, alpha=tf.constant(0.5), max_norm=0.4)
+    found = _top(
+        step, *(tf.constant(x, tf.float32) for x in (hidden, number, balance)), True, parts
+    )
+
+    rows, updates, total = top.copy(), [], 0.0
+    for here in np.split(np.arange(8), parts):
+        scores = hidden[here] @ rows.T
+        g = (balance[here] + number[here]) / 2 - number[here] / (1 + np.exp(-scores))
+        updates.append(g @ rows)
+        total += np.sum(number[here] * np.log1p(np.exp(-balance[here] * scores)))
+        rows = rows + reference.clipped(0.5 * g.T @ hidden[here], 0.4)
+    for fast, slow in zip(found, (np.concatenate(updates), rows - top, total), strict=True):
+        np.testing.assert_allclose(fast, slow, rtol=1e-4, atol=1e-5)

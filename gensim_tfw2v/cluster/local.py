@@ -1,0 +1,186 @@
+"""A whole cluster on this machine: real processes, real sockets."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+
+from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks, wait_for_tasks
+from gensim_tfw2v.cluster.spec import Cluster, Task
+
+#: Seconds between asking a task to end and killing it.
+GRACE_SECONDS = 5.0
+
+#: Lines of a task's log that an error shows.
+LOG_LINES = 10
+
+
+class TaskEnded(RuntimeError):
+    """A task of a local cluster has ended by itself.
+
+    Attributes
+    ----------
+    task : Task
+    status : int
+        Its exit status; below 0 the signal that ended it.
+    """
+
+    def __init__(self, task: Task, status: int, log: Path) -> None:
+        self.task, self.status = task, status
+        how = f"signal {-status}" if status < 0 else f"exit status {status}"
+        lines = log.read_text(errors="replace").splitlines()[-LOG_LINES:]
+        super().__init__(f"{task} ended with {how}; its log, {log}, ends:\n" + "\n".join(lines))
+
+
+class LocalCluster:
+    """ps and worker tasks as processes of this machine, which end with this process.
+
+    Use it as a context manager: tasks are started, waited for, and ended on leaving.
+
+    Parameters
+    ----------
+    ps, workers : int
+        How many of each.
+    log_dir : Path, optional
+        Where each task's output is written, ``ROLE-INDEX.log``; by default a temporary folder.
+    ready_seconds : float
+        How long the tasks have to come up.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        Their addresses.
+
+    Raises
+    ------
+    ClusterError
+        If `ps` or `workers` is below 1.
+    TaskEnded
+        If a task ends while it comes up.
+    MissingTasks
+        If tasks do not answer in time.
+    """
+
+    def __init__(
+        self,
+        ps: int = 1,
+        workers: int = 1,
+        log_dir: Path | None = None,
+        ready_seconds: float = READY_SECONDS,
+    ) -> None:
+        addresses = [f"127.0.0.1:{port}" for port in free_ports(max(0, ps) + max(0, workers))]
+        self.cluster = Cluster(tuple(addresses[: max(0, ps)]), tuple(addresses[max(0, ps) :]))
+        self.ready_seconds = ready_seconds
+        self._log_dir = log_dir
+        self._processes: dict[Task, subprocess.Popen[bytes]] = {}
+        self._cleanup = contextlib.ExitStack()
+
+    def __enter__(self) -> "LocalCluster":
+        try:
+            if self._log_dir is None:
+                folder = tempfile.TemporaryDirectory(prefix="tfw2v-cluster-")
+                self._log_dir = Path(self._cleanup.enter_context(folder))
+            self._log_dir.mkdir(parents=True, exist_ok=True)
+            for task in self.cluster.tasks():
+                self.start(task)
+            self.wait(self.cluster.tasks())
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def start(self, task: Task) -> None:
+        """Start a task, or start it anew after it has ended."""
+        with self.log(task).open("ab") as log:
+            self._processes[task] = subprocess.Popen(
+                [sys.executable, "-m", "gensim_tfw2v.cluster.server", "--with-parent"],
+                stdin=subprocess.PIPE,  # closes when this process ends: see server
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=os.environ
+                | {
+                    "TF_CONFIG": self.cluster.tf_config(task.role, task.index),
+                    "PYTHONPATH": os.pathsep.join(
+                        filter(None, [*sys.path, str(Path(__file__).parents[2])])
+                    ),
+                    "CUDA_VISIBLE_DEVICES": "",  # tasks of one machine would fight for its GPU
+                },
+                start_new_session=True,  # Ctrl-C comes to this process alone
+            )
+
+    def wait(self, tasks: Iterable[Task]) -> None:
+        """Wait until tasks answer.
+
+        Raises
+        ------
+        TaskEnded, MissingTasks
+        """
+        deadline = time.monotonic() + self.ready_seconds
+        waiting = list(tasks)
+        while waiting:
+            self.check(waiting)
+            try:
+                wait_for_tasks(waiting, min(1.0, self.ready_seconds))
+                return
+            except MissingTasks as missing:
+                waiting = list(missing.tasks)
+                if time.monotonic() >= deadline:
+                    raise MissingTasks(waiting, self.ready_seconds) from None
+
+    def check(self, tasks: Iterable[Task] | None = None) -> None:
+        """See that tasks (by default all) are running.
+
+        Raises
+        ------
+        TaskEnded
+            For the first that is not.
+        """
+        for task in tasks or list(self._processes):
+            status = self._processes[task].poll()
+            if status is not None:
+                raise TaskEnded(task, status, self.log(task))
+
+    def log(self, task: Task) -> Path:
+        """The file with a task's output."""
+        assert self._log_dir is not None, "the cluster has not been started"
+        return self._log_dir / f"{task.role}-{task.index}.log"
+
+    def pid(self, task: Task) -> int:
+        """The process of a task."""
+        return self._processes[task].pid
+
+    def close(self) -> None:
+        """End all tasks: by SIGTERM, and those that are left after a while by SIGKILL."""
+        for process in self._processes.values():
+            process.terminate()
+        deadline = time.monotonic() + GRACE_SECONDS
+        for process in self._processes.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, deadline - time.monotonic()))
+            process.kill()
+            process.communicate()
+        self._processes.clear()
+        self._cleanup.close()
+
+
+def free_ports(number: int) -> list[int]:
+    """Ports of this machine that are free now, all different."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
+        for found in sockets:
+            found.bind(("127.0.0.1", 0))
+        return [found.getsockname()[1] for found in sockets]

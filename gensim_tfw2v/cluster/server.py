@@ -1,0 +1,80 @@
+"""One ps or worker: ``python -m gensim_tfw2v.cluster.server``, told by ``TF_CONFIG`` which.
+
+It serves until SIGTERM or SIGINT, or, with ``--with-parent``, until its standard input is closed:
+which happens when the process that started it ends, however it does.
+"""
+
+import os
+import signal
+import sys
+import threading
+
+from gensim_tfw2v.cluster.spec import Cluster, Task, from_tf_config
+
+
+def serve(cluster: Cluster, task: Task, with_parent: bool = False) -> int:
+    """Run TensorFlow's server for a task until the process is told to end.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    task : Task
+        Its ps or worker.
+    with_parent : bool
+        Whether to end when standard input is closed.
+
+    Returns
+    -------
+    int
+        The number of the signal that ended it; 0 for a closed input.
+    """
+    # a call to a task that is gone fails at once, instead of waiting for it to come back
+    os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
+    ended, reason = threading.Event(), [0]
+
+    def end(number: int, _: object = None) -> None:
+        reason[0] = number
+        ended.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+
+    def wait_for_parent() -> None:
+        sys.stdin.read()
+        ended.set()
+
+    if with_parent:
+        threading.Thread(target=wait_for_parent, daemon=True).start()
+
+    from gensim_tfw2v._tensorflow import tf
+
+    # With one inter-op thread, TensorFlow's choice on one core, a server waits for itself at the
+    # first function that uses a variable of a ps.
+    config = tf.compat.v1.ConfigProto(
+        inter_op_parallelism_threads=max(4, len(cluster.worker) + 1),
+        intra_op_parallelism_threads=1 if task.role == "worker" else 0,
+    )
+    server = tf.distribute.Server(
+        tf.train.ClusterSpec(cluster.addresses()),
+        job_name=task.role,
+        task_index=task.index,
+        protocol="grpc",
+        config=config,
+    )
+    print(f"{task} serves", flush=True)
+    while not ended.wait(1.0):  # with a limit: else Python sees no signal
+        pass
+    del server
+    return reason[0]
+
+
+def main() -> None:
+    """Serve as ``TF_CONFIG`` says."""
+    number = serve(*from_tf_config(os.environ), with_parent="--with-parent" in sys.argv[1:])
+    sys.stdout.flush()
+    # TensorFlow's server cannot be stopped, and would keep the interpreter from ending
+    os._exit(128 + number if number else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""A cluster as pure data: which tasks it has, and at which addresses.
+
+The form is TensorFlow's: a ``TF_CONFIG`` names the addresses of all tasks by their type, and which
+task this process is (https://www.tensorflow.org/guide/distributed_training#tf_config).
+"""
+
+import ipaddress
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+Role = Literal["ps", "worker", "chief"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+#: What a TF_CONFIG looks like, for messages.
+EXAMPLE = (
+    '{"cluster": {"chief": ["10.0.0.1:2222"], "ps": ["10.0.0.2:2222"], '
+    '"worker": ["10.0.0.3:2222"]}, "task": {"type": "worker", "index": 0}}'
+)
+
+
+class ClusterError(ValueError):
+    """A cluster is described wrongly."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One process of a cluster.
+
+    Attributes
+    ----------
+    role : {"ps", "worker", "chief"}
+        Holds parameters, trains, or coordinates.
+    index : int
+        Its number among those of its role.
+    address : str
+        ``host:port``.
+    """
+
+    role: Role
+    index: int
+    address: str
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.index} ({self.address})"
+
+    @property
+    def host(self) -> str:
+        """The address without its port, and without the brackets of IPv6."""
+        return self.address.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """The port of the address."""
+        return int(self.address.rpartition(":")[2])
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine reaches the address."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Addresses of all tasks, ``host:port``, by their role.
+
+    Raises
+    ------
+    ClusterError
+        If there is no ps or no worker, an address has no host or no port from 1 to 65535, or two
+        tasks have the same.
+    """
+
+    ps: tuple[str, ...]
+    worker: tuple[str, ...]
+    chief: str | None = None
+
+    def __post_init__(self) -> None:
+        for role in ("ps", "worker"):
+            if not getattr(self, role):
+                raise ClusterError(f"the cluster has no {role}: give at least one {role} address")
+        for task in self.tasks():
+            host, _, port = task.address.rpartition(":")
+            if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+                raise ClusterError(
+                    f"{task.role} {task.index} has the address {task.address!r}: write host:port, "
+                    "with a port from 1 to 65535"
+                )
+        number = Counter(task.address for task in self.tasks())
+        for task in self.tasks():
+            if number[task.address] > 1:
+                same = [str(other) for other in self.tasks() if other.address == task.address]
+                raise ClusterError(f"{' and '.join(same)} have one address: give each its own")
+
+    def tasks(self) -> Iterator[Task]:
+        """All tasks: ps, workers, then the chief if its address is known."""
+        for role in ROLES:
+            addresses = getattr(self, role)
+            if role == "chief":
+                addresses = (addresses,) if addresses else ()
+            for index, address in enumerate(addresses):
+                yield Task(role, index, address)
+
+    def task(self, role: Role, index: int) -> Task:
+        """One of the tasks.
+
+        Raises
+        ------
+        ClusterError
+            If there is none of that name.
+        """
+        of_role = [task for task in self.tasks() if task.role == role]
+        if not 0 <= index < len(of_role):
+            has = ", ".join(map(str, self.tasks()))
+            raise ClusterError(f"the cluster has no {role} {index}; it has {has}")
+        return of_role[index]
+
+    def addresses(self) -> dict[str, list[str]]:
+        """The tasks as TensorFlow's ``ClusterSpec`` takes them."""
+        found: dict[str, list[str]] = {}
+        for task in self.tasks():
+            found.setdefault(task.role, []).append(task.address)
+        return found
+
+    def tf_config(self, role: Role, index: int) -> str:
+        """The ``TF_CONFIG`` of one of the tasks."""
+        self.task(role, index)
+        return json.dumps(
+            {"cluster": self.addresses(), "task": {"type": role, "index": index}}, sort_keys=True
+        )
+
+
+def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
+    """Read the cluster, and which task this process is, from ``TF_CONFIG``.
+
+    Raises
+    ------
+    ClusterError
+        If it is missing, not of TensorFlow's form, or names a task that the cluster lacks.
+    """
+    text = environ.get("TF_CONFIG")
+    if not text:
+        raise ClusterError(f"TF_CONFIG is not set; it should be like {EXAMPLE}")
+    try:
+        config = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ClusterError(
+            f"TF_CONFIG is no JSON ({error}); it should be like {EXAMPLE}"
+        ) from error
+    addresses, own = _part(config, "cluster"), _part(config, "task")
+    unknown = set(addresses) - set(ROLES)
+    if unknown:
+        raise ClusterError(
+            f"TF_CONFIG has tasks of the type {min(unknown)!r}; known are {', '.join(ROLES)}"
+        )
+    lists = {role: _addresses(role, addresses.get(role, [])) for role in ROLES}
+    if len(lists["chief"]) > 1:
+        raise ClusterError(f"TF_CONFIG has {len(lists['chief'])} chiefs: one at most coordinates")
+    cluster = Cluster(lists["ps"], lists["worker"], next(iter(lists["chief"]), None))
+    role, index = own.get("type"), own.get("index", 0)
+    if role not in ROLES or not isinstance(index, int):
+        raise ClusterError(f"TF_CONFIG names the task {own!r}; it should be like {EXAMPLE}")
+    return cluster, cluster.task(role, index)
+
+
+def _part(config: Any, name: str) -> dict[str, Any]:
+    part = config.get(name) if isinstance(config, dict) else None
+    if not isinstance(part, dict):
+        raise ClusterError(f"TF_CONFIG has no {name!r}; it should be like {EXAMPLE}")
+    return part
+
+
+def _addresses(role: str, found: Any) -> tuple[str, ...]:
+    if not isinstance(found, list) or not all(isinstance(address, str) for address in found):
+        raise ClusterError(f"TF_CONFIG has {found!r} for {role}: write a list of addresses")
+    return tuple(found)

@@ -1,0 +1,107 @@
+"""A cluster of this machine: real processes, real kills."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from gensim_tfw2v.cluster.local import LocalCluster, TaskEnded
+from gensim_tfw2v.cluster.spec import ClusterError
+
+TRAIN = """
+import sys
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster.local import LocalCluster
+
+with LocalCluster(ps=2, workers=1) as local:
+    print(*(local.pid(task) for task in local.cluster.tasks()), flush=True)
+    if "wait" in sys.argv:
+        sys.stdin.read()
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
+        tf.train.ClusterSpec(local.cluster.addresses()), rpc_layer="grpc"
+    )
+    partitioner = tf.distribute.experimental.partitioners.FixedShardsPartitioner(2)
+    strategy = tf.distribute.experimental.ParameterServerStrategy(
+        resolver, variable_partitioner=partitioner
+    )
+    coordinator = tf.distribute.experimental.coordinator.ClusterCoordinator(strategy)
+    with strategy.scope():
+        table = tf.Variable(tf.zeros([6, 2]))
+    devices = {shard.device for shard in table.variables}
+
+    @tf.function
+    def add():
+        for shard in table.variables:
+            shard.scatter_add(tf.IndexedSlices(tf.ones([1, 2]), tf.constant([1])))
+
+    for _ in range(5):
+        coordinator.schedule(add)
+    coordinator.join()
+    print(sorted(devices), tf.concat(table.variables, 0).numpy()[:, 0].tolist(), flush=True)
+"""
+
+
+def gone(pid):
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_strategy_finds_its_tasks_and_leaves_none_behind():
+    done = subprocess.run(
+        [sys.executable, "-c", TRAIN], capture_output=True, text=True, timeout=120, check=True
+    )
+    pids, shards = done.stdout.splitlines()
+    assert all(gone(int(pid)) for pid in pids.split())
+    assert "ps/replica:0/task:0" in shards and "ps/replica:0/task:1" in shards
+    assert shards.endswith("[0.0, 5.0, 0.0, 0.0, 5.0, 0.0]")
+
+
+def test_tasks_end_when_their_parent_is_killed():
+    parent = subprocess.Popen(
+        [sys.executable, "-c", TRAIN, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        pids = [int(pid) for pid in parent.stdout.readline().split()]
+        assert len(pids) == 3 and not any(map(gone, pids))
+    finally:
+        parent.kill()
+        parent.communicate()
+    deadline = time.monotonic() + 10
+    while not all(map(gone, pids)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert all(map(gone, pids))
+
+
+def test_a_killed_task_is_named_and_may_be_started_again():
+    with LocalCluster(ps=1, workers=1) as local:
+        local.check()
+        worker = local.cluster.task("worker", 0)
+        os.kill(local.pid(worker), signal.SIGKILL)
+        deadline = time.monotonic() + 10
+        with pytest.raises(TaskEnded, match=r"worker 0 \(.*\) ended with signal 9; its log"):
+            while time.monotonic() < deadline:
+                local.check()
+                time.sleep(0.05)
+        local.start(worker)
+        local.wait([worker])
+        local.check()
+        folder = local.log(worker).parent
+    assert not folder.exists()
+
+
+def test_a_task_that_cannot_start_shows_its_log(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text("raise SystemExit('no such thing')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(TaskEnded, match="no such thing"), LocalCluster(log_dir=tmp_path / "logs"):
+        pass
+    assert (tmp_path / "logs" / "ps-0.log").exists()
+
+
+def test_a_cluster_needs_both_roles():
+    with pytest.raises(ClusterError, match="no ps"):
+        LocalCluster(ps=0)
+    with pytest.raises(ClusterError, match="no worker"):
+        LocalCluster(workers=-1)
