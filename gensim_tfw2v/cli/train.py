@@ -111,6 +111,8 @@ def train(
     for name in ("encoded_dir", "progress"):
         if options[name] is None:
             del options[name]
+    if not corrected_cbow:
+        del options["corrected_cbow"]
     if encoded_dir is not None:
         options["encoded_dir"] = str(encoded_dir)
     if not hs and not negative:

@@ -32,8 +32,10 @@ def test_options_and_defaults_are_gensims():
 def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
     given = {}
 
-    def record(encoded_dir, progress, **options):
-        given.update(options, encoded_dir=encoded_dir, progress=progress)
+    def record(encoded_dir, progress, corrected_cbow, **options):
+        given.update(
+            options, encoded_dir=encoded_dir, progress=progress, corrected_cbow=corrected_cbow
+        )
         return Word2Vec(**options)
 
     monkeypatch.setattr(training, "model_class", lambda: record)
@@ -45,7 +47,7 @@ def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
     }  # fmt: skip
     flags = {"sg": "--sg", "hs": "--hs", "cbow_mean": "--cbow-sum", "progress": "--no-progress",
              "shrink_windows": "--no-shrink-windows", "sorted_vocab": "--no-sorted-vocab",
-             "compute_loss": "--compute-loss"}  # fmt: skip
+             "compute_loss": "--compute-loss", "corrected_cbow": "--corrected-cbow"}  # fmt: skip
     arguments = [a for n, value in options.items() for a in (f"--{n.replace('_', '-')}", value)]
     tfw2v("train", corpus, "-o", tmp_path / "model", *arguments, *flags.values())
     switches = {name: not flag.startswith("--no-") and name != "cbow_mean"
