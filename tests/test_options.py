@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gensim import utils
 from gensim.models import KeyedVectors, Word2Vec
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
@@ -141,6 +141,7 @@ def gensim_fails(sentences: list[list[str]], options: dict[str, Any]) -> bool:
 @settings(
     max_examples=30,
     deadline=None,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),  # shrinking would take minutes
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(SENTENCES, OPTIONS, st.booleans())
