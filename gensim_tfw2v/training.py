@@ -39,13 +39,15 @@ class Training:
         self.corpus = corpus
         self.workspace = workspace
         self.units: list[WorkUnit] = corpus.units(UNIT_ENTRIES)
-        if not self.units:
+        if not corpus.total_sentences:
+            logger.warning(
+                "train() called with an empty iterator (if not intended, be sure to provide a "
+                "corpus that offers restartable iteration = an iterable)."
+            )
+        elif not self.units and corpus.total_raw_words:
             logger.warning(
                 "no word of the corpus is in the vocabulary: there is nothing to train on "
                 "(build_vocab(corpus, update=True) adds its words)."
-                if corpus.total_raw_words
-                else "train() called with an empty iterator (if not intended, be sure to provide "
-                "a corpus that offers restartable iteration = an iterable)."
             )
         # another seed for each call of `train`, or all would draw the same
         self.seed = model.seed + 1_000_003 * model.train_count
