@@ -71,25 +71,20 @@ def group_rows(
         The distinct ids of each step in ascending order, step after step.
     """
     shape = tf.shape(ids)
-    steps = shape[0]
     rows = ids.shape[1:].num_elements() or shape[1] * shape[2]  # known, or only when it runs
-    fields = Fields(id_bits, (max_steps - 1).bit_length(), max(1, (max_rows - 1).bit_length()))
-    order, in_order = fields.sorted(
-        tf.reshape(ids, [steps, rows]), tf.range(steps)[:, None], tf.range(rows)
-    )
-    in_order = tf.reshape(in_order, [steps, rows])
+    ordered = sort_rows(tf.reshape(ids, [shape[0], rows]), id_bits, max_steps, max_rows)
+    in_order = ordered.keys
     new = tf.concat(
         [tf.ones_like(in_order[:, :1], tf.bool), in_order[:, 1:] != in_order[:, :-1]], 1
     )
     # one running count over all steps: sums along rows are slower
-    count = tf.reshape(running_sum(tf.cast(tf.reshape(new, [-1]), tf.int32)), [steps, rows])
+    count = running_sum(tf.cast(tf.reshape(new, [-1]), tf.int32))
+    count = tf.reshape(count, tf.shape(in_order))
     distinct = spans(count[:, -1])
     segment = count - 1 - distinct.begin
-    first_row = (tf.range(steps) * rows)[:, None]
-    order = tf.reshape(tf.reshape(order, [steps, rows]) + first_row, [-1])
-    rank = tf.math.invert_permutation(order)
+    order = tf.reshape(ordered.order + (tf.range(shape[0]) * rows)[:, None], [-1])
     groups = RowGroups(
-        rank=tf.reshape(tf.reshape(rank, [steps, rows]) - first_row, shape),
+        rank=tf.reshape(ordered.place, shape),
         segment=segment,
         place=tf.reshape(tf.dynamic_stitch([order], [tf.reshape(segment, [-1])]), shape),
         distinct=distinct,
@@ -97,28 +92,40 @@ def group_rows(
     return groups, tf.boolean_mask(in_order, new)
 
 
-def sort_rows(keys: tf.Tensor, key_bits: int, max_steps: int) -> tuple[tf.Tensor, tf.Tensor]:
+class SortedRows(NamedTuple):
+    """R rows a step in the order of their keys, of all steps.
+
+    Attributes
+    ----------
+    order, place : Tensor [steps, R], int32
+        Which row stands at each place of its step's order, and at which place each row stands.
+    keys : Tensor [steps, R], int32
+        Ascending in each step.
+    """
+
+    order: tf.Tensor
+    place: tf.Tensor
+    keys: tf.Tensor
+
+
+def sort_rows(keys: tf.Tensor, key_bits: int, max_steps: int, max_rows: int) -> SortedRows:
     """Sort each step's rows by a key.
 
     Parameters
     ----------
     keys : Tensor [steps, R], int32
         Below ``2 ** key_bits``.
-    key_bits, max_steps : int
-        Limits of the keys and of the number of steps.
-
-    Returns
-    -------
-    order, place : Tensor [steps, R], int32
-        Which row stands at each place of its step's order, and at which place each row stands.
+    key_bits, max_steps, max_rows : int
+        Limits of the keys, of the number of steps, and of R.
     """
-    steps, rows = tf.shape(keys)[0], keys.shape[1]
-    fields = Fields(key_bits, (max_steps - 1).bit_length(), max(1, (rows - 1).bit_length()))
-    order, _ = fields.sorted(keys, tf.range(steps)[:, None], tf.range(rows))
+    shape = tf.shape(keys)
+    steps, rows = tf.unstack(shape)
+    fields = Fields(key_bits, (max_steps - 1).bit_length(), max(1, (max_rows - 1).bit_length()))
+    order, in_order = fields.sorted(keys, tf.range(steps)[:, None], tf.range(rows))
+    order = tf.reshape(order, shape)
     first_row = (tf.range(steps) * rows)[:, None]
-    order = tf.reshape(order, [-1, rows])
     place = tf.math.invert_permutation(tf.reshape(order + first_row, [-1]))
-    return order, tf.reshape(place, [-1, rows]) - first_row
+    return SortedRows(order, tf.reshape(place, shape) - first_row, tf.reshape(in_order, shape))
 
 
 def group_entries(

@@ -3,13 +3,9 @@
 import inspect
 import logging
 import os
-import queue
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from timeit import default_timer
 from typing import Any
 
-import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.checks import check_options, check_state
@@ -17,7 +13,7 @@ from gensim_tfw2v.corpus.encode import encode_file, encode_sentences
 from gensim_tfw2v.corpus.scan import Scan, scan_file, scan_sentences
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
-from gensim_tfw2v.regimes import UnitReport
+from gensim_tfw2v.epoch import train_epoch
 from gensim_tfw2v.training import Training
 from gensim_tfw2v.vectors import take_vectors
 
@@ -38,7 +34,8 @@ class TFWord2Vec(Word2Vec):
     corrected_cbow : bool
         Whether CBOW's input rows get the gradient of the loss: with `cbow_mean`, divided by the
         number of words in the window, which gensim leaves out (Irsoy, Benton and Stratos 2021,
-        "Corrected CBOW Performs as well as Skip-gram"). It wants a larger `alpha`: they use .075.
+        "Corrected CBOW Performs as well as Skip-gram"). It wants a larger `alpha`: the
+        example of their program, kōan, has .075.
     progress : bool, optional
         Whether to show a progress bar; by default on terminals and in notebooks.
     encoded_dir : str, optional
@@ -290,7 +287,9 @@ class TFWord2Vec(Word2Vec):
                 self,
                 *self._encoded(data_iterable, data_iterable, encode_sentences),
             )
-        return self._run_epoch(cur_epoch, total_examples, total_words, report_delay)
+        return train_epoch(
+            self, self._training, cur_epoch, total_examples, total_words, report_delay
+        )
 
     def _train_epoch_corpusfile(  # gensim's hook for files
         self,
@@ -308,90 +307,15 @@ class TFWord2Vec(Word2Vec):
             self._training = Training(
                 self, *self._encoded(_file_identity(corpus_file), corpus_file, encode_file)
             )
-        return self._run_epoch(
-            cur_epoch, total_examples, total_words, report_delay, is_corpus_file_mode=True
+        return train_epoch(
+            self,
+            self._training,
+            cur_epoch,
+            total_examples,
+            total_words,
+            report_delay,
+            is_corpus_file_mode=True,
         )
-
-    def _run_epoch(
-        self,
-        epoch: int,
-        total_examples: int | None,
-        total_words: int | None,
-        report_delay: float,
-        is_corpus_file_mode: bool = False,
-    ) -> tuple[int, int, int]:
-        """Train an epoch, log it in gensim's form.
-
-        Returns
-        -------
-        (int, int, int)
-            Words trained on, raw words, units.
-        """
-        assert self._training is not None
-        training, corpus = self._training, self._training.corpus
-        # gensim decays alpha by what it was told of the corpus, not by what it finds
-        told = (
-            corpus.total_sentences / total_examples
-            if total_examples
-            else corpus.total_raw_words / (total_words or 1)
-        )
-        units = training.units_of(epoch)
-        done = np.cumsum([0] + [unit.raw_words for unit in units])
-        reached = told * done / max(1, corpus.total_raw_words)
-        if is_corpus_file_mode:
-            # as in gensim, where each thread counts only what it has trained of the file itself
-            reached /= self.workers
-        before: float = self.min_alpha_yet_reached  # type: ignore[has-type]
-        alphas = [float(self._get_next_alpha(part, epoch)) for part in reached]
-        # what gensim has noted at the end, and warns of later: nothing for files, else what its
-        # last batch began with
-        last_batch = max(0.0, 1 - self.batch_words / max(1, corpus.total_raw_words))
-        self._get_next_alpha(told * last_batch, epoch)
-        if is_corpus_file_mode:
-            self.min_alpha_yet_reached = before
-
-        no_queue: queue.Queue[None] = queue.Queue()
-        start = default_timer() - 0.00001
-        examples = trained = raw = 0
-        loss = predictions = 0.0
-        next_report = 1.0
-        lock = threading.Lock()
-
-        def report(result: UnitReport) -> None:
-            nonlocal examples, trained, raw, next_report, loss, predictions
-            with lock:
-                examples += result.unit.sentences
-                trained += result.kept
-                raw += result.unit.raw_words
-                loss += result.loss
-                predictions += result.predictions
-                self.running_training_loss += result.loss
-                training.bar.update(result.unit.raw_words)
-                elapsed = default_timer() - start
-                if elapsed >= next_report:
-                    self._log_progress(
-                        None, no_queue, epoch, examples, total_examples, raw, total_words,
-                        trained, elapsed,
-                    )  # fmt: skip
-                    next_report = elapsed + report_delay
-
-        training.load(self)
-        training.regime.train_epoch(
-            corpus, units, epoch, list(zip(alphas, alphas[1:], strict=False)), report
-        )
-        training.export(self)
-        # words that stand in no unit: sentences without a known word
-        raw = corpus.total_raw_words
-        elapsed = default_timer() - start
-        self._log_epoch_end(
-            epoch, corpus.total_sentences, total_examples, raw, total_words, trained, elapsed,
-            is_corpus_file_mode,
-        )  # fmt: skip
-        if self.compute_loss and predictions:
-            self.mean_losses = [*self.mean_losses, loss / predictions]
-            logger.info("EPOCH %i: mean loss %.4f", epoch, self.mean_losses[-1])
-        self.total_train_time += elapsed
-        return trained, raw, len(units)
 
     def _encoded(
         self, identity: Any, source: Any, encode: Callable[..., EncodedCorpus]

@@ -112,7 +112,8 @@ def choose_shape(
     shared = 16 if step == largest else 32
     return StepShape(
         tokens=step,
-        # as many as halve the work on the nodes of words that are not in each other's windows
+        # a node's column is multiplied by inputs outside its word's window, too: in shorter blocks
+        # by fewer of them
         block=16 if skipgram and hierarchical else 32,
         window=window,
         shared=max(shared, negative),

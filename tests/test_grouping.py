@@ -68,6 +68,7 @@ def test_entries_of_steps_of_any_length(ids):
     hnp.arrays(np.int32, st.tuples(st.integers(0, 6), st.just(10)), elements=st.integers(0, 100))
 )
 def test_rows_in_the_order_of_a_key(keys):
-    order, place = sort_rows(tf.constant(keys), key_bits=7, max_steps=6)
+    order, place, in_order = sort_rows(tf.constant(keys), key_bits=7, max_steps=6, max_rows=10)
     np.testing.assert_array_equal(order, np.argsort(keys, 1, kind="stable"))
     np.testing.assert_array_equal(place, np.argsort(order, 1))
+    np.testing.assert_array_equal(in_order, np.sort(keys, 1))

@@ -105,6 +105,8 @@ class LocalCluster:
 
     def start(self, task: Task) -> None:
         """Start a task, or start it anew after it has ended."""
+        if task in self._processes:
+            self._processes.pop(task).communicate()
         with self.log(task).open("ab") as log:
             self._processes[task] = subprocess.Popen(
                 [sys.executable, "-m", "gensim_tfw2v.cluster.server", "--with-parent"],

@@ -83,7 +83,7 @@ class Gradients(NamedTuple):
         Updates of the columns' output rows, likewise; the parts' c add up to C. Empty without
         negative sampling.
     tree : TreeGradients, optional
-        Updates of the nodes' rows, likewise.
+        Updates of the nodes' rows.
     loss : Tensor []
         Sum of the negative log likelihoods of the step's pairs and negatives; 0 unless asked for.
     predictions : Tensor []

@@ -62,6 +62,12 @@ class TreeStep(NamedTuple):
         """Centres a block of `columns`."""
         return int(self.leaves.shape.num_elements() // self.columns.shape[0])
 
+    @property
+    def parts(self) -> int:
+        """Parts of the step, of whole blocks, after which the rows of the top are updated."""
+        blocks, centres = self.leaves.shape
+        return int(blocks // math.gcd(blocks, max(1, TOP_CENTRES // centres)))
+
 
 class TreeGradients(NamedTuple):
     """Directions in which one step wants rows to go, and what it lost.
@@ -97,11 +103,7 @@ def predict_from_window(
     centres, inputs, size = step.leaves.shape[1], hidden.shape[1], hidden.shape[2]
     balance = tf.gather(step.signs, step.leaves)  # [T/B, O, N]
     number, balance = (tf.matmul(pairs, x, transpose_a=True) for x in (tf.abs(balance), balance))
-    blocks = int(step.leaves.shape[0])
-    parts = blocks // math.gcd(blocks, max(1, TOP_CENTRES // centres))
-    d_flat, change, top_loss = _top(
-        step, _rows(hidden), _rows(number), _rows(balance), with_loss, parts
-    )
+    d_flat, change, top_loss = _top(step, _rows(hidden), _rows(number), _rows(balance), with_loss)
 
     halves = 0.5 * pairs
     weights = tf.concat([halves, -halves, tf.zeros_like(halves[:, :1])], 1)
@@ -132,9 +134,7 @@ def predict_from_one(
     if used is not None:
         number, balance = number * _rows(used), balance * _rows(used)
         weights *= tf.reshape(tf.gather(_rows(used), step.order), [-1, 1, width])
-    tokens = step.leaves.shape.num_elements()
-    parts = tokens // math.gcd(tokens, TOP_CENTRES)
-    d_flat, change, top_loss = _top(step, flat, number, balance, with_loss, parts)
+    d_flat, change, top_loss = _top(step, flat, number, balance, with_loss)
 
     in_order = tf.reshape(tf.gather(flat, step.order), [-1, width, size])
     d_in_order, d_deep, deep_loss = _deep(step, in_order, weights, with_loss)
@@ -152,7 +152,6 @@ def _top(
     number: tf.Tensor,
     balance: tf.Tensor,
     with_loss: bool,
-    parts: int,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Predict at the nodes of the top, one part of the hidden rows after the other.
 
@@ -170,7 +169,7 @@ def _top(
     loss : Tensor []
     """
     rows, updates, total = step.top, [], tf.constant(0.0)
-    in_parts = (tf.split(x, parts) for x in (hidden, number, balance))
+    in_parts = (tf.split(x, step.parts) for x in (hidden, number, balance))
     for h, count, difference in zip(*in_parts, strict=True):
         top = tf.cast(rows, h.dtype)
         scores = tf.cast(tf.matmul(h, top, transpose_b=True), tf.float32)

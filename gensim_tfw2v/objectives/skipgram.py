@@ -1,6 +1,7 @@
 """Skip-gram as banded blocks."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.base import Gradients, Step
@@ -29,7 +30,7 @@ class SkipGram:
 
     negative: int
     hierarchical: bool = False
-    tree_block: None = None
+    tree_block: ClassVar[None] = None
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step; see `Objective`."""

@@ -124,7 +124,8 @@ def _plan_tree(
         tokens, width = program.shape.tokens, program.tree_block
         centres = tf.reshape(centres, [-1, tokens])
         ranks = tf.gather(tree.rank, centres)
-        order, place = sort_rows(ranks, program.id_bits, program.max_steps)
+        order, place, _ = sort_rows(ranks, program.id_bits, program.max_steps, tokens)
+        order, place = (tf.ensure_shape(x, [None, tokens]) for x in (order, place))
         centres = tf.gather(centres, order, batch_dims=1)
         centres = tf.reshape(centres, [-1, tokens // width, width])
         deep = shared_nodes(centres, tree)

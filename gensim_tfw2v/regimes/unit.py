@@ -158,10 +158,8 @@ def _tree_step(
     words: Words,
 ) -> TreeStep:
     tree: TreePlan = plan.tree
-    own_order = not isinstance(tree.order, tuple)
-    blocks = tree.leaves.shape[0]
-    if own_order:
-        blocks = program.shape.tokens // program.tree_block
+    own_order = program.objective.tree_block is not None
+    blocks = program.shape.tokens // program.tree_block if own_order else program.shape.blocks
     return TreeStep(
         top=tf.gather(tables.nodes, words.tree.top),
         signs=words.tree.signs,

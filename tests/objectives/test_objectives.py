@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.objectives import Cbow, SkipGram, blocks
+from gensim_tfw2v.objectives import Cbow, SkipGram, blocks, hierarchical_softmax
 from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.draws import draw
 from gensim_tfw2v.objectives.hierarchical_softmax import TreeStep, _top
@@ -24,22 +24,22 @@ from tests.objectives import reference
 OBJECTIVES = {
     "skipgram": (
         SkipGram(5),
-        functools.partial(reference.skipgram_step, negative=5),
+        reference.skipgram_step,
         "centres",
     ),
     "skipgram-inputs": (
         SkipGram(2),
-        functools.partial(reference.skipgram_step, negative=2),
+        reference.skipgram_step,
         "inputs",
     ),
     "cbow-mean": (
         Cbow(5),
-        functools.partial(reference.cbow_step, negative=5, mean=True),
+        functools.partial(reference.cbow_step, mean=True),
         "inputs",
     ),
     "cbow-sum": (
         Cbow(3, mean=False),
-        functools.partial(reference.cbow_step, negative=3, mean=False),
+        functools.partial(reference.cbow_step, mean=False),
         "inputs",
     ),
 }
@@ -74,6 +74,28 @@ def run(objective, shape, entries, key, alpha, keep, inputs, outputs, paths=None
     return trained, result, draws
 
 
+def slow_unit(slow_step, inputs, outputs, draws, shape, targets_of):
+    """Train the same draws by a slow loop, at alpha .05: the rows and the loss."""
+    reaches = shape.window + 1
+    shift = shape.window if shape.halo_side == "inputs" else -shape.window
+    loss = 0.0
+    for step in range(len(draws.inputs)):
+        centres, block_inputs, windows = (
+            x[step].numpy() for x in (draws.centres, draws.inputs, draws.windows)
+        )
+        d_inputs, d_outputs, step_loss = slow_step(
+            inputs,
+            outputs,
+            reference.windows(centres, block_inputs, windows // reaches, windows % reaches, shift),
+            targets_of(step),
+            alpha=0.05,
+        )
+        inputs = inputs + reference.clipped(d_inputs, 0.5)
+        outputs = outputs + reference.clipped(d_outputs, 0.5)
+        loss += step_loss
+    return inputs, outputs, loss
+
+
 @pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize(
     ("tokens", "block", "window", "shared"), [(32, 8, 3, 4), (16, 16, 5, 3), (24, 4, 6, 8)]
@@ -103,24 +125,12 @@ def test_a_unit_equals_the_slow_loop(
         skip_targets=skip_targets,
         product_dtype=product_dtype,
     )
-    left, right = draws.windows // (window + 1), draws.windows % (window + 1)
-    loss = 0.0
-    for step in range(len(draws.inputs)):
-        d_inputs, d_outputs, step_loss = slow_step(
-            inputs,
-            outputs,
-            centres=draws.centres[step].numpy(),
-            block_inputs=draws.inputs[step].numpy(),
-            left=left[step].numpy(),
-            right=right[step].numpy(),
-            negatives=draws.negatives[step].numpy(),
-            alpha=0.05,
-            shift=window if halo_side == "inputs" else -window,
-            skip_targets=skip_targets,
-        )
-        inputs = inputs + reference.clipped(d_inputs, 0.5)
-        outputs = outputs + reference.clipped(d_outputs, 0.5)
-        loss += step_loss
+    inputs, outputs, loss = slow_unit(
+        slow_step, inputs, outputs, draws, shape,
+        lambda step: reference.sampled(
+            draws.negatives[step].numpy(), objective.negative, skip_targets
+        ),
+    )  # fmt: skip
     assert 70 < draws.kept < 100
     assert result.kept == draws.kept
     np.testing.assert_allclose(fast_inputs, inputs, atol=tolerance)
@@ -130,14 +140,14 @@ def test_a_unit_equals_the_slow_loop(
 
 #: The same for hierarchical softmax.
 TREES = {
-    "skipgram": (SkipGram(0, True), reference.skipgram_tree_step),
+    "skipgram": (SkipGram(0, True), reference.skipgram_step),
     "cbow-mean": (
         Cbow(0, True, True),
-        functools.partial(reference.cbow_tree_step, mean=True),
+        functools.partial(reference.cbow_step, mean=True),
     ),
     "cbow-sum": (
         Cbow(0, False, True),
-        functools.partial(reference.cbow_tree_step, mean=False),
+        functools.partial(reference.cbow_step, mean=False),
     ),
 }
 
@@ -155,7 +165,7 @@ def huffman_paths(counts):
 @pytest.mark.parametrize(("product_dtype", "tolerance"), [("float32", 2e-5), ("bfloat16", 1e-2)])
 def test_a_unit_of_hierarchical_softmax_equals_the_slow_loop(name, tree, product_dtype, tolerance):
     objective, slow_step = TREES[name]
-    window, shape = 3, StepShape(32, 8, 3, 1)
+    shape = StepShape(32, 8, 3, 1)
     counts = np.full(VOCABULARY, 10) if tree == "balanced" else 1.5 ** np.arange(VOCABULARY) + 1
     points, codes = huffman_paths(counts)
     rng = np.random.default_rng(3)
@@ -164,23 +174,8 @@ def test_a_unit_of_hierarchical_softmax_equals_the_slow_loop(name, tree, product
         objective, shape, unit(1, 100, 9), [7, 11], 0.05, np.full(VOCABULARY, 0.9),
         inputs, nodes, (points, codes), skip_targets=False, product_dtype=product_dtype,
     )  # fmt: skip
-    left, right = draws.windows // (window + 1), draws.windows % (window + 1)
-    loss = 0.0
-    for step in range(len(draws.inputs)):
-        d_inputs, d_nodes, step_loss = slow_step(
-            inputs,
-            nodes,
-            centres=draws.centres[step].numpy(),
-            block_inputs=draws.inputs[step].numpy(),
-            left=left[step].numpy(),
-            right=right[step].numpy(),
-            paths=list(zip(points, codes, strict=True)),
-            alpha=0.05,
-            shift=window,
-        )
-        inputs = inputs + reference.clipped(d_inputs, 0.5)
-        nodes = nodes + reference.clipped(d_nodes, 0.5)
-        loss += step_loss
+    turns = reference.turns(list(zip(points, codes, strict=True)))
+    inputs, nodes, loss = slow_unit(slow_step, inputs, nodes, draws, shape, lambda _: turns)
     assert result.kept == draws.kept
     np.testing.assert_allclose(fast_inputs, inputs, atol=tolerance)
     np.testing.assert_allclose(fast_nodes, nodes, atol=tolerance)
@@ -324,15 +319,16 @@ def test_odd_corpora_keep_tables_finite(sentences, name):
 
 
 @pytest.mark.parametrize("parts", [1, 4])
-def test_the_top_is_updated_part_by_part(parts):
+def test_the_top_is_updated_part_by_part(parts, monkeypatch):
+    monkeypatch.setattr(hierarchical_softmax, "TOP_CENTRES", 8 // parts)
     rng = np.random.default_rng(2)
     top, hidden = rng.normal(0, 0.5, (3, SIZE)), rng.normal(0, 0.5, (8, SIZE))
     balance = rng.integers(-1, 2, (8, 3)).astype(np.float64)
     number = np.abs(balance)
     step = TreeStep(*[tf.constant(top, tf.float32)] * 6, alpha=tf.constant(0.5), max_norm=0.4)
-    found = _top(
-        step, *(tf.constant(x, tf.float32) for x in (hidden, number, balance)), True, parts
-    )
+    step = step._replace(leaves=tf.zeros([8, 1], tf.int32))
+    arrays = (tf.constant(x, tf.float32) for x in (hidden, number, balance))
+    found = _top(step, *arrays, with_loss=True)
 
     rows, updates, total = top.copy(), [], 0.0
     for here in np.split(np.arange(8), parts):

@@ -1,0 +1,126 @@
+"""One epoch of a training: its step sizes, its log lines and counters in gensim's form."""
+
+import logging
+import queue
+import threading
+from timeit import default_timer
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
+from gensim_tfw2v.regimes import UnitReport
+from gensim_tfw2v.training import Training
+
+logger = logging.getLogger(__name__)
+
+
+def train_epoch(
+    model: Any,
+    training: Training,
+    epoch: int,
+    total_examples: int | None,
+    total_words: int | None,
+    report_delay: float,
+    is_corpus_file_mode: bool = False,
+) -> tuple[int, int, int]:
+    """Train an epoch, and put vectors and counters into the model.
+
+    Parameters
+    ----------
+    model : TFWord2Vec
+    training : Training
+    epoch : int
+        From 0.
+    total_examples, total_words : int, optional
+        What gensim's `train` was told of the corpus.
+    report_delay : float
+        Seconds between two log lines.
+    is_corpus_file_mode : bool
+        Whether the corpus is a file.
+
+    Returns
+    -------
+    (int, int, int)
+        Words trained on, raw words, units.
+    """
+    corpus, units = training.corpus, training.units_of(epoch)
+    # gensim decays alpha by what it was told of the corpus, not by what it finds
+    told = (
+        corpus.total_sentences / total_examples
+        if total_examples
+        else corpus.total_raw_words / (total_words or 1)
+    )
+    alphas = _step_sizes(model, corpus, units, epoch, told, is_corpus_file_mode)
+
+    no_queue: queue.Queue[None] = queue.Queue()
+    start = default_timer() - 0.00001
+    examples = trained = raw = 0
+    loss = predictions = 0.0
+    next_report = 1.0
+    lock = threading.Lock()
+
+    def report(result: UnitReport) -> None:
+        nonlocal examples, trained, raw, next_report, loss, predictions
+        with lock:
+            examples += result.unit.sentences
+            trained += result.kept
+            raw += result.unit.raw_words
+            loss += result.loss
+            predictions += result.predictions
+            model.running_training_loss += result.loss
+            training.bar.update(result.unit.raw_words)
+            elapsed = default_timer() - start
+            if elapsed >= next_report:
+                model._log_progress(
+                    None, no_queue, epoch, examples, total_examples, raw, total_words,
+                    trained, elapsed,
+                )  # fmt: skip
+                next_report = elapsed + report_delay
+
+    training.load(model)
+    training.regime.train_epoch(corpus, units, epoch, alphas, report)
+    training.export(model)
+    # words that stand in no unit: sentences without a known word
+    raw = corpus.total_raw_words
+    elapsed = default_timer() - start
+    model._log_epoch_end(
+        epoch, corpus.total_sentences, total_examples, raw, total_words, trained, elapsed,
+        is_corpus_file_mode,
+    )  # fmt: skip
+    if model.compute_loss and predictions:
+        model.mean_losses = [*model.mean_losses, loss / predictions]
+        logger.info("EPOCH %i: mean loss %.4f", epoch, model.mean_losses[-1])
+    model.total_train_time += elapsed
+    return trained, raw, len(units)
+
+
+def _step_sizes(
+    model: Any,
+    corpus: EncodedCorpus,
+    units: list[WorkUnit],
+    epoch: int,
+    told: float,
+    is_corpus_file_mode: bool,
+) -> list[tuple[float, float]]:
+    """Step sizes at the beginning and end of each unit.
+
+    Parameters
+    ----------
+    told : float
+        The corpus divided by what `train` was told of it.
+    """
+    done = np.cumsum([0] + [unit.raw_words for unit in units])
+    reached = told * done / max(1, corpus.total_raw_words)
+    if is_corpus_file_mode:
+        # as in gensim, where each thread counts only what it has trained of the file itself
+        reached /= model.workers
+    before = model.min_alpha_yet_reached
+    alphas = [float(model._get_next_alpha(part, epoch)) for part in reached]
+    # what gensim has noted at the end, and warns of later: nothing for files, else what its
+    # last batch began with
+    last_batch = max(0.0, 1 - model.batch_words / max(1, corpus.total_raw_words))
+    model._get_next_alpha(told * last_batch, epoch)
+    if is_corpus_file_mode:
+        model.min_alpha_yet_reached = before
+    return list(zip(alphas, alphas[1:], strict=False))
