@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from gensim.models import Word2Vec
 
+from gensim_tfw2v.cluster.opening import parse_cluster
+
 
 def check_options(**options: Any) -> None:
     """Find options that training cannot run with, before any work is done.
@@ -13,10 +15,14 @@ def check_options(**options: Any) -> None:
     ------
     ValueError
         If `vector_size`, `window` or `workers` is below 1, or `negative` below 0.
+    ClusterError
+        If `cluster` names none.
     """
     for name, least in (("vector_size", 1), ("window", 1), ("workers", 1), ("negative", 0)):
         if int(options[name]) < least:
             raise ValueError(f"{name} must be at least {least}, got {options[name]!r}")
+    if options["cluster"] is not None:
+        parse_cluster(options["cluster"])
 
 
 def check_state(model: Word2Vec) -> None:

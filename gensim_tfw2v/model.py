@@ -9,6 +9,7 @@ from typing import Any
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.checks import check_options, check_state
+from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.corpus.encode import encode_file, encode_sentences
 from gensim_tfw2v.corpus.scan import Scan, scan_file, scan_sentences
 from gensim_tfw2v.corpus.units import EncodedCorpus
@@ -36,6 +37,10 @@ class TFWord2Vec(Word2Vec):
         number of words in the window, which gensim leaves out (Irsoy, Benton and Stratos 2021,
         "Corrected CBOW Performs as well as Skip-gram"). It wants a larger `alpha`: the
         example of their program, kōan, has .075.
+    cluster : str or Cluster, optional
+        Where to train: ``"local:ps=2,worker=4"`` starts tasks on this machine for each call of
+        `train`, ``"TF_CONFIG"`` takes those that the environment variable describes. Then
+        `workers` is the number of threads of each worker task. By default, in this process.
     progress : bool, optional
         Whether to show a progress bar; by default on terminals and in notebooks.
     encoded_dir : str, optional
@@ -46,6 +51,8 @@ class TFWord2Vec(Word2Vec):
     ------
     ValueError
         If `vector_size`, `window` or `workers` is below 1, or `negative` is below 0.
+    ClusterError
+        If `cluster` or ``TF_CONFIG`` names none.
 
     Attributes
     ----------
@@ -63,6 +70,7 @@ class TFWord2Vec(Word2Vec):
     """
 
     # Class attributes, so that models of plain gensim have them too.
+    cluster: str | Cluster | None = None
     progress: bool | None = None
     encoded_dir: str | None = None
     corrected_cbow = False
@@ -75,13 +83,15 @@ class TFWord2Vec(Word2Vec):
         self,
         *args: Any,
         corrected_cbow: bool = False,
+        cluster: str | Cluster | None = None,
         progress: bool | None = None,
         encoded_dir: str | os.PathLike[str] | None = None,
         **kwargs: Any,
     ) -> None:
         options = inspect.signature(Word2Vec).bind(*args, **kwargs)
         options.apply_defaults()
-        check_options(**options.arguments)
+        check_options(**options.arguments, cluster=cluster)
+        self.cluster = cluster
         self.corrected_cbow = bool(corrected_cbow)
         self.progress = progress
         self.encoded_dir = None if encoded_dir is None else os.fspath(encoded_dir)
@@ -187,7 +197,7 @@ class TFWord2Vec(Word2Vec):
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        transient = {"_scan", "_one_corpus", "_training", "progress", "encoded_dir"}
+        transient = {"_scan", "_one_corpus", "_training", "cluster", "progress", "encoded_dir"}
         return {name: value for name, value in self.__dict__.items() if name not in transient}
 
     def scan_vocab(
@@ -254,10 +264,12 @@ class TFWord2Vec(Word2Vec):
         ValueError
             If the vectors to start from are not finite, or ``wv.vectors_lockf`` has another
             length than 1 or V.
+        MissingTasks
+            If tasks of the cluster do not answer.
         KeyboardInterrupt
             On Ctrl-C, with the vectors trained so far in the model.
         """
-        check_options(**self.__dict__)
+        check_options(**{"cluster": None, **self.__dict__})
         check_state(self)
         self.mean_losses = []
         try:
@@ -351,6 +363,7 @@ TFWord2Vec.__signature__ = inspect.Signature(
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
             for name, default in (
                 ("corrected_cbow", False),
+                ("cluster", None),
                 ("progress", None),
                 ("encoded_dir", None),
             )

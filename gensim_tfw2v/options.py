@@ -83,6 +83,28 @@ class UnitProgram:
         return -(-self.max_entries // self.shape.tokens)
 
 
+@dataclass(frozen=True)
+class ClusterProgram:
+    """What is fixed when the program of a worker of a cluster is built.
+
+    Parameters
+    ----------
+    unit : UnitProgram
+    workers : int
+        Worker tasks.
+    threads : int
+        Threads of each, and work units that it trains at a time.
+    wire_dtype : {"bfloat16", "float32"}
+        Precision in which rows and their changes travel. On the ps they are float32: what is
+        rounded is a change, and the point at which it is computed.
+    """
+
+    unit: UnitProgram
+    workers: int
+    threads: int = 1
+    wire_dtype: str = "bfloat16"
+
+
 def choose_shape(
     tokens: int, window: int, negative: int, skipgram: bool, hierarchical: bool = False
 ) -> StepShape:

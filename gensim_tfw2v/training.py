@@ -1,25 +1,21 @@
 """What one call of `train` holds, made from gensim's attributes and put back into them."""
 
+import contextlib
 import logging
+import os
 from typing import Any
 
 import numpy as np
 from gensim.models import Word2Vec
 
+from gensim_tfw2v.attributes import rates_of, tables_of, unit_program, words_of
+from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster, parse_cluster
+from gensim_tfw2v.cluster.probe import READY_SECONDS
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.monitor.progress import progress_bar
-from gensim_tfw2v.objectives import Cbow, Objective, SkipGram
-from gensim_tfw2v.objectives.words import Words
-from gensim_tfw2v.options import (
-    FEW_WORDS,
-    UNIT_ENTRIES,
-    UnitProgram,
-    choose_max_norm,
-    choose_product_dtype,
-    choose_shape,
-)
-from gensim_tfw2v.regimes import LocalRegime, Regime, Tables
+from gensim_tfw2v.options import UNIT_ENTRIES, ClusterProgram
+from gensim_tfw2v.regimes import AsynchronousRegime, LocalRegime, Regime
 
 logger = logging.getLogger(__name__)
 
@@ -51,38 +47,28 @@ class Training:
             )
         # another seed for each call of `train`, or all would draw the same
         self.seed = model.seed + 1_000_003 * model.train_count
-        keep = _keep_probability(model)
-        counts = model.wv.expandos["count"].astype(np.float64)
-        tokens = corpus.total_tokens * float((counts * keep).sum() / max(1.0, counts.sum()))
-        lock = _lock(model)
-        self.regime: Regime = LocalRegime(
-            UnitProgram(
-                objective=_objective(model),
-                shape=choose_shape(
-                    int(tokens), model.window, model.negative, bool(model.sg), bool(model.hs)
-                ),
-                vector_size=model.vector_size,
-                id_bits=max(2, (len(model.wv) - 1).bit_length()),
-                max_entries=UNIT_ENTRIES,
-                shrink_windows=bool(model.shrink_windows),
-                with_loss=bool(model.compute_loss),
-                skip_targets=bool(model.negative) and len(model.wv) <= FEW_WORDS,
-                locked=lock is not None,
-                product_dtype=choose_product_dtype(),
-                max_norm=choose_max_norm(bool(model.sg), bool(model.hs)),
-            ),
-            Words.of(
-                keep,
-                noise_weights=np.diff(model.cum_table, prepend=0) if model.negative else None,
-                paths=(
-                    (model.wv.expandos["point"], model.wv.expandos["code"]) if model.hs else None
-                ),
-                lock=lock,
-            ),
-            workers=model.workers,
+        self._stack = contextlib.ExitStack()
+        self.regime = self._regime(model)
+        self.bar = progress_bar(corpus.total_raw_words * model.epochs, model.progress)
+
+    def _regime(self, model: Any) -> Regime:
+        program = unit_program(model, self.corpus.total_tokens, UNIT_ENTRIES)
+        if model.cluster is None:
+            return LocalRegime(program, words_of(model), workers=model.workers, seed=self.seed)
+        which = parse_cluster(model.cluster)
+        opened = self._stack.enter_context(open_cluster(which, READY_SECONDS))
+        workers, threads = len(opened.cluster.worker), model.workers
+        if isinstance(which, LocalTasks):
+            threads = min(threads, max(1, len(os.sched_getaffinity(0)) // workers))
+        return AsynchronousRegime(
+            ClusterProgram(program, workers, threads),
+            words_of(model),
+            rates_of(model),
+            rows=len(model.wv),
+            units=len(self.units),
+            coordinator=opened.coordinator,
             seed=self.seed,
         )
-        self.bar = progress_bar(corpus.total_raw_words * model.epochs, model.progress)
 
     def units_of(self, epoch: int) -> list[WorkUnit]:
         """The units in the order in which an epoch trains them: another one each time."""
@@ -91,7 +77,7 @@ class Training:
 
     def load(self, model: Word2Vec) -> None:
         """Start from the model's vectors, which a callback may have changed."""
-        self.regime.load(_tables(model))
+        self.regime.load(tables_of(model))
 
     def export(self, model: Word2Vec) -> None:
         """Put the trained vectors into the model's arrays, if they are finite."""
@@ -102,13 +88,14 @@ class Training:
             model.syn1neg = _writable(model.syn1neg)
         if model.hs:
             model.syn1 = _writable(model.syn1)
-        self.regime.export(_tables(model))
+        self.regime.export(tables_of(model))
         model.wv.norms = None
 
     def close(self) -> None:
         """Free the tables and remove the encoded corpus."""
         self.bar.close()
         self.regime.close()
+        self._stack.close()
         self.corpus.close()
         self.workspace.close()
 
@@ -118,36 +105,3 @@ def _writable(array: np.ndarray) -> np.ndarray:
     if array.flags.writeable and array.dtype == np.float32:
         return array
     return np.empty(array.shape, np.float32)
-
-
-def _tables(model: Word2Vec) -> Tables:
-    """The model's arrays; of those that are not trained, none."""
-    nothing = np.zeros((0, model.vector_size), np.float32)
-    return Tables(
-        inputs=model.wv.vectors,
-        outputs=model.syn1neg if model.negative else nothing,
-        nodes=model.syn1 if model.hs else nothing,
-    )
-
-
-def _objective(model: Any) -> Objective:
-    if model.sg:
-        return SkipGram(model.negative, bool(model.hs))
-    return Cbow(
-        model.negative, bool(model.cbow_mean), bool(model.hs), corrected=model.corrected_cbow
-    )
-
-
-def _lock(model: Word2Vec) -> np.ndarray | None:
-    """Factors of each word's updates, [V]; None if all are 1."""
-    lock = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
-    if np.all(lock == 1.0):
-        return None
-    return np.array(np.broadcast_to(lock, len(model.wv)))
-
-
-def _keep_probability(model: Word2Vec) -> np.ndarray:
-    """Chance of each word to survive subsampling, [V]."""
-    if not model.sample or "sample_int" not in model.wv.expandos:
-        return np.ones(len(model.wv), np.float32)
-    return ((model.wv.expandos["sample_int"].astype(np.float64) + 1) / 2**32).astype(np.float32)

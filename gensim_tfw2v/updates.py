@@ -57,13 +57,14 @@ def clipped(
 
 
 def add_rows(
-    table: tf.Variable, ids: tf.Tensor, changes: tf.Tensor, lock: tf.Tensor | None = None
+    table: tf.Tensor, ids: tf.Tensor, changes: tf.Tensor, lock: tf.Tensor | None = None
 ) -> None:
     """Add changes to a table's rows.
 
     Parameters
     ----------
-    table : Variable [V, D]
+    table : Tensor [], resource
+        Handle of a variable [V, D].
     ids : Tensor [U], int32
         Distinct ids.
     changes : Tensor [U, D]
@@ -72,8 +73,13 @@ def add_rows(
     """
     if lock is not None:
         changes *= tf.gather(lock, ids)[:, None]
-    # Rows are read again and overwritten, at half the price of scatter_add on a CPU. What another
-    # thread adds to the same row in between is lost, so the reading must come last.
+    # Rows are read again and overwritten, at half the price of adding to them on a CPU. What
+    # another thread adds to the same row in between is lost, so the reading must come last.
     with tf.control_dependencies([changes]):
-        current = tf.gather(table, ids)
-    table.scatter_update(tf.IndexedSlices(current + changes, ids))
+        current = read_rows(table, ids)
+    tf.raw_ops.ResourceScatterUpdate(resource=table, indices=ids, updates=current + changes)
+
+
+def read_rows(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
+    """Rows of the variable with this handle: [ids, D], float32."""
+    return tf.raw_ops.ResourceGather(resource=table, indices=ids, dtype=tf.float32)

@@ -136,6 +136,7 @@ def test_signature_is_gensims():
         assert ours[name] == parameter
     assert set(ours) - set(inspect.signature(Word2Vec).parameters) == {
         "corrected_cbow",
+        "cluster",
         "progress",
         "encoded_dir",
     }

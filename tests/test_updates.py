@@ -25,7 +25,7 @@ def test_duplicates_are_summed_then_clipped(alpha):
     updates = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3) / alpha / 10)
     parts = [updates[None, :1], updates[None, 1:]]  # in two parts of one block
     changes, magnitude = clipped(sum_rows(groups, parts), alpha, max_norm=1.5)
-    add_rows(table, distinct, changes)
+    add_rows(table.handle, distinct, changes)
     expected = np.zeros((5, 3))
     expected[4] = alpha * (updates[0] + updates[2]).numpy()
     expected[2] = alpha * (updates[1] + updates[3]).numpy()

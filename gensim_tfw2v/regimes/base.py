@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.regimes.tables import Tables
 
@@ -27,6 +29,12 @@ class UnitReport(NamedTuple):
 
 class Divergence(ArithmeticError):
     """Training has turned non-finite."""
+
+
+def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
+    """The name of a unit as two int32, well mixed."""
+    words = np.random.SeedSequence([abs(int(seed)), epoch, index]).generate_state(2)
+    return words.view(np.int32)
 
 
 class Regime(Protocol):

@@ -11,7 +11,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
-from gensim_tfw2v.regimes.base import Divergence, UnitReport
+from gensim_tfw2v.regimes.base import Divergence, UnitReport, unit_key
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.unit import concrete_unit_function
 
@@ -27,12 +27,6 @@ def use_one_thread_per_op() -> None:
     with contextlib.suppress(RuntimeError):
         if not tf.config.threading.get_intra_op_parallelism_threads():
             tf.config.threading.set_intra_op_parallelism_threads(1)
-
-
-def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
-    """The name of a unit as two int32, well mixed."""
-    words = np.random.SeedSequence([abs(int(seed)), epoch, index]).generate_state(2)
-    return words.view(np.int32)
 
 
 class LocalRegime:

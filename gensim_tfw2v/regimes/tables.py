@@ -1,8 +1,6 @@
 """The tables that are trained."""
 
-from typing import NamedTuple
-
-from gensim_tfw2v._tensorflow import tf
+from typing import Any, NamedTuple
 
 
 class Tables(NamedTuple):
@@ -10,7 +8,7 @@ class Tables(NamedTuple):
 
     Attributes
     ----------
-    inputs : Variable or ndarray [V, D]
+    inputs : Variable, its handle, or ndarray [V, D]
         ``wv.vectors``
     outputs : [V, D]
         ``syn1neg``: of negative sampling.
@@ -18,6 +16,6 @@ class Tables(NamedTuple):
         ``syn1``: of hierarchical softmax.
     """
 
-    inputs: tf.Variable
-    outputs: tf.Variable
-    nodes: tf.Variable
+    inputs: Any
+    outputs: Any
+    nodes: Any

@@ -5,6 +5,7 @@ reads, so a unit may be trained anywhere, and again.
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
@@ -18,7 +19,7 @@ from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.packing import pack_steps
 from gensim_tfw2v.regimes.plan import StepPlan, TreePlan, UnitPlan, plan_unit
 from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.updates import add_rows, clipped, sum_entries, sum_rows
+from gensim_tfw2v.updates import add_rows, clipped, read_rows, sum_entries, sum_rows
 
 
 class UnitResult(NamedTuple):
@@ -64,26 +65,59 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
     # written with tf.while_loop: converting Python loops would take as long as all the rest
     @tf.function(autograph=False)
     def train_unit(tables, words, entries, key, alphas):  # type: ignore[no-untyped-def]
-        with tf.name_scope("draw"), tf.device("CPU"):
-            noise = words.noise if program.objective.negative else None
-            draws = draw(entries, key, words.keep, noise, program.shape, program.shrink_windows)
-            steps = tf.shape(draws.windows)[0]
-            plan, unit = plan_unit(program, draws, words, alphas)
-            plan_of = pack_steps(plan)
+        prepared = prepare_unit(program, words, entries, key, alphas)
+        return prepared.train(program, Tables(*(table.handle for table in tables)), words)
+
+    return train_unit
+
+
+class PreparedUnit(NamedTuple):
+    """A unit of which all is drawn and planned, and which has only to be trained.
+
+    Attributes
+    ----------
+    kept, steps : Tensor [], int32
+        Tokens trained on, after subsampling, and steps.
+    plan_of : function (step) -> StepPlan
+    unit : UnitPlan
+    """
+
+    kept: tf.Tensor
+    steps: tf.Tensor
+    plan_of: Callable[[tf.Tensor], StepPlan]
+    unit: UnitPlan
+
+    def train(self, program: UnitProgram, tables: Tables, words: Words) -> UnitResult:
+        """Train its steps, one after the other.
+
+        Parameters
+        ----------
+        tables : Tables of Tensor [], resource
+            Handles of the variables, updated in place.
+        """
 
         def train_step(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
-            of_step = _train_step(program, plan_of(number), unit, tables, words)
+            of_step = _train_step(program, self.plan_of(number), self.unit, tables, words)
             return number + 1, tuple(x + y for x, y in zip(sums, of_step, strict=True))
 
         _, sums = tf.while_loop(
-            lambda number, sums: number < steps,
+            lambda number, sums: number < self.steps,
             train_step,
             [tf.constant(0), (tf.constant(0.0),) * 3],
             parallel_iterations=1,
         )
-        return UnitResult(draws.kept, *sums)
+        return UnitResult(self.kept, *sums)
 
-    return train_unit
+
+def prepare_unit(
+    program: UnitProgram, words: Words, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
+) -> PreparedUnit:
+    """Draw and plan a unit; parameters as for `unit_function`."""
+    with tf.name_scope("draw"), tf.device("CPU"):
+        noise = words.noise if program.objective.negative else None
+        draws = draw(entries, key, words.keep, noise, program.shape, program.shrink_windows)
+        plan, unit = plan_unit(program, draws, words, alphas)
+        return PreparedUnit(draws.kept, tf.shape(draws.windows)[0], pack_steps(plan), unit)
 
 
 def concrete_unit_function(
@@ -114,14 +148,14 @@ def _train_step(
     node_ids = plan.tree.distinct.of(unit.nodes) if plan.tree else None
     step = Step(
         program.shape,
-        inputs=tf.gather(tables.inputs, input_ids),
+        inputs=read_rows(tables.inputs, input_ids),
         input_place=plan.inputs.place,
         windows=plan.windows,
         dtype=tf.as_dtype(program.product_dtype),
     )
     if output_ids is not None:
         step = step._replace(
-            outputs=tf.gather(tables.outputs, output_ids),
+            outputs=read_rows(tables.outputs, output_ids),
             output_place=plan.outputs.place,
             noise=_other_words(plan.words, program.shape) if program.skip_targets else None,
         )
@@ -161,10 +195,10 @@ def _tree_step(
     own_order = program.objective.tree_block is not None
     blocks = program.shape.tokens // program.tree_block if own_order else program.shape.blocks
     return TreeStep(
-        top=tf.gather(tables.nodes, words.tree.top),
+        top=read_rows(tables.nodes, words.tree.top),
         signs=words.tree.signs,
         leaves=tree.leaves,
-        deep=tf.gather(tables.nodes, node_ids),
+        deep=read_rows(tables.nodes, node_ids),
         columns=tf.reshape(tree.slots.of(unit.columns), [blocks, -1]),
         sources=tf.reshape(tree.slots.of(unit.sources), [blocks, -1]),
         alpha=plan.alpha,

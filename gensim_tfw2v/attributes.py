@@ -1,0 +1,108 @@
+"""What training needs to know, out of gensim's attributes."""
+
+from typing import Any
+
+import numpy as np
+from gensim.models import Word2Vec
+
+from gensim_tfw2v.objectives import Cbow, Objective, SkipGram
+from gensim_tfw2v.objectives.words import Words
+from gensim_tfw2v.options import (
+    FEW_WORDS,
+    UnitProgram,
+    choose_max_norm,
+    choose_product_dtype,
+    choose_shape,
+)
+from gensim_tfw2v.regimes import Tables, pair_rates
+
+
+def unit_program(model: Word2Vec, tokens: int, max_entries: int) -> UnitProgram:
+    """The program of a work unit.
+
+    Parameters
+    ----------
+    tokens : int
+        Of the corpus, that are in the vocabulary.
+    max_entries : int
+        Of a unit.
+    """
+    counts = model.wv.expandos["count"].astype(np.float64)
+    kept = float((counts * keep_probability(model)).sum() / max(1.0, counts.sum()))
+    return UnitProgram(
+        objective=_objective(model),
+        shape=choose_shape(
+            int(tokens * kept), model.window, model.negative, bool(model.sg), bool(model.hs)
+        ),
+        vector_size=model.vector_size,
+        id_bits=max(2, (len(model.wv) - 1).bit_length()),
+        max_entries=max_entries,
+        shrink_windows=bool(model.shrink_windows),
+        with_loss=bool(model.compute_loss),
+        skip_targets=bool(model.negative) and len(model.wv) <= FEW_WORDS,
+        locked=_lock(model) is not None,
+        product_dtype=choose_product_dtype(),
+        max_norm=choose_max_norm(bool(model.sg), bool(model.hs)),
+    )
+
+
+def words_of(model: Word2Vec) -> Words:
+    """What is known of each word."""
+    expandos = model.wv.expandos
+    return Words.of(
+        keep_probability(model),
+        noise_weights=_noise_weights(model),
+        paths=(expandos["point"], expandos["code"]) if model.hs else None,
+        lock=_lock(model),
+    )
+
+
+def rates_of(model: Word2Vec) -> Tables:
+    """How often each row is trained on; see `pair_rates`."""
+    frequency = model.wv.expandos["count"] * keep_probability(model).astype(np.float64)
+    return pair_rates(
+        frequency / frequency.sum(),
+        pairs=model.window + 1 if model.shrink_windows else 2 * model.window,
+        skipgram=bool(model.sg),
+        negative=model.negative,
+        noise=_noise_weights(model),
+        paths=model.wv.expandos["point"] if model.hs else None,
+    )
+
+
+def tables_of(model: Word2Vec) -> Tables:
+    """The model's arrays; of those that are not trained, none."""
+    nothing = np.zeros((0, model.vector_size), np.float32)
+    return Tables(
+        inputs=model.wv.vectors,
+        outputs=model.syn1neg if model.negative else nothing,
+        nodes=model.syn1 if model.hs else nothing,
+    )
+
+
+def keep_probability(model: Word2Vec) -> np.ndarray:
+    """Chance of each word to survive subsampling, [V]."""
+    if not model.sample or "sample_int" not in model.wv.expandos:
+        return np.ones(len(model.wv), np.float32)
+    return ((model.wv.expandos["sample_int"].astype(np.float64) + 1) / 2**32).astype(np.float32)
+
+
+def _objective(model: Any) -> Objective:
+    if model.sg:
+        return SkipGram(model.negative, bool(model.hs))
+    return Cbow(
+        model.negative, bool(model.cbow_mean), bool(model.hs), corrected=model.corrected_cbow
+    )
+
+
+def _noise_weights(model: Word2Vec) -> np.ndarray | None:
+    """In what proportion negatives are drawn, [V]."""
+    return np.diff(model.cum_table, prepend=0) if model.negative else None
+
+
+def _lock(model: Word2Vec) -> np.ndarray | None:
+    """Factors of each word's updates, [V]; None if all are 1."""
+    lock = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
+    if np.all(lock == 1.0):
+        return None
+    return np.array(np.broadcast_to(lock, len(model.wv)))

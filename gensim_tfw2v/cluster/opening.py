@@ -1,0 +1,89 @@
+"""The cluster that a user names: what its name means, and connecting to it."""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gensim_tfw2v.cluster.connect import connect
+from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.cluster.probe import READY_SECONDS
+from gensim_tfw2v.cluster.spec import Cluster, ClusterError, from_tf_config
+
+_LOCAL = re.compile(r"local:ps=(\d+),worker=(\d+)")
+
+
+@dataclass(frozen=True)
+class LocalTasks:
+    """A cluster of this machine, that is started for a training and ended after it."""
+
+    ps: int
+    workers: int
+
+
+def parse_cluster(name: "str | Cluster | LocalTasks") -> Cluster | LocalTasks:
+    """Say which cluster is meant.
+
+    Parameters
+    ----------
+    name : str, Cluster or LocalTasks
+        ``"local:ps=2,worker=4"`` for tasks on this machine, ``"TF_CONFIG"`` for those that the
+        environment variable of that name describes.
+
+    Raises
+    ------
+    ClusterError
+    """
+    if isinstance(name, Cluster | LocalTasks):
+        return name
+    if name == "TF_CONFIG":
+        return from_tf_config(os.environ)[0]
+    local = _LOCAL.fullmatch(name.replace(" ", "")) if isinstance(name, str) else None
+    if not local or "0" in local.groups():
+        raise ClusterError(
+            f"cluster is {name!r}: give 'local:ps=P,worker=N' with P and N from 1 up, 'TF_CONFIG', "
+            "or a gensim_tfw2v.cluster.Cluster"
+        )
+    return LocalTasks(*map(int, local.groups()))
+
+
+class OpenCluster:
+    """A cluster to which this process is connected as its coordinator.
+
+    Attributes
+    ----------
+    cluster : Cluster
+    coordinator : ClusterCoordinator
+    local : LocalCluster, optional
+        The processes, if they are this machine's.
+    """
+
+    def __init__(
+        self, cluster: Cluster, coordinator: Any, local: LocalCluster | None = None
+    ) -> None:
+        self.cluster, self.coordinator, self.local = cluster, coordinator, local
+
+
+@contextlib.contextmanager
+def open_cluster(
+    which: Cluster | LocalTasks, seconds: float = READY_SECONDS
+) -> Iterator[OpenCluster]:
+    """Start its tasks if they are local, and connect.
+
+    Raises
+    ------
+    MissingTasks
+        Naming tasks that have not come up in time.
+    TaskEnded
+        If a local task has ended at once.
+    """
+    with contextlib.ExitStack() as stack:
+        local = None
+        if isinstance(which, LocalTasks):
+            local = stack.enter_context(
+                LocalCluster(which.ps, which.workers, ready_seconds=seconds)
+            )
+            which = local.cluster
+        yield OpenCluster(which, connect(which, seconds), local)

@@ -1,0 +1,116 @@
+"""A table whose rows are dealt out to ps tasks: row r is row ``r // P`` of shard ``r % P``.
+
+gensim numbers words by their frequency: dealt out, each of P tasks holds as many frequent ones.
+(TensorFlow's ``ShardedVariable`` gives each a run of rows, and so the first task nearly all of
+the work.)
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+
+#: Rows that travel between coordinator and tasks at a time.
+ROWS_AT_A_TIME = 1 << 14
+
+
+class Split(NamedTuple):
+    """Ids by shard.
+
+    Attributes
+    ----------
+    rows : list of Tensor, int32
+        Which rows of each shard.
+    places : list of Tensor, int32
+        At which places of the ids these stand.
+    """
+
+    rows: list[tf.Tensor]
+    places: list[tf.Tensor]
+
+
+class RowLayout:
+    """Rows spread over shards, one on each ps task.
+
+    Parameters
+    ----------
+    rows, size : int
+        V and D.
+    shards : int
+        P.
+    variable : callable, optional
+        Makes each shard's variable; by default ``tf.Variable``, which a strategy's scope places.
+    """
+
+    def __init__(
+        self, rows: int, size: int, shards: int, variable: Callable[..., tf.Variable] = tf.Variable
+    ) -> None:
+        self.rows, self.size = rows, size
+        self.shards = [
+            # a function, so that every task makes its own zeros
+            variable(partial(tf.zeros, [len(range(number, rows, shards)), size]), trainable=False)
+            for number in range(shards)
+        ]
+
+    def split(self, ids: tf.Tensor) -> Split:
+        """Say where rows are; for `fetch` and `push`."""
+        number = len(self.shards)
+        places = tf.range(tf.size(ids))
+        if number == 1:
+            return Split([ids], [places])
+        shard = ids % number
+        return Split(
+            tf.dynamic_partition(ids // number, shard, number),
+            tf.dynamic_partition(places, shard, number),
+        )
+
+    def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
+        """Give rows: [ids, D], float32; they travel in the dtype given."""
+        parts = []
+        for shard, rows in zip(self.shards, split.rows, strict=True):
+            with tf.device(shard.device):
+                parts.append(tf.cast(shard.sparse_read(rows), dtype))
+        return tf.cast(tf.dynamic_stitch(split.places, parts), tf.float32)
+
+    def push(self, split: Split, changes: tf.Tensor, dtype: tf.DType) -> tf.Operation:
+        """Add changes [ids, D] to rows of different ids; they travel in the dtype given."""
+        changes, done = tf.cast(changes, dtype), []
+        for shard, rows, places in zip(self.shards, split.rows, split.places, strict=True):
+            part = changes if len(self.shards) == 1 else tf.gather(changes, places)
+            with tf.device(shard.device):
+                part = tf.cast(part, tf.float32)
+                added = tf.raw_ops.ResourceScatterAdd(
+                    resource=shard.handle, indices=rows, updates=part
+                )
+                done.append(added)
+        return tf.group(done)
+
+    def load(self, array: np.ndarray) -> None:
+        """Go on from these rows [V, D]."""
+        for shard, rows, ids in self._pieces():
+            shard.scatter_update(tf.IndexedSlices(np.asarray(array[ids], np.float32), rows))
+
+    def export(self, array: np.ndarray) -> None:
+        """Copy the rows into this array [V, D]."""
+        for shard, rows, ids in self._pieces():
+            array[ids] = shard.sparse_read(rows)
+
+    def finite(self) -> bool:
+        """Whether every row is finite."""
+        return all(
+            bool(tf.reduce_all(tf.math.is_finite(shard.sparse_read(rows))))
+            for shard, rows, _ in self._pieces()
+        )
+
+    def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, slice]]:
+        """Rows of the shards, piece by piece, and the slice of the table's rows they are."""
+        number = len(self.shards)
+        for first, shard in enumerate(self.shards):
+            length = int(shard.shape[0])
+            for start in range(0, length, ROWS_AT_A_TIME):
+                stop = min(length, start + ROWS_AT_A_TIME)
+                ids = slice(first + start * number, first + (stop - 1) * number + 1, number)
+                yield shard, np.arange(start, stop, dtype=np.int32), ids

@@ -1,0 +1,236 @@
+"""A cluster whose workers fetch rows, train work units and push changes, each at its own time.
+
+Parameters stand on ps tasks, under TensorFlow's ``ParameterServerStrategy`` (Li et al. 2014,
+"Scaling Distributed Machine Learning with the Parameter Server"): workers neither wait for nor
+know of each other.
+"""
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
+from gensim_tfw2v.layouts import RowLayout
+from gensim_tfw2v.objectives.words import Words
+from gensim_tfw2v.options import ClusterProgram
+from gensim_tfw2v.regimes.base import Divergence, UnitReport, unit_key
+from gensim_tfw2v.regimes.job import JobResult, Ledger, job_function
+from gensim_tfw2v.regimes.tables import Tables
+
+#: Jobs that wait at the coordinator for each worker, beside the one that it trains.
+AHEAD = 1
+
+
+@dataclass
+class Traffic:
+    """What a cluster has done so far.
+
+    Attributes
+    ----------
+    units, repeated : int
+        Units trained, and how many of these again, because a worker ended before it reported.
+    tokens : int
+        Trained on, after subsampling.
+    fetched_bytes, pushed_bytes, corpus_bytes : int
+        Rows to workers and their changes back; ids sent to workers.
+    staleness : list of int
+        Of each job: units of others that were pushed between its fetching and its pushing.
+    seconds : ndarray [3]
+        Of all workers together: fetching, training, pushing.
+    """
+
+    units: int = 0
+    repeated: int = 0
+    tokens: int = 0
+    fetched_bytes: int = 0
+    pushed_bytes: int = 0
+    corpus_bytes: int = 0
+    staleness: list[int] = field(default_factory=list)
+    seconds: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+
+class AsynchronousRegime:
+    """Trains on the workers of a cluster.
+
+    Parameters
+    ----------
+    program : ClusterProgram
+    words : Words
+        Of the vocabulary.
+    rates : Tables of ndarray [V]
+        See `pair_rates`.
+    rows : int
+        V.
+    units : int
+        Of an epoch, at most.
+    coordinator : ClusterCoordinator
+        Of a ``ParameterServerStrategy``.
+    seed : int
+
+    Attributes
+    ----------
+    traffic : Traffic
+    """
+
+    def __init__(
+        self,
+        program: ClusterProgram,
+        words: Words,
+        rates: Tables,
+        rows: int,
+        units: int,
+        coordinator: Any,
+        seed: int,
+    ) -> None:
+        self.program = program
+        self.seed = seed
+        self.traffic = Traffic()
+        self._coordinator = coordinator
+        strategy, objective = coordinator.strategy, program.unit.objective
+        size, shards = program.unit.vector_size, strategy._extended._num_ps
+        with strategy.scope():
+            self._tables = Tables(
+                *(
+                    RowLayout(rows if is_used else 0, size, shards)
+                    for is_used in (True, objective.negative > 0, objective.hierarchical)
+                )
+            )
+            own_words, own_rates = tf.nest.map_structure(
+                lambda array: tf.Variable(array, trainable=False), (words, rates)
+            )
+            self._ledger = Ledger(
+                tf.Variable(0, trainable=False, dtype=tf.int64),
+                # of a variable without a fixed shape on another task, TensorFlow 2.21 crashes
+                tf.Variable(tf.zeros([units], tf.int32), trainable=False),
+            )
+        self._train_job = job_function(program, self._tables, own_words, own_rates, self._ledger)
+
+    def train_epoch(
+        self,
+        corpus: EncodedCorpus,
+        units: Sequence[WorkUnit],
+        epoch: int,
+        alphas: Sequence[tuple[float, float]],
+        report: Callable[[UnitReport], None],
+    ) -> None:
+        """Train each unit once, and again if its worker ended; see `Regime`.
+
+        Raises
+        ------
+        tf.errors.UnavailableError
+            If a ps has ended.
+        """
+        threads = self.program.threads
+        self._ledger.times.assign(tf.zeros_like(self._ledger.times))
+        jobs: queue.SimpleQueue[range] = queue.SimpleQueue()
+        for first in range(0, len(units), threads):
+            jobs.put(range(first, min(first + threads, len(units))))
+        stop, errors = threading.Event(), []
+
+        def work() -> None:
+            while not stop.is_set():
+                try:
+                    places = jobs.get_nowait()
+                except queue.Empty:
+                    return
+                try:
+                    self._train(corpus, units, epoch, alphas, places, report)
+                except BaseException as error:
+                    errors.append(error)
+                    stop.set()
+
+        waiting = [
+            threading.Thread(target=work, name=f"tfw2v-job-{number}", daemon=True)
+            for number in range((1 + AHEAD) * self.program.workers)
+        ]
+        for thread in waiting:
+            thread.start()
+        try:
+            for thread in waiting:
+                while thread.is_alive():
+                    thread.join(0.2)
+                    if not errors:
+                        self._coordinator.done()  # raises what has gone wrong
+        finally:
+            stop.set()
+        if errors:
+            raise errors[0]
+        times = self._ledger.times.numpy()[: len(units)]
+        assert (times > 0).all(), "units were lost"
+        self.traffic.repeated += int((times - 1).sum())
+
+    def _train(
+        self,
+        corpus: EncodedCorpus,
+        units: Sequence[WorkUnit],
+        epoch: int,
+        alphas: Sequence[tuple[float, float]],
+        places: range,
+        report: Callable[[UnitReport], None],
+    ) -> None:
+        empty = self.program.threads - len(places)
+        entries = [corpus.read(units[place]) for place in places]
+        keys = [unit_key(self.seed, epoch, units[place].index) for place in places]
+        value = self._coordinator.schedule(
+            self._train_job,
+            args=(
+                tf.constant(np.concatenate(entries), tf.int32),
+                tf.constant(list(accumulate([*map(len, entries), *[0] * empty])), tf.int32),
+                tf.constant([*places, *[-1] * empty], tf.int32),
+                tf.constant([*keys, *[[0, 0]] * empty], tf.int32),
+                tf.constant([alphas[place] for place in places] + [alphas[places[0]]] * empty),
+            ),
+        )
+        result: JobResult = tf.nest.map_structure(np.asarray, value.fetch())
+        if not np.isfinite(result.units.magnitude).all():
+            raise Divergence(
+                f"training turned non-finite in epoch {epoch}, at step size "
+                f"alpha={alphas[places[0]][0]:g} with {self.program.unit.shape.tokens} tokens a "
+                "step"
+            )
+        self._count(result, sum(map(len, entries)))
+        for number, place in enumerate(places):
+            trained = UnitReport(
+                units[place],
+                int(result.units.kept[number]),
+                float(result.units.loss[number]),
+                float(result.units.predictions[number]),
+            )
+            report(trained)
+
+    def _count(self, result: JobResult, entries: int) -> None:
+        row_bytes = self.program.unit.vector_size * tf.as_dtype(self.program.wire_dtype).size
+        rows = int(result.rows.sum())
+        traffic = self.traffic
+        traffic.units += len(result.units.kept)
+        traffic.tokens += int(result.units.kept.sum())
+        # rows, and 4 bytes for the id of each
+        traffic.fetched_bytes += rows * (row_bytes + 4)
+        traffic.pushed_bytes += rows * (row_bytes + 4)
+        traffic.corpus_bytes += 4 * entries
+        traffic.staleness.append(int(result.staleness))
+        traffic.seconds += result.seconds
+
+    def load(self, arrays: Tables) -> None:
+        """Go on from these rows (copied)."""
+        for table, array in zip(self._tables, arrays, strict=True):
+            table.load(array)
+
+    def finite(self) -> bool:
+        """Whether every row is finite."""
+        return all(table.finite() for table in self._tables)
+
+    def export(self, arrays: Tables) -> None:
+        """Copy the current rows into these arrays."""
+        for table, array in zip(self._tables, arrays, strict=True):
+            table.export(array)
+
+    def close(self) -> None:
+        """Free the tables."""
+        del self._tables, self._ledger, self._train_job

@@ -1,0 +1,84 @@
+"""How changes of one row, made by several workers at the same time, are combined."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.regimes.tables import Tables
+
+#: By how much a pair pulls a row to its optimum: the mean of ``sigmoid'(s) * norm(other row)**2``
+#: over pairs, as far as it acts along the change. Found by trial.
+CURVATURE = 0.015
+
+
+def saturating_share(
+    rates: tf.Tensor, tokens: tf.Tensor, alpha: tf.Tensor, workers: int
+) -> tf.Tensor:
+    """What share of a job's change of each row is pushed, [rows].
+
+    N workers whose jobs overlap each move a row by what it lacked at the same moment. Rare rows
+    are moved a little by each: their changes add up. A frequent row is moved by each alone to
+    where it is to go: of its changes the mean is right. Between the two, a row that relaxes to
+    its optimum at the rate x in a job would, after N jobs one after the other, have gone the way
+    ``1 - exp(-N x)`` of which one job goes ``1 - exp(-x)``.
+
+    Parameters
+    ----------
+    rates : Tensor [rows], float32
+        In how many pairs and negatives each row takes part, for each token trained on.
+    tokens : Tensor [], float32
+        Of the job.
+    alpha : Tensor []
+        Step size.
+    workers : int
+        N.
+    """
+    x = tf.maximum(CURVATURE * alpha * tokens * rates, 1e-6)
+    return -tf.math.expm1(-workers * x) / (workers * -tf.math.expm1(-x))
+
+
+def pair_rates(
+    frequency: np.ndarray,
+    pairs: float,
+    skipgram: bool,
+    negative: int,
+    noise: np.ndarray | None,
+    paths: Sequence[np.ndarray] | None,
+) -> Tables:
+    """In how many predictions each row takes part, for each token trained on.
+
+    Parameters
+    ----------
+    frequency : ndarray [V]
+        Of the words after subsampling; their sum is 1.
+    pairs : float
+        Words in a window, on average.
+    skipgram : bool
+    negative : int
+        gensim's parameter.
+    noise : ndarray [V], optional
+        In what proportion negatives are drawn.
+    paths : sequence of ndarray, optional
+        The nodes of each word's path, in hierarchical softmax.
+
+    Returns
+    -------
+    Tables of ndarray [V], float32
+        [0] for a table without use.
+    """
+    predictions = pairs if skipgram else 1.0
+    targets = 0.0
+    outputs: np.ndarray = np.zeros(0)
+    nodes: np.ndarray = np.zeros(0)
+    if negative:
+        assert noise is not None
+        targets += 1 + negative
+        outputs = predictions * (frequency + negative * noise / noise.sum())
+    if paths is not None:
+        lengths = np.fromiter(map(len, paths), np.int64, len(paths))
+        targets += float(frequency @ lengths)
+        of_paths = np.repeat(frequency, lengths)
+        nodes = predictions * np.bincount(np.concatenate(paths), of_paths, minlength=len(frequency))
+    inputs = frequency * pairs * targets
+    return Tables(*(rate.astype(np.float32) for rate in (inputs, outputs, nodes)))

@@ -1,0 +1,82 @@
+"""Training on real ps and worker processes."""
+
+import numpy as np
+import psutil
+import pytest
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.cluster import ClusterError, MissingTasks
+from gensim_tfw2v.cluster.local import LocalCluster, free_ports
+from gensim_tfw2v.cluster.spec import Cluster
+
+LEE = datapath("lee_background.cor")
+
+
+def servers():
+    return [
+        child
+        for child in psutil.Process().children(recursive=True)
+        if "gensim_tfw2v.cluster.server" in " ".join(child.cmdline())
+    ]
+
+
+def trained(cluster, **options):
+    options = dict(vector_size=24, epochs=8, workers=1, alpha=0.05, sg=1, seed=3) | options
+    return TFWord2Vec(corpus_file=LEE, cluster=cluster, compute_loss=True, **options)
+
+
+def likeness(one, other):
+    """Mean cosine of the two models' vectors of the most frequent words."""
+    a, b = (model.wv.get_normed_vectors()[:300] for model in (one, other))
+    return float((a * b).sum(1).mean())
+
+
+def test_one_worker_trains_as_this_process_does():
+    local, on_cluster = trained(None), trained("local:ps=1,worker=1")
+    assert likeness(local, on_cluster) > 0.97
+    np.testing.assert_allclose(on_cluster.mean_losses, local.mean_losses, rtol=0.01)
+    for name in ("train_count", "corpus_count", "corpus_total_words", "min_alpha_yet_reached"):
+        assert getattr(local, name) == getattr(on_cluster, name)
+    # what was traced before there was a cluster is not used after it
+    assert likeness(local, trained(None)) > 0.999
+    assert not servers()
+
+
+@pytest.mark.parametrize(
+    ("tasks", "options"),
+    [
+        ("local:ps=2,worker=2", {}),
+        ("local:ps=3,worker=2", {"sg": 0, "hs": 1, "negative": 3}),
+    ],
+)
+def test_several_tasks_of_each_kind(tasks, options, monkeypatch):
+    monkeypatch.setattr("gensim_tfw2v.training.UNIT_ENTRIES", 4096)
+    local, on_cluster = trained(None, **options), trained(tasks, **options)
+    assert likeness(local, on_cluster) > 0.8
+    assert on_cluster.mean_losses[-1] < on_cluster.mean_losses[0]
+    assert not servers()
+
+
+def test_a_running_cluster_is_used_again_and_again():
+    with LocalCluster(1, 1) as running:
+        pids = [running.pid(task) for task in running.cluster.tasks()]
+        model = trained(running.cluster, epochs=2)
+        before = model.wv.vectors.copy()
+        model.train(corpus_file=LEE, total_words=model.corpus_total_words, epochs=1)
+        assert not np.array_equal(before, model.wv.vectors)
+        assert [running.pid(task) for task in running.cluster.tasks()] == pids
+        running.check()
+
+
+@pytest.mark.parametrize("name", ["local", "local:ps=1", "local:ps=0,worker=2", "remote", 3])
+def test_what_names_no_cluster_is_refused_at_once(name):
+    with pytest.raises(ClusterError, match=r"local:ps=P,worker=N.*TF_CONFIG"):
+        TFWord2Vec(vector_size=5, cluster=name)
+
+
+def test_missing_tasks_are_named(monkeypatch):
+    monkeypatch.setattr("gensim_tfw2v.training.READY_SECONDS", 1.0)
+    ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
+    with pytest.raises(MissingTasks, match=f"ps 0 .{ps}.*worker 0 .{worker}"):
+        trained(Cluster((ps,), (worker,)))

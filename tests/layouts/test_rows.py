@@ -1,0 +1,63 @@
+"""Rows dealt out to shards are those of one table."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.layouts import RowLayout, rows
+
+SIZE = 3
+
+
+def table(number, shards):
+    array = np.random.default_rng(number).normal(size=(number, SIZE)).astype(np.float32)
+    layout = RowLayout(number, SIZE, shards)
+    layout.load(array)
+    return layout, array
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 7, 40])
+@pytest.mark.parametrize("shards", [1, 2, 3])
+def test_rows_come_out_as_they_went_in(number, shards, monkeypatch):
+    monkeypatch.setattr(rows, "ROWS_AT_A_TIME", 4)
+    layout, array = table(number, shards)
+    found = np.full_like(array, np.nan)
+    layout.export(found)
+    np.testing.assert_array_equal(found, array)
+    assert sum(len(shard.numpy()) for shard in layout.shards) == number
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 4), st.lists(st.integers(0, 10), unique=True))
+def test_fetching_and_pushing(shards, ids):
+    layout, array = table(11, shards)
+    split = layout.split(tf.constant(ids, tf.int32))
+    np.testing.assert_array_equal(layout.fetch(split, tf.float32), array[ids])
+    changes = np.arange(len(ids) * SIZE, dtype=np.float32).reshape(-1, SIZE)
+    layout.push(split, tf.constant(changes), tf.float32)
+    array[ids] += changes
+    found = np.empty_like(array)
+    layout.export(found)
+    np.testing.assert_allclose(found, array, atol=1e-6)
+
+
+def test_what_travels_is_rounded_and_what_stays_is_not():
+    layout, array = table(4, 2)
+    split = layout.split(tf.range(4))
+    fetched = layout.fetch(split, tf.bfloat16).numpy()
+    assert fetched.dtype == np.float32 and not np.array_equal(fetched, array)
+    np.testing.assert_allclose(fetched, array, rtol=2**-8)
+    layout.push(split, tf.zeros([4, SIZE]), tf.bfloat16)
+    found = np.empty_like(array)
+    layout.export(found)
+    np.testing.assert_array_equal(found, array)
+
+
+def test_one_row_that_is_not_finite_is_found():
+    layout, array = table(9, 2)
+    assert layout.finite()
+    array[7, 1] = np.inf
+    layout.load(array)
+    assert not layout.finite()

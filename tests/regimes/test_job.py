@@ -1,0 +1,148 @@
+"""A job on rows of other variables equals training its units on the tables themselves."""
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.layouts import RowLayout
+from gensim_tfw2v.objectives import Cbow, SkipGram
+from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.objectives.words import Words
+from gensim_tfw2v.options import ClusterProgram, UnitProgram
+from gensim_tfw2v.regimes.combining import pair_rates, saturating_share
+from gensim_tfw2v.regimes.job import Ledger, job_function
+from gensim_tfw2v.regimes.tables import Tables
+from gensim_tfw2v.regimes.unit import concrete_unit_function
+from tests.objectives.test_objectives import huffman_paths, unit
+
+VOCABULARY, SIZE = 40, 6
+NOISE = np.arange(1.0, VOCABULARY + 1)
+OBJECTIVES = [SkipGram(5), Cbow(3), SkipGram(0, True), Cbow(2, True, True)]
+
+
+def make(objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float32"):
+    """A job's function, its tables and ledger, and the program of its units."""
+    program = UnitProgram(
+        objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, with_loss=True, locked=lock is not None
+    )
+    paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None
+    words = Words.of(np.full(VOCABULARY, 0.9), NOISE if objective.negative else None, paths, lock)
+    arrays = Tables(*(
+        np.random.default_rng(number).normal(0, 0.1, (VOCABULARY if used else 0, SIZE))
+        for number, used in enumerate((True, objective.negative, objective.hierarchical))
+    ))  # fmt: skip
+    tables = Tables(*(RowLayout(len(array), SIZE, shards) for array in arrays))
+    for table, array in zip(tables, arrays, strict=True):
+        table.load(array)
+    rates = pair_rates(
+        np.full(VOCABULARY, 1 / VOCABULARY), 4.0, isinstance(objective, SkipGram),
+        objective.negative, NOISE, paths and paths[0],
+    )  # fmt: skip
+    ledger = Ledger(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
+    constants = tf.nest.map_structure(tf.Variable, (words, rates))
+    function = job_function(
+        ClusterProgram(program, workers, threads, wire_dtype), tables, *constants, ledger
+    )
+    return function, tables, ledger, (program, words.tensors(), arrays)
+
+
+def job(*units, places=None):
+    """A job's arguments, at alpha .05."""
+    number = len(units)
+    return (
+        tf.constant(np.concatenate(units)),
+        tf.constant(np.cumsum([len(part) for part in units]), tf.int32),
+        tf.constant(range(number) if places is None else places),
+        tf.constant([[5, place] for place in range(number)]),
+        tf.fill([number, 2], 0.05),
+    )
+
+
+def exported(tables):
+    arrays = [np.empty((table.rows, SIZE), np.float32) for table in tables]
+    for table, array in zip(tables, arrays, strict=True):
+        table.export(array)
+    return arrays
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("locked", [False, True])
+def test_a_job_of_one_unit_equals_the_unit(objective, shards, locked):
+    lock = np.linspace(0, 2, VOCABULARY) if locked else None
+    function, tables, ledger, (program, words, arrays) = make(objective, 1, shards, lock=lock)
+    expected = Tables(
+        *(tf.Variable(array.astype(np.float32), shape=[None, SIZE]) for array in arrays)
+    )
+    train = concrete_unit_function(program, expected)
+    for number in range(2):
+        entries = unit(number, 300, 11)
+        alphas = tf.constant([0.05, 0.05])
+        one = train(expected, words, tf.constant(entries), tf.constant([5, 0]), alphas)
+        result = function(*job(entries, places=[number]))
+        np.testing.assert_allclose(result.units.loss, [one.loss], rtol=1e-5)
+        np.testing.assert_array_equal(result.units.kept, [one.kept])
+        used = [len(array) for array in arrays]
+        np.testing.assert_array_equal(result.rows > 0, np.array(used) > 0)
+    for found, wanted in zip(exported(tables), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+    assert ledger.pushes.numpy() == 2
+    assert ledger.times.numpy().tolist() == [1, 1, 0, 0]
+
+
+def test_threads_of_a_job_share_its_rows():
+    function, tables, ledger, _ = make(SkipGram(5), threads=2, shards=2)
+    before = exported(tables)
+    parts = unit(1, 200, 9), unit(2, 100, 9)
+    result = function(*job(*parts))
+    assert [120 < result.units.kept[0] < 200, 60 < result.units.kept[1] < 100] == [True] * 2
+    together = [after - old for after, old in zip(exported(tables), before, strict=True)]
+    one_by_one, other, _, _ = make(SkipGram(5), threads=2, shards=2)
+    nothing = np.zeros(0, np.int32)
+    one_by_one(*job(parts[0], nothing, places=[0, -1]))
+    arguments = job(nothing, parts[1], places=[-1, 1])
+    one_by_one(*arguments)
+    for change, old, after in zip(together, before, exported(other), strict=True):
+        expected = after - old
+        assert np.linalg.norm(change - expected) <= 0.2 * np.linalg.norm(expected)
+    assert ledger.times.numpy().tolist() == [1, 1, 0, 0]
+
+
+def test_shares_go_from_the_sum_to_the_mean():
+    rates = tf.constant([0.0, 1e-6, 1e-2, 1.0, 1e3])
+    share = saturating_share(rates, tf.constant(1e4), tf.constant(0.05), 4).numpy()
+    assert np.all(np.diff(share) <= 1e-6)
+    np.testing.assert_allclose(share[[0, -1]], [1.0, 0.25], atol=1e-3)
+    alone = saturating_share(rates, tf.constant(1e4), tf.constant(0.05), 1).numpy()
+    np.testing.assert_allclose(alone, 1.0, atol=1e-6)
+
+
+def test_changes_are_multiplied_by_their_share():
+    entries = unit(3, 300, 12)
+    alone, with_others = make(SkipGram(5)), make(SkipGram(5), workers=8)
+    start = exported(alone[1])
+    changes = []
+    for function, tables, _, _ in (alone, with_others):
+        function(*job(entries))
+        changes.append(exported(tables)[0] - start[0])
+    rates = pair_rates(np.full(VOCABULARY, 1 / VOCABULARY), 4.0, True, 5, NOISE, None)
+    kept = with_others[0](*job(entries)).units.kept[0]
+    share = saturating_share(
+        tf.constant(rates.inputs), tf.cast(kept, tf.float32), tf.constant(0.05), 8
+    )
+    assert 0.1 < np.min(share) and np.max(share) < 0.999
+    np.testing.assert_allclose(changes[1], changes[0] * share.numpy()[:, None], atol=1e-5)
+
+
+def test_rates_count_the_predictions_that_rows_take_part_in():
+    frequency = np.array([0.5, 0.3, 0.2])
+    paths = [np.array([2]), np.array([2, 0]), np.array([2, 0])]
+    rates = pair_rates(frequency, 6.0, True, 5, np.array([1.0, 1.0, 2.0]), paths)
+    mean_length = 1.5
+    np.testing.assert_allclose(rates.inputs, frequency * 6 * (1 + 5 + mean_length), rtol=1e-6)
+    noise = np.array([1, 1, 2]) / 4
+    np.testing.assert_allclose(rates.outputs, 6 * (frequency + 5 * noise), rtol=1e-6)
+    np.testing.assert_allclose(rates.nodes, 6 * np.array([0.5, 0, 1]), rtol=1e-6)
+    cbow = pair_rates(frequency, 6.0, False, 0, None, paths)
+    assert len(cbow.outputs) == 0
+    np.testing.assert_allclose(cbow.nodes, [0.5, 0, 1], rtol=1e-6)
