@@ -52,47 +52,41 @@ def train_epoch(
         else corpus.total_raw_words / (total_words or 1)
     )
     alphas = _step_sizes(model, corpus, units, epoch, told, is_corpus_file_mode)
+    if epoch < training.position.epoch:
+        return training.position.finished[epoch]  # trained before the checkpoint
 
     no_queue: queue.Queue[None] = queue.Queue()
     start = default_timer() - 0.00001
-    examples = trained = raw = 0
-    loss = predictions = 0.0
     next_report = 1.0
     lock = threading.Lock()
 
     def report(result: UnitReport) -> None:
-        nonlocal examples, trained, raw, next_report, loss, predictions
+        nonlocal next_report
         with lock:
-            examples += result.unit.sentences
-            trained += result.kept
-            raw += result.unit.raw_words
-            loss += result.loss
-            predictions += result.predictions
-            model.running_training_loss += result.loss
+            position = training.position
+            position.add(result)
+            model.running_training_loss += result.loss  # which a callback may have set to 0
             training.bar.update(result.unit.raw_words)
             elapsed = default_timer() - start
             if elapsed >= next_report:
                 model._log_progress(
-                    None, no_queue, epoch, examples, total_examples, raw, total_words,
-                    trained, elapsed,
+                    None, no_queue, epoch, position.sentences, total_examples,
+                    position.raw_words, total_words, position.trained, elapsed,
                 )  # fmt: skip
                 next_report = elapsed + report_delay
 
-    training.load(model)
-    training.regime.train_epoch(corpus, units, epoch, alphas, report)
-    training.export(model)
-    # words that stand in no unit: sentences without a known word
-    raw = corpus.total_raw_words
+    training.train_epoch(model, alphas, report)
+    trained, raw_words, trained_units = training.end_epoch(model)
     elapsed = default_timer() - start
     model._log_epoch_end(
-        epoch, corpus.total_sentences, total_examples, raw, total_words, trained, elapsed,
+        epoch, corpus.total_sentences, total_examples, raw_words, total_words, trained, elapsed,
         is_corpus_file_mode,
     )  # fmt: skip
-    if model.compute_loss and predictions:
-        model.mean_losses = [*model.mean_losses, loss / predictions]
+    if len(training.position.mean_losses) > len(model.mean_losses):
+        model.mean_losses = list(training.position.mean_losses)
         logger.info("EPOCH %i: mean loss %.4f", epoch, model.mean_losses[-1])
     model.total_train_time += elapsed
-    return trained, raw, len(units)
+    return trained, raw_words, trained_units
 
 
 def _step_sizes(
@@ -102,8 +96,8 @@ def _step_sizes(
     epoch: int,
     told: float,
     is_corpus_file_mode: bool,
-) -> list[tuple[float, float]]:
-    """Step sizes at the beginning and end of each unit.
+) -> dict[int, tuple[float, float]]:
+    """Step sizes at the beginning and end of each unit, by its index.
 
     Parameters
     ----------
@@ -123,4 +117,5 @@ def _step_sizes(
     model._get_next_alpha(told * last_batch, epoch)
     if is_corpus_file_mode:
         model.min_alpha_yet_reached = before
-    return list(zip(alphas, alphas[1:], strict=False))
+    of_units = zip(alphas, alphas[1:], strict=False)
+    return {unit.index: pair for unit, pair in zip(units, of_units, strict=True)}

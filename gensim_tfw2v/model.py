@@ -18,6 +18,9 @@ from gensim_tfw2v.epoch import train_epoch
 from gensim_tfw2v.training import Training
 from gensim_tfw2v.vectors import take_vectors
 
+#: Options that say how a program runs, not what a model is: they are not saved with it.
+RUNNING = ("cluster", "checkpoint_dir", "checkpoint_minutes", "progress", "encoded_dir")
+
 logger = logging.getLogger(__name__)
 
 
@@ -41,6 +44,13 @@ class TFWord2Vec(Word2Vec):
         Where to train: ``"local:ps=2,worker=4"`` starts tasks on this machine for each call of
         `train`, ``"TF_CONFIG"`` takes those that the environment variable describes. Then
         `workers` is the number of threads of each worker task. By default, in this process.
+    checkpoint_dir : str, optional
+        A folder for checkpoints. If it holds one of this very training (corpus, vocabulary and
+        options are compared), `train` goes on from it: run the same program again after a crash.
+    checkpoint_minutes : float
+        How often a checkpoint is written, beside those at the end of each epoch. Where a cluster
+        loses its parameters, training goes on from what the last one would have held, even
+        without a folder.
     progress : bool, optional
         Whether to show a progress bar; by default on terminals and in notebooks.
     encoded_dir : str, optional
@@ -71,6 +81,8 @@ class TFWord2Vec(Word2Vec):
 
     # Class attributes, so that models of plain gensim have them too.
     cluster: str | Cluster | None = None
+    checkpoint_dir: str | None = None
+    checkpoint_minutes = 10.0
     progress: bool | None = None
     encoded_dir: str | None = None
     corrected_cbow = False
@@ -84,6 +96,8 @@ class TFWord2Vec(Word2Vec):
         *args: Any,
         corrected_cbow: bool = False,
         cluster: str | Cluster | None = None,
+        checkpoint_dir: str | os.PathLike[str] | None = None,
+        checkpoint_minutes: float = 10.0,
         progress: bool | None = None,
         encoded_dir: str | os.PathLike[str] | None = None,
         **kwargs: Any,
@@ -92,6 +106,8 @@ class TFWord2Vec(Word2Vec):
         options.apply_defaults()
         check_options(**options.arguments, cluster=cluster)
         self.cluster = cluster
+        self.checkpoint_dir = None if checkpoint_dir is None else os.fspath(checkpoint_dir)
+        self.checkpoint_minutes = checkpoint_minutes
         self.corrected_cbow = bool(corrected_cbow)
         self.progress = progress
         self.encoded_dir = None if encoded_dir is None else os.fspath(encoded_dir)
@@ -197,7 +213,7 @@ class TFWord2Vec(Word2Vec):
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        transient = {"_scan", "_one_corpus", "_training", "cluster", "progress", "encoded_dir"}
+        transient = {"_scan", "_one_corpus", "_training", *RUNNING}
         return {name: value for name, value in self.__dict__.items() if name not in transient}
 
     def scan_vocab(
@@ -277,6 +293,7 @@ class TFWord2Vec(Word2Vec):
         except KeyboardInterrupt:
             if self._training is not None:
                 self._training.export(self)
+                self._training.save(self)
             self._clear_post_train()
             raise
         finally:
@@ -364,6 +381,8 @@ TFWord2Vec.__signature__ = inspect.Signature(
             for name, default in (
                 ("corrected_cbow", False),
                 ("cluster", None),
+                ("checkpoint_dir", None),
+                ("checkpoint_minutes", 10.0),
                 ("progress", None),
                 ("encoded_dir", None),
             )

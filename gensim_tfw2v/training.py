@@ -1,27 +1,34 @@
 """What one call of `train` holds, made from gensim's attributes and put back into them."""
 
 import contextlib
+import copy
 import logging
-import os
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gensim.models import Word2Vec
 
-from gensim_tfw2v.attributes import rates_of, tables_of, unit_program, words_of
-from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster, parse_cluster
-from gensim_tfw2v.cluster.probe import READY_SECONDS
+from gensim_tfw2v.attributes import tables_of
+from gensim_tfw2v.checkpoints import Checkpoints
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.corpus.workspace import Workspace
+from gensim_tfw2v.engine import open_regime
 from gensim_tfw2v.monitor.progress import progress_bar
-from gensim_tfw2v.options import UNIT_ENTRIES, ClusterProgram
-from gensim_tfw2v.regimes import AsynchronousRegime, LocalRegime, Regime
+from gensim_tfw2v.options import UNIT_ENTRIES
+from gensim_tfw2v.position import Position
+from gensim_tfw2v.regimes import ClusterLost, Regime, Tables, UnitReport
 
 logger = logging.getLogger(__name__)
 
+#: How often in a row a cluster may be lost without a checkpoint in between.
+LOSSES = 5
+
 
 class Training:
-    """The encoded corpus, the regime and the progress bar of one call of `train`.
+    """The encoded corpus, the regime, checkpoints and the progress bar of one call of `train`.
 
     Parameters
     ----------
@@ -29,9 +36,14 @@ class Training:
     corpus : EncodedCorpus
     workspace : Workspace
         The folder that the corpus is in; removed by `close`.
+
+    Attributes
+    ----------
+    position : Position
+        What has been trained; from a checkpoint if there was one.
     """
 
-    def __init__(self, model: Word2Vec, corpus: EncodedCorpus, workspace: Workspace) -> None:
+    def __init__(self, model: Any, corpus: EncodedCorpus, workspace: Workspace) -> None:
         self.corpus = corpus
         self.workspace = workspace
         self.units: list[WorkUnit] = corpus.units(UNIT_ENTRIES)
@@ -47,57 +59,159 @@ class Training:
             )
         # another seed for each call of `train`, or all would draw the same
         self.seed = model.seed + 1_000_003 * model.train_count
-        self._stack = contextlib.ExitStack()
-        self.regime = self._regime(model)
         self.bar = progress_bar(corpus.total_raw_words * model.epochs, model.progress)
-
-    def _regime(self, model: Any) -> Regime:
-        program = unit_program(model, self.corpus.total_tokens, UNIT_ENTRIES)
-        if model.cluster is None:
-            return LocalRegime(program, words_of(model), workers=model.workers, seed=self.seed)
-        which = parse_cluster(model.cluster)
-        opened = self._stack.enter_context(open_cluster(which, READY_SECONDS))
-        workers, threads = len(opened.cluster.worker), model.workers
-        if isinstance(which, LocalTasks):
-            threads = min(threads, max(1, len(os.sched_getaffinity(0)) // workers))
-        return AsynchronousRegime(
-            ClusterProgram(program, workers, threads),
-            words_of(model),
-            rates_of(model),
-            rows=len(model.wv),
-            units=len(self.units),
-            coordinator=opened.coordinator,
-            seed=self.seed,
-        )
+        self.position = Position()
+        self._kept = Position()  # what the model's arrays are from
+        self._lost = 0
+        self._stack = contextlib.ExitStack()
+        self._checkpoints: Checkpoints | None = None
+        self._seconds_between = 60.0 * model.checkpoint_minutes
+        if model.checkpoint_dir is not None:
+            self._checkpoints = Checkpoints(
+                Path(model.checkpoint_dir), _description(model, self.units, self.seed)
+            )
+            if not self._resume(model):
+                self.save(model)
+        self.regime = self._open(model)
 
     def units_of(self, epoch: int) -> list[WorkUnit]:
         """The units in the order in which an epoch trains them: another one each time."""
         order = np.random.default_rng([abs(self.seed), epoch]).permutation(len(self.units))
         return [self.units[place] for place in order]
 
-    def load(self, model: Word2Vec) -> None:
-        """Start from the model's vectors, which a callback may have changed."""
-        self.regime.load(tables_of(model))
+    def train_epoch(
+        self,
+        model: Any,
+        alphas: Mapping[int, tuple[float, float]],
+        report: Callable[[UnitReport], None],
+    ) -> None:
+        """Train what is left of the epoch, and put the vectors into the model.
 
-    def export(self, model: Word2Vec) -> None:
+        Parameters
+        ----------
+        alphas : mapping
+            Step sizes at the beginning and at the end of each unit, by its index.
+        report : callable
+            Called after each unit, from any thread.
+        """
+        epoch = self.position.epoch
+        self._load(model)
+        while True:
+            left = [unit for unit in self.units_of(epoch) if unit.index not in self.position.done]
+            due = time.monotonic() + self._seconds_between
+            try:
+                self.regime.train_epoch(
+                    self.corpus,
+                    left,
+                    epoch,
+                    [alphas[unit.index] for unit in left],
+                    report,
+                    lambda: time.monotonic() >= due,  # noqa: B023
+                )
+                self.export(model)
+            except ClusterLost as lost:
+                self._recover(model, lost)
+                continue
+            self._lost = 0
+            if len(self.position.done) == len(self.units) or time.monotonic() < due:
+                return
+            self.save(model)
+
+    def end_epoch(self, model: Any) -> tuple[int, int, int]:
+        """Go on to the next epoch; give what `Position.finished` has of this one."""
+        ended = self.position.end_epoch(self.corpus.total_raw_words, bool(model.compute_loss))
+        self._kept = copy.deepcopy(self.position)
+        self.save(model)
+        return ended
+
+    def export(self, model: Any) -> None:
         """Put the trained vectors into the model's arrays, if they are finite."""
         if not self.regime.finite():
             return
-        model.wv.vectors = _writable(model.wv.vectors)
-        if model.negative:
-            model.syn1neg = _writable(model.syn1neg)
-        if model.hs:
-            model.syn1 = _writable(model.syn1)
-        self.regime.export(tables_of(model))
+        self.regime.export(_writable_tables(model))
         model.wv.norms = None
+        self._kept = copy.deepcopy(self.position)
+
+    def save(self, model: Any) -> None:
+        """Write a checkpoint of the model's arrays and of the position that they are from."""
+        if self._checkpoints is not None:
+            self._checkpoints.save(tables_of(model)._asdict(), self._kept.state())
 
     def close(self) -> None:
         """Free the tables and remove the encoded corpus."""
         self.bar.close()
-        self.regime.close()
         self._stack.close()
+        if self._checkpoints is not None:
+            self._checkpoints.wait()
         self.corpus.close()
         self.workspace.close()
+
+    def _open(self, model: Any) -> Regime:
+        return self._stack.enter_context(
+            open_regime(model, self.corpus.total_tokens, len(self.units), UNIT_ENTRIES, self.seed)
+        )
+
+    def _load(self, model: Any) -> None:
+        """Start from the model's vectors, which a callback may have changed."""
+        while True:
+            try:
+                self.regime.load(tables_of(model))
+                return
+            except ClusterLost as lost:
+                self._reopen(model, lost)
+
+    def _recover(self, model: Any, lost: ClusterLost) -> None:
+        """Go back to what the model's arrays are from, on a cluster that is whole again."""
+        self._reopen(model, lost)
+        model.running_training_loss -= self.position.total_loss - self._kept.total_loss
+        self.position = copy.deepcopy(self._kept)
+        self._show_position()
+        self._load(model)
+
+    def _reopen(self, model: Any, lost: ClusterLost) -> None:
+        self._lost += 1
+        if self._lost > LOSSES:
+            raise lost
+        logger.warning("%s; going back to the last checkpoint", lost)
+        self._stack.close()
+        self.regime = self._open(model)
+
+    def _resume(self, model: Any) -> bool:
+        """Go on from a checkpoint on disk, if there is one."""
+        assert self._checkpoints is not None
+        found = self._checkpoints.latest()
+        if found is None:
+            return False
+        arrays, state = found
+        for array, kept in zip(_writable_tables(model), Tables(**arrays), strict=True):
+            array[:] = kept
+        self.position = Position.of(state)
+        model.running_training_loss = self.position.total_loss
+        model.mean_losses = list(self.position.mean_losses)
+        self._kept = copy.deepcopy(self.position)
+        logger.info(
+            "resumed from %s: epoch %i, %i of %i work units are done",
+            self._checkpoints.folder,
+            self.position.epoch,
+            len(self.position.done),
+            len(self.units),
+        )
+        self._show_position()
+        return True
+
+    def _show_position(self) -> None:
+        whole = self.position.epoch * self.corpus.total_raw_words
+        self.bar.update(whole + self.position.raw_words - self.bar.n)
+
+
+def _writable_tables(model: Any) -> Tables:
+    """The model's arrays, others in place of those to which float32 rows cannot be written."""
+    model.wv.vectors = _writable(model.wv.vectors)
+    if model.negative:
+        model.syn1neg = _writable(model.syn1neg)
+    if model.hs:
+        model.syn1 = _writable(model.syn1)
+    return tables_of(model)
 
 
 def _writable(array: np.ndarray) -> np.ndarray:
@@ -105,3 +219,19 @@ def _writable(array: np.ndarray) -> np.ndarray:
     if array.flags.writeable and array.dtype == np.float32:
         return array
     return np.empty(array.shape, np.float32)
+
+
+def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
+    """What tells a training from others, for `Checkpoints`."""
+    words = zlib.crc32("\n".join(model.wv.index_to_key).encode("utf-8", "surrogatepass"))
+    corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
+    options = (
+        *("vector_size", "sg", "hs", "negative", "ns_exponent", "window", "shrink_windows"),
+        *("cbow_mean", "corrected_cbow", "sample", "alpha", "min_alpha", "epochs"),
+    )
+    return {
+        "vocabulary": f"{len(model.wv)} words, {words:08x}",
+        "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",
+        "seed": seed,
+        **{name: getattr(model, name) for name in options},
+    }

@@ -17,7 +17,10 @@ PACKAGE = "gensim_tfw2v"
 # other, which the test for circles keeps in order. "" is the package's own __init__, which the
 # command line may import as any user does.
 AXES = ("objectives", "layouts", "corpus", "merging", "monitor", "evaluation", "cluster")
-ABOVE = ("options", "regimes", "attributes", "training", "epoch", "model", "", "cli", "__main__")
+ABOVE = (
+    *("options", "checks", "regimes", "attributes", "engine", "position", "training", "epoch"),
+    *("model", "", "cli", "__main__"),
+)
 LEVELS = dict.fromkeys(AXES, 1) | {name: level for level, name in enumerate(ABOVE, 2)}
 
 

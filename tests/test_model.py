@@ -137,6 +137,8 @@ def test_signature_is_gensims():
     assert set(ours) - set(inspect.signature(Word2Vec).parameters) == {
         "corrected_cbow",
         "cluster",
+        "checkpoint_dir",
+        "checkpoint_minutes",
         "progress",
         "encoded_dir",
     }
@@ -343,11 +345,11 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
     orders = []
     original = LocalRegime.train_epoch
 
-    def watched(self, corpus, units, epoch, alphas, report):
+    def watched(self, corpus, units, epoch, alphas, report, stop):
         orders.append([unit.index for unit in units])
         # the step size falls with what has been trained, in whatever order
         assert [begin for begin, _ in alphas] == sorted((a for a, _ in alphas), reverse=True)
-        original(self, corpus, units, epoch, alphas, report)
+        original(self, corpus, units, epoch, alphas, report, stop)
 
     monkeypatch.setattr(LocalRegime, "train_epoch", watched)
     monkeypatch.setattr("gensim_tfw2v.training.UNIT_ENTRIES", 64)
@@ -370,11 +372,11 @@ def test_steps_of_hierarchical_softmax_are_shorter(skipgram, tokens, block):
 )
 def test_step_sizes_are_gensims(monkeypatch, from_file, workers, falls_to):
     seen = []
-    monkeypatch.setattr(
-        LocalRegime, "train_epoch", lambda self, corpus, units, epoch, alphas, report: seen.append(
-            (alphas[0][0], alphas[-1][1])
-        ),
-    )  # fmt: skip
+
+    def note(self, corpus, units, epoch, alphas, report, stop):
+        seen.append((alphas[0][0], alphas[-1][1]))
+
+    monkeypatch.setattr(LocalRegime, "train_epoch", note)
     corpus = {"corpus_file": datapath("lee_background.cor")}
     if not from_file:
         corpus = {"sentences": lee_corpus_list}

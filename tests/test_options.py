@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, example, given, reject, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.model import RUNNING
 
 WORDS = [f"w{number}" for number in range(12)]
 SENTENCES = st.lists(st.lists(st.sampled_from(WORDS), max_size=12), max_size=20)
@@ -108,8 +109,7 @@ def outcome(
 
 def state(model: Word2Vec) -> dict[str, Any]:
     """All of a model but the values of its vectors and what only a clock or a draw decides."""
-    ours = {"corrected_cbow", "mean_losses", "_training", "progress", "encoded_dir", "_scan"}
-    ours |= {"_one_corpus"}
+    ours = {"corrected_cbow", "mean_losses", "_training", "_scan", "_one_corpus", *RUNNING}
     drawn = {"total_train_time", "running_training_loss", "min_alpha_yet_reached"}
     attributes: dict[str, Any] = {}
     for name, value in vars(model).items():

@@ -1,18 +1,25 @@
 """A whole cluster on this machine: real processes, real sockets."""
 
 import contextlib
+import logging
 import os
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 
 from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.spec import Cluster, Task
+
+logger = logging.getLogger(__name__)
+
+#: How often in a minute a worker may end before it is left alone.
+RESTARTS = 5
 
 #: Seconds between asking a task to end and killing it.
 GRACE_SECONDS = 5.0
@@ -155,6 +162,40 @@ class LocalCluster:
             status = self._processes[task].poll()
             if status is not None:
                 raise TaskEnded(task, status, self.log(task))
+
+    @contextlib.contextmanager
+    def keeping_workers(self) -> Iterator[None]:
+        """Start workers anew when they end, as long as this lasts.
+
+        One that ends again and again, more than `RESTARTS` times in a minute, is left alone.
+        """
+        over = threading.Event()
+
+        def watch() -> None:
+            started: dict[Task, list[float]] = {}
+            while not over.wait(0.2):
+                for task in self.cluster.tasks():
+                    process = self._processes.get(task)
+                    if task.role != "worker" or process is None or process.poll() is None:
+                        continue
+                    now = time.monotonic()
+                    times = [at for at in started.get(task, []) if now - at < 60.0]
+                    if len(times) >= RESTARTS:
+                        continue
+                    started[task] = [*times, now]
+                    logger.warning(
+                        "%s; it is started again",
+                        TaskEnded(task, process.returncode, self.log(task)),
+                    )
+                    self.start(task)
+
+        watcher = threading.Thread(target=watch, name="tfw2v-keep-workers", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
 
     def log(self, task: Task) -> Path:
         """The file with a task's output."""

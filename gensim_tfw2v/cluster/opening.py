@@ -85,5 +85,6 @@ def open_cluster(
             local = stack.enter_context(
                 LocalCluster(which.ps, which.workers, ready_seconds=seconds)
             )
+            stack.enter_context(local.keeping_workers())
             which = local.cluster
         yield OpenCluster(which, connect(which, seconds), local)

@@ -1,9 +1,17 @@
 """Who trains which work unit when, and when updates meet."""
 
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
-from gensim_tfw2v.regimes.base import Regime, UnitReport
+from gensim_tfw2v.regimes.base import ClusterLost, Regime, UnitReport
 from gensim_tfw2v.regimes.combining import pair_rates
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.regimes.tables import Tables
 
-__all__ = ["AsynchronousRegime", "LocalRegime", "Regime", "Tables", "UnitReport", "pair_rates"]
+__all__ = [
+    "AsynchronousRegime",
+    "ClusterLost",
+    "LocalRegime",
+    "Regime",
+    "Tables",
+    "UnitReport",
+    "pair_rates",
+]

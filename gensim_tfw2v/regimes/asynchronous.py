@@ -5,9 +5,11 @@ Parameters stand on ps tasks, under TensorFlow's ``ParameterServerStrategy`` (Li
 know of each other.
 """
 
+import contextlib
 import queue
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
@@ -15,13 +17,22 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster.probe import MissingTasks, wait_for_tasks
+from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.layouts import RowLayout
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
-from gensim_tfw2v.regimes.base import Divergence, UnitReport, unit_key
+from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never, unit_key
 from gensim_tfw2v.regimes.job import JobResult, Ledger, job_function
 from gensim_tfw2v.regimes.tables import Tables
+
+#: After how many seconds without a trained unit tasks are asked whether they are there, and after
+#: how many training is given up.
+PROBE_AFTER_SECONDS, GIVE_UP_SECONDS = 60.0, 900.0
+
+#: Seconds that jobs have to end when training is interrupted.
+ENDING_SECONDS = 20.0
 
 #: Jobs that wait at the coordinator for each worker, beside the one that it trains.
 AHEAD = 1
@@ -71,6 +82,8 @@ class AsynchronousRegime:
         Of an epoch, at most.
     coordinator : ClusterCoordinator
         Of a ``ParameterServerStrategy``.
+    tasks : sequence of Task
+        Its ps and workers.
     seed : int
 
     Attributes
@@ -86,15 +99,17 @@ class AsynchronousRegime:
         rows: int,
         units: int,
         coordinator: Any,
+        tasks: Sequence[Task],
         seed: int,
     ) -> None:
         self.program = program
         self.seed = seed
         self.traffic = Traffic()
-        self._coordinator = coordinator
+        self._coordinator, self._tasks = coordinator, tasks
+        self._last_report = time.monotonic()
         strategy, objective = coordinator.strategy, program.unit.objective
         size, shards = program.unit.vector_size, strategy._extended._num_ps
-        with strategy.scope():
+        with _naming_lost_tasks(), strategy.scope():
             self._tables = Tables(
                 *(
                     RowLayout(rows if is_used else 0, size, shards)
@@ -118,23 +133,25 @@ class AsynchronousRegime:
         epoch: int,
         alphas: Sequence[tuple[float, float]],
         report: Callable[[UnitReport], None],
+        stop: Callable[[], bool] = never,
     ) -> None:
         """Train each unit once, and again if its worker ended; see `Regime`.
 
         Raises
         ------
-        tf.errors.UnavailableError
-            If a ps has ended.
+        ClusterLost
+            If a ps has ended, or no worker is left.
         """
         threads = self.program.threads
-        self._ledger.times.assign(tf.zeros_like(self._ledger.times))
+        with _naming_lost_tasks():
+            self._ledger.times.assign(tf.zeros_like(self._ledger.times))
         jobs: queue.SimpleQueue[range] = queue.SimpleQueue()
         for first in range(0, len(units), threads):
             jobs.put(range(first, min(first + threads, len(units))))
-        stop, errors = threading.Event(), []
+        ended, errors = threading.Event(), []
 
         def work() -> None:
-            while not stop.is_set():
+            while not (ended.is_set() or stop()):
                 try:
                     places = jobs.get_nowait()
                 except queue.Empty:
@@ -143,27 +160,45 @@ class AsynchronousRegime:
                     self._train(corpus, units, epoch, alphas, places, report)
                 except BaseException as error:
                     errors.append(error)
-                    stop.set()
+                    ended.set()
 
         waiting = [
             threading.Thread(target=work, name=f"tfw2v-job-{number}", daemon=True)
             for number in range((1 + AHEAD) * self.program.workers)
         ]
+        self._last_report = time.monotonic()
         for thread in waiting:
             thread.start()
         try:
-            for thread in waiting:
-                while thread.is_alive():
-                    thread.join(0.2)
-                    if not errors:
-                        self._coordinator.done()  # raises what has gone wrong
+            while any(thread.is_alive() for thread in waiting) and not errors:
+                waiting[-1].join(0.1)
+                with _naming_lost_tasks():
+                    self._coordinator.done()  # raises what has gone wrong
+                self._check_progress()
         finally:
-            stop.set()
+            # also after Ctrl-C: what workers are training is pushed, and has to be reported
+            ended.set()
+            deadline = time.monotonic() + ENDING_SECONDS
+            for thread in waiting:
+                thread.join(max(0.0, deadline - time.monotonic()))
         if errors:
             raise errors[0]
-        times = self._ledger.times.numpy()[: len(units)]
-        assert (times > 0).all(), "units were lost"
-        self.traffic.repeated += int((times - 1).sum())
+        with _naming_lost_tasks():
+            times = self._ledger.times.numpy()
+        self.traffic.repeated += int(np.maximum(times - 1, 0).sum())
+
+    def _check_progress(self) -> None:
+        silent = time.monotonic() - self._last_report
+        if silent < PROBE_AFTER_SECONDS:
+            return
+        try:
+            wait_for_tasks(self._tasks, seconds=5.0)
+        except MissingTasks as missing:
+            raise ClusterLost(f"no unit was trained for {silent:.0f} s: {missing}") from missing
+        if silent > GIVE_UP_SECONDS:
+            raise ClusterLost(
+                f"no unit was trained for {silent:.0f} s, though all tasks answer: see their logs"
+            )
 
     def _train(
         self,
@@ -187,7 +222,9 @@ class AsynchronousRegime:
                 tf.constant([alphas[place] for place in places] + [alphas[places[0]]] * empty),
             ),
         )
-        result: JobResult = tf.nest.map_structure(np.asarray, value.fetch())
+        with _naming_lost_tasks():
+            result: JobResult = tf.nest.map_structure(np.asarray, value.fetch())
+        self._last_report = time.monotonic()
         if not np.isfinite(result.units.magnitude).all():
             raise Divergence(
                 f"training turned non-finite in epoch {epoch}, at step size "
@@ -219,18 +256,43 @@ class AsynchronousRegime:
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
-        for table, array in zip(self._tables, arrays, strict=True):
-            table.load(array)
+        with _naming_lost_tasks():
+            for table, array in zip(self._tables, arrays, strict=True):
+                table.load(array)
 
     def finite(self) -> bool:
         """Whether every row is finite."""
-        return all(table.finite() for table in self._tables)
+        with _naming_lost_tasks():
+            return all(table.finite() for table in self._tables)
 
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
-        for table, array in zip(self._tables, arrays, strict=True):
-            table.export(array)
+        with _naming_lost_tasks():
+            for table, array in zip(self._tables, arrays, strict=True):
+                table.export(array)
 
     def close(self) -> None:
         """Free the tables."""
         del self._tables, self._ledger, self._train_job
+
+
+@contextlib.contextmanager
+def _naming_lost_tasks() -> Iterator[None]:
+    """Turn what TensorFlow raises where a task is gone, or has been started anew, into one error.
+
+    Raises
+    ------
+    ClusterLost
+    """
+    try:
+        yield
+    except (
+        tf.errors.UnavailableError,
+        tf.errors.AbortedError,
+        tf.errors.CancelledError,
+        tf.errors.DeadlineExceededError,
+        tf.errors.FailedPreconditionError,
+        tf.errors.NotFoundError,
+    ) as error:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ClusterLost(f"the cluster has lost its parameters ({first})") from error

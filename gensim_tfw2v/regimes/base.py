@@ -37,6 +37,15 @@ def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
     return words.view(np.int32)
 
 
+class ClusterLost(ConnectionError):
+    """Tasks of a cluster that hold parameters are gone, or no worker is left."""
+
+
+def never() -> bool:
+    """Do not stop."""
+    return False
+
+
 class Regime(Protocol):
     """Trains the units of an epoch on tables that it holds."""
 
@@ -47,6 +56,7 @@ class Regime(Protocol):
         epoch: int,
         alphas: Sequence[tuple[float, float]],
         report: Callable[[UnitReport], None],
+        stop: Callable[[], bool] = never,
     ) -> None:
         """Train each unit once.
 
@@ -61,11 +71,15 @@ class Regime(Protocol):
             Step size at the beginning and at the end of each unit.
         report : callable
             Called after each unit, from any thread.
+        stop : callable
+            Asked before each unit: whether to leave the rest, which were not reported.
 
         Raises
         ------
         Divergence
             If updates turn non-finite.
+        ClusterLost
+            If the rows are gone. Likewise `load`, `finite` and `export`.
         """
         ...
 

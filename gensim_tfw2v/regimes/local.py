@@ -11,7 +11,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
-from gensim_tfw2v.regimes.base import Divergence, UnitReport, unit_key
+from gensim_tfw2v.regimes.base import Divergence, UnitReport, never, unit_key
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.unit import concrete_unit_function
 
@@ -71,6 +71,7 @@ class LocalRegime:
         epoch: int,
         alphas: Sequence[tuple[float, float]],
         report: Callable[[UnitReport], None],
+        stop: Callable[[], bool] = never,
     ) -> None:
         """Train each unit once; see `Regime`.
 
@@ -80,11 +81,11 @@ class LocalRegime:
         todo: queue.SimpleQueue[int] = queue.SimpleQueue()
         for place in range(len(units)):
             todo.put(place)
-        stop = threading.Event()
+        ended = threading.Event()
         errors: list[BaseException] = []
 
         def work() -> None:
-            while not stop.is_set():
+            while not (ended.is_set() or stop()):
                 try:
                     place = todo.get_nowait()
                 except queue.Empty:
@@ -94,7 +95,7 @@ class LocalRegime:
                     report(self._train(corpus.read(unit), unit, epoch, alphas[place]))
                 except BaseException as error:
                     errors.append(error)
-                    stop.set()
+                    ended.set()
 
         threads = [
             threading.Thread(target=work, name=f"tfw2v-worker-{number}", daemon=True)
@@ -108,7 +109,7 @@ class LocalRegime:
                     # with a limit: a wait without one cannot be interrupted on every platform
                     thread.join(0.2)
         finally:
-            stop.set()
+            ended.set()
             for thread in threads:
                 thread.join()
         if errors:

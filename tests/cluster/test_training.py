@@ -76,7 +76,7 @@ def test_what_names_no_cluster_is_refused_at_once(name):
 
 
 def test_missing_tasks_are_named(monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.training.READY_SECONDS", 1.0)
+    monkeypatch.setattr("gensim_tfw2v.engine.READY_SECONDS", 1.0)
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     with pytest.raises(MissingTasks, match=f"ps 0 .{ps}.*worker 0 .{worker}"):
         trained(Cluster((ps,), (worker,)))

@@ -1,0 +1,157 @@
+"""Processes killed in the middle of training."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.cluster import local as local_module
+from tests.cluster.test_training import likeness, servers, trained
+
+LEE = datapath("lee_background.cor")
+OPTIONS = {"epochs": 40, "seed": 5}
+
+
+@pytest.fixture(autouse=True)
+def short_units(monkeypatch):
+    monkeypatch.setattr("gensim_tfw2v.training.UNIT_ENTRIES", 4096)
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gensim_tfw2v.training.UNIT_ENTRIES", 4096)
+        return trained(None, **OPTIONS)
+
+
+class Killer:
+    """Kills tasks in the middle of epochs, each when the one before is there again."""
+
+    def __init__(self, monkeypatch, *tasks):
+        self.tasks, self.killed = list(tasks), []
+        start = local_module.LocalCluster.__enter__
+
+        def noted(cluster):
+            self.local = start(cluster)
+            return self.local
+
+        monkeypatch.setattr(local_module.LocalCluster, "__enter__", noted)
+
+    def on_train_begin(self, model): ...
+    def on_train_end(self, model): ...
+    def on_epoch_end(self, model): ...
+
+    def on_epoch_begin(self, model):
+        if model._training is None or not self.tasks:
+            return
+        role, index = self.tasks.pop(0)
+        task, deadline = self.local.cluster.task(role, index), time.monotonic() + 30
+        while self.killed and self.local.pid(task) in self.killed and time.monotonic() < deadline:
+            time.sleep(0.1)
+        pid = self.local.pid(task)
+        self.killed.append(pid)
+        threading.Timer(0.05, os.kill, (pid, signal.SIGKILL)).start()
+
+
+def test_killed_workers_come_back(monkeypatch, undisturbed, caplog):
+    killer = Killer(monkeypatch, ("worker", 0), ("worker", 1), ("worker", 0))
+    model = trained("local:ps=1,worker=2", callbacks=[killer], **OPTIONS)
+    assert len(set(killer.killed)) == 3
+    assert likeness(model, undisturbed) > 0.75
+    assert model.train_count == 1 and len(model.mean_losses) == OPTIONS["epochs"]
+    assert caplog.text.count("ended with signal 9; its log") == 3
+    assert not servers()
+
+
+def test_the_only_worker_comes_back(monkeypatch, undisturbed):
+    killer = Killer(monkeypatch, ("worker", 0))
+    model = trained("local:ps=1,worker=1", callbacks=[killer], **OPTIONS)
+    assert killer.killed and likeness(model, undisturbed) > 0.75
+
+
+def test_a_killed_ps_costs_what_came_after_the_last_checkpoint(monkeypatch, undisturbed, caplog):
+    killer = Killer(monkeypatch, ("ps", 1), ("ps", 0))
+    model = trained("local:ps=2,worker=1", callbacks=[killer], **OPTIONS)
+    assert len(killer.killed) == 2
+    assert likeness(model, undisturbed) > 0.75
+    assert len(model.mean_losses) == OPTIONS["epochs"]
+    assert model.mean_losses[-1] == pytest.approx(undisturbed.mean_losses[-1], rel=0.05)
+    assert caplog.text.count("going back to the last checkpoint") >= 2
+    assert not servers()
+
+
+RUN = """
+import sys
+from gensim_tfw2v import TFWord2Vec, training
+training.UNIT_ENTRIES = 4096
+
+class Tell:
+    def on_train_begin(self, model): ...
+    def on_train_end(self, model): ...
+    def on_epoch_end(self, model): ...
+    def on_epoch_begin(self, model):
+        print("epoch", model._training and model._training.position.epoch, flush=True)
+
+cluster = sys.argv[3] if len(sys.argv) > 3 else None
+model = TFWord2Vec(
+    corpus_file=sys.argv[1], vector_size=24, epochs=40, workers=1, alpha=.05, sg=1, seed=5,
+    checkpoint_dir=sys.argv[2], checkpoint_minutes=0.002, compute_loss=True, cluster=cluster,
+    callbacks=[Tell()],
+)
+model.save(sys.argv[2] + "/model")
+"""
+
+
+@pytest.mark.parametrize("cluster", [[], ["local:ps=1,worker=1"]], ids=["local", "cluster"])
+def test_a_killed_coordinator_goes_on_when_it_is_run_again(tmp_path, undisturbed, cluster):
+    command = [sys.executable, "-c", RUN, LEE, str(tmp_path), *cluster]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    seen = 0
+    for line in process.stdout:
+        if line.startswith("epoch") and line.split()[1] != "None":
+            seen = int(line.split()[1])
+            if seen >= 7:
+                break
+    process.kill()
+    process.communicate()
+    assert seen >= 7 and not (tmp_path / "model").exists()
+    again = subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
+    # gensim counts all epochs; those before the checkpoint are over at once
+    model = TFWord2Vec.load(str(tmp_path / "model"))
+    assert len(model.mean_losses) == 40 and again.stdout.count("epoch") == 40
+    assert likeness(model, undisturbed) > (0.999 if not cluster else 0.75)
+    assert model.mean_losses == pytest.approx(undisturbed.mean_losses, rel=0.02)
+    deadline = time.monotonic() + 10
+    while servers() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not servers()
+
+
+def test_an_interrupted_training_goes_on(tmp_path, undisturbed):
+    class Interrupt(Killer):
+        def __init__(self):
+            pass
+
+        def on_epoch_begin(self, model):
+            if model._training is not None and model._training.position.epoch == 3:
+                raise KeyboardInterrupt
+
+    options = OPTIONS | {"checkpoint_dir": tmp_path}
+    with pytest.raises(KeyboardInterrupt):
+        trained(None, callbacks=[Interrupt()], **options)
+    model = trained(None, **options)
+    np.testing.assert_allclose(model.wv.vectors, undisturbed.wv.vectors, atol=1e-6)
+    assert model.running_training_loss == pytest.approx(undisturbed.running_training_loss, rel=1e-5)
+
+
+def test_checkpoints_of_another_training_are_refused(tmp_path):
+    trained(None, epochs=1, checkpoint_dir=tmp_path)
+    with pytest.raises(ValueError, match=r"its vector_size is 24, here it is 25"):
+        trained(None, epochs=1, vector_size=25, checkpoint_dir=tmp_path)

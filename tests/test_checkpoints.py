@@ -1,0 +1,115 @@
+"""Checkpoints are whole or not taken, and of one training."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v.checkpoints import DESCRIPTION, CheckpointError, Checkpoints
+
+ARRAYS = {"inputs": np.arange(12, dtype=np.float32).reshape(4, 3), "nodes": np.zeros((0, 3))}
+
+
+def written(folder, states, training=None):
+    checkpoints = Checkpoints(folder, training or {"vector_size": 3})
+    for state in states:
+        checkpoints.save({name: array + state for name, array in ARRAYS.items()}, {"at": state})
+    checkpoints.wait()
+    return checkpoints
+
+
+def test_the_last_one_is_taken_and_two_are_kept(tmp_path):
+    checkpoints = written(tmp_path / "new" / "folder", [1, 2, 3])
+    arrays, state = checkpoints.latest()
+    assert state == {"at": 3}
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(arrays[name], array + 3)
+    assert sorted(path.name for path in checkpoints.folder.iterdir()) == [
+        "checkpoint-000002",
+        "checkpoint-000003",
+    ]
+    again = written(checkpoints.folder, [4])
+    assert again.latest()[1] == {"at": 4}
+    assert Checkpoints(tmp_path / "other", {}).latest() is None
+
+
+@pytest.mark.parametrize("file", ["inputs.npy", DESCRIPTION])
+@pytest.mark.parametrize("damage", ["cut short", "changed", "missing"])
+def test_a_damaged_one_gives_way_to_the_one_before(tmp_path, caplog, file, damage):
+    checkpoints = written(tmp_path, [1, 2])
+    path = tmp_path / "checkpoint-000002" / file
+    content = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    elif damage == "cut short":
+        path.write_bytes(content[:-5])
+    else:
+        path.write_bytes(content[:-5] + b"\x07" + content[-4:])
+    arrays, state = checkpoints.latest()
+    assert state == {"at": 1}
+    np.testing.assert_array_equal(arrays["inputs"], ARRAYS["inputs"] + 1)
+    assert "checkpoint-000002" in caplog.text and "taking the one before" in caplog.text
+
+
+def test_one_of_another_training_is_refused(tmp_path):
+    written(tmp_path, [1], {"vector_size": 3, "words": "ab12"})
+    with pytest.raises(CheckpointError, match="words is 'ab12', here it is 'cd34'"):
+        Checkpoints(tmp_path, {"vector_size": 3, "words": "cd34"}).latest()
+
+
+def test_one_of_another_form_is_refused(tmp_path):
+    written(tmp_path, [1])
+    path = tmp_path / "checkpoint-000001" / DESCRIPTION
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
+    with pytest.raises(CheckpointError, match="format 99"):
+        Checkpoints(tmp_path, {"vector_size": 3}).latest()
+
+
+FULL = """
+import logging, resource, signal, sys
+from pathlib import Path
+import numpy as np
+from gensim_tfw2v.checkpoints import Checkpoints
+logging.basicConfig(level=logging.ERROR, stream=sys.stdout)
+checkpoints = Checkpoints(Path(sys.argv[1]), {})
+checkpoints.save({"inputs": np.ones((10, 10))}, {"at": 1})
+checkpoints.wait()
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+checkpoints.save({"inputs": np.ones((1000, 10))}, {"at": 2})
+checkpoints.wait()
+print(checkpoints.latest()[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="no file size limits here")
+def test_a_full_disk_leaves_the_earlier_one(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path)],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert "no checkpoint was written" in done.stdout and "File too large" in done.stdout
+    assert done.stdout.endswith("{'at': 1}\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-000001"]
+
+
+def test_what_a_killed_process_left_is_cleared_away(tmp_path, caplog):
+    written(tmp_path, [1])
+    unfinished = tmp_path / "checkpoint-000002.unfinished"
+    unfinished.mkdir()
+    (unfinished / "inputs.npy").write_bytes(b"half")
+    with caplog.at_level(logging.ERROR):
+        assert Checkpoints(tmp_path, {"vector_size": 3}).latest()[1] == {"at": 1}
+    assert not unfinished.exists() and not caplog.text
+
+
+def test_a_folder_that_cannot_be_is_refused_at_once(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError):
+        Checkpoints(tmp_path / "file" / "folder", {})
+    assert os.listdir(tmp_path) == ["file"]
