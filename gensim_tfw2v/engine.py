@@ -3,18 +3,19 @@
 import contextlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.attributes import rates_of, unit_program, words_of
-from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster, parse_cluster
+from gensim_tfw2v.cluster.opening import open_cluster, parse_cluster
 from gensim_tfw2v.cluster.probe import READY_SECONDS
 from gensim_tfw2v.options import ClusterProgram
-from gensim_tfw2v.regimes import AsynchronousRegime, LocalRegime, Regime
+from gensim_tfw2v.regimes import CoordinatedRegime, LocalRegime, Regime, Setup
 
 
 @contextlib.contextmanager
 def open_regime(
-    model: Any, tokens: int, units: int, max_entries: int, seed: int
+    model: Any, tokens: int, units: int, max_entries: int, seed: int, folder: Path
 ) -> Iterator[Regime]:
     """Make it, and end it, with the tasks that were started for it.
 
@@ -26,6 +27,8 @@ def open_regime(
     units, max_entries : int
         Work units of an epoch, and entries of each, at most.
     seed : int
+    folder : Path
+        For what a cluster needs while it trains.
 
     Raises
     ------
@@ -41,18 +44,20 @@ def open_regime(
             which = parse_cluster(model.cluster)
             opened = stack.enter_context(open_cluster(which, READY_SECONDS))
             workers, threads = len(opened.cluster.worker), model.workers
-            if isinstance(which, LocalTasks):
+            if opened.local is not None:
                 threads = min(threads, max(1, len(os.sched_getaffinity(0)) // workers))
-            regime = AsynchronousRegime(
+            setup = Setup(
+                opened.cluster,
                 ClusterProgram(program, workers, threads),
                 words_of(model),
                 rates_of(model),
                 rows=len(model.wv),
                 units=units,
-                coordinator=opened.coordinator,
-                tasks=[task for task in opened.cluster.tasks() if task.role != "chief"],
                 seed=seed,
+                folder=folder,
+                ready_seconds=READY_SECONDS,
             )
+            regime = CoordinatedRegime(setup, opened.check)
         try:
             yield regime
         finally:

@@ -1,5 +1,6 @@
 """TFWord2Vec: gensim's Word2Vec with another engine under `train`."""
 
+import contextlib
 import inspect
 import logging
 import os
@@ -15,6 +16,7 @@ from gensim_tfw2v.corpus.scan import Scan, scan_file, scan_sentences
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.epoch import train_epoch
+from gensim_tfw2v.regimes import ClusterLost
 from gensim_tfw2v.training import Training
 from gensim_tfw2v.vectors import take_vectors
 
@@ -282,6 +284,8 @@ class TFWord2Vec(Word2Vec):
             length than 1 or V.
         MissingTasks
             If tasks of the cluster do not answer.
+        ClusterLost
+            If a cluster has lost its parameters again and again.
         KeyboardInterrupt
             On Ctrl-C, with the vectors trained so far in the model.
         """
@@ -292,7 +296,8 @@ class TFWord2Vec(Word2Vec):
             return super().train(*args, **kwargs)
         except KeyboardInterrupt:
             if self._training is not None:
-                self._training.export(self)
+                with contextlib.suppress(ClusterLost):
+                    self._training.export(self)
                 self._training.save(self)
             self._clear_post_train()
             raise

@@ -101,7 +101,6 @@ class Training:
             due = time.monotonic() + self._seconds_between
             try:
                 self.regime.train_epoch(
-                    self.corpus,
                     left,
                     epoch,
                     [alphas[unit.index] for unit in left],
@@ -113,8 +112,10 @@ class Training:
                 self._recover(model, lost)
                 continue
             self._lost = 0
-            if len(self.position.done) == len(self.units) or time.monotonic() < due:
+            if len(self.position.done) == len(self.units):
                 return
+            if time.monotonic() < due:
+                raise RuntimeError(f"{len(self.units) - len(self.position.done)} units were lost")
             self.save(model)
 
     def end_epoch(self, model: Any) -> tuple[int, int, int]:
@@ -148,7 +149,14 @@ class Training:
 
     def _open(self, model: Any) -> Regime:
         return self._stack.enter_context(
-            open_regime(model, self.corpus.total_tokens, len(self.units), UNIT_ENTRIES, self.seed)
+            open_regime(
+                model,
+                self.corpus.total_tokens,
+                len(self.units),
+                UNIT_ENTRIES,
+                self.seed,
+                self.workspace.folder,
+            )
         )
 
     def _load(self, model: Any) -> None:
@@ -174,7 +182,10 @@ class Training:
             raise lost
         logger.warning("%s; going back to the last checkpoint", lost)
         self._stack.close()
-        self.regime = self._open(model)
+        try:
+            self.regime = self._open(model)
+        except ConnectionError as error:
+            raise lost from error
 
     def _resume(self, model: Any) -> bool:
         """Go on from a checkpoint on disk, if there is one."""

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.options import choose_shape
-from gensim_tfw2v.regimes import LocalRegime
+from gensim_tfw2v.regimes import LocalRegime, UnitReport
 from gensim_tfw2v.regimes.base import Divergence
 
 LEE = datapath("lee_background.cor")
@@ -345,11 +345,11 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
     orders = []
     original = LocalRegime.train_epoch
 
-    def watched(self, corpus, units, epoch, alphas, report, stop):
+    def watched(self, units, epoch, alphas, report, stop):
         orders.append([unit.index for unit in units])
         # the step size falls with what has been trained, in whatever order
         assert [begin for begin, _ in alphas] == sorted((a for a, _ in alphas), reverse=True)
-        original(self, corpus, units, epoch, alphas, report, stop)
+        original(self, units, epoch, alphas, report, stop)
 
     monkeypatch.setattr(LocalRegime, "train_epoch", watched)
     monkeypatch.setattr("gensim_tfw2v.training.UNIT_ENTRIES", 64)
@@ -373,8 +373,10 @@ def test_steps_of_hierarchical_softmax_are_shorter(skipgram, tokens, block):
 def test_step_sizes_are_gensims(monkeypatch, from_file, workers, falls_to):
     seen = []
 
-    def note(self, corpus, units, epoch, alphas, report, stop):
+    def note(self, units, epoch, alphas, report, stop):
         seen.append((alphas[0][0], alphas[-1][1]))
+        for unit in units:
+            report(UnitReport(unit, unit.tokens, 0.0, 0.0))
 
     monkeypatch.setattr(LocalRegime, "train_epoch", note)
     corpus = {"corpus_file": datapath("lee_background.cor")}

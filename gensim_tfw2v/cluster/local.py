@@ -2,10 +2,8 @@
 
 import contextlib
 import logging
-import os
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -13,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 
+from gensim_tfw2v.children import start_module
 from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.spec import Cluster, Task
 
@@ -28,7 +27,7 @@ GRACE_SECONDS = 5.0
 LOG_LINES = 10
 
 
-class TaskEnded(RuntimeError):
+class TaskEnded(ConnectionError):
     """A task of a local cluster has ended by itself.
 
     Attributes
@@ -115,20 +114,15 @@ class LocalCluster:
         if task in self._processes:
             self._processes.pop(task).communicate()
         with self.log(task).open("ab") as log:
-            self._processes[task] = subprocess.Popen(
-                [sys.executable, "-m", "gensim_tfw2v.cluster.server", "--with-parent"],
-                stdin=subprocess.PIPE,  # closes when this process ends: see server
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=os.environ
-                | {
+            self._processes[task] = start_module(
+                "gensim_tfw2v.cluster.server",
+                "--with-parent",
+                environment={
                     "TF_CONFIG": self.cluster.tf_config(task.role, task.index),
-                    "PYTHONPATH": os.pathsep.join(
-                        filter(None, [*sys.path, str(Path(__file__).parents[2])])
-                    ),
                     "CUDA_VISIBLE_DEVICES": "",  # tasks of one machine would fight for its GPU
                 },
-                start_new_session=True,  # Ctrl-C comes to this process alone
+                stdout=log,
+                stderr=subprocess.STDOUT,
             )
 
     def wait(self, tasks: Iterable[Task]) -> None:
@@ -158,7 +152,7 @@ class LocalCluster:
         TaskEnded
             For the first that is not.
         """
-        for task in tasks or list(self._processes):
+        for task in list(self._processes) if tasks is None else tasks:
             status = self._processes[task].poll()
             if status is not None:
                 raise TaskEnded(task, status, self.log(task))

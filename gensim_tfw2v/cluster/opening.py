@@ -5,11 +5,9 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.cluster.probe import READY_SECONDS
+from gensim_tfw2v.cluster.probe import READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.spec import Cluster, ClusterError, from_tf_config
 
 _LOCAL = re.compile(r"local:ps=(\d+),worker=(\d+)")
@@ -49,28 +47,36 @@ def parse_cluster(name: "str | Cluster | LocalTasks") -> Cluster | LocalTasks:
     return LocalTasks(*map(int, local.groups()))
 
 
+@dataclass(frozen=True)
 class OpenCluster:
-    """A cluster to which this process is connected as its coordinator.
+    """A cluster whose tasks have answered.
 
     Attributes
     ----------
     cluster : Cluster
-    coordinator : ClusterCoordinator
     local : LocalCluster, optional
         The processes, if they are this machine's.
     """
 
-    def __init__(
-        self, cluster: Cluster, coordinator: Any, local: LocalCluster | None = None
-    ) -> None:
-        self.cluster, self.coordinator, self.local = cluster, coordinator, local
+    cluster: Cluster
+    local: LocalCluster | None = None
+
+    def check(self) -> None:
+        """See that local ps tasks are running.
+
+        Raises
+        ------
+        TaskEnded
+        """
+        if self.local is not None:
+            self.local.check(task for task in self.cluster.tasks() if task.role == "ps")
 
 
 @contextlib.contextmanager
 def open_cluster(
     which: Cluster | LocalTasks, seconds: float = READY_SECONDS
 ) -> Iterator[OpenCluster]:
-    """Start its tasks if they are local, and connect.
+    """Start its tasks if they are local, and wait until all answer.
 
     Raises
     ------
@@ -79,12 +85,12 @@ def open_cluster(
     TaskEnded
         If a local task has ended at once.
     """
-    with contextlib.ExitStack() as stack:
-        local = None
-        if isinstance(which, LocalTasks):
-            local = stack.enter_context(
-                LocalCluster(which.ps, which.workers, ready_seconds=seconds)
-            )
-            stack.enter_context(local.keeping_workers())
-            which = local.cluster
-        yield OpenCluster(which, connect(which, seconds), local)
+    if isinstance(which, LocalTasks):
+        with (
+            LocalCluster(which.ps, which.workers, ready_seconds=seconds) as local,
+            local.keeping_workers(),
+        ):
+            yield OpenCluster(local.cluster, local)
+    else:
+        wait_for_tasks((task for task in which.tasks() if task.role != "chief"), seconds)
+        yield OpenCluster(which)

@@ -4,13 +4,13 @@ import json
 import os
 import pickle
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.children import start_module
 from gensim_tfw2v.corpus.lines import CorpusDecodeError
 from gensim_tfw2v.corpus.numbering import Progress
 from gensim_tfw2v.corpus.parts import Part
@@ -25,9 +25,6 @@ def read_ranges(
     progress: Progress | None = None,
 ) -> Iterator[Part]:
     """Read each range with a process of its own.
-
-    Not with `multiprocessing`: its "spawn" runs the user's script again, and "fork" is unsafe
-    beside the threads of TensorFlow.
 
     Parameters
     ----------
@@ -67,12 +64,7 @@ def read_ranges(
 @contextmanager
 def _running(commands: Sequence[Sequence[str]]) -> Iterator[Iterator[dict[str, Any]]]:
     """Run helpers, give their messages, and leave none running."""
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(filter(None, [*sys.path, str(Path(__file__).parents[2])])),
-        "PYTHONSAFEPATH": "1",  # modules in the working folder do not take the place of others
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-    }
+    one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     read_end, write_end = os.pipe()
     processes: list[subprocess.Popen[bytes]] = []
     with open(read_end, "rb") as messages:
@@ -80,12 +72,11 @@ def _running(commands: Sequence[Sequence[str]]) -> Iterator[Iterator[dict[str, A
             try:
                 for command in commands:
                     processes.append(
-                        subprocess.Popen(
-                            [sys.executable, "-m", "gensim_tfw2v.corpus.worker", *command],
-                            stdin=subprocess.PIPE,  # closes when this process ends: see worker
+                        start_module(
+                            "gensim_tfw2v.corpus.worker",
+                            *command,
+                            environment=one_thread,
                             stdout=write_end,
-                            env=environment,
-                            start_new_session=True,  # Ctrl-C comes to this process alone
                         )
                     )
             finally:

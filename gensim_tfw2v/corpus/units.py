@@ -31,6 +31,10 @@ class WorkUnit:
     raw_words: int  # words of the text it stands for, unknown ones too; estimated within a shard
     sentences: int  # sentences of the text that end in it; estimated where some were left empty
 
+    def read(self) -> Ids:
+        """Give its ids: int32, [stop - start], -1 after each sentence."""
+        return _read(self.path, self.start, self.stop)
+
 
 class EncodedCorpus:
     """A corpus as ids, in shards on disk; made by `Scan.encode`, `encode_file` and the like.
@@ -119,10 +123,6 @@ class EncodedCorpus:
                 units += _cut(shard, size, len(units))
             self._units[size] = units
         return list(self._units[size])
-
-    def read(self, unit: WorkUnit) -> Ids:
-        """Give a unit's ids: int32, [stop - start], -1 after each sentence."""
-        return _read(unit.path, unit.start, unit.stop)
 
     def close(self) -> None:
         """Remove the folder if it is temporary."""

@@ -19,7 +19,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.probe import MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.spec import Task
-from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
+from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.layouts import RowLayout
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
@@ -128,7 +128,6 @@ class AsynchronousRegime:
 
     def train_epoch(
         self,
-        corpus: EncodedCorpus,
         units: Sequence[WorkUnit],
         epoch: int,
         alphas: Sequence[tuple[float, float]],
@@ -157,7 +156,7 @@ class AsynchronousRegime:
                 except queue.Empty:
                     return
                 try:
-                    self._train(corpus, units, epoch, alphas, places, report)
+                    self._train(units, epoch, alphas, places, report)
                 except BaseException as error:
                     errors.append(error)
                     ended.set()
@@ -202,7 +201,6 @@ class AsynchronousRegime:
 
     def _train(
         self,
-        corpus: EncodedCorpus,
         units: Sequence[WorkUnit],
         epoch: int,
         alphas: Sequence[tuple[float, float]],
@@ -210,7 +208,7 @@ class AsynchronousRegime:
         report: Callable[[UnitReport], None],
     ) -> None:
         empty = self.program.threads - len(places)
-        entries = [corpus.read(units[place]) for place in places]
+        entries = [units[place].read() for place in places]
         keys = [unit_key(self.seed, epoch, units[place].index) for place in places]
         value = self._coordinator.schedule(
             self._train_job,

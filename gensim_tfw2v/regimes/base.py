@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
+from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.regimes.tables import Tables
 
 
@@ -51,7 +51,6 @@ class Regime(Protocol):
 
     def train_epoch(
         self,
-        corpus: EncodedCorpus,
         units: Sequence[WorkUnit],
         epoch: int,
         alphas: Sequence[tuple[float, float]],
@@ -62,8 +61,6 @@ class Regime(Protocol):
 
         Parameters
         ----------
-        corpus : EncodedCorpus
-            Where the units' ids are read from.
         units : sequence of WorkUnit
         epoch : int
             Keys the random draws, with the seed and the unit's index.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
+from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.base import Divergence, UnitReport, never, unit_key
@@ -66,7 +66,6 @@ class LocalRegime:
 
     def train_epoch(
         self,
-        corpus: EncodedCorpus,
         units: Sequence[WorkUnit],
         epoch: int,
         alphas: Sequence[tuple[float, float]],
@@ -92,7 +91,7 @@ class LocalRegime:
                     return
                 try:
                     unit = units[place]
-                    report(self._train(corpus.read(unit), unit, epoch, alphas[place]))
+                    report(self._train(unit.read(), unit, epoch, alphas[place]))
                 except BaseException as error:
                     errors.append(error)
                     ended.set()

@@ -36,7 +36,7 @@ def decoded(corpus: EncodedCorpus, words: list, size: int = 1 << 20) -> list[lis
     """The sentences of a corpus, read through its units."""
     sentences, open_one = [], []
     for unit in corpus.units(size):
-        for entry in corpus.read(unit).tolist():
+        for entry in unit.read().tolist():
             if entry == -1:
                 sentences.append(open_one)
                 open_one = []

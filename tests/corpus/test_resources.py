@@ -116,7 +116,7 @@ def test_nothing_stays_after_collection(temporary):
     del scan
     gc.collect()
     (unit,) = corpus.units(1 << 20)
-    assert corpus.read(unit).max() == 0
+    assert unit.read().max() == 0
     del corpus
     gc.collect()
     assert folder_is_empty(temporary)

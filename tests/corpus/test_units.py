@@ -39,7 +39,7 @@ def test_shards_are_bounded_and_hold_whole_sentences(tmp_path):
         units = corpus.units(10 * SHARD)
         assert len(units) == 4
         for unit in units:
-            ids = corpus.read(unit)
+            ids = unit.read()
             assert ids.dtype == np.int32 and len(ids) <= SHARD and ids[-1] == -1
             assert unit.tokens == np.count_nonzero(ids >= 0) == unit.raw_words
             assert unit.sentences == np.count_nonzero(ids == -1)
@@ -91,4 +91,4 @@ def test_reading_beyond_a_shard():
     with encode_sentences(SENTENCES, KNOWN) as corpus:
         (unit,) = corpus.units(100)
         with pytest.raises(ValueError, match="cut short"):
-            corpus.read(replace(unit, stop=unit.stop + 1))
+            replace(unit, stop=unit.stop + 1).read()

@@ -46,7 +46,7 @@ def train(corpus, workers=1, seed=1, objective=None, alpha=0.05, epochs=1):
     trainer, reports = regime(workers, seed, objective), []
     units = corpus.units(ENTRIES)
     for epoch in range(epochs):
-        trainer.train_epoch(corpus, units, epoch, [(alpha, alpha)] * len(units), reports.append)
+        trainer.train_epoch(units, epoch, [(alpha, alpha)] * len(units), reports.append)
     tables = np.empty((2, VOCABULARY, SIZE), np.float32)
     trainer.export(Tables(*tables, np.zeros((0, SIZE))))
     return tables, reports
@@ -96,7 +96,7 @@ def test_rows_that_overflow_are_a_divergence(corpus):
     trainer.load(Tables(rows, rows, np.zeros((0, SIZE))))
     units = corpus.units(ENTRIES)
     with pytest.raises(Divergence, match="non-finite"):
-        trainer.train_epoch(corpus, units, 0, [(0.01, 0.01)] * len(units), lambda _: None)
+        trainer.train_epoch(units, 0, [(0.01, 0.01)] * len(units), lambda _: None)
 
 
 def test_an_absurd_step_size_leaves_rows_finite(corpus):
@@ -114,7 +114,7 @@ def test_an_error_in_a_report_ends_the_epoch(corpus):
 
     units = corpus.units(ENTRIES)
     with pytest.raises(OSError, match="cannot report"):
-        trainer.train_epoch(corpus, units, 0, [(0.01, 0.01)] * len(units), report)
+        trainer.train_epoch(units, 0, [(0.01, 0.01)] * len(units), report)
     assert len(seen) <= 2
     assert not living_workers()
 
@@ -129,7 +129,7 @@ def test_an_interrupt_ends_the_epoch_within_two_seconds(corpus):
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        trainer.train_epoch(corpus, units, 0, [(0.01, 0.01)] * len(units), report)
+        trainer.train_epoch(units, 0, [(0.01, 0.01)] * len(units), report)
     assert time.monotonic() - seen[19] < 2
     assert len(seen) < len(units)
     assert not living_workers()

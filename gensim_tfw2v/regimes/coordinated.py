@@ -1,0 +1,192 @@
+"""A cluster, trained on by way of a process that coordinates it.
+
+TensorFlow connects a process to one cluster for good: functions traced before fail afterwards, and
+what waits for a task that is gone cannot be called off. A process of its own can be ended, and
+started anew, whatever it waits for; and the user's is left as it was.
+"""
+
+import contextlib
+import pickle
+import queue
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from gensim_tfw2v.children import start_module
+from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.regimes.asynchronous import GIVE_UP_SECONDS, Traffic
+from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never
+from gensim_tfw2v.regimes.coordinator import Setup
+from gensim_tfw2v.regimes.tables import Tables
+
+#: Seconds that the coordinator has to end what it does when training is interrupted.
+ENDING_SECONDS = 30.0
+
+#: Lines of its log that an error shows.
+LOG_LINES = 12
+
+
+class CoordinatedRegime:
+    """Trains on the workers of a cluster; see `AsynchronousRegime`.
+
+    Parameters
+    ----------
+    setup : Setup
+        Its folder is where rows are exchanged with the coordinator, and where its log is.
+    check : callable
+        Called while the coordinator is waited for; raises what is wrong with its tasks.
+
+    Raises
+    ------
+    ClusterLost
+        If the coordinator cannot connect.
+
+    Attributes
+    ----------
+    traffic : Traffic
+    """
+
+    def __init__(self, setup: Setup, check: Callable[[], None]) -> None:
+        self.traffic = Traffic()
+        self._folder, self._check = setup.folder, check
+        self._log = setup.folder / "coordinator.log"
+        self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        with self._log.open("wb") as log:
+            self._process = start_module(
+                "gensim_tfw2v.regimes.coordinator",
+                environment={"CUDA_VISIBLE_DEVICES": ""},
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+        threading.Thread(target=self._read, name="tfw2v-coordinator", daemon=True).start()
+        try:
+            self._ask("open", setup)
+        except BaseException:
+            self.close()
+            raise
+
+    def train_epoch(
+        self,
+        units: Sequence[WorkUnit],
+        epoch: int,
+        alphas: Sequence[tuple[float, float]],
+        report: Callable[[UnitReport], None],
+        stop: Callable[[], bool] = never,
+    ) -> None:
+        """Train each unit once, and again if its worker ended; see `Regime`.
+
+        Raises
+        ------
+        ClusterLost
+            If a ps or the coordinator has ended, or no worker is left.
+        """
+        with self._stopping_when_interrupted(report):
+            self.traffic = self._ask("train", units, epoch, alphas, report=report, stop=stop)
+
+    def load(self, arrays: Tables) -> None:
+        """Go on from these rows (copied)."""
+        for name, array in arrays._asdict().items():
+            np.save(self._folder / f"{name}.npy", array)
+        self._ask("load")
+
+    def finite(self) -> bool:
+        """Whether every row is finite."""
+        return bool(self._ask("finite"))
+
+    def export(self, arrays: Tables) -> None:
+        """Copy the current rows into these arrays."""
+        self._ask("export")
+        for name, array in arrays._asdict().items():
+            array[:] = np.load(self._folder / f"{name}.npy", "r")
+
+    def close(self) -> None:
+        """End the coordinator."""
+        self._process.kill()
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        self._process.wait()
+
+    def _ask(
+        self,
+        *request: Any,
+        report: Callable[[UnitReport], None] | None = None,
+        stop: Callable[[], bool] = never,
+    ) -> Any:
+        """Send a request and wait for its answer, and for the reports before it."""
+        self._say(*request)
+        return self._answer(GIVE_UP_SECONDS + 60.0, report, stop)
+
+    def _say(self, *request: Any) -> None:
+        assert self._process.stdin is not None
+        try:
+            pickle.dump(request, self._process.stdin)
+            self._process.stdin.flush()
+        except OSError:
+            self._raise_ended()
+
+    def _answer(
+        self,
+        seconds: float,
+        report: Callable[[UnitReport], None] | None,
+        stop: Callable[[], bool] = never,
+    ) -> Any:
+        deadline, stopped = time.monotonic() + seconds, False
+        while True:
+            if not stopped and stop():
+                self._say("stop")
+                stopped = True
+            try:
+                kind, content = self._answers.get(timeout=0.1)
+            except queue.Empty:
+                try:
+                    self._check()
+                except ConnectionError as ended:
+                    raise ClusterLost(str(ended)) from ended
+                if time.monotonic() > deadline:
+                    raise ClusterLost(
+                        f"no answer for {seconds:.0f} s{self._end_of_log()}"
+                    ) from None
+                continue
+            deadline = time.monotonic() + seconds
+            if kind == "report" and report is not None:
+                report(content)
+            elif kind == "done":
+                return content
+            elif kind == "lost":
+                raise ClusterLost(content)
+            elif kind == "diverged":
+                raise Divergence(content)
+            elif kind == "failed":
+                raise RuntimeError(f"the coordinator failed:\n{content}")
+            elif kind == "ended":
+                self._raise_ended()
+
+    @contextlib.contextmanager
+    def _stopping_when_interrupted(self, report: Callable[[UnitReport], None]) -> Iterator[None]:
+        """On Ctrl-C let workers push what they train, and take their reports."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            with contextlib.suppress(ClusterLost, Divergence):
+                self._say("stop")
+                self.traffic = self._answer(ENDING_SECONDS, report)
+            raise
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as answers, contextlib.suppress(Exception):
+            while True:
+                self._answers.put(pickle.load(answers))
+        self._answers.put(("ended", None))
+
+    def _raise_ended(self) -> NoReturn:
+        raise ClusterLost(f"the coordinator has ended{self._end_of_log()}")
+
+    def _end_of_log(self) -> str:
+        lines = self._log.read_text(errors="replace").splitlines()[-LOG_LINES:]
+        return "; its log ends:\n" + "\n".join(lines) if lines else ""

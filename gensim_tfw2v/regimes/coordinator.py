@@ -1,0 +1,141 @@
+"""The process that coordinates a cluster: started by `CoordinatedRegime`, which it answers.
+
+It reads pickled requests on standard input, and writes pickled answers to what was its standard
+output. It ends when its standard input does.
+"""
+
+import os
+import pickle
+import queue
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.cluster.connect import connect
+from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.objectives.words import Words
+from gensim_tfw2v.options import ClusterProgram
+from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
+from gensim_tfw2v.regimes.base import ClusterLost, Divergence
+from gensim_tfw2v.regimes.tables import Tables
+
+
+class Setup(NamedTuple):
+    """What a coordinator has to know; parameters of `AsynchronousRegime`."""
+
+    cluster: Cluster
+    program: ClusterProgram
+    words: Words
+    rates: Tables
+    rows: int
+    units: int
+    seed: int
+    folder: Path
+    ready_seconds: float
+
+
+class Coordinator:
+    """Carries out requests, each by the method of its name.
+
+    Parameters
+    ----------
+    setup : Setup
+    say : callable
+        Sends an answer.
+    stop : callable
+        Whether to leave the rest of the units.
+    """
+
+    def __init__(self, setup: Setup, say: Any, stop: Callable[[], bool]) -> None:
+        self._setup, self._say, self._stop = setup, say, stop
+        self._regime = AsynchronousRegime(
+            setup.program,
+            setup.words,
+            setup.rates,
+            rows=setup.rows,
+            units=setup.units,
+            coordinator=connect(setup.cluster, setup.ready_seconds),
+            tasks=[task for task in setup.cluster.tasks() if task.role != "chief"],
+            seed=setup.seed,
+        )
+
+    def train(
+        self, units: Sequence[WorkUnit], epoch: int, alphas: Sequence[tuple[float, float]]
+    ) -> Any:
+        """Train units, reporting each; give the traffic so far."""
+        self._regime.train_epoch(
+            units, epoch, alphas, lambda report: self._say("report", report), self._stop
+        )
+        return self._regime.traffic
+
+    def load(self) -> None:
+        """Go on from the rows in the files of the folder."""
+        names = Tables._fields
+        self._regime.load(
+            Tables(*(np.load(self._setup.folder / f"{name}.npy", "r") for name in names))
+        )
+
+    def finite(self) -> bool:
+        """Whether every row is finite."""
+        return self._regime.finite()
+
+    def export(self) -> None:
+        """Write the rows into the files of the folder."""
+        names = Tables._fields
+        self._regime.export(
+            Tables(*(np.load(self._setup.folder / f"{name}.npy", "r+") for name in names))
+        )
+
+
+def main() -> None:
+    """Answer requests until standard input ends."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what others print is not an answer
+    lock = threading.Lock()
+    requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    stopped = threading.Event()
+    coordinator: Coordinator | None = None
+
+    def say(kind: str, content: Any) -> None:
+        with lock:
+            pickle.dump((kind, content), answers)
+            answers.flush()
+
+    def read() -> None:
+        while True:
+            try:
+                request = pickle.load(sys.stdin.buffer)
+            except (EOFError, pickle.UnpicklingError):
+                os._exit(1)
+            if request[0] == "stop":
+                stopped.set()
+                continue
+            if request[0] == "train":
+                stopped.clear()  # of a stop that came when all had been trained
+            requests.put(request)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        name, *arguments = requests.get()
+        try:
+            if name == "open":
+                coordinator = Coordinator(arguments[0], say, stopped.is_set)
+                say("done", None)
+            else:
+                say("done", getattr(coordinator, name)(*arguments))
+        except (ConnectionError, ClusterLost) as error:
+            say("lost", str(error))
+        except Divergence as error:
+            say("diverged", str(error))
+        except Exception:
+            say("failed", traceback.format_exc())
+
+
+if __name__ == "__main__":
+    main()
