@@ -7,10 +7,27 @@ from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.attributes import rates_of, unit_program, words_of
-from gensim_tfw2v.cluster.opening import open_cluster, parse_cluster
+from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster, parse_cluster
 from gensim_tfw2v.cluster.probe import READY_SECONDS
-from gensim_tfw2v.options import ClusterProgram
+from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.options import UNIT_ENTRIES, ClusterProgram, choose_unit_entries
 from gensim_tfw2v.regimes import CoordinatedRegime, LocalRegime, Regime, Setup
+
+
+def unit_entries(model: Any, tokens: int) -> int:
+    """Entries of a work unit, at most, for a corpus of so many tokens."""
+    if model.cluster is None:
+        return UNIT_ENTRIES
+    which = parse_cluster(model.cluster)
+    workers = which.workers if isinstance(which, LocalTasks) else len(which.worker)
+    return choose_unit_entries(tokens, workers * _threads(model, which))
+
+
+def _threads(model: Any, which: Cluster | LocalTasks) -> int:
+    """Of each worker: those of one machine share its cores."""
+    if isinstance(which, LocalTasks):
+        return min(model.workers, max(1, len(os.sched_getaffinity(0)) // which.workers))
+    return int(model.workers)
 
 
 @contextlib.contextmanager
@@ -43,12 +60,9 @@ def open_regime(
         else:
             which = parse_cluster(model.cluster)
             opened = stack.enter_context(open_cluster(which, READY_SECONDS))
-            workers, threads = len(opened.cluster.worker), model.workers
-            if opened.local is not None:
-                threads = min(threads, max(1, len(os.sched_getaffinity(0)) // workers))
             setup = Setup(
                 opened.cluster,
-                ClusterProgram(program, workers, threads),
+                ClusterProgram(program, len(opened.cluster.worker), _threads(model, which)),
                 words_of(model),
                 rates_of(model),
                 rows=len(model.wv),

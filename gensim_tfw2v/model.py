@@ -16,7 +16,7 @@ from gensim_tfw2v.corpus.scan import Scan, scan_file, scan_sentences
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.epoch import train_epoch
-from gensim_tfw2v.regimes import ClusterLost
+from gensim_tfw2v.regimes import ClusterLost, Traffic
 from gensim_tfw2v.training import Training
 from gensim_tfw2v.vectors import take_vectors
 
@@ -72,6 +72,8 @@ class TFWord2Vec(Word2Vec):
         With `compute_loss`, for each epoch of the last `train` the loss of a prediction: of a
         word from one word of its window (skip-gram) or from all (CBOW).
         ``running_training_loss`` is gensim's: the sum over all epochs.
+    traffic : Traffic, optional
+        Of the last `train` on a cluster: bytes, units repeated, staleness, and where time went.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class TFWord2Vec(Word2Vec):
     encoded_dir: str | None = None
     corrected_cbow = False
     mean_losses: Sequence[float] = ()
+    traffic: Traffic | None = None
     _scan: tuple[Any, Scan, Workspace] | None = None
     _one_corpus = False  # what is scanned will be trained on at once
     _training: Training | None = None
@@ -215,7 +218,7 @@ class TFWord2Vec(Word2Vec):
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        transient = {"_scan", "_one_corpus", "_training", *RUNNING}
+        transient = {"_scan", "_one_corpus", "_training", "traffic", *RUNNING}
         return {name: value for name, value in self.__dict__.items() if name not in transient}
 
     def scan_vocab(
@@ -303,6 +306,7 @@ class TFWord2Vec(Word2Vec):
             raise
         finally:
             if self._training is not None:
+                self.traffic = self._training.traffic
                 self._training.close()
                 self._training = None
 

@@ -16,6 +16,10 @@ from gensim_tfw2v.objectives.blocks import StepShape
 #: Entries of a work unit on one machine.
 UNIT_ENTRIES = 1 << 16
 
+#: On a cluster, as many units an epoch each thread should have, if it takes shorter ones; and the
+#: shortest.
+UNITS_A_THREAD, LEAST_ENTRIES = 8, 1 << 12
+
 #: With more words than this, a negative seldom equals a target.
 FEW_WORDS = 4096
 
@@ -103,6 +107,20 @@ class ClusterProgram:
     workers: int
     threads: int = 1
     wire_dtype: str = "bfloat16"
+
+
+def choose_unit_entries(tokens: int, threads: int) -> int:
+    """Choose how many entries a work unit on a cluster has, at most.
+
+    Parameters
+    ----------
+    tokens : int
+        Of the corpus.
+    threads : int
+        Of all workers.
+    """
+    entries = tokens // (UNITS_A_THREAD * threads)
+    return min(UNIT_ENTRIES, max(LEAST_ENTRIES, entries))
 
 
 def choose_shape(

@@ -15,11 +15,10 @@ from gensim_tfw2v.attributes import tables_of
 from gensim_tfw2v.checkpoints import Checkpoints
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.corpus.workspace import Workspace
-from gensim_tfw2v.engine import open_regime
+from gensim_tfw2v.engine import open_regime, unit_entries
 from gensim_tfw2v.monitor.progress import progress_bar
-from gensim_tfw2v.options import UNIT_ENTRIES
 from gensim_tfw2v.position import Position
-from gensim_tfw2v.regimes import ClusterLost, Regime, Tables, UnitReport
+from gensim_tfw2v.regimes import ClusterLost, Regime, Tables, Traffic, UnitReport
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +45,8 @@ class Training:
     def __init__(self, model: Any, corpus: EncodedCorpus, workspace: Workspace) -> None:
         self.corpus = corpus
         self.workspace = workspace
-        self.units: list[WorkUnit] = corpus.units(UNIT_ENTRIES)
+        self._entries = unit_entries(model, corpus.total_tokens)
+        self.units: list[WorkUnit] = corpus.units(self._entries)
         if not corpus.total_sentences:
             logger.warning(
                 "train() called with an empty iterator (if not intended, be sure to provide a "
@@ -63,6 +63,7 @@ class Training:
         self.position = Position()
         self._kept = Position()  # what the model's arrays are from
         self._lost = 0
+        self._traffic = Traffic()  # of clusters that were lost
         self._stack = contextlib.ExitStack()
         self._checkpoints: Checkpoints | None = None
         self._seconds_between = 60.0 * model.checkpoint_minutes
@@ -125,6 +126,12 @@ class Training:
         self.save(model)
         return ended
 
+    @property
+    def traffic(self) -> Traffic | None:
+        """What the cluster has done; None without one."""
+        of_regime = getattr(self.regime, "traffic", None)
+        return None if of_regime is None else self._traffic + of_regime
+
     def export(self, model: Any) -> None:
         """Put the trained vectors into the model's arrays, if they are finite."""
         if not self.regime.finite():
@@ -153,7 +160,7 @@ class Training:
                 model,
                 self.corpus.total_tokens,
                 len(self.units),
-                UNIT_ENTRIES,
+                self._entries,
                 self.seed,
                 self.workspace.folder,
             )
@@ -181,6 +188,9 @@ class Training:
         if self._lost > LOSSES:
             raise lost
         logger.warning("%s; going back to the last checkpoint", lost)
+        if (traffic := self.traffic) is not None:
+            traffic.repeated += len(self.position.done - self._kept.done)
+            self._traffic = traffic
         self._stack.close()
         try:
             self.regime = self._open(model)

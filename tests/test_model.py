@@ -352,7 +352,7 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
         original(self, units, epoch, alphas, report, stop)
 
     monkeypatch.setattr(LocalRegime, "train_epoch", watched)
-    monkeypatch.setattr("gensim_tfw2v.training.UNIT_ENTRIES", 64)
+    monkeypatch.setattr("gensim_tfw2v.engine.UNIT_ENTRIES", 64)
     for seed in (1, 1, 2):
         TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2, seed=seed)
     assert len(orders[0]) > 20

@@ -14,10 +14,13 @@ PROBES = ("attacks", "israeli", "qantas", "economy", "cricket")
 
 def demo(
     out: Annotated[Path | None, typer.Option(help="Save the model there.")] = None,
+    cluster: Annotated[
+        str, typer.Option(help="Where to train; 'none' is in this process.")
+    ] = "local:ps=2,worker=2",
     epochs: Annotated[int, typer.Option(help="Passes over the corpus.", min=1)] = 30,
     verbose: Verbose = False,
 ) -> None:
-    """Train skip-gram vectors on a small corpus of news, and print neighbours of some words.
+    """Train skip-gram vectors on a cluster of this machine, and print neighbours of some words.
 
     The corpus is 300 Australian news texts of 2001 (60,000 words) that come with gensim.
     """
@@ -31,10 +34,12 @@ def demo(
 
     if out is not None:
         saving.check_can_save(out)
-    print("Training skip-gram vectors on 300 news texts of 2001 ...")
+    where = "in this process" if cluster == "none" else f"on {cluster}"
+    print(f"Training skip-gram vectors on 300 news texts of 2001, {where} ...")
     with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
         sentences = [simple_preprocess(text) for text in texts]
-    training = train_model(sentences=sentences, sg=1, vector_size=100, epochs=epochs)
+    place = {} if cluster == "none" else {"cluster": cluster}
+    training = train_model(sentences=sentences, sg=1, vector_size=100, epochs=epochs, **place)
     vectors = training.model.wv
     saved = saving.save_whole(out, training.model.save) if out is not None else []
     training.print(saved)

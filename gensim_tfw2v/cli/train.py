@@ -91,6 +91,21 @@ def train(
         Path | None,
         _option(panel=SPEED, help="Put the temporary encoded corpus into this folder."),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        _option(
+            panel=SPEED,
+            help="Train on a cluster: local:ps=P,worker=N starts one on this machine, TF_CONFIG "
+            "takes the one that this environment variable describes.",
+        ),
+    ] = None,
+    checkpoint_dir: Annotated[
+        Path | None,
+        _option(panel=SPEED, help="Write checkpoints there, and go on from one that is there."),
+    ] = None,
+    checkpoint_minutes: Annotated[
+        float, _option(panel=SPEED, help="How often, beside the end of each epoch.", min=0.01)
+    ] = 10.0,
     progress: Annotated[
         bool | None,
         _option(
@@ -103,18 +118,17 @@ def train(
 ) -> None:
     """Train vectors on CORPUS and save the model.
 
-    The model is saved when training has ended; interrupted by Ctrl-C, nothing is.
+    The model is saved when training has ended; interrupted by Ctrl-C, nothing is, but the same
+    command with --checkpoint-dir goes on from where it was.
     """
     options = dict(locals())
     for name in ("corpus", "output", "vectors", "binary", "verbose"):
         del options[name]
-    for name in ("encoded_dir", "progress"):
+    for name in ("encoded_dir", "progress", "cluster", "checkpoint_dir"):
         if options[name] is None:
             del options[name]
     if not corrected_cbow:
         del options["corrected_cbow"]
-    if encoded_dir is not None:
-        options["encoded_dir"] = str(encoded_dir)
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to learn; give one of the two")
     if binary and vectors is None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from gensim_tfw2v.cli.failures import BadInput
 
 if TYPE_CHECKING:
-    from gensim.models import Word2Vec
+    from gensim_tfw2v import TFWord2Vec
+    from gensim_tfw2v.regimes import Traffic
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,12 @@ class Training:
 
     Attributes
     ----------
-    model : Word2Vec
+    model : TFWord2Vec
     seconds : float
         Time from the corpus to the vectors, counting the words included.
     """
 
-    model: Word2Vec
+    model: TFWord2Vec
     seconds: float
 
     def print(self, saved: Iterable[Path] = ()) -> None:
@@ -44,12 +45,31 @@ class Training:
         ]
         if model.compute_loss:
             rows.append(("loss", f"{model.get_latest_training_loss():,.1f}"))
+        if model.traffic is not None:
+            rows += _of_cluster(model.traffic)
         rows += [("saved", str(path)) for path in saved]
         for name, value in rows:
             print(f"{name:<11}{value}")
 
 
-def model_class() -> type[Word2Vec]:
+def _of_cluster(traffic: Traffic) -> list[tuple[str, str]]:
+    share = traffic.seconds / max(1e-9, traffic.seconds.sum())
+    return [
+        ("network", f"{traffic.bytes_per_token:.0f} bytes a token trained on"),
+        (
+            "workers",
+            "fetching {:.0%}, training {:.0%}, pushing {:.0%} of their time".format(*share),
+        ),
+        (
+            "units",
+            f"{traffic.units:,}, {traffic.repeated:,} of them again; "
+            f"{sum(traffic.staleness) / max(1, len(traffic.staleness)):.1f} of other workers "
+            "between fetching and pushing",
+        ),
+    ]
+
+
+def model_class() -> type[TFWord2Vec]:
     """Give the class that the commands train."""
     from gensim_tfw2v import TFWord2Vec
 

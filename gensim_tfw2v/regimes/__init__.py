@@ -1,5 +1,6 @@
 """Who trains which work unit when, and when updates meet."""
 
+from gensim_tfw2v.regimes.asynchronous import Traffic
 from gensim_tfw2v.regimes.base import ClusterLost, Regime, UnitReport
 from gensim_tfw2v.regimes.combining import pair_rates
 from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
@@ -14,6 +15,7 @@ __all__ = [
     "Regime",
     "Setup",
     "Tables",
+    "Traffic",
     "UnitReport",
     "pair_rates",
 ]

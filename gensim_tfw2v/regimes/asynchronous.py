@@ -10,7 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import accumulate
 from typing import Any
 
@@ -45,7 +45,8 @@ class Traffic:
     Attributes
     ----------
     units, repeated : int
-        Units trained, and how many of these again, because a worker ended before it reported.
+        Units trained, and how many of these again, because a worker ended before it reported or
+        parameters were lost.
     tokens : int
         Trained on, after subsampling.
     fetched_bytes, pushed_bytes, corpus_bytes : int
@@ -64,6 +65,16 @@ class Traffic:
     corpus_bytes: int = 0
     staleness: list[int] = field(default_factory=list)
     seconds: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+    def __add__(self, other: "Traffic") -> "Traffic":
+        """Both together."""
+        return Traffic(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    @property
+    def bytes_per_token(self) -> float:
+        """All that travelled, for each token trained on."""
+        travelled = self.fetched_bytes + self.pushed_bytes + self.corpus_bytes
+        return travelled / max(1, self.tokens)
 
 
 class AsynchronousRegime:

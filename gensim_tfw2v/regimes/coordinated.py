@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -53,6 +54,7 @@ class CoordinatedRegime:
     def __init__(self, setup: Setup, check: Callable[[], None]) -> None:
         self.traffic = Traffic()
         self._folder, self._check = setup.folder, check
+        self._are_rows = False  # whether the files hold the rows of the cluster
         self._log = setup.folder / "coordinator.log"
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         with self._log.open("wb") as log:
@@ -84,24 +86,43 @@ class CoordinatedRegime:
         ClusterLost
             If a ps or the coordinator has ended, or no worker is left.
         """
+        self._are_rows = False
         with self._stopping_when_interrupted(report):
             self.traffic = self._ask("train", units, epoch, alphas, report=report, stop=stop)
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
+        if self._are_rows and all(
+            np.array_equal(array, rows)
+            for array, rows in zip(arrays, self._rows_in_files(), strict=True)
+        ):
+            return  # what was exported last, and nothing trained since
         for name, array in arrays._asdict().items():
-            np.save(self._folder / f"{name}.npy", array)
+            np.save(self._file(name), array)
         self._ask("load")
+        self._are_rows = True
 
     def finite(self) -> bool:
         """Whether every row is finite."""
-        return bool(self._ask("finite"))
+        self._export_to_files()
+        return all(bool(np.isfinite(rows).all()) for rows in self._rows_in_files())
 
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
-        self._ask("export")
-        for name, array in arrays._asdict().items():
-            array[:] = np.load(self._folder / f"{name}.npy", "r")
+        self._export_to_files()
+        for array, rows in zip(arrays, self._rows_in_files(), strict=True):
+            array[:] = rows
+
+    def _export_to_files(self) -> None:
+        if not self._are_rows:
+            self._ask("export")
+            self._are_rows = True
+
+    def _rows_in_files(self) -> Tables:
+        return Tables(*(np.load(self._file(name), "r") for name in Tables._fields))
+
+    def _file(self, table: str) -> Path:
+        return self._folder / f"{table}.npy"
 
     def close(self) -> None:
         """End the coordinator."""

@@ -81,10 +81,6 @@ class Coordinator:
             Tables(*(np.load(self._setup.folder / f"{name}.npy", "r") for name in names))
         )
 
-    def finite(self) -> bool:
-        """Whether every row is finite."""
-        return self._regime.finite()
-
     def export(self) -> None:
         """Write the rows into the files of the folder."""
         names = Tables._fields
