@@ -68,12 +68,12 @@ class RowLayout:
         )
 
     def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
-        """Give rows: [ids, D], float32; they travel in the dtype given."""
+        """Give rows: [ids, D], in the dtype given, in which they travel."""
         parts = []
         for shard, rows in zip(self.shards, split.rows, strict=True):
             with tf.device(shard.device):
                 parts.append(tf.cast(shard.sparse_read(rows), dtype))
-        return tf.cast(tf.dynamic_stitch(split.places, parts), tf.float32)
+        return parts[0] if len(parts) == 1 else tf.dynamic_stitch(split.places, parts)
 
     def push(self, split: Split, changes: tf.Tensor, dtype: tf.DType) -> tf.Operation:
         """Add changes [ids, D] to rows of different ids; they travel in the dtype given."""

@@ -108,7 +108,9 @@ def job_function(
         splits = {name: getattr(tables, name).split(getattr(ids, name)) for name in used}
         pushed_before = tf.identity(ledger.pushes)
         fetched = {name: getattr(tables, name).fetch(splits[name], wire) for name in used}
-        with tf.control_dependencies([getattr(scratch, n).assign(fetched[n]) for n in used]):
+        # what travelled is kept, not the float32 rows: those go into the scratch without a copy
+        assigned = [getattr(scratch, n).assign(tf.cast(fetched[n], tf.float32)) for n in used]
+        with tf.control_dependencies(assigned):
             fetched_at = tf.timestamp()
         with tf.control_dependencies([fetched_at]):
             # each thread has handles of its own: with the same they would take turns
@@ -122,17 +124,16 @@ def job_function(
         push = []
         with tf.control_dependencies([trained_at]):
             for name in used:
-                share = saturating_share(
-                    tf.gather(cached(getattr(rates, name), getattr(rate_names, name)),
-                              getattr(ids, name)),
-                    tf.cast(tf.reduce_sum(kept), tf.float32),
-                    alphas[0, 0],
-                    program.workers,
-                )  # fmt: skip
-                changes = getattr(scratch, name).read() - fetched[name]
-                push.append(
-                    getattr(tables, name).push(splits[name], changes * share[:, None], wire)
-                )
+                changes = getattr(scratch, name).read() - tf.cast(fetched[name], tf.float32)
+                if program.workers > 1:
+                    known_rates = cached(getattr(rates, name), getattr(rate_names, name))
+                    changes *= saturating_share(
+                        tf.gather(known_rates, getattr(ids, name)),
+                        tf.cast(tf.reduce_sum(kept), tf.float32),
+                        alphas[0, 0],
+                        program.workers,
+                    )[:, None]
+                push.append(getattr(tables, name).push(splits[name], changes, wire))
         with tf.control_dependencies(push):
             real = tf.boolean_mask(indices, indices >= 0)
             pushed_after = tf.identity(ledger.pushes)
