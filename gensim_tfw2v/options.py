@@ -16,9 +16,12 @@ from gensim_tfw2v.objectives.blocks import StepShape
 #: Entries of a work unit on one machine.
 UNIT_ENTRIES = 1 << 16
 
-#: On a cluster, as many units an epoch each thread should have, if it takes shorter ones; and the
-#: shortest.
-UNITS_A_THREAD, LEAST_ENTRIES = 8, 1 << 12
+#: On a cluster: entries of a unit, at most and at least.
+CLUSTER_ENTRIES, LEAST_ENTRIES = 1 << 18, 1 << 12
+
+#: As many jobs each worker should train in an epoch, if units of `LEAST_ENTRIES` allow it: the
+#: more, the fewer changes of others its rows lack; the fewer, the less travels.
+JOBS_A_WORKER = 32
 
 #: With more words than this, a negative seldom equals a target.
 FEW_WORDS = 4096
@@ -117,10 +120,9 @@ def choose_unit_entries(tokens: int, threads: int) -> int:
     tokens : int
         Of the corpus.
     threads : int
-        Of all workers.
+        Of all workers together.
     """
-    entries = tokens // (UNITS_A_THREAD * threads)
-    return min(UNIT_ENTRIES, max(LEAST_ENTRIES, entries))
+    return min(CLUSTER_ENTRIES, max(LEAST_ENTRIES, tokens // (JOBS_A_WORKER * threads)))
 
 
 def choose_shape(

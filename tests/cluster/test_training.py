@@ -51,7 +51,7 @@ def test_one_worker_trains_as_this_process_does():
     ],
 )
 def test_several_tasks_of_each_kind(tasks, options, monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.engine.UNIT_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.options.CLUSTER_ENTRIES", 4096)
     local, on_cluster = trained(None, **options), trained(tasks, **options)
     assert likeness(local, on_cluster) > 0.8
     assert on_cluster.mean_losses[-1] < on_cluster.mean_losses[0]
