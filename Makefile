@@ -16,7 +16,7 @@ DEV := $(VENV)/.installed-dev
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(RUN)  ## install into .venv if needed, train on a small corpus, print neighbours
+demo: $(RUN)  ## install into .venv if needed, train on a small local cluster, print neighbours
 	@$(BIN)/tfw2v demo
 
 test: $(DEV)  ## run the tests (PYTEST_ARGS="-m slow" runs the studies)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.machine import describe, usable_cores
 from benchmarks.process import one_run
@@ -46,16 +46,27 @@ def measure(task: Task) -> Run:
     return Run(**{name: record[name] for name in Run.__dataclass_fields__})
 
 
-def engines(arguments: argparse.Namespace) -> dict[str, tuple[str, bool]]:
-    """Engine name -> (class, whether the corpus is given as a file), in the first round's order."""
+class Engine(NamedTuple):
+    """What trains: a class, whether it is given the corpus as a file, and its own options."""
+
+    target: str
+    from_file: bool
+    options: dict[str, Any]
+
+
+def engines(arguments: argparse.Namespace) -> dict[str, Engine]:
+    """Engines by name, in the first round's order."""
     known = {
-        REFERENCE: (GENSIM, True),
-        "gensim iterable": (GENSIM, False),
-        "TFWord2Vec corpus_file": (arguments.candidate, True),
-        "TFWord2Vec iterable": (arguments.candidate, False),
+        REFERENCE: Engine(GENSIM, True, {}),
+        "gensim iterable": Engine(GENSIM, False, {}),
+        "TFWord2Vec corpus_file": Engine(arguments.candidate, True, {}),
+        "TFWord2Vec iterable": Engine(arguments.candidate, False, {}),
     }
     if not arguments.iterable:
         del known["TFWord2Vec iterable"]
+    for cluster in arguments.cluster:
+        name = f"TFWord2Vec {cluster}"
+        known[name] = Engine(arguments.candidate, True, {"cluster": cluster})
     return known
 
 
@@ -65,7 +76,7 @@ def tasks(arguments: argparse.Namespace, settings: dict[str, dict[str, Any]]) ->
     for setting, options in settings.items():
         for number in range(arguments.seeds):
             start = number % len(known)
-            for engine, (target, from_file) in known[start:] + known[:start]:
+            for engine, (target, from_file, own) in known[start:] + known[:start]:
                 if not from_file and number >= arguments.iterable_rounds:
                     continue
                 yield Task(
@@ -75,7 +86,7 @@ def tasks(arguments: argparse.Namespace, settings: dict[str, dict[str, Any]]) ->
                     setting=setting,
                     round=number,
                     corpus=str(arguments.corpus.resolve()),
-                    options={**options, "seed": arguments.first_seed + number},
+                    options={**options, **own, "seed": arguments.first_seed + number},
                     pairs={path.stem: str(path.resolve()) for path in arguments.eval},
                     quality=arguments.quality,
                     cores=arguments.threads if arguments.pin else None,
@@ -101,6 +112,10 @@ def parser() -> argparse.ArgumentParser:
     flag = argparse.BooleanOptionalAction
     add("--quality", action=flag, default=True, help="evaluate the vectors")
     add("--iterable", action=flag, default=False, help="also TFWord2Vec on an iterable")
+    add(
+        "--cluster", action="append", default=[], metavar="local:ps=P,worker=N",
+        help="also TFWord2Vec on this cluster; may be given again",
+    )  # fmt: skip
     add("--iterable-rounds", type=int, default=1, help="rounds with iterables, the slowest (1)")
     add("--pin", action=flag, default=True, help="bind each run to as many cores as threads")
     add("--candidate", default="gensim_tfw2v:TFWord2Vec", help="module:Class to compare")

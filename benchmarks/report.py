@@ -130,8 +130,9 @@ larger is better for us) compares the two runs of the same round, with {REFERENC
 given are its median and its range over the rounds. Quality is the mean ± half the range over
 the seeds, then the difference to {REFERENCE}'s mean: Spearman correlation for word pairs,
 and accuracy for analogies among the 30,000 most frequent words, both by gensim's functions.
-Peak memory is that of the process and its children. The last column is what TFWord2Vec needs
-above a process that only imports TensorFlow, divided by gensim's whole peak."""
+Peak memory is that of the process and its children. A cluster's time in train() has the start
+of its tasks in it, some seconds; its CPU time is that of all tasks. The last column is what
+TFWord2Vec needs above a process that only imports TensorFlow, divided by gensim's whole peak."""
 
 
 def markdown(document: Mapping[str, Any], runs: Sequence[Run]) -> str:

@@ -45,8 +45,8 @@ class Training:
         ]
         if model.compute_loss:
             rows.append(("loss", f"{model.get_latest_training_loss():,.1f}"))
-        if model.traffic is not None:
-            rows += _of_cluster(model.traffic)
+        if (traffic := getattr(model, "traffic", None)) is not None:
+            rows += _of_cluster(traffic)
         rows += [("saved", str(path)) for path in saved]
         for name, value in rows:
             print(f"{name:<11}{value}")

@@ -1,6 +1,7 @@
 """The cluster that a user names: what its name means, and connecting to it."""
 
 import contextlib
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.cluster.probe import READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.spec import Cluster, ClusterError, from_tf_config
+
+logger = logging.getLogger(__name__)
 
 _LOCAL = re.compile(r"local:ps=(\d+),worker=(\d+)")
 
@@ -92,5 +95,17 @@ def open_cluster(
         ):
             yield OpenCluster(local.cluster, local)
     else:
+        _warn_of_exposed(which)
         wait_for_tasks((task for task in which.tasks() if task.role != "chief"), seconds)
         yield OpenCluster(which)
+
+
+def _warn_of_exposed(cluster: Cluster) -> None:
+    exposed = [str(task) for task in cluster.tasks() if not task.is_private]
+    if exposed:
+        logger.warning(
+            "not known to be private: %s. TensorFlow's servers have no authentication: whoever "
+            "reaches their ports can run programs there. See that a firewall lets in only tasks "
+            "of this cluster",
+            ", ".join(exposed),
+        )

@@ -64,6 +64,14 @@ class Task:
         except ValueError:
             return self.host == "localhost"
 
+    @property
+    def is_private(self) -> bool:
+        """Whether the address is known to be out of the Internet's reach."""
+        try:
+            return ipaddress.ip_address(self.host).is_private
+        except ValueError:
+            return self.host == "localhost"
+
 
 @dataclass(frozen=True)
 class Cluster:

@@ -98,6 +98,11 @@ class RowLayout:
         for shard, rows, ids in self._pieces():
             array[ids] = shard.sparse_read(rows)
 
+    def check(self) -> None:
+        """Read from each shard; raises TensorFlow's error if one is gone."""
+        for shard in self.shards:
+            shard.sparse_read(tf.zeros([min(1, int(shard.shape[0]))], tf.int32))
+
     def finite(self) -> bool:
         """Whether every row is finite."""
         return all(

@@ -160,14 +160,29 @@ class AsynchronousRegime:
             jobs.put(range(first, min(first + threads, len(units))))
         ended, errors = threading.Event(), []
 
+        in_order = threading.Lock()
+
         def work() -> None:
             while not (ended.is_set() or stop()):
                 try:
-                    places = jobs.get_nowait()
+                    with in_order:  # so that one worker trains units in their order
+                        places = jobs.get_nowait()
+                        scheduled = self._schedule(units, epoch, alphas, places)
                 except queue.Empty:
                     return
+                except BaseException as error:
+                    errors.append(error)
+                    ended.set()
+                    return
                 try:
-                    self._train(units, epoch, alphas, places, report)
+                    for trained in self._result(scheduled, units, epoch, alphas, places):
+                        report(trained)
+                except ClusterLost as lost:
+                    # it may have been pushed in part, and is trained again
+                    jobs.put(places)
+                    if not self._parameters_stand():
+                        errors.append(lost)
+                        ended.set()
                 except BaseException as error:
                     errors.append(error)
                     ended.set()
@@ -182,8 +197,6 @@ class AsynchronousRegime:
         try:
             while any(thread.is_alive() for thread in waiting) and not errors:
                 waiting[-1].join(0.1)
-                with _naming_lost_tasks():
-                    self._coordinator.done()  # raises what has gone wrong
                 self._check_progress()
         finally:
             # also after Ctrl-C: what workers are training is pushed, and has to be reported
@@ -196,6 +209,21 @@ class AsynchronousRegime:
         with _naming_lost_tasks():
             times = self._ledger.times.numpy()
         self.traffic.repeated += int(np.maximum(times - 1, 0).sum())
+
+    def _parameters_stand(self) -> bool:
+        """Whether all ps tasks have what they held: then only a worker has ended.
+
+        TensorFlow takes a worker that ends while it pushes for a ps that has ended.
+        """
+        time.sleep(1.0)  # a ps that is being killed may still answer
+        try:
+            wait_for_tasks((task for task in self._tasks if task.role == "ps"), seconds=5.0)
+            with _naming_lost_tasks():
+                for table in self._tables:
+                    table.check()
+        except ConnectionError:
+            return False
+        return True
 
     def _check_progress(self) -> None:
         silent = time.monotonic() - self._last_report
@@ -210,29 +238,42 @@ class AsynchronousRegime:
                 f"no unit was trained for {silent:.0f} s, though all tasks answer: see their logs"
             )
 
-    def _train(
+    def _schedule(
         self,
         units: Sequence[WorkUnit],
         epoch: int,
         alphas: Sequence[tuple[float, float]],
         places: range,
-        report: Callable[[UnitReport], None],
-    ) -> None:
+    ) -> Any:
+        """Hand a job to the next worker that is free; give its result to come."""
         empty = self.program.threads - len(places)
         entries = [units[place].read() for place in places]
         keys = [unit_key(self.seed, epoch, units[place].index) for place in places]
-        value = self._coordinator.schedule(
-            self._train_job,
-            args=(
-                tf.constant(np.concatenate(entries), tf.int32),
-                tf.constant(list(accumulate([*map(len, entries), *[0] * empty])), tf.int32),
-                tf.constant([*places, *[-1] * empty], tf.int32),
-                tf.constant([*keys, *[[0, 0]] * empty], tf.int32),
-                tf.constant([alphas[place] for place in places] + [alphas[places[0]]] * empty),
-            ),
+        arguments = (
+            tf.constant(np.concatenate(entries), tf.int32),
+            tf.constant(list(accumulate([*map(len, entries), *[0] * empty])), tf.int32),
+            tf.constant([*places, *[-1] * empty], tf.int32),
+            tf.constant([*keys, *[[0, 0]] * empty], tf.int32),
+            tf.constant([alphas[place] for place in places] + [alphas[places[0]]] * empty),
         )
+        while True:
+            try:
+                return self._coordinator.schedule(self._train_job, args=arguments)
+            except tf.errors.OpError:
+                # of another job, whose own thread gets it too; it is raised once
+                continue
+
+    def _result(
+        self,
+        scheduled: Any,
+        units: Sequence[WorkUnit],
+        epoch: int,
+        alphas: Sequence[tuple[float, float]],
+        places: range,
+    ) -> list[UnitReport]:
+        """Wait for a job and give the reports of its units."""
         with _naming_lost_tasks():
-            result: JobResult = tf.nest.map_structure(np.asarray, value.fetch())
+            result: JobResult = tf.nest.map_structure(np.asarray, scheduled.fetch())
         self._last_report = time.monotonic()
         if not np.isfinite(result.units.magnitude).all():
             raise Divergence(
@@ -240,15 +281,16 @@ class AsynchronousRegime:
                 f"alpha={alphas[places[0]][0]:g} with {self.program.unit.shape.tokens} tokens a "
                 "step"
             )
-        self._count(result, sum(map(len, entries)))
-        for number, place in enumerate(places):
-            trained = UnitReport(
+        self._count(result, sum(units[place].stop - units[place].start for place in places))
+        return [
+            UnitReport(
                 units[place],
                 int(result.units.kept[number]),
                 float(result.units.loss[number]),
                 float(result.units.predictions[number]),
             )
-            report(trained)
+            for number, place in enumerate(places)
+        ]
 
     def _count(self, result: JobResult, entries: int) -> None:
         row_bytes = self.program.unit.vector_size * tf.as_dtype(self.program.wire_dtype).size

@@ -6,7 +6,7 @@ from gensim_tfw2v.cli.demo import PROBES
 
 @pytest.mark.usefixtures("gensim_class")
 def test_shows_neighbours_and_saves(tfw2v, tmp_path):
-    shown = tfw2v("demo", "--epochs", 5, "--out", tmp_path / "model").stdout
+    shown = tfw2v("demo", "--cluster", "none", "--epochs", 5, "--out", tmp_path / "model").stdout
     assert "words/s" in shown
     assert all(probe in shown for probe in PROBES)
     assert "palestinian" in shown  # a neighbour of "israeli" in any sound training
@@ -21,4 +21,5 @@ def test_missing_folder_is_found_before_training(tfw2v, tmp_path):
 def test_process_trains_our_class(process):
     result = process("demo", "--epochs", 2)
     assert result.returncode == 0, result.stderr
+    assert "local:ps=2,worker=2" in result.stdout and "bytes a token" in result.stdout
     assert all(probe in result.stdout for probe in PROBES)

@@ -19,16 +19,17 @@ LEE = datapath("lee_background.cor")
 OPTIONS = {"epochs": 40, "seed": 5}
 
 
-@pytest.fixture(autouse=True)
-def short_units(monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.options.CLUSTER_ENTRIES", 4096)
+@pytest.fixture(scope="module", autouse=True)
+def short_units():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gensim_tfw2v.engine.UNIT_ENTRIES", 4096)
+        patch.setattr("gensim_tfw2v.options.CLUSTER_ENTRIES", 4096)
+        yield
 
 
 @pytest.fixture(scope="module")
-def undisturbed():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gensim_tfw2v.options.CLUSTER_ENTRIES", 4096)
-        return trained(None, **OPTIONS)
+def undisturbed(short_units):
+    return trained(None, **OPTIONS)
 
 
 class Killer:
@@ -89,8 +90,8 @@ def test_a_killed_ps_costs_what_came_after_the_last_checkpoint(monkeypatch, undi
 
 RUN = """
 import sys
-from gensim_tfw2v import TFWord2Vec, options
-options.CLUSTER_ENTRIES = 4096
+from gensim_tfw2v import TFWord2Vec, engine, options
+engine.UNIT_ENTRIES = options.CLUSTER_ENTRIES = 4096
 
 class Tell:
     def on_train_begin(self, model): ...

@@ -13,6 +13,13 @@ from gensim_tfw2v.cluster.spec import Cluster
 LEE = datapath("lee_background.cor")
 
 
+@pytest.fixture(autouse=True)
+def same_units(monkeypatch):
+    """Let this process train the short units of a cluster, and a cluster no longer ones."""
+    monkeypatch.setattr("gensim_tfw2v.engine.UNIT_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.options.CLUSTER_ENTRIES", 4096)
+
+
 def servers():
     return [
         child
@@ -50,8 +57,7 @@ def test_one_worker_trains_as_this_process_does():
         ("local:ps=3,worker=2", {"sg": 0, "hs": 1, "negative": 3}),
     ],
 )
-def test_several_tasks_of_each_kind(tasks, options, monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.options.CLUSTER_ENTRIES", 4096)
+def test_several_tasks_of_each_kind(tasks, options):
     local, on_cluster = trained(None, **options), trained(tasks, **options)
     assert likeness(local, on_cluster) > 0.8
     assert on_cluster.mean_losses[-1] < on_cluster.mean_losses[0]
@@ -80,3 +86,13 @@ def test_missing_tasks_are_named(monkeypatch):
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     with pytest.raises(MissingTasks, match=f"ps 0 .{ps}.*worker 0 .{worker}"):
         trained(Cluster((ps,), (worker,)))
+
+
+def test_addresses_that_are_not_private_are_named(monkeypatch, caplog):
+    monkeypatch.setattr("gensim_tfw2v.engine.READY_SECONDS", 0.5)
+    # addresses for documentation, which answer nowhere, count as private
+    names = "ps.example.org:2222", "192.168.77.1:2222", "8.8.8.8:9"
+    with pytest.raises(MissingTasks):
+        trained(Cluster(names[:1], names[1:]))
+    (warning,) = [text for text in caplog.messages if "not known to be private" in text]
+    assert "ps.example.org" in warning and "8.8.8.8" in warning and "192.168" not in warning

@@ -1,0 +1,153 @@
+"""Clusters from the command line: real tasks, and a training that is killed."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+from gensim.models import Word2Vec
+from gensim.test.utils import datapath
+
+from gensim_tfw2v.cluster.local import free_ports
+
+LEE = datapath("lee_background.cor")
+TFW2V = [sys.executable, "-m", "gensim_tfw2v"]
+
+
+def until(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise AssertionError("waited in vain")
+
+
+def children(pid, what):
+    found = []
+    for child in psutil.Process(pid).children(recursive=True):
+        try:
+            if what in " ".join(child.cmdline()):
+                found.append(child)
+        except psutil.NoSuchProcess:
+            pass
+    return found
+
+
+def test_a_training_that_is_killed_goes_on(tmp_path):
+    model, checkpoints = tmp_path / "model", tmp_path / "checkpoints"
+    command = [
+        *TFW2V, "cluster", "local", "--ps", "1", "--workers", "1", "--", "train", LEE, "-o", model,
+        "--epochs", "40", "--vector-size", "8", "--checkpoint-dir", checkpoints,
+        "--checkpoint-minutes", "0.01",
+    ]  # fmt: skip
+    process = subprocess.Popen(
+        list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        until(lambda: len(list(checkpoints.glob("checkpoint-*"))) and "000004" in " ".join(
+            path.name for path in checkpoints.iterdir()))  # fmt: skip
+        (train,) = [child for child in psutil.Process(process.pid).children()]
+        family = [train, *train.children(recursive=True)]
+        assert len(children(process.pid, "cluster.server")) == 2
+        train.kill()
+        out, error = process.communicate(timeout=120)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 0, error
+    assert "killed by signal 9; going on from its last checkpoint" in error
+    assert "bytes a token" in out and len(Word2Vec.load(str(model)).wv) > 1000
+    until(lambda: not any(child.is_running() for child in family), 10)
+
+
+def test_ctrl_c_leaves_nothing_behind(tmp_path):
+    command = [*TFW2V, "cluster", "local", "--", "train", LEE, "-o", tmp_path / "model"]
+    process = subprocess.Popen(
+        [*map(str, command), "--epochs", "1000"], stderr=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        until(lambda: children(process.pid, "regimes.coordinator"))
+        time.sleep(3)  # in the middle of training
+        family = psutil.Process(process.pid).children(recursive=True)
+        ports = {
+            connection.laddr.port
+            for child in family
+            for connection in child.net_connections()
+            if connection.status == psutil.CONN_LISTEN
+        }
+        assert len(ports) >= 3
+        started = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=30)
+        seconds = time.monotonic() - started
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 130 and not (tmp_path / "model").exists()
+    assert seconds < 5
+    assert not any(child.is_running() for child in family)
+    listening = {
+        connection.laddr.port
+        for connection in psutil.net_connections()
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert not ports & listening
+
+
+def test_tasks_by_hand(tmp_path):
+    ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
+    hosts = tmp_path / "hosts.json"
+    hosts.write_text(json.dumps({"ps": [ps], "worker": [worker]}))
+    config = {"cluster": {"ps": [ps], "worker": [worker], "chief": ["127.0.0.1:1"]}}
+    environment = os.environ | {
+        "TF_CONFIG": json.dumps(config | {"task": {"type": "chief", "index": 0}})
+    }
+
+    def status():
+        return subprocess.run(
+            [*TFW2V, "cluster", "status", "--seconds", "1"],
+            capture_output=True, text=True, env=environment, timeout=60,
+        )  # fmt: skip
+
+    tasks = [subprocess.Popen([*TFW2V, "task", "--hosts", str(hosts), "--role", "ps"])]
+    try:
+        until(lambda: re.search(r"ps +0 +\S+ +answers", status().stdout))
+        found = status()
+        assert found.returncode == 1 and re.search(r"worker +0 +\S+ +does not", found.stdout)
+        own = json.dumps(config | {"task": {"type": "worker", "index": 0}})
+        tasks.append(subprocess.Popen([*TFW2V, "task"], env=environment | {"TF_CONFIG": own}))
+        until(lambda: status().returncode == 0)
+        tasks[0].terminate()
+        assert tasks[0].wait(10) == 128 + signal.SIGTERM
+    finally:
+        for task in tasks:
+            task.kill()
+            task.wait()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["local"], "give the training after --"),
+        (["local", "--", "demo"], "give the training after --"),
+        (["local", "--", "train", "x", "--cluster=TF_CONFIG"], "leave it out"),
+    ],
+)
+def test_bad_usage(tfw2v, arguments, message):
+    assert message in tfw2v("cluster", *arguments, status=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{", "is not"), ('{"ps": ["a:1"]}', "is not"), ('{"ps": [], "worker": []}', "has no ps")],
+)
+def test_bad_hosts(tfw2v, tmp_path, text, message):
+    hosts = tmp_path / "hosts.json"
+    hosts.write_text(text)
+    assert message in tfw2v("task", "--hosts", hosts, status=2).stderr
