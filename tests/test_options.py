@@ -109,7 +109,15 @@ def outcome(
 
 def state(model: Word2Vec) -> dict[str, Any]:
     """All of a model but the values of its vectors and what only a clock or a draw decides."""
-    ours = {"corrected_cbow", "mean_losses", "_training", "_scan", "_one_corpus", *RUNNING}
+    ours = {
+        "corrected_cbow",
+        "mean_losses",
+        "_training",
+        "_scan",
+        "_one_corpus",
+        "traffic",
+        *RUNNING,
+    }
     drawn = {"total_train_time", "running_training_loss", "min_alpha_yet_reached"}
     attributes: dict[str, Any] = {}
     for name, value in vars(model).items():

@@ -104,8 +104,9 @@ def train(
         _option(panel=SPEED, help="Write checkpoints there, and go on from one that is there."),
     ] = None,
     checkpoint_minutes: Annotated[
-        float, _option(panel=SPEED, help="How often, beside the end of each epoch.", min=0.01)
-    ] = 10.0,
+        float | None,
+        _option(panel=SPEED, help="How often, beside the end of each epoch (10).", min=0.01),
+    ] = None,
     progress: Annotated[
         bool | None,
         _option(
@@ -124,9 +125,10 @@ def train(
     options = dict(locals())
     for name in ("corpus", "output", "vectors", "binary", "verbose"):
         del options[name]
-    for name in ("encoded_dir", "progress", "cluster", "checkpoint_dir"):
+    for name in ("encoded_dir", "progress", "cluster", "checkpoint_dir", "checkpoint_minutes"):
         if options[name] is None:
             del options[name]
+    options = {name: str(v) if isinstance(v, Path) else v for name, v in options.items()}
     if not corrected_cbow:
         del options["corrected_cbow"]
     if not hs and not negative:
