@@ -13,6 +13,7 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v.cli import training
 from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.model import RUNNING
 from tests.cli.conftest import ROOT
 
 QUICK = ("--vector-size", 8, "--epochs", 1, "--workers", 1)
@@ -32,10 +33,10 @@ def test_options_and_defaults_are_gensims():
 def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
     given = {}
 
-    def record(encoded_dir, progress, corrected_cbow, **options):
-        given.update(
-            options, encoded_dir=encoded_dir, progress=progress, corrected_cbow=corrected_cbow
-        )
+    def record(**options):
+        given.update(options)
+        for ours in ("corrected_cbow", *RUNNING):
+            del options[ours]
         return Word2Vec(**options)
 
     monkeypatch.setattr(training, "model_class", lambda: record)
@@ -43,7 +44,8 @@ def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
         "vector_size": 8, "window": 3, "negative": 2, "ns_exponent": 0.5, "sample": 0.01,
         "alpha": 0.05, "min_alpha": 0.001, "epochs": 1, "seed": 7, "min_count": 2,
         "max_vocab_size": 5000, "max_final_vocab": 300, "workers": 1, "batch_words": 500,
-        "encoded_dir": str(tmp_path),
+        "encoded_dir": str(tmp_path), "cluster": "local:ps=1,worker=1",
+        "checkpoint_dir": str(tmp_path), "checkpoint_minutes": 2.5,
     }  # fmt: skip
     flags = {"sg": "--sg", "hs": "--hs", "cbow_mean": "--cbow-sum", "progress": "--no-progress",
              "shrink_windows": "--no-shrink-windows", "sorted_vocab": "--no-sorted-vocab",
