@@ -67,13 +67,17 @@ class Training:
         self._stack = contextlib.ExitStack()
         self._checkpoints: Checkpoints | None = None
         self._seconds_between = 60.0 * model.checkpoint_minutes
-        if model.checkpoint_dir is not None:
-            self._checkpoints = Checkpoints(
-                Path(model.checkpoint_dir), _description(model, self.units, self.seed)
-            )
-            if not self._resume(model):
-                self.save(model)
-        self.regime = self._open(model)
+        try:
+            if model.checkpoint_dir is not None:
+                self._checkpoints = Checkpoints(
+                    Path(model.checkpoint_dir), _description(model, self.units, self.seed)
+                )
+                if not self._resume(model):
+                    self.save(model)
+            self.regime = self._open(model)
+        except BaseException:
+            self.close()
+            raise
 
     def units_of(self, epoch: int) -> list[WorkUnit]:
         """The units in the order in which an epoch trains them: another one each time."""
