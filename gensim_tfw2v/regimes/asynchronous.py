@@ -10,7 +10,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
 from itertools import accumulate
 from typing import Any
 
@@ -26,6 +25,7 @@ from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never, unit_key
 from gensim_tfw2v.regimes.job import JobResult, Ledger, job_function
 from gensim_tfw2v.regimes.tables import Tables
+from gensim_tfw2v.regimes.traffic import Traffic
 
 #: After how many seconds without a trained unit tasks are asked whether they are there, and after
 #: how many training is given up.
@@ -36,45 +36,6 @@ ENDING_SECONDS = 20.0
 
 #: Jobs that wait at the coordinator for each worker, beside the one that it trains.
 AHEAD = 1
-
-
-@dataclass
-class Traffic:
-    """What a cluster has done so far.
-
-    Attributes
-    ----------
-    units, repeated : int
-        Units trained, and how many of these again, because a worker ended before it reported or
-        parameters were lost.
-    tokens : int
-        Trained on, after subsampling.
-    fetched_bytes, pushed_bytes, corpus_bytes : int
-        Rows to workers and their changes back; ids sent to workers.
-    staleness : list of int
-        Of each job: units of others that were pushed between its fetching and its pushing.
-    seconds : ndarray [3]
-        Of all workers together: fetching, training, pushing.
-    """
-
-    units: int = 0
-    repeated: int = 0
-    tokens: int = 0
-    fetched_bytes: int = 0
-    pushed_bytes: int = 0
-    corpus_bytes: int = 0
-    staleness: list[int] = field(default_factory=list)
-    seconds: np.ndarray = field(default_factory=lambda: np.zeros(3))
-
-    def __add__(self, other: "Traffic") -> "Traffic":
-        """Both together."""
-        return Traffic(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
-
-    @property
-    def bytes_per_token(self) -> float:
-        """All that travelled, for each token trained on."""
-        travelled = self.fetched_bytes + self.pushed_bytes + self.corpus_bytes
-        return travelled / max(1, self.tokens)
 
 
 class AsynchronousRegime:
@@ -119,7 +80,7 @@ class AsynchronousRegime:
         self._coordinator, self._tasks = coordinator, tasks
         self._last_report = time.monotonic()
         strategy, objective = coordinator.strategy, program.unit.objective
-        size, shards = program.unit.vector_size, strategy._extended._num_ps
+        size, shards = program.unit.vector_size, sum(task.role == "ps" for task in tasks)
         with _naming_lost_tasks(), strategy.scope():
             self._tables = Tables(
                 *(
@@ -158,9 +119,8 @@ class AsynchronousRegime:
         jobs: queue.SimpleQueue[range] = queue.SimpleQueue()
         for first in range(0, len(units), threads):
             jobs.put(range(first, min(first + threads, len(units))))
-        ended, errors = threading.Event(), []
-
-        in_order = threading.Lock()
+        ended, in_order = threading.Event(), threading.Lock()
+        errors: list[BaseException] = []
 
         def work() -> None:
             while not (ended.is_set() or stop()):

@@ -19,10 +19,11 @@ import numpy as np
 
 from gensim_tfw2v.children import start_module
 from gensim_tfw2v.corpus.units import WorkUnit
-from gensim_tfw2v.regimes.asynchronous import GIVE_UP_SECONDS, Traffic
+from gensim_tfw2v.regimes.asynchronous import GIVE_UP_SECONDS
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never
 from gensim_tfw2v.regimes.coordinator import Setup
 from gensim_tfw2v.regimes.tables import Tables
+from gensim_tfw2v.regimes.traffic import Traffic
 
 #: Seconds that the coordinator has to end what it does when training is interrupted.
 ENDING_SECONDS = 30.0
