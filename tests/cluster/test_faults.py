@@ -32,6 +32,12 @@ def undisturbed(short_units):
     return trained(None, **OPTIONS)
 
 
+def alike(model, other):
+    """Whether two trainings with other orders of units have come to the same."""
+    losses = np.array(model.mean_losses) / other.mean_losses
+    return likeness(model, other) > 0.5 and np.abs(losses - 1).max() < 0.05
+
+
 class Killer:
     """Kills tasks in the middle of epochs, each when the one before is there again."""
 
@@ -65,7 +71,7 @@ def test_killed_workers_come_back(monkeypatch, undisturbed, caplog):
     killer = Killer(monkeypatch, ("worker", 0), ("worker", 1), ("worker", 0))
     model = trained("local:ps=1,worker=2", callbacks=[killer], **OPTIONS)
     assert len(set(killer.killed)) == 3
-    assert likeness(model, undisturbed) > 0.75
+    assert alike(model, undisturbed)
     assert model.train_count == 1 and len(model.mean_losses) == OPTIONS["epochs"]
     assert caplog.text.count("ended with signal 9; its log") == 3
     assert not servers()
@@ -74,16 +80,15 @@ def test_killed_workers_come_back(monkeypatch, undisturbed, caplog):
 def test_the_only_worker_comes_back(monkeypatch, undisturbed):
     killer = Killer(monkeypatch, ("worker", 0))
     model = trained("local:ps=1,worker=1", callbacks=[killer], **OPTIONS)
-    assert killer.killed and likeness(model, undisturbed) > 0.75
+    assert killer.killed and alike(model, undisturbed)
 
 
 def test_a_killed_ps_costs_what_came_after_the_last_checkpoint(monkeypatch, undisturbed, caplog):
     killer = Killer(monkeypatch, ("ps", 1), ("ps", 0))
     model = trained("local:ps=2,worker=1", callbacks=[killer], **OPTIONS)
     assert len(killer.killed) == 2
-    assert likeness(model, undisturbed) > 0.75
+    assert alike(model, undisturbed)
     assert len(model.mean_losses) == OPTIONS["epochs"]
-    assert model.mean_losses[-1] == pytest.approx(undisturbed.mean_losses[-1], rel=0.05)
     assert caplog.text.count("going back to the last checkpoint") >= 2
     assert not servers()
 
@@ -127,8 +132,7 @@ def test_a_killed_coordinator_goes_on_when_it_is_run_again(tmp_path, undisturbed
     # gensim counts all epochs; those before the checkpoint are over at once
     model = TFWord2Vec.load(str(tmp_path / "model"))
     assert len(model.mean_losses) == 40 and again.stdout.count("epoch") == 40
-    assert likeness(model, undisturbed) > (0.999 if not cluster else 0.75)
-    assert model.mean_losses == pytest.approx(undisturbed.mean_losses, rel=0.02)
+    assert alike(model, undisturbed) and (cluster or likeness(model, undisturbed) > 0.999)
     deadline = time.monotonic() + 10
     while servers() and time.monotonic() < deadline:
         time.sleep(0.1)
