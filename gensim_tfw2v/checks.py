@@ -14,13 +14,19 @@ def check_options(**options: Any) -> None:
     Raises
     ------
     ValueError
-        If `vector_size`, `window` or `workers` is below 1, or `negative` below 0.
+        If `vector_size`, `window` or `workers` is below 1, `negative` below 0, or
+        `checkpoint_minutes` not above 0.
     ClusterError
         If `cluster` names none.
     """
     for name, least in (("vector_size", 1), ("window", 1), ("workers", 1), ("negative", 0)):
         if int(options[name]) < least:
             raise ValueError(f"{name} must be at least {least}, got {options[name]!r}")
+    if not float(options["checkpoint_minutes"]) > 0:
+        raise ValueError(
+            f"checkpoint_minutes must be above 0, got {options['checkpoint_minutes']!r}: give "
+            "float('inf') for checkpoints at the end of epochs alone"
+        )
     if options["cluster"] is not None:
         parse_cluster(options["cluster"])
 

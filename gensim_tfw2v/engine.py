@@ -1,12 +1,12 @@
 """The regime that a model asks for, ready to train."""
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.attributes import rates_of, unit_program, words_of
+from gensim_tfw2v.children import usable_cores
 from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster, parse_cluster
 from gensim_tfw2v.cluster.probe import READY_SECONDS
 from gensim_tfw2v.cluster.spec import Cluster
@@ -26,7 +26,7 @@ def unit_entries(model: Any, tokens: int) -> int:
 def _threads(model: Any, which: Cluster | LocalTasks) -> int:
     """Of each worker: those of one machine share its cores."""
     if isinstance(which, LocalTasks):
-        return min(model.workers, max(1, len(os.sched_getaffinity(0)) // which.workers))
+        return min(model.workers, max(1, usable_cores() // which.workers))
     return int(model.workers)
 
 

@@ -4,15 +4,15 @@ import contextlib
 import inspect
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.checks import check_options, check_state
 from gensim_tfw2v.cluster import Cluster
-from gensim_tfw2v.corpus.encode import encode_file, encode_sentences
-from gensim_tfw2v.corpus.scan import Scan, scan_file, scan_sentences
+from gensim_tfw2v.corpus.held import HeldScan, Source, encode_source
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.epoch import train_epoch
@@ -50,9 +50,9 @@ class TFWord2Vec(Word2Vec):
         A folder for checkpoints. If it holds one of this very training (corpus, vocabulary and
         options are compared), `train` goes on from it: run the same program again after a crash.
     checkpoint_minutes : float
-        How often a checkpoint is written, beside those at the end of each epoch. Where a cluster
-        loses its parameters, training goes on from what the last one would have held, even
-        without a folder.
+        How often a checkpoint is written, beside those at the end of each epoch; above 0. Where
+        a cluster loses its parameters, training goes on from what the last one would have held,
+        even without a folder.
     progress : bool, optional
         Whether to show a progress bar; by default on terminals and in notebooks.
     encoded_dir : str, optional
@@ -62,7 +62,8 @@ class TFWord2Vec(Word2Vec):
     Raises
     ------
     ValueError
-        If `vector_size`, `window` or `workers` is below 1, or `negative` is below 0.
+        If `vector_size`, `window` or `workers` is below 1, `negative` is below 0, or
+        `checkpoint_minutes` is not above 0.
     ClusterError
         If `cluster` or ``TF_CONFIG`` names none.
 
@@ -92,7 +93,7 @@ class TFWord2Vec(Word2Vec):
     corrected_cbow = False
     mean_losses: Sequence[float] = ()
     traffic: Traffic | None = None
-    _scan: tuple[Any, Scan, Workspace] | None = None
+    _held: HeldScan | None = None
     _one_corpus = False  # what is scanned will be trained on at once
     _training: Training | None = None
 
@@ -109,7 +110,7 @@ class TFWord2Vec(Word2Vec):
     ) -> None:
         options = inspect.signature(Word2Vec).bind(*args, **kwargs)
         options.apply_defaults()
-        check_options(**options.arguments, cluster=cluster)
+        check_options(**options.arguments, cluster=cluster, checkpoint_minutes=checkpoint_minutes)
         self.cluster = cluster
         self.checkpoint_dir = None if checkpoint_dir is None else os.fspath(checkpoint_dir)
         self.checkpoint_minutes = checkpoint_minutes
@@ -218,7 +219,7 @@ class TFWord2Vec(Word2Vec):
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        transient = {"_scan", "_one_corpus", "_training", "traffic", *RUNNING}
+        transient = {"_held", "_one_corpus", "_training", "traffic", *RUNNING}
         return {name: value for name, value in self.__dict__.items() if name not in transient}
 
     def scan_vocab(
@@ -250,15 +251,10 @@ class TFWord2Vec(Word2Vec):
                 word_types,
             )
 
-        workspace = Workspace(self.encoded_dir)
-        if corpus_file is not None:
-            identity: Any = _file_identity(corpus_file)
-            scan = scan_file(corpus_file, folder=workspace.folder, progress=progress)
-        else:
-            assert corpus_iterable is not None
-            identity = corpus_iterable
-            scan = scan_sentences(corpus_iterable, folder=workspace.folder, progress=progress)
-        self._scan = (identity, scan, workspace)
+        source = corpus_iterable if corpus_file is None else Path(corpus_file)
+        assert source is not None
+        self._held = HeldScan(source, self.encoded_dir, progress)
+        scan = self._held.scan
         if corpus_file is None and not self._one_corpus:
             self._forget_scan()  # what an iterable gives later may be another corpus
         self.raw_vocab = scan.raw_vocab
@@ -292,7 +288,7 @@ class TFWord2Vec(Word2Vec):
         KeyboardInterrupt
             On Ctrl-C, with the vectors trained so far in the model.
         """
-        check_options(**{"cluster": None, **self.__dict__})
+        check_options(**{name: getattr(self, name) for name in RUNNING} | self.__dict__)
         check_state(self)
         self.mean_losses = []
         try:
@@ -321,10 +317,7 @@ class TFWord2Vec(Word2Vec):
         callbacks: Any = (),
     ) -> tuple[int, int, int]:
         if self._training is None:
-            self._training = Training(
-                self,
-                *self._encoded(data_iterable, data_iterable, encode_sentences),
-            )
+            self._training = Training(self, *self._encoded(data_iterable))
         return train_epoch(
             self, self._training, cur_epoch, total_examples, total_words, report_delay
         )
@@ -342,9 +335,7 @@ class TFWord2Vec(Word2Vec):
         if not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
         if self._training is None:
-            self._training = Training(
-                self, *self._encoded(_file_identity(corpus_file), corpus_file, encode_file)
-            )
+            self._training = Training(self, *self._encoded(Path(corpus_file)))
         return train_epoch(
             self,
             self._training,
@@ -355,30 +346,19 @@ class TFWord2Vec(Word2Vec):
             is_corpus_file_mode=True,
         )
 
-    def _encoded(
-        self, identity: Any, source: Any, encode: Callable[..., EncodedCorpus]
-    ) -> tuple[EncodedCorpus, Workspace]:
+    def _encoded(self, source: Source) -> tuple[EncodedCorpus, Workspace]:
         """The corpus in ids of the vocabulary, and the folder it is in."""
-        if self._scan is not None:
-            known, scan, workspace = self._scan
-            if known is identity or (isinstance(known, tuple) and known == identity):
-                self._scan = None
-                with scan:  # the provisional ids are not needed any more
-                    return scan.encode(self.wv.key_to_index), workspace
-            self._forget_scan()
-        workspace = Workspace(self.encoded_dir)
-        try:
-            return encode(source, self.wv.key_to_index, folder=workspace.folder), workspace
-        except BaseException:
-            workspace.close()
-            raise
+        held, self._held = self._held, None
+        if held is not None:
+            if held.is_of(source):
+                return held.encode(self.wv.key_to_index)
+            held.close()
+        return encode_source(source, self.wv.key_to_index, self.encoded_dir)
 
     def _forget_scan(self) -> None:
-        if self._scan is not None:
-            _, scan, workspace = self._scan
-            scan.close()
-            workspace.close()
-            self._scan = None
+        if self._held is not None:
+            self._held.close()
+            self._held = None
 
 
 TFWord2Vec.train.__signature__ = inspect.signature(Word2Vec.train)  # type: ignore[attr-defined]
@@ -398,9 +378,3 @@ TFWord2Vec.__signature__ = inspect.Signature(
         ),
     ]
 )
-
-
-def _file_identity(path: str) -> tuple[str, int, int]:
-    """Tells a file from another, and from itself once changed."""
-    status = os.stat(path)
-    return (os.path.realpath(path), status.st_size, status.st_mtime_ns)

@@ -103,14 +103,19 @@ class Training:
         self._load(model)
         while True:
             left = [unit for unit in self.units_of(epoch) if unit.index not in self.position.done]
-            due = time.monotonic() + self._seconds_between
+            due, before = time.monotonic() + self._seconds_between, len(self.position.done)
+
+            def checkpoint_is_due() -> bool:
+                # after one unit at least: else units longer than the time between would never end
+                return len(self.position.done) > before and time.monotonic() >= due  # noqa: B023
+
             try:
                 self.regime.train_epoch(
                     left,
                     epoch,
                     [alphas[unit.index] for unit in left],
                     report,
-                    lambda: time.monotonic() >= due,  # noqa: B023
+                    checkpoint_is_due,
                 )
                 self.export(model)
             except ClusterLost as lost:
@@ -119,7 +124,7 @@ class Training:
             self._lost = 0
             if len(self.position.done) == len(self.units):
                 return
-            if time.monotonic() < due:
+            if not checkpoint_is_due():
                 raise RuntimeError(f"{len(self.units) - len(self.position.done)} units were lost")
             self.save(model)
 

@@ -113,7 +113,7 @@ def state(model: Word2Vec) -> dict[str, Any]:
         "corrected_cbow",
         "mean_losses",
         "_training",
-        "_scan",
+        "_held",
         "_one_corpus",
         "traffic",
         *RUNNING,

@@ -68,7 +68,6 @@ def _supervised(command: list[str]) -> int:
                 file=sys.stderr,
             )
     fail(f"the training was killed {RESTARTS + 1} times", status=1)
-    return 1
 
 
 @app.command()
@@ -80,7 +79,7 @@ def status(
     from gensim_tfw2v.cluster import MissingTasks, from_tf_config, wait_for_tasks
 
     cluster, _ = from_tf_config(os.environ)
-    tasks = [task for task in cluster.tasks() if task.role != "chief"]
+    tasks = cluster.servers()
     missing: tuple[object, ...] = ()
     try:
         wait_for_tasks(tasks, seconds)

@@ -4,7 +4,7 @@ import logging
 import signal
 import sys
 import threading
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -47,7 +47,7 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
             fail(one_line(error), status=2)
 
 
-def fail(message: str, *, status: int) -> None:
+def fail(message: str, *, status: int) -> NoReturn:
     """Print one line on stderr and leave with `status`."""
     print(f"tfw2v: {message}", file=sys.stderr)
     raise typer.Exit(status)

@@ -27,7 +27,7 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     MissingTasks
         Naming the tasks that have not answered in time.
     """
-    wait_for_tasks((task for task in cluster.tasks() if task.role != "chief"), seconds)
+    wait_for_tasks(cluster.servers(), seconds)
     # a call to a task that is gone fails at once, instead of waiting for it to come back
     os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
     from gensim_tfw2v._tensorflow import tf

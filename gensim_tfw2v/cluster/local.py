@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 
-from gensim_tfw2v.children import start_module
+from gensim_tfw2v.children import last_lines, start_module
 from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.spec import Cluster, Task
 
@@ -22,9 +22,6 @@ RESTARTS = 5
 
 #: Seconds between asking a task to end and killing it.
 GRACE_SECONDS = 5.0
-
-#: Lines of a task's log that an error shows.
-LOG_LINES = 10
 
 
 class TaskEnded(ConnectionError):
@@ -40,8 +37,7 @@ class TaskEnded(ConnectionError):
     def __init__(self, task: Task, status: int, log: Path) -> None:
         self.task, self.status = task, status
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
-        lines = log.read_text(errors="replace").splitlines()[-LOG_LINES:]
-        super().__init__(f"{task} ended with {how}; its log, {log}, ends:\n" + "\n".join(lines))
+        super().__init__(f"{task} ended with {how}{last_lines(log)}")
 
 
 class LocalCluster:

@@ -13,7 +13,7 @@ from gensim_tfw2v.cluster.spec import Cluster, ClusterError, from_tf_config
 
 logger = logging.getLogger(__name__)
 
-_LOCAL = re.compile(r"local:ps=(\d+),worker=(\d+)")
+_LOCAL = re.compile(r"local:ps=([1-9]\d*),worker=([1-9]\d*)")
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,12 @@ class LocalTasks:
     workers: int
 
 
-def parse_cluster(name: "str | Cluster | LocalTasks") -> Cluster | LocalTasks:
+def parse_cluster(name: "str | Cluster") -> Cluster | LocalTasks:
     """Say which cluster is meant.
 
     Parameters
     ----------
-    name : str, Cluster or LocalTasks
+    name : str or Cluster
         ``"local:ps=2,worker=4"`` for tasks on this machine, ``"TF_CONFIG"`` for those that the
         environment variable of that name describes.
 
@@ -37,12 +37,12 @@ def parse_cluster(name: "str | Cluster | LocalTasks") -> Cluster | LocalTasks:
     ------
     ClusterError
     """
-    if isinstance(name, Cluster | LocalTasks):
+    if isinstance(name, Cluster):
         return name
     if name == "TF_CONFIG":
         return from_tf_config(os.environ)[0]
     local = _LOCAL.fullmatch(name.replace(" ", "")) if isinstance(name, str) else None
-    if not local or "0" in local.groups():
+    if not local:
         raise ClusterError(
             f"cluster is {name!r}: give 'local:ps=P,worker=N' with P and N from 1 up, 'TF_CONFIG', "
             "or a gensim_tfw2v.cluster.Cluster"
@@ -96,7 +96,7 @@ def open_cluster(
             yield OpenCluster(local.cluster, local)
     else:
         _warn_of_exposed(which)
-        wait_for_tasks((task for task in which.tasks() if task.role != "chief"), seconds)
+        wait_for_tasks(which.servers(), seconds)
         yield OpenCluster(which)
 
 

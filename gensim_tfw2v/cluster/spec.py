@@ -114,6 +114,10 @@ class Cluster:
             for index, address in enumerate(addresses):
                 yield Task(role, index, address)
 
+    def servers(self) -> list[Task]:
+        """The tasks that serve a coordinator: ps, then workers."""
+        return [task for task in self.tasks() if task.role != "chief"]
+
     def task(self, role: Role, index: int) -> Task:
         """One of the tasks.
 

@@ -10,6 +10,8 @@ from itertools import pairwise
 from lzma import LZMAError
 from typing import BinaryIO
 
+from gensim_tfw2v.children import usable_cores
+
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # known to smart_open by these endings
 MAGIC = {
     b"\x1f\x8b": (".gz", "gzip"),
@@ -101,8 +103,7 @@ def line_ranges(path: str, processes: int | None) -> list[tuple[int, int]]:
     """
     size = os.path.getsize(path)
     if processes is None:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        processes = max(1, min(cores or 1, MAX_HELPERS, size // BYTES_A_HELPER))
+        processes = max(1, min(usable_cores(), MAX_HELPERS, size // BYTES_A_HELPER))
     elif processes < 1:
         raise ValueError(f"processes must be at least 1, but is {processes}")
     edges = [0]

@@ -79,6 +79,7 @@ class AsynchronousRegime:
         self.traffic = Traffic()
         self._coordinator, self._tasks = coordinator, tasks
         self._last_report = time.monotonic()
+        self._counting = threading.Lock()
         strategy, objective = coordinator.strategy, program.unit.objective
         size, shards = program.unit.vector_size, sum(task.role == "ps" for task in tasks)
         with _naming_lost_tasks(), strategy.scope():
@@ -241,7 +242,7 @@ class AsynchronousRegime:
                 f"alpha={alphas[places[0]][0]:g} with {self.program.unit.shape.tokens} tokens a "
                 "step"
             )
-        self._count(result, sum(units[place].stop - units[place].start for place in places))
+        self._count(result, [units[place] for place in places])
         return [
             UnitReport(
                 units[place],
@@ -252,18 +253,21 @@ class AsynchronousRegime:
             for number, place in enumerate(places)
         ]
 
-    def _count(self, result: JobResult, entries: int) -> None:
+    def _count(self, result: JobResult, units: Sequence[WorkUnit]) -> None:
         row_bytes = self.program.unit.vector_size * tf.as_dtype(self.program.wire_dtype).size
         rows = int(result.rows.sum())
-        traffic = self.traffic
-        traffic.units += len(result.units.kept)
-        traffic.tokens += int(result.units.kept.sum())
-        # rows, and 4 bytes for the id of each
-        traffic.fetched_bytes += rows * (row_bytes + 4)
-        traffic.pushed_bytes += rows * (row_bytes + 4)
-        traffic.corpus_bytes += 4 * entries
-        traffic.staleness.append(int(result.staleness))
-        traffic.seconds += result.seconds
+        of_job = Traffic(
+            units=len(units),
+            tokens=int(result.units.kept.sum()),
+            # rows, and 4 bytes for the id of each
+            fetched_bytes=rows * (row_bytes + 4),
+            pushed_bytes=rows * (row_bytes + 4),
+            corpus_bytes=4 * sum(unit.stop - unit.start for unit in units),
+            staleness=[int(result.staleness)],
+            seconds=result.seconds,
+        )
+        with self._counting:
+            self.traffic += of_job
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""

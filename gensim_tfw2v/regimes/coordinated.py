@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gensim_tfw2v.children import start_module
+from gensim_tfw2v.children import last_lines, start_module
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.regimes.asynchronous import GIVE_UP_SECONDS
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never
@@ -27,9 +27,6 @@ from gensim_tfw2v.regimes.traffic import Traffic
 
 #: Seconds that the coordinator has to end what it does when training is interrupted.
 ENDING_SECONDS = 30.0
-
-#: Lines of its log that an error shows.
-LOG_LINES = 12
 
 
 class CoordinatedRegime:
@@ -171,7 +168,8 @@ class CoordinatedRegime:
                     raise ClusterLost(str(ended)) from ended
                 if time.monotonic() > deadline:
                     raise ClusterLost(
-                        f"no answer for {seconds:.0f} s{self._end_of_log()}"
+                        f"the coordinator has not answered for {seconds:.0f} s"
+                        f"{last_lines(self._log)}"
                     ) from None
                 continue
             deadline = time.monotonic() + seconds
@@ -207,8 +205,4 @@ class CoordinatedRegime:
         self._answers.put(("ended", None))
 
     def _raise_ended(self) -> NoReturn:
-        raise ClusterLost(f"the coordinator has ended{self._end_of_log()}")
-
-    def _end_of_log(self) -> str:
-        lines = self._log.read_text(errors="replace").splitlines()[-LOG_LINES:]
-        return "; its log ends:\n" + "\n".join(lines) if lines else ""
+        raise ClusterLost(f"the coordinator has ended{last_lines(self._log)}")

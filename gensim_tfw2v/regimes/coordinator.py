@@ -61,7 +61,7 @@ class Coordinator:
             rows=setup.rows,
             units=setup.units,
             coordinator=connect(setup.cluster, setup.ready_seconds),
-            tasks=[task for task in setup.cluster.tasks() if task.role != "chief"],
+            tasks=setup.cluster.servers(),
             seed=setup.seed,
         )
 

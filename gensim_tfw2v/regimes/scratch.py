@@ -1,15 +1,16 @@
 """Variables of a worker, made and used inside the functions that it is sent."""
 
 import itertools
+import uuid
 
 from gensim_tfw2v._tensorflow import tf
 
-_number = itertools.count()
+_process, _number = uuid.uuid4().hex[:12], itertools.count()
 
 
 def unique_name(what: str) -> str:
     """A name that no other variable of a worker has, whatever process asks for it."""
-    return f"tfw2v-{what}-{next(_number)}"
+    return f"tfw2v-{what}-{_process}-{next(_number)}"
 
 
 class Scratch:

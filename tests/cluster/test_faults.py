@@ -156,6 +156,17 @@ def test_an_interrupted_training_goes_on(tmp_path, undisturbed):
     assert model.running_training_loss == pytest.approx(undisturbed.running_training_loss, rel=1e-5)
 
 
+def test_checkpoints_may_be_as_frequent_as_units(tmp_path):
+    model = trained(None, epochs=2, checkpoint_dir=tmp_path, checkpoint_minutes=1e-9)
+    np.testing.assert_allclose(model.mean_losses, trained(None, epochs=2).mean_losses, rtol=1e-3)
+
+
+@pytest.mark.parametrize("minutes", [0, -1, float("nan")])
+def test_checkpoints_at_no_time_are_refused(minutes):
+    with pytest.raises(ValueError, match="checkpoint_minutes must be above 0"):
+        TFWord2Vec(vector_size=5, checkpoint_minutes=minutes)
+
+
 def test_checkpoints_of_another_training_are_refused(tmp_path):
     trained(None, epochs=1, checkpoint_dir=tmp_path)
     with pytest.raises(ValueError, match=r"its vector_size is 24, here it is 25"):

@@ -77,6 +77,32 @@ def test_a_running_cluster_is_used_again_and_again():
         running.check()
 
 
+def test_a_running_cluster_takes_another_vocabulary():
+    other = [["one", "two", "three", "four", "five", "six"] * 20] * 60
+    with LocalCluster(1, 1) as running:
+        trained(running.cluster, epochs=1)
+        model = TFWord2Vec(
+            other, vector_size=8, epochs=3, cluster=running.cluster, workers=1, compute_loss=True
+        )
+        local = TFWord2Vec(other, vector_size=8, epochs=3, workers=1, compute_loss=True)
+    np.testing.assert_allclose(model.mean_losses, local.mean_losses, rtol=0.01)
+
+
+def test_traffic_adds_up():
+    model = trained("local:ps=2,worker=2", epochs=2)
+    traffic = model.traffic
+    units = traffic.units - traffic.repeated
+    assert units >= 20 and units % 2 == 0
+    # a sentence's end is an entry as well
+    words = 2 * sum(count for count in model.wv.expandos["count"])
+    assert traffic.corpus_bytes == 4 * (words + 2 * model.corpus_count)
+    row_bytes = 2 * model.vector_size + 4
+    assert traffic.fetched_bytes == traffic.pushed_bytes > 0
+    assert traffic.fetched_bytes % row_bytes == 0
+    assert len(traffic.staleness) >= units
+    assert (traffic.seconds > 0).all()
+
+
 @pytest.mark.parametrize("name", ["local", "local:ps=1", "local:ps=0,worker=2", "remote", 3])
 def test_what_names_no_cluster_is_refused_at_once(name):
     with pytest.raises(ClusterError, match=r"local:ps=P,worker=N.*TF_CONFIG"):
