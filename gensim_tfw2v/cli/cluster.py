@@ -11,9 +11,11 @@ from typing import Annotated
 
 import typer
 
+from gensim_tfw2v.cli import manifest
 from gensim_tfw2v.cli.failures import BadInput, Verbose, fail
 
 app = typer.Typer(no_args_is_help=True, help="Start a cluster, or see whether one is there.")
+app.add_typer(manifest.app, name="manifest")
 
 #: How often a command that was killed is started again.
 RESTARTS = 10

@@ -1,0 +1,198 @@
+"""``tfw2v cluster manifest``: files that start a cluster and a training on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gensim_tfw2v.cli.failures import BadInput, Verbose
+from gensim_tfw2v.cli.train import train
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.cluster.manifests import Plan, Training
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Print the files that start a cluster and a training on it.",
+)
+
+# what begins the training is not an option of these commands, with -- before it or not
+_WITH_TRAINING = {"allow_extra_args": True, "allow_interspersed_args": False}
+
+_trainings = typer.Typer(add_completion=False)
+_trainings.command()(train)
+
+Ps = Annotated[int, typer.Option(help="Tasks that hold the vectors.", min=1)]
+Workers = Annotated[int, typer.Option(help="Tasks that train.", min=1)]
+Name = Annotated[str, typer.Option(help="What all that belongs to this cluster is called by.")]
+Image = Annotated[str, typer.Option(help="Container image; without a / it is never pulled.")]
+Port = Annotated[int, typer.Option(help="At which each task listens.")]
+PsCpus = Annotated[int, typer.Option(help="CPUs of a ps.", min=1)]
+PsMemory = Annotated[int, typer.Option(help="GiB of a ps.", min=1)]
+WorkerCpus = Annotated[
+    int | None,
+    typer.Option(help="CPUs of a worker; by default the training's --workers.", min=1),
+]
+WorkerMemory = Annotated[int, typer.Option(help="GiB of a worker.", min=1)]
+Cpus = Annotated[int, typer.Option(help="CPUs of the coordinator.", min=1)]
+Memory = Annotated[int, typer.Option(help="GiB of the coordinator, which holds the model.", min=1)]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write the file there, instead of printing.")
+]
+
+
+@app.command(context_settings=_WITH_TRAINING)
+def kubernetes(
+    context: typer.Context,
+    ps: Ps = 1,
+    workers: Workers = 2,
+    name: Name = "tfw2v",
+    image: Image = "gensim-tfw2v",
+    port: Port = 2222,
+    ps_cpus: PsCpus = 1,
+    ps_memory: PsMemory = 2,
+    worker_cpus: WorkerCpus = None,
+    worker_memory: WorkerMemory = 2,
+    coordinator_cpus: Cpus = 2,
+    coordinator_memory: Memory = 4,
+    claim: Annotated[
+        str | None,
+        typer.Option(help="PersistentVolumeClaim that is there; by default NAME-data is made."),
+    ] = None,
+    storage: Annotated[int, typer.Option(help="GiB of the claim that is made.", min=1)] = 10,
+    output: Output = None,
+    verbose: Verbose = False,
+) -> None:
+    """Objects for kubectl apply: tfw2v cluster manifest kubernetes -- train /data/CORPUS -o ...
+
+    A StatefulSet each of ps and workers, a Job that trains, and a NetworkPolicy that lets only
+    them reach each other. Files of the training are below /data, the volume.
+    """
+    from gensim_tfw2v.cluster.manifests import Volume, kubernetes_file
+
+    plan = _plan(context)
+    _write(kubernetes_file(plan, Volume(claim, storage)), output)
+
+
+@app.command(context_settings=_WITH_TRAINING)
+def compose(
+    context: typer.Context,
+    ps: Ps = 1,
+    workers: Workers = 2,
+    name: Name = "tfw2v",
+    image: Image = "gensim-tfw2v",
+    port: Port = 2222,
+    ps_cpus: PsCpus = 1,
+    ps_memory: PsMemory = 2,
+    worker_cpus: WorkerCpus = None,
+    worker_memory: WorkerMemory = 2,
+    coordinator_cpus: Cpus = 2,
+    coordinator_memory: Memory = 4,
+    output: Output = None,
+    verbose: Verbose = False,
+) -> None:
+    """A compose.yaml: tfw2v cluster manifest compose -- train /data/CORPUS -o /data/MODEL ...
+
+    Containers of one machine, in a network that is shut off from outside. Files of the training
+    are below /data, the volume.
+    """
+    from gensim_tfw2v.cluster.manifests import compose_file
+
+    _write(compose_file(_plan(context)), output)
+
+
+@app.command(context_settings=_WITH_TRAINING)
+def slurm(
+    context: typer.Context,
+    ps: Ps = 1,
+    workers: Workers = 2,
+    name: Name = "tfw2v",
+    cpus: Annotated[
+        int | None,
+        typer.Option(help="CPUs of each task; by default the training's --workers.", min=1),
+    ] = None,
+    memory: Annotated[int, typer.Option(help="GiB of each task.", min=1)] = 4,
+    port: Annotated[
+        int | None,
+        typer.Option(help="First of the ports; by default it follows from the job's number."),
+    ] = None,
+    setup: Annotated[
+        str,
+        typer.Option(help="Line of shell before all else, as '. venv/bin/activate'."),
+    ] = "",
+    output: Output = None,
+    verbose: Verbose = False,
+) -> None:
+    """A script for sbatch: tfw2v cluster manifest slurm --ps 2 --workers 4 -- train CORPUS -o ...
+
+    One job, which ends with the training and has its exit status. What else there is to choose
+    (--partition, --time, --nodes) is given to sbatch.
+    """
+    from gensim_tfw2v.cluster.manifests import Allocation, Plan, Size, slurm_file
+
+    training, threads = _training(context)
+    size = Size(cpus or threads, memory)
+    _write(slurm_file(Plan(training, ps, workers, name), Allocation(size, port, setup)), output)
+
+
+def _plan(context: typer.Context) -> Plan:
+    from gensim_tfw2v.cluster.manifests import Plan, Size, Sizes
+
+    training, threads = _training(context)
+    given = context.params
+    return Plan(
+        training,
+        given["ps"],
+        given["workers"],
+        given["name"],
+        given["image"],
+        given["port"],
+        Sizes(
+            Size(given["ps_cpus"], given["ps_memory"]),
+            Size(given["worker_cpus"] or threads, given["worker_memory"]),
+            Size(given["coordinator_cpus"], given["coordinator_memory"]),
+        ),
+    )
+
+
+def _training(context: typer.Context) -> tuple[Training, int]:
+    """The training after ``--``, checked by its own options, and its number of threads."""
+    from gensim_tfw2v.cluster.manifests import Training
+
+    command = context.args
+    if not command or command[0] != "train":
+        raise BadInput(
+            f"give the training after --, as in: tfw2v cluster manifest {context.info_name} -- "
+            "train CORPUS -o MODEL"
+        )
+    parser = typer.main.get_command(_trainings)
+    given = parser.make_context("tfw2v train", list(command[1:])).params
+    if given["cluster"] is not None:
+        raise BadInput("--cluster is what these files are for: leave it out after --")
+    names = {"corpus": "CORPUS", "output": "--output", "vectors": "--vectors"}
+    names["encoded_dir"] = "--encoded-dir"
+    paths = {shown: str(given[name]) for name, shown in names.items() if given[name] is not None}
+    arguments, folder = list(command[1:]), given["checkpoint_dir"]
+    checkpoint_dir = f"{paths['--output']}.checkpoints" if folder is None else str(folder)
+    if folder is not None:
+        arguments = _without(arguments, "--checkpoint-dir")
+    return Training(tuple(arguments), paths, checkpoint_dir), given["workers"]
+
+
+def _without(arguments: list[str], option: str) -> list[str]:
+    """Arguments without an option and its value."""
+    kept, skip = [], False
+    for argument in arguments:
+        if not skip and argument != option and not argument.startswith(f"{option}="):
+            kept.append(argument)
+        skip = not skip and argument == option
+    return kept
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")

@@ -1,0 +1,158 @@
+"""The pods of a cluster on Kubernetes, and what keeps them running."""
+
+from gensim_tfw2v.cluster.manifests.plan import DATA, RESTARTS, Plan, Size
+from gensim_tfw2v.cluster.manifests.yaml_text import Value
+
+#: User and group of every process.
+USER = 1000
+
+#: Where tasks find the addresses of all.
+HOSTS = "/etc/tfw2v"
+
+INSTANCE, COMPONENT = "app.kubernetes.io/instance", "app.kubernetes.io/component"
+
+
+def metadata(plan: Plan, name: str, component: str | None = None) -> Value:
+    """Name and labels of an object of the cluster."""
+    return {"name": name, "labels": _labels(plan, component)}
+
+
+def tasks(plan: Plan, role: str, number: int, size: Size) -> Value:
+    """A StatefulSet: pods that come back under their own names."""
+    # the pod's name ends with its number
+    serve = f'exec tfw2v task --hosts {HOSTS}/hosts.json --role {role} --index "${{POD_NAME##*-}}"'
+    container = _container(
+        plan,
+        role,
+        size,
+        {
+            "command": ["sh", "-c", serve],
+            "env": [
+                {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+            ],
+            "ports": [{"name": "grpc", "containerPort": plan.port}],
+            "readinessProbe": {"tcpSocket": {"port": "grpc"}},
+        },
+        {"hosts": HOSTS},
+    )
+    labels = _labels(plan, role)
+    spread: Value = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": labels},
+    }
+    pod = {
+        **_pod(plan, [container], {"hosts": {"configMap": {"name": plan.name}}}),
+        "terminationGracePeriodSeconds": 10,
+        "topologySpreadConstraints": [spread],
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": metadata(plan, f"{plan.name}-{role}", role),
+        "spec": {
+            "serviceName": plan.name,
+            "replicas": number,
+            "podManagementPolicy": "Parallel",
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+
+
+def coordinator(plan: Plan, claim: str) -> Value:
+    """A Job: it waits for the corpus and for the tasks, then trains."""
+    reference: Value = {"configMapKeyRef": {"name": plan.name, "key": "coordinator"}}
+    env: Value = [{"name": "TF_CONFIG", "valueFrom": reference}]
+    corpus = plan.training.paths["CORPUS"]
+    wait = (
+        'until [ -e "$1" ]; do echo "waiting for $1"; sleep 5; done; '
+        "until tfw2v cluster status; do sleep 5; done"
+    )
+    size, mounts = plan.sizes.coordinator, {"data": DATA}
+    waiting: dict[str, Value] = {"command": ["sh", "-c", wait, "sh", _literal(corpus)], "env": env}
+    training: dict[str, Value] = {
+        "command": ["tfw2v", *map(_literal, plan.training.command())],
+        "env": env,
+        "ports": [{"name": "grpc", "containerPort": plan.port}],
+    }
+    pod = _pod(
+        plan,
+        [_container(plan, "coordinator", size, training, mounts)],
+        {"data": {"persistentVolumeClaim": {"claimName": claim}}},
+    )
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata(plan, f"{plan.name}-coordinator", "coordinator"),
+        "spec": {
+            # an indexed Job gives its pods one host name, so the coordinator's address stays
+            "completionMode": "Indexed",
+            "completions": 1,
+            "parallelism": 1,
+            "backoffLimit": RESTARTS,
+            # never two at once, which would write the same checkpoints
+            "podReplacementPolicy": "Failed",
+            "template": {
+                "metadata": {"labels": _labels(plan, "coordinator")},
+                "spec": {
+                    "restartPolicy": "Never",
+                    "subdomain": plan.name,
+                    "initContainers": [_container(plan, "wait", size, waiting, mounts)],
+                    **pod,
+                },
+            },
+        },
+    }
+
+
+def _pod(
+    plan: Plan, containers: list[Value], volumes: dict[str, dict[str, Value]]
+) -> dict[str, Value]:
+    sources: dict[str, dict[str, Value]] = {**volumes, "scratch": {"emptyDir": {}}}
+    return {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "fsGroup": USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": containers,
+        "volumes": [{"name": name, **source} for name, source in sources.items()],
+    }
+
+
+def _container(
+    plan: Plan, name: str, size: Size, what: dict[str, Value], mounts: dict[str, str]
+) -> Value:
+    resources: dict[str, Value] = {"cpu": size.cpus, "memory": f"{size.memory}Gi"}
+    return {
+        "name": name,
+        "image": plan.image,
+        "imagePullPolicy": "Never" if plan.is_image_local else "IfNotPresent",
+        **what,
+        "resources": {"requests": resources, "limits": dict(resources)},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            {"name": volume, "mountPath": path}
+            for volume, path in {**mounts, "scratch": "/tmp"}.items()
+        ],
+    }
+
+
+def _literal(argument: str) -> Value:
+    """An argument in which Kubernetes replaces no $(VARIABLE)."""
+    return argument.replace("$(", "$$(")
+
+
+def _labels(plan: Plan, component: str | None = None) -> dict[str, Value]:
+    labels: dict[str, Value] = {"app.kubernetes.io/name": "gensim-tfw2v", INSTANCE: plan.name}
+    return labels | ({COMPONENT: component} if component else {})

@@ -1,0 +1,292 @@
+"""Files that start clusters: what they say, and that those who read them can."""
+
+import importlib.resources
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import kubernetes_validate
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gensim_tfw2v.cluster import ClusterError, from_tf_config
+from gensim_tfw2v.cluster.manifests import (
+    Allocation,
+    Plan,
+    Size,
+    Training,
+    Volume,
+    compose_file,
+    kubernetes_file,
+    slurm_file,
+)
+from gensim_tfw2v.cluster.manifests.yaml_text import document
+
+ODD = '/data/it\'s $HOME $(id) "x".txt'
+TRAINING = Training(
+    (ODD, "-o", "/data/m", "--sg"), {"CORPUS": ODD, "--output": "/data/m"}, "/data/m.checkpoints"
+)
+PLAN = Plan(TRAINING, 2, 3, name="wiki")
+
+VALUES = st.recursive(
+    st.text() | st.integers() | st.booleans() | st.sampled_from(["no", "-x", "1e3", "a\nb\n"]),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=40), inner),
+)
+
+
+@given(VALUES)
+def test_yaml_comes_back(value):
+    assert yaml.safe_load(document(value, "a\n\ncomment")) == value
+
+
+def objects(text):
+    """Kubernetes' objects by kind and name."""
+    return {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(text)}
+
+
+def pods():
+    found = objects(kubernetes_file(PLAN))
+    return {
+        name: found[kind, name]["spec"]["template"]
+        for kind, name in (
+            ("StatefulSet", "wiki-ps"), ("StatefulSet", "wiki-worker"), ("Job", "wiki-coordinator"),
+        )
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("version", ["1.29", "1.32", "1.37"])
+@pytest.mark.parametrize("volume", [Volume(), Volume(claim="corpora")])
+def test_kubernetes_knows_every_field(version, volume):
+    found = objects(kubernetes_file(PLAN, volume))
+    assert len(found) == (6 if volume.claim else 7)
+    for one in found.values():
+        kubernetes_validate.validate(one, version, strict=True)
+
+
+def test_pods_are_where_the_addresses_say():
+    found = objects(kubernetes_file(PLAN))
+    data = found["ConfigMap", "wiki"]["data"]
+    cluster, own = from_tf_config({"TF_CONFIG": data["coordinator"]})
+    assert json.loads(data["hosts.json"]) == cluster.addresses() and own.role == "chief"
+    service = found["Service", "wiki"]
+    assert service["spec"]["clusterIP"] == "None" and service["spec"]["publishNotReadyAddresses"]
+    names = []
+    for role in ("ps", "worker"):
+        spec = found["StatefulSet", f"wiki-{role}"]["spec"]
+        names += [f"wiki-{role}-{i}.{spec['serviceName']}:2222" for i in range(spec["replicas"])]
+    job = found["Job", "wiki-coordinator"]["spec"]
+    # an indexed Job names its pod after itself and the index
+    assert job["completionMode"] == "Indexed" and job["backoffLimit"] > 1
+    names.append(f"wiki-coordinator-0.{job['template']['spec']['subdomain']}:2222")
+    assert [task.address for task in cluster.tasks()] == names
+
+
+def test_only_pods_of_the_cluster_reach_each_other():
+    found = objects(kubernetes_file(PLAN))
+    policy, own = found["NetworkPolicy", "wiki"]["spec"], {"app.kubernetes.io/instance": "wiki"}
+    assert policy["podSelector"]["matchLabels"] == own
+    assert policy["policyTypes"] == ["Ingress", "Egress"]
+    (ingress,) = policy["ingress"]
+    assert ingress["from"] == [{"podSelector": {"matchLabels": own}}]
+    assert ingress["ports"] == [{"protocol": "TCP", "port": 2222}]
+    assert policy["egress"][0] == {"to": ingress["from"], "ports": ingress["ports"]}
+    assert {port["port"] for port in policy["egress"][1]["ports"]} == {53}
+    assert found["Service", "wiki"]["spec"]["selector"] == own
+    for pod in pods().values():
+        assert own.items() <= pod["metadata"]["labels"].items()
+
+
+def test_pods_may_do_little():
+    for pod in pods().values():
+        spec = pod["spec"]
+        assert spec["automountServiceAccountToken"] is False
+        assert spec["securityContext"]["runAsNonRoot"] and spec["securityContext"]["runAsUser"] > 0
+        for container in [*spec["containers"], *spec.get("initContainers", [])]:
+            security = container["securityContext"]
+            assert security["allowPrivilegeEscalation"] is False
+            assert security["capabilities"] == {"drop": ["ALL"]}
+            assert security["readOnlyRootFilesystem"]
+            assert container["resources"]["requests"] == container["resources"]["limits"]
+            # a name without a registry is never asked of one
+            assert container["imagePullPolicy"] == "Never"
+    text = kubernetes_file(Plan(TRAINING, image="registry/tfw2v:1"))
+    assert "IfNotPresent" in text and "Never" not in text.replace("restartPolicy: Never", "")
+
+
+@pytest.mark.parametrize("role", ["ps", "worker"])
+def test_a_pod_knows_its_number_by_its_name(role, tmp_path):
+    (container,) = pods()[f"wiki-{role}"]["spec"]["containers"]
+    stub(tmp_path, "tfw2v", 'echo "$@"')
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "POD_NAME": f"wiki-{role}-12"}
+    out = subprocess.run(container["command"], env=path, capture_output=True, text=True, check=True)
+    assert out.stdout == f"task --hosts /etc/tfw2v/hosts.json --role {role} --index 12\n"
+
+
+def test_the_job_trains_as_it_was_told():
+    (container,) = pods()["wiki-coordinator"]["spec"]["containers"]
+    # Kubernetes takes $$( for $(
+    command = [part.replace("$$(", "$(") for part in container["command"]]
+    assert command == ["tfw2v", *TRAINING.command()]
+    assert command[-4:] == ["--cluster", "TF_CONFIG", "--checkpoint-dir", "/data/m.checkpoints"]
+
+
+def test_the_job_waits_for_corpus_and_tasks(tmp_path):
+    (waiting,) = pods()["wiki-coordinator"]["spec"]["initContainers"]
+    command = waiting["command"]
+    assert command[-1].replace("$$(", "$(") == ODD
+    stub(tmp_path, "sleep", f"touch {tmp_path}/corpus")
+    stub(tmp_path, "tfw2v", f'echo "$@"; [ -e {tmp_path}/once ] || ! touch {tmp_path}/once')
+    out = subprocess.run(
+        [*command[:-1], str(tmp_path / "corpus")], env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True, text=True, check=True, timeout=30,
+    )  # fmt: skip
+    lines = [f"waiting for {tmp_path}/corpus", "cluster status", "cluster status"]
+    assert out.stdout.splitlines() == lines
+
+
+def test_compose():
+    text = compose_file(PLAN)
+    schema = "builtin_schemas/vendor/compose-spec.json"
+    schema = importlib.resources.files("check_jsonschema").joinpath(schema).read_text()
+    found = yaml.safe_load(text)
+    jsonschema.validate(found, json.loads(schema))
+    assert found["networks"] == {"cluster": {"internal": True}}
+    services = found["services"]
+    for name, service in services.items():
+        assert service["networks"] == ["cluster"] and "ports" not in service
+        assert service["restart"].startswith("on-failure") and service["cap_drop"] == ["ALL"]
+        assert service["pull_policy"] == "never"
+        cluster, own = from_tf_config(service["environment"])
+        assert name == ("coordinator" if own.role == "chief" else f"{own.role}-{own.index}")
+    assert [task.address for task in cluster.tasks()] == [f"{name}:2222" for name in services]
+    command = [part.replace("$$", "$") for part in services["coordinator"]["command"]]
+    assert command[4:] == TRAINING.command() and "$" not in "".join(
+        part.replace("$$", "") for part in services["coordinator"]["command"]
+    )
+
+
+@pytest.mark.parametrize("write", [kubernetes_file, compose_file])
+@pytest.mark.parametrize("path", ["m", "/elsewhere/m", "/data/../m", "/database/m"])
+def test_files_outside_the_volume_are_refused(write, path):
+    with pytest.raises(ClusterError, match=r"--output is .*give a path like /data/m"):
+        write(Plan(Training((), {"--output": path}, "/data/c")))
+
+
+def stub(folder, name, lines):
+    """An executable in the place of another."""
+    (folder / name).write_text(f"#!/bin/bash\n{lines}\n")
+    (folder / name).chmod(0o755)
+
+
+def test_bash_takes_the_script(tmp_path):
+    script = tmp_path / "job.sh"
+    script.write_text(slurm_file(PLAN, Allocation(setup=". activate")))
+    subprocess.run(["bash", "-n", str(script)], check=True)
+    shellcheck = Path(sys.executable).with_name("shellcheck")
+    subprocess.run([str(shellcheck), "--exclude=SC1091,SC2016", str(script)], check=True)
+
+
+def run_job(folder, tasks, nodes, train="exit 0", status="[ -e hosts ]; exit"):
+    """Run a job of 2 ps and 3 workers without Slurm and TensorFlow; its end and its hosts."""
+    folder.mkdir(exist_ok=True)
+    (folder / "job.sh").write_text(slurm_file(PLAN))
+    stub(folder, "scontrol", f'[ "$*" = "show hostnames n" ] && printf "%s\\n" {nodes}')
+    stub(folder, "srun", 'cp "$SLURM_HOSTFILE" hosts; exec sleep 60')
+    stub(
+        folder,
+        "tfw2v",
+        f"""
+        if [ "$*" = "cluster status" ]; then {status}; fi
+        echo "$TF_CONFIG" >config; printf '%s\\n' "$@" >arguments; {train}""",
+    )
+    env = {
+        "PATH": f"{folder}:{os.environ['PATH']}", "TMPDIR": str(folder), "SLURM_JOB_ID": "7",
+        "SLURM_JOB_NODELIST": "n", "SLURM_TASKS_PER_NODE": tasks, "SLURM_CPUS_PER_TASK": "2",
+    }  # fmt: skip
+    return subprocess.run(
+        ["bash", "job.sh"], cwd=folder, env=env, capture_output=True, text=True, timeout=30
+    )
+
+
+@pytest.mark.parametrize(
+    ("tasks", "nodes", "hosts"),
+    [
+        ("6", "a", "a a a a a"),
+        ("2(x3)", "a b c", "a b c b c"),
+        ("4,1(x2)", "a b c", "a b c a a"),
+        ("1(x6)", "a b c d e f", "b c d e f"),
+        ("8(x2),1", "a b c", "a b c a b"),
+    ],
+)
+def test_tasks_are_dealt_to_nodes_as_slurm_gave_them(tmp_path, tasks, nodes, hosts):
+    result = run_job(tmp_path, tasks, nodes)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "hosts").read_text().split() == hosts.split()
+    cluster, own = from_tf_config({"TF_CONFIG": (tmp_path / "config").read_text()})
+    assert own.role == "chief" and own.host == "a"
+    assert [task.host for task in cluster.servers()] == hosts.split()
+    ports = [task.port for task in cluster.tasks()]
+    assert ports == list(range(ports[0], ports[0] + 6)) and 10000 <= ports[0] < 32000
+    assert (tmp_path / "arguments").read_text() == "".join(f"{a}\n" for a in TRAINING.command())
+    assert not list(tmp_path.glob("tmp.*"))
+
+
+#: A training that fails because a task is gone, which comes back.
+GONE = (
+    "[ -e again ] && exit 0; touch again; exit 2",
+    "[ ! -e again ] || [ -e back ] && exit 0; touch back; exit 1",
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        ({"train": "exit 2"}, 2, ""),
+        (
+            {"train": '[ -e again ] && exit 0; touch again; kill -9 "$$"'},
+            0,
+            "ended with status 137",
+        ),
+        ({"train": GONE[0], "status": GONE[1]}, 0, "ended with status 2"),
+        ({"tasks": "2,1"}, 2, "Slurm gave 2,1 tasks; 6 are needed"),
+    ],
+)
+def test_the_job_ends_as_the_training_does(tmp_path, options, status, message):
+    result = run_job(tmp_path, **{"tasks": "3(x2)", "nodes": "a b"} | options)
+    assert result.returncode == status and message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ps": 0}, "at least one of each"),
+        ({"workers": 0}, "at least one of each"),
+        ({"name": "Wiki"}, "name is 'Wiki': give a DNS label"),
+        ({"name": "wiki-"}, "DNS label"),
+        ({"name": "1wiki"}, "DNS label"),
+        ({"name": "w" * 41}, "of 40 characters at most"),
+        ({"port": 80}, "port is 80: give one from 1024"),
+        ({"port": 70000}, "to 65535"),
+        ({"image": "a b"}, "image is 'a b'"),
+    ],
+)
+def test_clusters_that_cannot_be_are_refused(change, message):
+    with pytest.raises(ClusterError, match=message):
+        Plan(TRAINING, **change)
+
+
+def test_what_cannot_be_given_is_refused():
+    for wrong, message in (
+        (lambda: Size(0, 1), "0 CPUs"),
+        (lambda: Volume(storage=0), "storage is 0"),
+        (lambda: Volume(claim="Wiki"), "claim is 'Wiki'"),
+        (lambda: slurm_file(PLAN, Allocation(first_port=65533)), "6 tasks need as many ports"),
+        (lambda: Allocation(setup="a\nb"), "several lines"),
+    ):
+        with pytest.raises(ClusterError, match=message):
+            wrong()
