@@ -2,15 +2,22 @@
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.attributes import rates_of, unit_program, words_of
 from gensim_tfw2v.children import usable_cores
+from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster, parse_cluster
 from gensim_tfw2v.cluster.probe import READY_SECONDS
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.options import UNIT_ENTRIES, ClusterProgram, choose_unit_entries
+from gensim_tfw2v.options import (
+    NOISE_REUSE,
+    UNIT_ENTRIES,
+    ClusterProgram,
+    choose_unit_entries,
+)
 from gensim_tfw2v.regimes import CoordinatedRegime, LocalRegime, Regime, Setup
 
 
@@ -21,6 +28,20 @@ def unit_entries(model: Any, tokens: int) -> int:
     which = parse_cluster(model.cluster)
     workers = which.workers if isinstance(which, LocalTasks) else len(which.worker)
     return choose_unit_entries(tokens, workers * _threads(model, which))
+
+
+@contextlib.contextmanager
+def nursery_for(model: Any) -> Iterator[None]:
+    """Let a local cluster's processes get ready, if the model trains on one."""
+    local = model.cluster is not None and isinstance(parse_cluster(model.cluster), LocalTasks)
+    if not local or model._nursery is not None:
+        yield
+        return
+    with contextlib.closing(Nursery()) as model._nursery:
+        try:
+            yield
+        finally:
+            model._nursery = None
 
 
 def _threads(model: Any, which: Cluster | LocalTasks) -> int:
@@ -59,10 +80,14 @@ def open_regime(
             regime = LocalRegime(program, words_of(model), workers=model.workers, seed=seed)
         else:
             which = parse_cluster(model.cluster)
-            opened = stack.enter_context(open_cluster(which, READY_SECONDS))
+            opened = stack.enter_context(open_cluster(which, READY_SECONDS, model._nursery))
             setup = Setup(
                 opened.cluster,
-                ClusterProgram(program, len(opened.cluster.worker), _threads(model, which)),
+                ClusterProgram(
+                    replace(program, noise_reuse=NOISE_REUSE),
+                    len(opened.cluster.worker),
+                    _threads(model, which),
+                ),
                 words_of(model),
                 rates_of(model),
                 rows=len(model.wv),
@@ -71,7 +96,7 @@ def open_regime(
                 folder=folder,
                 ready_seconds=READY_SECONDS,
             )
-            regime = CoordinatedRegime(setup, opened.check)
+            regime = CoordinatedRegime(setup, opened.check, opened.start_module)
         try:
             yield regime
         finally:

@@ -12,9 +12,11 @@ from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.checks import check_options, check_state
 from gensim_tfw2v.cluster import Cluster
+from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.corpus.held import HeldScan, Source, encode_source
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
+from gensim_tfw2v.engine import nursery_for
 from gensim_tfw2v.epoch import train_epoch
 from gensim_tfw2v.regimes import ClusterLost, Traffic
 from gensim_tfw2v.training import Training
@@ -96,6 +98,7 @@ class TFWord2Vec(Word2Vec):
     _held: HeldScan | None = None
     _one_corpus = False  # what is scanned will be trained on at once
     _training: Training | None = None
+    _nursery: Nursery | None = None
 
     def __init__(
         self,
@@ -118,8 +121,12 @@ class TFWord2Vec(Word2Vec):
         self.progress = progress
         self.encoded_dir = None if encoded_dir is None else os.fspath(encoded_dir)
         self._one_corpus = True
+        given = options.arguments
+        has_corpus = given["sentences"] is not None or given["corpus_file"] is not None
         try:
-            super().__init__(*args, **kwargs)
+            # tasks get ready while the corpus is read
+            with nursery_for(self) if has_corpus else contextlib.nullcontext():
+                super().__init__(*args, **kwargs)
         finally:
             self._one_corpus = False
             self._forget_scan()
@@ -219,7 +226,7 @@ class TFWord2Vec(Word2Vec):
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        transient = {"_held", "_one_corpus", "_training", "traffic", *RUNNING}
+        transient = {"_held", "_one_corpus", "_training", "_nursery", "traffic", *RUNNING}
         return {name: value for name, value in self.__dict__.items() if name not in transient}
 
     def scan_vocab(
@@ -291,20 +298,21 @@ class TFWord2Vec(Word2Vec):
         check_options(**{name: getattr(self, name) for name in RUNNING} | self.__dict__)
         check_state(self)
         self.mean_losses = []
-        try:
-            return super().train(*args, **kwargs)
-        except KeyboardInterrupt:
-            if self._training is not None:
-                with contextlib.suppress(ClusterLost):
-                    self._training.export(self)
-                self._training.save(self)
-            self._clear_post_train()
-            raise
-        finally:
-            if self._training is not None:
-                self.traffic = self._training.traffic
-                self._training.close()
-                self._training = None
+        with nursery_for(self):
+            try:
+                return super().train(*args, **kwargs)
+            except KeyboardInterrupt:
+                if self._training is not None:
+                    with contextlib.suppress(ClusterLost):
+                        self._training.export(self)
+                    self._training.save(self)
+                self._clear_post_train()
+                raise
+            finally:
+                if self._training is not None:
+                    self.traffic = self._training.traffic
+                    self._training.close()
+                    self._training = None
 
     def _train_epoch(  # gensim's hook for iterables
         self,

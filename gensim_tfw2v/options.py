@@ -23,6 +23,10 @@ CLUSTER_ENTRIES, LEAST_ENTRIES = 1 << 18, 1 << 12
 #: more, the fewer changes of others its rows lack; the fewer, the less travels.
 JOBS_A_WORKER = 32
 
+#: In how many blocks of a unit on a cluster a negative is used: rows of which nothing else is
+#: trained are then fewer, and of those that travel a fifth is saved.
+NOISE_REUSE = 4
+
 #: With more words than this, a negative seldom equals a target.
 FEW_WORDS = 4096
 
@@ -60,6 +64,8 @@ class UnitProgram:
         where words are so few that most are drawn often; else it costs time for nothing.
     locked : bool
         Whether updates of input rows are multiplied by ``Words.lock``.
+    noise_reuse : int
+        In how many blocks of the unit a negative is used, on average.
     product_dtype : {"float32", "bfloat16"}
         Precision of what goes into the matrix products and comes out of them. Rows and the
         sums of their updates are float32 in any case.
@@ -76,6 +82,7 @@ class UnitProgram:
     with_loss: bool = False
     skip_targets: bool = True
     locked: bool = False
+    noise_reuse: int = 1
     product_dtype: str = "float32"
     max_norm: float = 0.5
 
@@ -104,12 +111,15 @@ class ClusterProgram:
     wire_dtype : {"bfloat16", "float32"}
         Precision in which rows and their changes travel. On the ps they are float32: what is
         rounded is a change, and the point at which it is computed.
+    shared_corpus : bool
+        Whether workers read units from files, rather than being sent them.
     """
 
     unit: UnitProgram
     workers: int
     threads: int = 1
     wire_dtype: str = "bfloat16"
+    shared_corpus: bool = False
 
 
 def choose_unit_entries(tokens: int, threads: int) -> int:

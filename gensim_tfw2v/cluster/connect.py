@@ -4,8 +4,10 @@ import os
 import warnings
 from typing import Any
 
+from gensim_tfw2v.cluster.keepalive import keep_alive
 from gensim_tfw2v.cluster.probe import READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.cluster.versions import check_versions
 
 
 def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
@@ -26,8 +28,11 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     ------
     MissingTasks
         Naming the tasks that have not answered in time.
+    OtherVersion
+        Naming the tasks with another version of TensorFlow.
     """
     wait_for_tasks(cluster.servers(), seconds)
+    keep_alive(cluster.servers())
     # a call to a task that is gone fails at once, instead of waiting for it to come back
     os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
     from gensim_tfw2v._tensorflow import tf
@@ -41,4 +46,5 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         strategy = tf.distribute.experimental.ParameterServerStrategy(resolver)
+        check_versions(cluster.servers())
         return tf.distribute.experimental.coordinator.ClusterCoordinator(strategy)

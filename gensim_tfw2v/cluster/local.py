@@ -10,10 +10,14 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
-from gensim_tfw2v.children import last_lines, start_module
-from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks, wait_for_tasks
+from gensim_tfw2v.children import last_lines
+from gensim_tfw2v.cluster.nursery import Nursery
+from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks
+from gensim_tfw2v.cluster.server import SERVES
 from gensim_tfw2v.cluster.spec import Cluster, Task
+from gensim_tfw2v.forkserver import Forked
 
 logger = logging.getLogger(__name__)
 
@@ -53,11 +57,17 @@ class LocalCluster:
         Where each task's output is written, ``ROLE-INDEX.log``; by default a temporary folder.
     ready_seconds : float
         How long the tasks have to come up.
+    isolated : bool
+        Whether to start them in a network of their own, where the system has such: only what
+        `start_module` starts reaches them there. Otherwise everybody does who reaches this
+        machine's ports, and may run programs as this user.
+    nursery : Nursery, optional
+        Where to start them; by default one of their own.
 
     Attributes
     ----------
     cluster : Cluster
-        Their addresses.
+        Their addresses; in a network of their own, the addresses there.
 
     Raises
     ------
@@ -75,12 +85,15 @@ class LocalCluster:
         workers: int = 1,
         log_dir: Path | None = None,
         ready_seconds: float = READY_SECONDS,
+        isolated: bool = True,
+        nursery: Nursery | None = None,
     ) -> None:
         addresses = [f"127.0.0.1:{port}" for port in free_ports(max(0, ps) + max(0, workers))]
         self.cluster = Cluster(tuple(addresses[: max(0, ps)]), tuple(addresses[max(0, ps) :]))
         self.ready_seconds = ready_seconds
-        self._log_dir = log_dir
-        self._processes: dict[Task, subprocess.Popen[bytes]] = {}
+        self._log_dir, self._isolated, self._nursery = log_dir, isolated, nursery
+        self._processes: dict[Task, subprocess.Popen[bytes] | Forked] = {}
+        self._logged: dict[Task, int] = {}  # bytes in its log when it was started
         self._cleanup = contextlib.ExitStack()
 
     def __enter__(self) -> "LocalCluster":
@@ -89,6 +102,9 @@ class LocalCluster:
                 folder = tempfile.TemporaryDirectory(prefix="tfw2v-cluster-")
                 self._log_dir = Path(self._cleanup.enter_context(folder))
             self._log_dir.mkdir(parents=True, exist_ok=True)
+            if self._nursery is None:
+                self._nursery = Nursery(self._isolated)
+                self._cleanup.callback(self._nursery.close)
             for task in self.cluster.tasks():
                 self.start(task)
             self.wait(self.cluster.tasks())
@@ -110,7 +126,8 @@ class LocalCluster:
         if task in self._processes:
             self._processes.pop(task).communicate()
         with self.log(task).open("ab") as log:
-            self._processes[task] = start_module(
+            self._logged[task] = log.tell()
+            self._processes[task] = self.start_module(
                 "gensim_tfw2v.cluster.server",
                 "--with-parent",
                 environment={
@@ -121,8 +138,15 @@ class LocalCluster:
                 stderr=subprocess.STDOUT,
             )
 
+    def start_module(
+        self, module: str, *arguments: str, **options: Any
+    ) -> "subprocess.Popen[bytes] | Forked":
+        """Run a module of this package where it reaches the tasks; see `children.start_module`."""
+        assert self._nursery is not None, "the cluster has not been started"
+        return self._nursery.start_module(module, *arguments, **options)
+
     def wait(self, tasks: Iterable[Task]) -> None:
-        """Wait until tasks answer.
+        """Wait until tasks say that they serve: they need not be in this process's network.
 
         Raises
         ------
@@ -130,15 +154,19 @@ class LocalCluster:
         """
         deadline = time.monotonic() + self.ready_seconds
         waiting = list(tasks)
-        while waiting:
+        while True:
             self.check(waiting)
-            try:
-                wait_for_tasks(waiting, min(1.0, self.ready_seconds))
+            waiting = [task for task in waiting if not self._serves(task)]
+            if not waiting:
                 return
-            except MissingTasks as missing:
-                waiting = list(missing.tasks)
-                if time.monotonic() >= deadline:
-                    raise MissingTasks(waiting, self.ready_seconds) from None
+            if time.monotonic() >= deadline:
+                raise MissingTasks(waiting, self.ready_seconds)
+            time.sleep(0.05)
+
+    def _serves(self, task: Task) -> bool:
+        with self.log(task).open("rb") as log:
+            log.seek(self._logged[task])
+            return SERVES.format(task).encode() in log.read()
 
     def check(self, tasks: Iterable[Task] | None = None) -> None:
         """See that tasks (by default all) are running.
@@ -166,7 +194,8 @@ class LocalCluster:
             while not over.wait(0.2):
                 for task in self.cluster.tasks():
                     process = self._processes.get(task)
-                    if task.role != "worker" or process is None or process.poll() is None:
+                    status = None if process is None else process.poll()
+                    if task.role != "worker" or status is None:
                         continue
                     now = time.monotonic()
                     times = [at for at in started.get(task, []) if now - at < 60.0]
@@ -175,7 +204,7 @@ class LocalCluster:
                     started[task] = [*times, now]
                     logger.warning(
                         "%s; it is started again",
-                        TaskEnded(task, process.returncode, self.log(task)),
+                        TaskEnded(task, status, self.log(task)),
                     )
                     self.start(task)
 

@@ -4,12 +4,17 @@ import contextlib
 import logging
 import os
 import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
+from gensim_tfw2v.children import start_module
 from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.cluster.probe import READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.spec import Cluster, ClusterError, from_tf_config
+from gensim_tfw2v.forkserver import Forked
 
 logger = logging.getLogger(__name__)
 
@@ -74,12 +79,27 @@ class OpenCluster:
         if self.local is not None:
             self.local.check(task for task in self.cluster.tasks() if task.role == "ps")
 
+    def start_module(
+        self, module: str, *arguments: str, **options: Any
+    ) -> "subprocess.Popen[bytes] | Forked":
+        """Run a module of this package where it reaches the tasks; see `children.start_module`."""
+        start = start_module if self.local is None else self.local.start_module
+        return start(module, *arguments, **options)
+
 
 @contextlib.contextmanager
 def open_cluster(
-    which: Cluster | LocalTasks, seconds: float = READY_SECONDS
+    which: Cluster | LocalTasks, seconds: float = READY_SECONDS, nursery: Nursery | None = None
 ) -> Iterator[OpenCluster]:
     """Start its tasks if they are local, and wait until all answer.
+
+    Parameters
+    ----------
+    which : Cluster or LocalTasks
+    seconds : float
+        How long tasks have to come up.
+    nursery : Nursery, optional
+        Where local tasks start.
 
     Raises
     ------
@@ -90,7 +110,7 @@ def open_cluster(
     """
     if isinstance(which, LocalTasks):
         with (
-            LocalCluster(which.ps, which.workers, ready_seconds=seconds) as local,
+            LocalCluster(which.ps, which.workers, ready_seconds=seconds, nursery=nursery) as local,
             local.keeping_workers(),
         ):
             yield OpenCluster(local.cluster, local)

@@ -9,7 +9,13 @@ import signal
 import sys
 import threading
 
+from gensim_tfw2v.children import name_process
+from gensim_tfw2v.cluster.keepalive import keep_alive
 from gensim_tfw2v.cluster.spec import Cluster, Task, from_tf_config
+from gensim_tfw2v.cluster.versions import publish_version
+
+#: What a task prints when its port takes calls.
+SERVES = "{} serves"
 
 
 def serve(cluster: Cluster, task: Task, with_parent: bool = False) -> int:
@@ -28,6 +34,7 @@ def serve(cluster: Cluster, task: Task, with_parent: bool = False) -> int:
     int
         The number of the signal that ended it; 0 for a closed input.
     """
+    name_process(f"tfw2v {task.role} {task.index}")
     # a call to a task that is gone fails at once, instead of waiting for it to come back
     os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
     ended, reason = threading.Event(), [0]
@@ -54,6 +61,8 @@ def serve(cluster: Cluster, task: Task, with_parent: bool = False) -> int:
         inter_op_parallelism_threads=max(4, len(cluster.worker) + 1),
         intra_op_parallelism_threads=1 if task.role == "worker" else 0,
     )
+    # the threads of an idle task would look for work all the time, and take it from others' cores
+    config.experimental.disable_thread_spinning = True
     server = tf.distribute.Server(
         tf.train.ClusterSpec(cluster.addresses()),
         job_name=task.role,
@@ -61,7 +70,9 @@ def serve(cluster: Cluster, task: Task, with_parent: bool = False) -> int:
         protocol="grpc",
         config=config,
     )
-    print(f"{task} serves", flush=True)
+    keep_alive(cluster.tasks())
+    publish_version(server, task)
+    print(SERVES.format(task), flush=True)
     while not ended.wait(1.0):  # with a limit: else Python sees no signal
         pass
     del server

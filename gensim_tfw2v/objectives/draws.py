@@ -45,6 +45,7 @@ def draw(
     noise: tf.Tensor | None,
     shape: StepShape,
     shrink_windows: bool,
+    noise_reuse: int = 1,
 ) -> Draws:
     """Draw everything that training a unit needs.
 
@@ -61,6 +62,8 @@ def draw(
     shape : StepShape
     shrink_windows : bool
         Windows reduced to a uniform 1..w for each position, as in gensim.
+    noise_reuse : int
+        In how many blocks a negative is used, on average: with more than 1 a unit has fewer rows.
     """
     keys = tf.random.split(key, 3)
     with tf.name_scope("subsample"):
@@ -85,7 +88,7 @@ def draw(
     with tf.name_scope("negatives"):
         negatives = None
         if noise is not None:
-            negatives = draw_words(keys[2], blocks * shape.shared, noise)
+            negatives = _draw_negatives(keys[2], blocks * shape.shared, noise, noise_reuse)
 
     def in_steps(x: tf.Tensor, width: int) -> tf.Tensor:
         return tf.reshape(x, [-1, shape.blocks, width])
@@ -150,6 +153,17 @@ def draw_words(key: tf.Tensor, number: tf.Tensor, words: tf.Tensor) -> tf.Tensor
     place = tf.random.stateless_uniform([number], keys[1], 0, 2**31 - 1, tf.int32, alg="philox")
     share, other = tf.unstack(tf.gather(words, bucket), axis=1)
     return tf.where(place < share, bucket, other)
+
+
+def _draw_negatives(key: tf.Tensor, number: tf.Tensor, noise: tf.Tensor, reuse: int) -> tf.Tensor:
+    if reuse == 1:
+        return draw_words(key, number, noise)
+    keys = tf.random.split(key, 2)
+    pool = draw_words(keys[0], -(-number // reuse), noise)
+    places = tf.random.stateless_uniform(
+        [number], keys[1], 0, tf.maximum(1, tf.size(pool)), tf.int32, alg="philox"
+    )
+    return tf.gather(pool, places)
 
 
 def _subsample(

@@ -10,7 +10,8 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never, unit_key
 from gensim_tfw2v.regimes.job import JobResult, Ledger, job_function
+from gensim_tfw2v.regimes.sources import NOTHING, is_seen_by, source_of
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.traffic import Traffic
 
@@ -57,6 +59,8 @@ class AsynchronousRegime:
     tasks : sequence of Task
         Its ps and workers.
     seed : int
+    folder : Path
+        That the units' files are in.
 
     Attributes
     ----------
@@ -73,8 +77,8 @@ class AsynchronousRegime:
         coordinator: Any,
         tasks: Sequence[Task],
         seed: int,
+        folder: Path,
     ) -> None:
-        self.program = program
         self.seed = seed
         self.traffic = Traffic()
         self._coordinator, self._tasks = coordinator, tasks
@@ -82,6 +86,9 @@ class AsynchronousRegime:
         self._counting = threading.Lock()
         strategy, objective = coordinator.strategy, program.unit.objective
         size, shards = program.unit.vector_size, sum(task.role == "ps" for task in tasks)
+        with _naming_lost_tasks():
+            is_shared = is_seen_by(program.workers, folder)
+        self.program = program = replace(program, shared_corpus=is_shared)
         with _naming_lost_tasks(), strategy.scope():
             self._tables = Tables(
                 *(
@@ -156,9 +163,10 @@ class AsynchronousRegime:
         for thread in waiting:
             thread.start()
         try:
-            while any(thread.is_alive() for thread in waiting) and not errors:
-                waiting[-1].join(0.1)
-                self._check_progress()
+            for thread in waiting:
+                while thread.is_alive() and not errors:
+                    thread.join(0.1)
+                    self._check_progress()
         finally:
             # also after Ctrl-C: what workers are training is pushed, and has to be reported
             ended.set()
@@ -208,11 +216,12 @@ class AsynchronousRegime:
     ) -> Any:
         """Hand a job to the next worker that is free; give its result to come."""
         empty = self.program.threads - len(places)
-        entries = [units[place].read() for place in places]
+        of_units = [source_of(units[place], self.program.shared_corpus) for place in places]
+        sources, ranges = zip(*of_units, *[NOTHING] * empty, strict=True)
         keys = [unit_key(self.seed, epoch, units[place].index) for place in places]
         arguments = (
-            tf.constant(np.concatenate(entries), tf.int32),
-            tf.constant(list(accumulate([*map(len, entries), *[0] * empty])), tf.int32),
+            tf.constant(sources),
+            tf.constant(ranges, tf.int32),
             tf.constant([*places, *[-1] * empty], tf.int32),
             tf.constant([*keys, *[[0, 0]] * empty], tf.int32),
             tf.constant([alphas[place] for place in places] + [alphas[places[0]]] * empty),
@@ -259,10 +268,11 @@ class AsynchronousRegime:
         of_job = Traffic(
             units=len(units),
             tokens=int(result.units.kept.sum()),
-            # rows, and 4 bytes for the id of each
-            fetched_bytes=rows * (row_bytes + 4),
-            pushed_bytes=rows * (row_bytes + 4),
-            corpus_bytes=4 * sum(unit.stop - unit.start for unit in units),
+            fetched_bytes=rows * row_bytes,
+            pushed_bytes=rows * (row_bytes + 4),  # and the ids, which travel once
+            corpus_bytes=0
+            if self.program.shared_corpus
+            else 4 * sum(unit.stop - unit.start for unit in units),
             staleness=[int(result.staleness)],
             seconds=result.seconds,
         )
@@ -309,5 +319,7 @@ def _naming_lost_tasks() -> Iterator[None]:
         tf.errors.FailedPreconditionError,
         tf.errors.NotFoundError,
     ) as error:
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ClusterLost(f"the cluster has lost its parameters ({first})") from error
+        # TensorFlow's first line says that a graph failed, its last ones why
+        lines = [line.strip() for line in error.message.splitlines() if line.strip()]
+        said = lines[-1] if lines else type(error).__name__
+        raise ClusterLost(f"the cluster has lost its parameters ({said})") from error

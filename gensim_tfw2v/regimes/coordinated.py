@@ -19,6 +19,7 @@ import numpy as np
 
 from gensim_tfw2v.children import last_lines, start_module
 from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.forkserver import Forked
 from gensim_tfw2v.regimes.asynchronous import GIVE_UP_SECONDS
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never
 from gensim_tfw2v.regimes.coordinator import Setup
@@ -38,6 +39,8 @@ class CoordinatedRegime:
         Its folder is where rows are exchanged with the coordinator, and where its log is.
     check : callable
         Called while the coordinator is waited for; raises what is wrong with its tasks.
+    start : callable, optional
+        Starts the coordinator where it reaches its tasks; like `start_module`.
 
     Raises
     ------
@@ -49,14 +52,19 @@ class CoordinatedRegime:
     traffic : Traffic
     """
 
-    def __init__(self, setup: Setup, check: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        check: Callable[[], None],
+        start: "Callable[..., subprocess.Popen[bytes] | Forked]" = start_module,
+    ) -> None:
         self.traffic = Traffic()
         self._folder, self._check = setup.folder, check
         self._are_rows = False  # whether the files hold the rows of the cluster
         self._log = setup.folder / "coordinator.log"
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         with self._log.open("wb") as log:
-            self._process = start_module(
+            self._process = start(
                 "gensim_tfw2v.regimes.coordinator",
                 environment={"CUDA_VISIBLE_DEVICES": ""},
                 stdout=subprocess.PIPE,

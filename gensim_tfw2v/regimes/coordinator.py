@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gensim_tfw2v.children import name_process
 from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.units import WorkUnit
@@ -63,6 +64,7 @@ class Coordinator:
             coordinator=connect(setup.cluster, setup.ready_seconds),
             tasks=setup.cluster.servers(),
             seed=setup.seed,
+            folder=setup.folder,
         )
 
     def train(
@@ -91,6 +93,7 @@ class Coordinator:
 
 def main() -> None:
     """Answer requests until standard input ends."""
+    name_process("tfw2v chief")
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what others print is not an answer
     lock = threading.Lock()

@@ -11,6 +11,7 @@ from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.combining import saturating_share
 from gensim_tfw2v.regimes.scratch import Scratch, cached, unique_name
+from gensim_tfw2v.regimes.sources import read_entries
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.unit import PreparedUnit, UnitResult, prepare_unit
 
@@ -70,11 +71,10 @@ def job_function(
 
     Returns
     -------
-    function (entries, ends, indices, keys, alphas) -> JobResult
-        entries : Tensor [all], int32
-            Of ``program.threads`` units, one after the other; one may be empty.
-        ends : Tensor [n], int32
-            Where each ends.
+    function (sources, ranges, indices, keys, alphas) -> JobResult
+        sources : Tensor [n], string
+        ranges : Tensor [n, 2], int32
+            Of each of ``program.threads`` units; see `read_entries`. One may have no entries.
         indices : Tensor [n], int32
             Their places in the ledger; below 0 for none.
         keys : Tensor [n, 2], int32
@@ -88,20 +88,22 @@ def job_function(
     @tf.function(
         autograph=False,
         input_signature=[
-            tf.TensorSpec([None], tf.int32),
-            tf.TensorSpec([threads], tf.int32),
+            tf.TensorSpec([threads], tf.string),
+            tf.TensorSpec([threads, 2], tf.int32),
             tf.TensorSpec([threads], tf.int32),
             tf.TensorSpec([threads, 2], tf.int32),
             tf.TensorSpec([threads, 2], tf.float32),
         ],
     )
-    def train_job(entries, ends, indices, keys, alphas):  # type: ignore[no-untyped-def]
+    def train_job(sources, ranges, indices, keys, alphas):  # type: ignore[no-untyped-def]
         began = tf.timestamp()
         known = tf.nest.map_structure(cached, words, word_names)
-        lengths = ends - tf.concat([[0], ends[:-1]], 0)
+        of_units = zip(*(tf.unstack(x) for x in (sources, ranges, keys, alphas)), strict=True)
         prepared = [
-            prepare_unit(unit, known, part, keys[number], alphas[number])
-            for number, part in enumerate(tf.split(entries, lengths, num=threads))
+            prepare_unit(
+                unit, known, read_entries(source, of_file, program.shared_corpus), key, alpha
+            )
+            for source, of_file, key, alpha in of_units
         ]
         ids, prepared, own_words = _own_ids(prepared, known)
         used = [name for name in Tables._fields if getattr(ids, name) is not None]

@@ -17,7 +17,7 @@ class Traffic:
     tokens : int
         Trained on, after subsampling.
     fetched_bytes, pushed_bytes, corpus_bytes : int
-        Rows to workers and their changes back; ids sent to workers.
+        Rows to workers; their changes and their ids back; ids sent to workers that do not see the corpus.
     staleness : list of int
         Of each job: units of others that were pushed between its fetching and its pushing.
     seconds : ndarray [3]

@@ -115,7 +115,15 @@ def prepare_unit(
     """Draw and plan a unit; parameters as for `unit_function`."""
     with tf.name_scope("draw"), tf.device("CPU"):
         noise = words.noise if program.objective.negative else None
-        draws = draw(entries, key, words.keep, noise, program.shape, program.shrink_windows)
+        draws = draw(
+            entries,
+            key,
+            words.keep,
+            noise,
+            program.shape,
+            program.shrink_windows,
+            program.noise_reuse,
+        )
         plan, unit = plan_unit(program, draws, words, alphas)
         return PreparedUnit(draws.kept, tf.shape(draws.windows)[0], pack_steps(plan), unit)
 

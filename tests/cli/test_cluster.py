@@ -14,6 +14,7 @@ from gensim.models import Word2Vec
 from gensim.test.utils import datapath
 
 from gensim_tfw2v.cluster.local import free_ports
+from tests.cluster.test_namespace import own_ports
 
 LEE = datapath("lee_background.cor")
 TFW2V = [sys.executable, "-m", "gensim_tfw2v"]
@@ -32,7 +33,7 @@ def children(pid, what):
     found = []
     for child in psutil.Process(pid).children(recursive=True):
         try:
-            if what in " ".join(child.cmdline()):
+            if what in child.name():
                 found.append(child)
         except psutil.NoSuchProcess:
             pass
@@ -54,7 +55,7 @@ def test_a_training_that_is_killed_goes_on(tmp_path):
             path.name for path in checkpoints.iterdir()))  # fmt: skip
         (train,) = [child for child in psutil.Process(process.pid).children()]
         family = [train, *train.children(recursive=True)]
-        assert len(children(process.pid, "cluster.server")) == 2
+        assert [len(children(process.pid, role)) for role in ("ps", "worker")] == [1, 1]
         train.kill()
         out, error = process.communicate(timeout=120)
     finally:
@@ -72,16 +73,12 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
         [*map(str, command), "--epochs", "1000"], stderr=subprocess.PIPE, start_new_session=True
     )
     try:
-        until(lambda: children(process.pid, "regimes.coordinator"))
+        until(lambda: children(process.pid, "tfw2v chief"))
         time.sleep(3)  # in the middle of training
         family = psutil.Process(process.pid).children(recursive=True)
-        ports = {
-            connection.laddr.port
-            for child in family
-            for connection in child.net_connections()
-            if connection.status == psutil.CONN_LISTEN
-        }
-        assert len(ports) >= 3
+        tasks = children(process.pid, "tfw2v ")
+        ports = set().union(*(own_ports(child.pid) for child in tasks))
+        assert len(ports) >= 4  # of ps, workers and chief, in a network of their own
         started = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
         process.communicate(timeout=30)
@@ -92,12 +89,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     assert process.returncode == 130 and not (tmp_path / "model").exists()
     assert seconds < 5
     assert not any(child.is_running() for child in family)
-    listening = {
-        connection.laddr.port
-        for connection in psutil.net_connections()
-        if connection.status == psutil.CONN_LISTEN
-    }
-    assert not ports & listening
+    assert not ports & own_ports(os.getpid())
 
 
 def test_tasks_by_hand(tmp_path):
@@ -145,7 +137,11 @@ def test_bad_usage(tfw2v, arguments, message):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "is not"), ('{"ps": ["a:1"]}', "is not"), ('{"ps": [], "worker": []}', "has no ps")],
+    [
+        ("{", "is no JSON"),
+        ('{"ps": ["a:1"]}', "has no worker"),
+        ('{"ps": [], "worker": []}', "has no ps"),
+    ],
 )
 def test_bad_hosts(tfw2v, tmp_path, text, message):
     hosts = tmp_path / "hosts.json"

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -11,13 +12,14 @@ import pytest
 
 from gensim_tfw2v.cluster.local import LocalCluster, TaskEnded
 from gensim_tfw2v.cluster.spec import ClusterError
+from tests.cluster.test_training import servers
 
 TRAIN = """
 import sys
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.local import LocalCluster
 
-with LocalCluster(ps=2, workers=1) as local:
+with LocalCluster(ps=2, workers=1, isolated=False) as local:
     print(*(local.pid(task) for task in local.cluster.tasks()), flush=True)
     if "wait" in sys.argv:
         sys.stdin.read()
@@ -92,12 +94,21 @@ def test_a_killed_task_is_named_and_may_be_started_again():
     assert not folder.exists()
 
 
-def test_a_task_that_cannot_start_shows_its_log(tmp_path, monkeypatch):
+def test_a_task_whose_port_is_taken_shows_its_log(tmp_path):
+    local = LocalCluster(log_dir=tmp_path / "logs", isolated=False)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", local.cluster.task("ps", 0).port))
+        taken.listen()
+        with pytest.raises(TaskEnded, match=r"(?s)ps 0 .* exit status 1; its log.*gRPC server"):
+            local.__enter__()
+    assert not servers()
+
+
+def test_what_keeps_processes_from_starting_is_shown(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text("raise SystemExit('no such thing')")
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(TaskEnded, match="no such thing"), LocalCluster(log_dir=tmp_path / "logs"):
+    with pytest.raises(ConnectionError, match="(?s)has ended.*no such thing"), LocalCluster():
         pass
-    assert (tmp_path / "logs" / "ps-0.log").exists()
 
 
 def test_a_cluster_needs_both_roles():

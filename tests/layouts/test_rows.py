@@ -1,5 +1,7 @@
 """Rows dealt out to shards are those of one table."""
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -41,6 +43,25 @@ def test_fetching_and_pushing(shards, ids):
     found = np.empty_like(array)
     layout.export(found)
     np.testing.assert_allclose(found, array, atol=1e-6)
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_no_push_is_lost_among_others(shards):
+    layout, array = table(50, shards)
+
+    @tf.function(autograph=False)
+    def push():
+        layout.push(layout.split(tf.range(50)), tf.ones([50, SIZE]), tf.float32)
+
+    push()
+    threads = [threading.Thread(target=lambda: [push() for _ in range(100)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    found = np.empty_like(array)
+    layout.export(found)
+    np.testing.assert_allclose(found, array + 401, rtol=1e-5)
 
 
 def test_what_travels_is_rounded_and_what_stays_is_not():

@@ -13,7 +13,7 @@ from gensim_tfw2v.objectives.blocks import StepShape, band, in_halos
 from gensim_tfw2v.objectives.draws import alias_table, draw, draw_words
 
 
-def draws_of(entries, key=(1, 2), keep=None, shape=None, shrink=True, vocabulary=50):
+def draws_of(entries, key=(1, 2), keep=None, shape=None, shrink=True, vocabulary=50, reuse=1):
     shape = shape or StepShape(64, 16, 5, 8)
     keep = np.ones(vocabulary) if keep is None else keep
     return draw(
@@ -23,6 +23,7 @@ def draws_of(entries, key=(1, 2), keep=None, shape=None, shrink=True, vocabulary
         tf.constant(alias_table(np.ones(vocabulary))),
         shape,
         shrink,
+        reuse,
     )
 
 
@@ -102,6 +103,26 @@ def test_negatives_follow_the_unigram_distribution(exponent):
     expected = model.wv.expandos["count"].astype(float) ** exponent
     observed = np.bincount(draws, minlength=200)
     assert stats.chisquare(observed, expected / expected.sum() * len(draws)).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("length", [1, 40, 20_000])
+def test_negatives_may_be_used_again(length):
+    often = draws_of([0] * length, reuse=4, vocabulary=100_000).negatives.numpy()
+    once = draws_of([0] * length, vocabulary=100_000).negatives.numpy()
+    assert often.shape == once.shape
+    distinct, used = np.unique(often, return_counts=True)
+    # of a pool of a quarter, each of which is missed with the chance exp(-4)
+    assert len(distinct) <= often.size / 4
+    if length == 20_000:
+        assert len(distinct) == pytest.approx(often.size / 4 * (1 - np.exp(-4)), rel=0.03)
+        assert used.mean() == pytest.approx(4 / (1 - np.exp(-4)), rel=0.03)
+        means = [
+            draws_of([0] * length, (3, key), reuse=4, vocabulary=100_000).negatives.numpy().mean()
+            for key in range(8)
+        ]
+        np.testing.assert_allclose(np.mean(means), 50_000, rtol=0.02)
+        # not the same ones in neighbouring blocks
+        assert len(np.unique(often.reshape(-1)[:64])) > 60
 
 
 def test_other_keys_give_other_draws():

@@ -20,7 +20,7 @@ NOISE = np.arange(1.0, VOCABULARY + 1)
 OBJECTIVES = [SkipGram(5), Cbow(3), SkipGram(0, True), Cbow(2, True, True)]
 
 
-def make(objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float32"):
+def make(objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float32", shared=False):
     """A job's function, its tables and ledger, and the program of its units."""
     program = UnitProgram(
         objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, with_loss=True, locked=lock is not None
@@ -41,17 +41,25 @@ def make(objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float
     ledger = Ledger(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
     function = job_function(
-        ClusterProgram(program, workers, threads, wire_dtype), tables, *constants, ledger
+        ClusterProgram(program, workers, threads, wire_dtype, shared), tables, *constants, ledger
     )
     return function, tables, ledger, (program, words.tensors(), arrays)
 
 
-def job(*units, places=None):
-    """A job's arguments, at alpha .05."""
+def job(*units, places=None, folder=None):
+    """A job's arguments, at alpha .05; with a folder the units are read from there."""
     number = len(units)
+    sources = [part.astype("<i4").tobytes() for part in units]
+    ranges = np.zeros((number, 2), np.int32)
+    if folder:
+        written = np.concatenate([[-7], *units]).astype("<i4")
+        written.tofile(folder / "shard")
+        ends = np.cumsum([1, *map(len, units)])
+        ranges = np.stack([ends[:-1], ends[1:]], 1)
+        sources = [str(folder / "shard") if len(part) else "" for part in units]
     return (
-        tf.constant(np.concatenate(units)),
-        tf.constant(np.cumsum([len(part) for part in units]), tf.int32),
+        tf.constant(sources),
+        tf.constant(ranges, tf.int32),
         tf.constant(range(number) if places is None else places),
         tf.constant([[5, place] for place in range(number)]),
         tf.fill([number, 2], 0.05),
@@ -109,6 +117,20 @@ def test_threads_of_a_job_share_its_rows():
         across = np.linalg.norm(change - along * expected) / np.linalg.norm(expected)
         assert along > 0.5 and across < 0.5
     assert ledger.times.numpy().tolist() == [1, 1, 0, 0]
+
+
+def test_units_may_be_read_from_files(tmp_path):
+    sent, read = (make(SkipGram(5), threads=2, shared=shared) for shared in (False, True))
+    nothing = np.zeros(0, np.int32)
+    for number, parts in enumerate([(unit(1, 200, 9), nothing), (nothing, unit(2, 100, 9))]):
+        places = [number, -1] if number == 0 else [-1, number]
+        results = [
+            sent[0](*job(*parts, places=places)),
+            read[0](*job(*parts, places=places, folder=tmp_path)),
+        ]
+        np.testing.assert_array_equal(results[0].units.kept, results[1].units.kept)
+    for one, other in zip(exported(sent[1]), exported(read[1]), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 def test_shares_go_from_the_sum_to_the_mean():

@@ -1,0 +1,60 @@
+"""Where the processes of a local cluster start."""
+
+import contextlib
+import logging
+import subprocess
+import sys
+from typing import Any
+
+from gensim_tfw2v.children import start_module
+from gensim_tfw2v.cluster.namespace import Namespace, NoNamespace
+from gensim_tfw2v.forkserver import Forked, ForkServer
+
+logger = logging.getLogger(__name__)
+
+
+class Nursery:
+    """A network of their own for processes of this package, and a process that forks them.
+
+    The network is only there where the system has such, which is else warned of; so are forks,
+    without which each process imports TensorFlow anew. The import begins at once, and is waited
+    for where the first process is started.
+
+    Parameters
+    ----------
+    isolated : bool
+        Whether to have a network of their own.
+    """
+
+    def __init__(self, isolated: bool = True) -> None:
+        self._cleanup = contextlib.ExitStack()
+        start = start_module
+        if isolated:
+            try:
+                namespace = Namespace()
+            except NoNamespace as reason:
+                logger.warning(
+                    "this system gives tasks no network of their own (%s): their ports can be "
+                    "reached from the network. TensorFlow's servers have no authentication: "
+                    "whoever reaches them can run programs here. See that a firewall is in the way",
+                    reason,
+                )
+            else:
+                self._cleanup.callback(namespace.close)
+                start = namespace.start_module
+        self._start = start
+        self._forks: ForkServer | None = None
+        if sys.platform == "linux":
+            self._forks = self._cleanup.enter_context(contextlib.closing(ForkServer(start)))
+
+    def start_module(
+        self, module: str, *arguments: str, **options: Any
+    ) -> "subprocess.Popen[bytes] | Forked":
+        """Run a module of this package there; see `children.start_module`."""
+        if self._forks is not None:
+            return self._forks.start_module(module, *arguments, **options)
+        return self._start(module, *arguments, **options)
+
+    def close(self) -> None:
+        """End all that was started, and leave the network."""
+        self._cleanup.close()

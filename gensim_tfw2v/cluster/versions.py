@@ -1,0 +1,115 @@
+"""Whether all tasks have the TensorFlow whose graphs they are sent.
+
+A server of TensorFlow tells nobody its version. So each task keeps it in a variable of its own
+device, which it makes through a session on itself, and which the coordinator finds by its name.
+"""
+
+import logging
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from gensim_tfw2v.cluster.spec import Task
+
+logger = logging.getLogger(__name__)
+
+#: The name of the variable.
+NAME = "tfw2v-tensorflow-version"
+
+#: Seconds after which a task that answers has its variable, if it is to have one.
+PUBLISHED_SECONDS = 1.0
+
+
+class OtherVersion(ConnectionError):
+    """Tasks run another TensorFlow than the coordinator.
+
+    Attributes
+    ----------
+    versions : mapping from Task to str
+    """
+
+    def __init__(self, versions: dict[Task, str], own: str) -> None:
+        self.versions = versions
+        found = ", ".join(f"{version} on {task}" for task, version in versions.items())
+        super().__init__(
+            f"this program has TensorFlow {own}, but there is {found}. Install the same on all, as "
+            f"by: pip install 'tensorflow=={_series(own)}.*'"
+        )
+
+
+def publish_version(server: Any, task: Task) -> None:
+    """Let a server's clients know its version.
+
+    Parameters
+    ----------
+    server : tf.distribute.Server
+        Of this process.
+    task : Task
+        Its task.
+    """
+    from gensim_tfw2v._tensorflow import tf
+
+    job = f"/job:{task.role}/task:{task.index}"
+    with tf.Graph().as_default() as graph, tf.device(f"{job}/device:CPU:0"):
+        assign = tf.raw_ops.AssignVariableOp(
+            resource=_variable(tf), value=tf.constant(tf.version.VERSION)
+        )
+    # without the filter, the session would wait for all tasks of the cluster
+    config = tf.compat.v1.ConfigProto(device_filters=[job])
+    with tf.compat.v1.Session(server.target, graph=graph, config=config) as session:
+        session.run(assign)
+
+
+def check_versions(tasks: Iterable[Task]) -> None:
+    """See that the tasks to which this process is connected have its version of TensorFlow.
+
+    2.21.0 and 2.21.1 are the same. A task that keeps no version is warned of: it was not started by
+    this package.
+
+    Raises
+    ------
+    OtherVersion
+    ConnectionError
+        If a task is gone.
+    """
+    from gensim_tfw2v._tensorflow import tf
+
+    own = tf.version.VERSION
+    deadline = time.monotonic() + PUBLISHED_SECONDS
+    others, unknown = {}, []
+    for task in tasks:
+        while (version := _version_of(tf, task)) is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if version is None:
+            unknown.append(str(task))
+        elif _series(version) != _series(own):
+            others[task] = version
+    if unknown:
+        logger.warning(
+            "not known to have this program's TensorFlow, %s, for they were not started by tfw2v: "
+            "%s",
+            own,
+            ", ".join(unknown),
+        )
+    if others:
+        raise OtherVersion(others, own)
+
+
+def _version_of(tf: Any, task: Task) -> str | None:
+    try:
+        with tf.device(f"/job:{task.role}/task:{task.index}/device:CPU:0"):
+            variable = _variable(tf)
+            if not tf.raw_ops.VarIsInitializedOp(resource=variable):
+                return None
+            found = tf.raw_ops.ReadVariableOp(resource=variable, dtype=tf.string).numpy()
+    except tf.errors.OpError as error:
+        raise ConnectionError(f"{task} was lost while its version was asked for") from error
+    return str(found.decode())
+
+
+def _variable(tf: Any) -> Any:
+    return tf.raw_ops.VarHandleOp(dtype=tf.string, shape=[], shared_name=NAME)
+
+
+def _series(version: str) -> str:
+    return ".".join(version.split(".")[:2])

@@ -1,0 +1,94 @@
+"""Tasks with the coordinator's TensorFlow, with another, and with no word of it."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+from gensim_tfw2v.cluster.local import free_ports
+from gensim_tfw2v.cluster.spec import Cluster
+
+#: A task; what it says of its version is changed first by the code that is given.
+SERVE = """
+import sys
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster import server
+exec(sys.argv[1])
+server.main()
+"""
+OWN = ""
+OLDER = "tf.version.VERSION = '2.20.3'"
+PATCHED = "tf.version.VERSION = '.'.join(tf.version.VERSION.split('.')[:2]) + '.77'"
+PLAIN = "server.publish_version = lambda server, task: None"
+
+#: Connects, and uses both tasks.
+CONNECT = """
+import json, sys, time, logging
+logging.basicConfig(format="%(levelname)s %(message)s")
+from gensim_tfw2v.cluster import connect as module
+from gensim_tfw2v.cluster.spec import Cluster
+check, took = module.check_versions, []
+def timed(tasks):
+    before = time.monotonic()
+    check(tasks)
+    took.append(time.monotonic() - before)
+module.check_versions = timed
+try:
+    coordinator = module.connect(Cluster(*json.loads(sys.argv[1])), 60)
+except ConnectionError as error:
+    print(type(error).__name__, error, sep=": ")
+    raise SystemExit
+from gensim_tfw2v._tensorflow import tf
+with coordinator.strategy.scope():
+    table = tf.Variable(tf.ones([3]))
+result = coordinator.schedule(tf.function(lambda: tf.reduce_sum(table)))
+print("sum", float(result.fetch()), "checked in", took[0])
+"""
+
+
+@contextlib.contextmanager
+def cluster(*codes):
+    """A ps and a worker; there is also a chief, which has not been started."""
+    cluster = Cluster(*((f"127.0.0.1:{port}",) for port in free_ports(2)), "127.0.0.1:1")
+    tasks = []
+    try:
+        for task, code in zip(cluster.servers(), codes, strict=True):
+            config = cluster.tf_config(task.role, task.index)
+            tasks.append(
+                subprocess.Popen(
+                    [sys.executable, "-c", SERVE, code],
+                    env=os.environ | {"TF_CONFIG": config, "CUDA_VISIBLE_DEVICES": ""},
+                )
+            )
+        yield Cluster(cluster.ps, cluster.worker)
+    finally:
+        for task in tasks:
+            task.kill()
+            task.wait()
+
+
+def connected(cluster):
+    return subprocess.run(
+        [sys.executable, "-c", CONNECT, json.dumps([cluster.ps, cluster.worker])],
+        capture_output=True, text=True, timeout=90, check=True,
+        env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
+    )  # fmt: skip
+
+
+def test_the_same_version_passes_and_takes_no_time():
+    with cluster(OWN, PATCHED) as running:
+        done = connected(running)
+    assert "sum 3.0" in done.stdout
+    assert "WARNING" not in done.stderr
+    assert float(done.stdout.split()[-1]) < 0.5  # some hundredths, on a machine at rest
+
+
+def test_another_version_is_refused_and_servers_that_say_nothing_are_named():
+    with cluster(PLAIN, OLDER) as running:
+        done = connected(running)
+    assert done.stdout.startswith("OtherVersion: this program has TensorFlow 2.")
+    assert f"there is 2.20.3 on worker 0 ({running.worker[0]}). Install the same" in done.stdout
+    assert "pip install 'tensorflow==2." in done.stdout and "sum" not in done.stdout
+    assert "WARNING not known to have this program's TensorFlow" in done.stderr
+    assert f"tfw2v: ps 0 ({running.ps[0]})\n" in done.stderr

@@ -1,0 +1,101 @@
+"""Processes forked from one that has TensorFlow."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from gensim_tfw2v.forkserver import ForkServer
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe on Linux alone")
+
+#: What the forked processes run.
+MODULE = "tests.forked"
+
+
+@pytest.fixture(scope="module")
+def server():
+    made = ForkServer()
+    yield made
+    made.close()
+
+
+def test_a_process_has_its_own_arguments_environment_and_streams(server, tmp_path):
+    with (tmp_path / "log").open("wb") as log:
+        forked = server.start_module(
+            MODULE, "say", "it", environment={"SAID": "so"}, stdout=subprocess.PIPE, stderr=log
+        )
+    with forked.stdout as said:
+        assert said.read() == b"say it so\n"
+    assert forked.wait(10) == 3 and forked.poll() == 3
+    assert (tmp_path / "log").read_text() == "an error\n"
+    assert "SAID" not in os.environ
+
+
+def test_a_process_ends_when_its_input_closes(server):
+    forked = server.start_module(MODULE, "wait")
+    assert forked.poll() is None and psutil.pid_exists(forked.pid)
+    with pytest.raises(subprocess.TimeoutExpired):
+        forked.wait(0.05)
+    forked.communicate()
+    assert forked.returncode == 0 and not psutil.pid_exists(forked.pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_is_the_status(server, number):
+    forked = server.start_module(MODULE, "wait")
+    forked.send_signal(number)
+    assert forked.wait(10) == -number
+    forked.send_signal(number)  # does nothing
+
+
+def test_processes_start_at_once(server):
+    server.start_module(MODULE, "wait").communicate()
+    began = time.monotonic()
+    forked = [server.start_module(MODULE, "tensorflow", stdout=subprocess.PIPE) for _ in range(3)]
+    for process in forked:
+        with process.stdout as said:
+            assert said.read() == b"6.0\n"
+        assert process.wait(10) == 0
+    assert time.monotonic() - began < 5
+
+
+def test_a_traceback_goes_to_the_log(server, tmp_path):
+    with (tmp_path / "log").open("wb") as log:
+        forked = server.start_module(MODULE, "fail", stdout=log, stderr=subprocess.STDOUT)
+    assert forked.wait(10) == 1
+    assert "ValueError: as asked" in (tmp_path / "log").read_text()
+
+
+def test_nothing_outlives_the_server():
+    server = ForkServer()
+    forked = server.start_module(MODULE, "wait")
+    server.close()
+    assert forked.wait(10) == -signal.SIGKILL and not psutil.pid_exists(forked.pid)
+    with pytest.raises(ConnectionError, match="has ended"):
+        server.start_module(MODULE, "wait")
+
+
+def test_a_server_that_is_killed_takes_its_processes_with_it():
+    server = ForkServer()
+    forked = server.start_module(MODULE, "wait")
+    os.kill(server.pid, signal.SIGKILL)
+    assert forked.wait(10) == -signal.SIGKILL
+    deadline = time.monotonic() + 10
+    while psutil.pid_exists(forked.pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not psutil.pid_exists(forked.pid)
+    server.close()
+
+
+def test_an_import_that_fails_is_shown(monkeypatch, tmp_path):
+    (tmp_path / "grpc.py").write_text("raise ImportError('no grpc here')")
+    monkeypatch.syspath_prepend(tmp_path)
+    server = ForkServer()
+    with pytest.raises(ConnectionError, match="no grpc here"):
+        server.start_module(MODULE, "wait")
+    server.close()
