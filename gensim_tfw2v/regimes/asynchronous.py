@@ -5,11 +5,10 @@ Parameters stand on ps tasks, under TensorFlow's ``ParameterServerStrategy`` (Li
 know of each other.
 """
 
-import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.cluster.probe import MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.layouts import RowLayout
@@ -25,13 +23,10 @@ from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never, unit_key
 from gensim_tfw2v.regimes.job import JobResult, Ledger, job_function
+from gensim_tfw2v.regimes.liveness import Liveness, naming_lost_tasks
 from gensim_tfw2v.regimes.sources import NOTHING, is_seen_by, source_of
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.traffic import Traffic
-
-#: After how many seconds without a trained unit tasks are asked whether they are there, and after
-#: how many training is given up.
-PROBE_AFTER_SECONDS, GIVE_UP_SECONDS = 60.0, 900.0
 
 #: Seconds that jobs have to end when training is interrupted.
 ENDING_SECONDS = 20.0
@@ -81,15 +76,15 @@ class AsynchronousRegime:
     ) -> None:
         self.seed = seed
         self.traffic = Traffic()
-        self._coordinator, self._tasks = coordinator, tasks
-        self._last_report = time.monotonic()
+        self._coordinator = coordinator
+        self._liveness = Liveness(tasks)
         self._counting = threading.Lock()
         strategy, objective = coordinator.strategy, program.unit.objective
         size, shards = program.unit.vector_size, sum(task.role == "ps" for task in tasks)
-        with _naming_lost_tasks():
+        with naming_lost_tasks():
             is_shared = is_seen_by(program.workers, folder)
         self.program = program = replace(program, shared_corpus=is_shared)
-        with _naming_lost_tasks(), strategy.scope():
+        with naming_lost_tasks(), strategy.scope():
             self._tables = Tables(
                 *(
                     RowLayout(rows if is_used else 0, size, shards)
@@ -122,7 +117,7 @@ class AsynchronousRegime:
             If a ps has ended, or no worker is left.
         """
         threads = self.program.threads
-        with _naming_lost_tasks():
+        with naming_lost_tasks():
             self._ledger.times.assign(tf.zeros_like(self._ledger.times))
         jobs: queue.SimpleQueue[range] = queue.SimpleQueue()
         for first in range(0, len(units), threads):
@@ -148,7 +143,7 @@ class AsynchronousRegime:
                 except ClusterLost as lost:
                     # it may have been pushed in part, and is trained again
                     jobs.put(places)
-                    if not self._parameters_stand():
+                    if not self._liveness.stand(self._tables):
                         errors.append(lost)
                         ended.set()
                 except BaseException as error:
@@ -159,14 +154,14 @@ class AsynchronousRegime:
             threading.Thread(target=work, name=f"tfw2v-job-{number}", daemon=True)
             for number in range((1 + AHEAD) * self.program.workers)
         ]
-        self._last_report = time.monotonic()
+        self._liveness.progress()
         for thread in waiting:
             thread.start()
         try:
             for thread in waiting:
                 while thread.is_alive() and not errors:
                     thread.join(0.1)
-                    self._check_progress()
+                    self._liveness.check()
         finally:
             # also after Ctrl-C: what workers are training is pushed, and has to be reported
             ended.set()
@@ -175,37 +170,9 @@ class AsynchronousRegime:
                 thread.join(max(0.0, deadline - time.monotonic()))
         if errors:
             raise errors[0]
-        with _naming_lost_tasks():
+        with naming_lost_tasks():
             times = self._ledger.times.numpy()
         self.traffic.repeated += int(np.maximum(times - 1, 0).sum())
-
-    def _parameters_stand(self) -> bool:
-        """Whether all ps tasks have what they held: then only a worker has ended.
-
-        TensorFlow takes a worker that ends while it pushes for a ps that has ended.
-        """
-        time.sleep(1.0)  # a ps that is being killed may still answer
-        try:
-            wait_for_tasks((task for task in self._tasks if task.role == "ps"), seconds=5.0)
-            with _naming_lost_tasks():
-                for table in self._tables:
-                    table.check()
-        except ConnectionError:
-            return False
-        return True
-
-    def _check_progress(self) -> None:
-        silent = time.monotonic() - self._last_report
-        if silent < PROBE_AFTER_SECONDS:
-            return
-        try:
-            wait_for_tasks(self._tasks, seconds=5.0)
-        except MissingTasks as missing:
-            raise ClusterLost(f"no unit was trained for {silent:.0f} s: {missing}") from missing
-        if silent > GIVE_UP_SECONDS:
-            raise ClusterLost(
-                f"no unit was trained for {silent:.0f} s, though all tasks answer: see their logs"
-            )
 
     def _schedule(
         self,
@@ -242,9 +209,9 @@ class AsynchronousRegime:
         places: range,
     ) -> list[UnitReport]:
         """Wait for a job and give the reports of its units."""
-        with _naming_lost_tasks():
-            result: JobResult = tf.nest.map_structure(np.asarray, scheduled.fetch())
-        self._last_report = time.monotonic()
+        with naming_lost_tasks():
+            result = JobResult.unpacked(scheduled.fetch())
+        self._liveness.progress()
         if not np.isfinite(result.units.magnitude).all():
             raise Divergence(
                 f"training turned non-finite in epoch {epoch}, at step size "
@@ -281,45 +248,21 @@ class AsynchronousRegime:
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
-        with _naming_lost_tasks():
+        with naming_lost_tasks():
             for table, array in zip(self._tables, arrays, strict=True):
                 table.load(array)
 
     def finite(self) -> bool:
         """Whether every row is finite."""
-        with _naming_lost_tasks():
+        with naming_lost_tasks():
             return all(table.finite() for table in self._tables)
 
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
-        with _naming_lost_tasks():
+        with naming_lost_tasks():
             for table, array in zip(self._tables, arrays, strict=True):
                 table.export(array)
 
     def close(self) -> None:
         """Free the tables."""
         del self._tables, self._ledger, self._train_job
-
-
-@contextlib.contextmanager
-def _naming_lost_tasks() -> Iterator[None]:
-    """Turn what TensorFlow raises where a task is gone, or has been started anew, into one error.
-
-    Raises
-    ------
-    ClusterLost
-    """
-    try:
-        yield
-    except (
-        tf.errors.UnavailableError,
-        tf.errors.AbortedError,
-        tf.errors.CancelledError,
-        tf.errors.DeadlineExceededError,
-        tf.errors.FailedPreconditionError,
-        tf.errors.NotFoundError,
-    ) as error:
-        # TensorFlow's first line says that a graph failed, its last ones why
-        lines = [line.strip() for line in error.message.splitlines() if line.strip()]
-        said = lines[-1] if lines else type(error).__name__
-        raise ClusterLost(f"the cluster has lost its parameters ({said})") from error

@@ -6,6 +6,7 @@ started anew, whatever it waits for; and the user's is left as it was.
 """
 
 import contextlib
+import logging
 import pickle
 import queue
 import subprocess
@@ -20,9 +21,9 @@ import numpy as np
 from gensim_tfw2v.children import last_lines, start_module
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.forkserver import Forked
-from gensim_tfw2v.regimes.asynchronous import GIVE_UP_SECONDS
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never
 from gensim_tfw2v.regimes.coordinator import Setup
+from gensim_tfw2v.regimes.liveness import GIVE_UP_SECONDS
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.traffic import Traffic
 
@@ -183,6 +184,9 @@ class CoordinatedRegime:
             deadline = time.monotonic() + seconds
             if kind == "report" and report is not None:
                 report(content)
+            elif kind == "log":
+                name, level, text = content
+                logging.getLogger(name).log(level, "%s", text)
             elif kind == "done":
                 return content
             elif kind == "lost":

@@ -4,6 +4,7 @@ It reads pickled requests on standard input, and writes pickled answers to what 
 output. It ends when its standard input does.
 """
 
+import logging
 import os
 import pickle
 import queue
@@ -91,6 +92,17 @@ class Coordinator:
         )
 
 
+class _Forwarding(logging.Handler):
+    """Lets the process that asks log what this one has to say."""
+
+    def __init__(self, say: Callable[[str, Any], None]) -> None:
+        super().__init__()
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._say("log", (record.name, record.levelno, record.getMessage()))
+
+
 def main() -> None:
     """Answer requests until standard input ends."""
     name_process("tfw2v chief")
@@ -105,6 +117,8 @@ def main() -> None:
         with lock:
             pickle.dump((kind, content), answers)
             answers.flush()
+
+    logging.getLogger("gensim_tfw2v").addHandler(_Forwarding(say))
 
     def read() -> None:
         while True:

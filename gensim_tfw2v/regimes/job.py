@@ -6,6 +6,8 @@ A job is a few units that the worker's threads train side by side on one copy of
 
 from typing import NamedTuple
 
+import numpy as np
+
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
@@ -51,6 +53,19 @@ class JobResult(NamedTuple):
     staleness: tf.Tensor
     seconds: tf.Tensor
 
+    def packed(self) -> tf.Tensor:
+        """All in one Tensor, float64: each that a worker returns travels by a call of its own."""
+        return tf.concat(
+            [tf.reshape(tf.cast(part, tf.float64), [-1]) for part in tf.nest.flatten(self)], 0
+        )
+
+    @classmethod
+    def unpacked(cls, packed: np.ndarray) -> "JobResult":
+        """The same in arrays."""
+        fields = len(UnitResult._fields)
+        *units, rest = np.split(packed, np.arange(1, fields + 1) * ((len(packed) - 7) // fields))
+        return cls(UnitResult(*units), rest[:3], rest[3], rest[4:])
+
 
 def job_function(
     program: ClusterProgram,
@@ -71,7 +86,7 @@ def job_function(
 
     Returns
     -------
-    function (sources, ranges, indices, keys, alphas) -> JobResult
+    function (sources, ranges, indices, keys, alphas) -> Tensor [4 n + 7], a packed `JobResult`
         sources : Tensor [n], string
         ranges : Tensor [n, 2], int32
             Of each of ``program.threads`` units; see `read_entries`. One may have no entries.
@@ -152,7 +167,7 @@ def job_function(
             tf.stack([tf.size(getattr(ids, n)) if n in used else 0 for n in Tables._fields]),
             pushed_after - pushed_before,
             times[1:] - times[:-1],
-        )
+        ).packed()
 
     return train_job
 

@@ -17,7 +17,8 @@ class Traffic:
     tokens : int
         Trained on, after subsampling.
     fetched_bytes, pushed_bytes, corpus_bytes : int
-        Rows to workers; their changes and their ids back; ids sent to workers that do not see the corpus.
+        Rows to workers; their changes, with the rows' ids, back; ids of words, sent to workers that
+        do not see the corpus.
     staleness : list of int
         Of each job: units of others that were pushed between its fetching and its pushing.
     seconds : ndarray [3]

@@ -10,7 +10,7 @@ from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram, UnitProgram
 from gensim_tfw2v.regimes.combining import pair_rates, saturating_share
-from gensim_tfw2v.regimes.job import Ledger, job_function
+from gensim_tfw2v.regimes.job import JobResult, Ledger, job_function
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.unit import concrete_unit_function
 from tests.objectives.test_objectives import huffman_paths, unit
@@ -40,9 +40,13 @@ def make(objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float
     )  # fmt: skip
     ledger = Ledger(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
-    function = job_function(
+    train_job = job_function(
         ClusterProgram(program, workers, threads, wire_dtype, shared), tables, *constants, ledger
     )
+
+    def function(*arguments):
+        return JobResult.unpacked(train_job(*arguments).numpy())
+
     return function, tables, ledger, (program, words.tensors(), arrays)
 
 
