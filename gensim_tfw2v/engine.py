@@ -30,18 +30,11 @@ def unit_entries(model: Any, tokens: int) -> int:
     return choose_unit_entries(tokens, workers * _threads(model, which))
 
 
-@contextlib.contextmanager
-def nursery_for(model: Any) -> Iterator[None]:
+def open_nursery(model: Any) -> None:
     """Let a local cluster's processes get ready, if the model trains on one."""
     local = model.cluster is not None and isinstance(parse_cluster(model.cluster), LocalTasks)
-    if not local or model._nursery is not None:
-        yield
-        return
-    with contextlib.closing(Nursery()) as model._nursery:
-        try:
-            yield
-        finally:
-            model._nursery = None
+    if local and model._nursery is None:
+        model._nursery = Nursery()
 
 
 def _threads(model: Any, which: Cluster | LocalTasks) -> int:

@@ -16,7 +16,7 @@ from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.corpus.held import HeldScan, Source, encode_source
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
-from gensim_tfw2v.engine import nursery_for
+from gensim_tfw2v.engine import open_nursery
 from gensim_tfw2v.epoch import train_epoch
 from gensim_tfw2v.regimes import ClusterLost, Traffic
 from gensim_tfw2v.training import Training
@@ -121,12 +121,8 @@ class TFWord2Vec(Word2Vec):
         self.progress = progress
         self.encoded_dir = None if encoded_dir is None else os.fspath(encoded_dir)
         self._one_corpus = True
-        given = options.arguments
-        has_corpus = given["sentences"] is not None or given["corpus_file"] is not None
         try:
-            # tasks get ready while the corpus is read
-            with nursery_for(self) if has_corpus else contextlib.nullcontext():
-                super().__init__(*args, **kwargs)
+            super().__init__(*args, **kwargs)
         finally:
             self._one_corpus = False
             self._forget_scan()
@@ -244,6 +240,7 @@ class TFWord2Vec(Word2Vec):
         else progress is logged now and then, not every `progress_per` sentences.
         """
         self._forget_scan()
+        open_nursery(self)  # tasks get ready while the corpus is read
         if self.max_vocab_size:
             return super().scan_vocab(
                 corpus_iterable, corpus_file, progress_per, workers, trim_rule
@@ -298,21 +295,24 @@ class TFWord2Vec(Word2Vec):
         check_options(**{name: getattr(self, name) for name in RUNNING} | self.__dict__)
         check_state(self)
         self.mean_losses = []
-        with nursery_for(self):
-            try:
-                return super().train(*args, **kwargs)
-            except KeyboardInterrupt:
-                if self._training is not None:
-                    with contextlib.suppress(ClusterLost):
-                        self._training.export(self)
-                    self._training.save(self)
-                self._clear_post_train()
-                raise
-            finally:
-                if self._training is not None:
-                    self.traffic = self._training.traffic
-                    self._training.close()
-                    self._training = None
+        open_nursery(self)
+        try:
+            return super().train(*args, **kwargs)
+        except KeyboardInterrupt:
+            if self._training is not None:
+                with contextlib.suppress(ClusterLost):
+                    self._training.export(self)
+                self._training.save(self)
+            self._clear_post_train()
+            raise
+        finally:
+            if self._training is not None:
+                self.traffic = self._training.traffic
+                self._training.close()
+                self._training = None
+            if self._nursery is not None:
+                self._nursery.close()
+                self._nursery = None
 
     def _train_epoch(  # gensim's hook for iterables
         self,

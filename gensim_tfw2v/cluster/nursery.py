@@ -4,6 +4,7 @@ import contextlib
 import logging
 import subprocess
 import sys
+import weakref
 from typing import Any
 
 from gensim_tfw2v.children import start_module
@@ -15,6 +16,8 @@ logger = logging.getLogger(__name__)
 
 class Nursery:
     """A network of their own for processes of this package, and a process that forks them.
+
+    It ends by `close`, when it is collected, or with this process.
 
     The network is only there where the system has such, which is else warned of; so are forks,
     without which each process imports TensorFlow anew. The import begins at once, and is waited
@@ -46,6 +49,7 @@ class Nursery:
         self._forks: ForkServer | None = None
         if sys.platform == "linux":
             self._forks = self._cleanup.enter_context(contextlib.closing(ForkServer(start)))
+        self._finalizer = weakref.finalize(self, self._cleanup.close)
 
     def start_module(
         self, module: str, *arguments: str, **options: Any
@@ -57,4 +61,4 @@ class Nursery:
 
     def close(self) -> None:
         """End all that was started, and leave the network."""
-        self._cleanup.close()
+        self._finalizer()

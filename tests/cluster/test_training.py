@@ -1,5 +1,7 @@
 """Training on real ps and worker processes."""
 
+import gc
+
 import numpy as np
 import psutil
 import pytest
@@ -123,3 +125,18 @@ def test_addresses_that_are_not_private_are_named(monkeypatch, caplog):
         trained(Cluster(names[:1], names[1:]))
     (warning,) = [text for text in caplog.messages if "not known to be private" in text]
     assert "ps.example.org" in warning and "8.8.8.8" in warning and "192.168" not in warning
+
+
+def test_processes_get_ready_while_words_are_counted():
+    model = TFWord2Vec(vector_size=8, epochs=1, cluster="local:ps=1,worker=1", workers=1)
+    assert not servers()
+    model.build_vocab(corpus_file=LEE)
+    assert {process.name() for process in servers()} <= {"tfw2v forks", "python"}
+    assert len(servers()) == 1
+    model.train(corpus_file=LEE, total_words=model.corpus_total_words, epochs=1)
+    assert not servers()
+    model.build_vocab(corpus_file=LEE, update=True)
+    assert len(servers()) == 1
+    del model
+    gc.collect()
+    assert not servers()
