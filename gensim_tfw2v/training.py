@@ -193,18 +193,21 @@ class Training:
         self._load(model)
 
     def _reopen(self, model: Any, lost: ClusterLost) -> None:
-        self._lost += 1
-        if self._lost > LOSSES:
-            raise lost
-        logger.warning("%s; going back to the last checkpoint", lost)
+        """Have a cluster again; tasks may end, or be gone, while it comes up, too."""
         if (traffic := self.traffic) is not None:
             traffic.repeated += len(self.position.done - self._kept.done)
             self._traffic = traffic
         self._stack.close()
-        try:
-            self.regime = self._open(model)
-        except ConnectionError as error:
-            raise lost from error
+        while True:
+            self._lost += 1
+            if self._lost > LOSSES:
+                raise lost
+            logger.warning("%s; going back to the last checkpoint", lost)
+            try:
+                self.regime = self._open(model)
+                return
+            except ConnectionError as error:
+                lost = error if isinstance(error, ClusterLost) else ClusterLost(str(error))
 
     def _resume(self, model: Any) -> bool:
         """Go on from a checkpoint on disk, if there is one."""
