@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import tempfile
 from typing import Annotated
 
 import typer
 
 from gensim_tfw2v.cli import manifest
-from gensim_tfw2v.cli.failures import BadInput, Verbose, fail
+from gensim_tfw2v.cli.failures import Verbose
+from gensim_tfw2v.cli.given import WITH_TRAINING, checkpointed, given_training
+from gensim_tfw2v.cli.ssh import ssh
+from gensim_tfw2v.cli.supervision import supervise
 
 app = typer.Typer(no_args_is_help=True, help="Start a cluster, or see whether one is there.")
 app.add_typer(manifest.app, name="manifest")
 
-#: How often a command that was killed is started again.
-RESTARTS = 10
+app.command(context_settings=WITH_TRAINING)(ssh)
 
 
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@app.command(context_settings=WITH_TRAINING)
 def local(
     context: typer.Context,
     ps: Annotated[int, typer.Option(help="Tasks that hold the vectors.", min=1)] = 1,
@@ -34,42 +32,10 @@ def local(
     on; if a ps, the coordinator or the command itself is, training goes on from the last
     checkpoint.
     """
-    command = context.args
-    if not command or command[0] != "train":
-        raise BadInput("give the training after --, as in: tfw2v cluster local -- train CORPUS ...")
-    if any(argument.split("=")[0] == "--cluster" for argument in command):
-        raise BadInput("--cluster is what this command is for: leave it out after --")
-    with tempfile.TemporaryDirectory(prefix="tfw2v-checkpoints-") as folder:
-        command = [*command, "--cluster", f"local:ps={ps},worker={workers}"]
-        if not any(argument.split("=")[0] == "--checkpoint-dir" for argument in command):
-            command += ["--checkpoint-dir", folder]
-        raise typer.Exit(_supervised([sys.executable, "-m", "gensim_tfw2v", *command]))
-
-
-def _supervised(command: list[str]) -> int:
-    """Run a command, again each time that it was killed; give its exit status."""
-    for restart in range(RESTARTS + 1):
-        process = subprocess.Popen(command)
-        try:
-            status = process.wait()
-        except BaseException as error:
-            # Ctrl-C has come to the command as well; SIGTERM has not
-            if not isinstance(error, KeyboardInterrupt):
-                process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                process.kill()
-            raise
-        if status >= 0:
-            return status
-        if restart < RESTARTS:
-            print(
-                f"tfw2v: the training was killed by signal {-status}; going on from its last "
-                "checkpoint",
-                file=sys.stderr,
-            )
-    fail(f"the training was killed {RESTARTS + 1} times", status=1)
+    arguments, values = given_training(context)
+    with checkpointed(arguments, values) as command:
+        status = supervise([*command, "--cluster", f"local:ps={ps},worker={workers}"])
+    raise typer.Exit(status)
 
 
 @app.command()

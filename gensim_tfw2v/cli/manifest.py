@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gensim_tfw2v.cli.failures import BadInput, Verbose
-from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.cli.failures import Verbose
+from gensim_tfw2v.cli.given import WITH_TRAINING, given_training
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster.manifests import Plan, Training
@@ -17,12 +17,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Print the files that start a cluster and a training on it.",
 )
-
-# what begins the training is not an option of these commands, with -- before it or not
-_WITH_TRAINING = {"allow_extra_args": True, "allow_interspersed_args": False}
-
-_trainings = typer.Typer(add_completion=False)
-_trainings.command()(train)
 
 Ps = Annotated[int, typer.Option(help="Tasks that hold the vectors.", min=1)]
 Workers = Annotated[int, typer.Option(help="Tasks that train.", min=1)]
@@ -43,7 +37,7 @@ Output = Annotated[
 ]
 
 
-@app.command(context_settings=_WITH_TRAINING)
+@app.command(context_settings=WITH_TRAINING)
 def kubernetes(
     context: typer.Context,
     ps: Ps = 1,
@@ -76,7 +70,7 @@ def kubernetes(
     _write(kubernetes_file(plan, Volume(claim, storage)), output)
 
 
-@app.command(context_settings=_WITH_TRAINING)
+@app.command(context_settings=WITH_TRAINING)
 def compose(
     context: typer.Context,
     ps: Ps = 1,
@@ -103,7 +97,7 @@ def compose(
     _write(compose_file(_plan(context)), output)
 
 
-@app.command(context_settings=_WITH_TRAINING)
+@app.command(context_settings=WITH_TRAINING)
 def slurm(
     context: typer.Context,
     ps: Ps = 1,
@@ -158,23 +152,14 @@ def _plan(context: typer.Context) -> Plan:
 
 
 def _training(context: typer.Context) -> tuple[Training, int]:
-    """The training after ``--``, checked by its own options, and its number of threads."""
+    """The training after ``--``, and its number of threads."""
     from gensim_tfw2v.cluster.manifests import Training
 
-    command = context.args
-    if not command or command[0] != "train":
-        raise BadInput(
-            f"give the training after --, as in: tfw2v cluster manifest {context.info_name} -- "
-            "train CORPUS -o MODEL"
-        )
-    parser = typer.main.get_command(_trainings)
-    given = parser.make_context("tfw2v train", list(command[1:])).params
-    if given["cluster"] is not None:
-        raise BadInput("--cluster is what these files are for: leave it out after --")
+    arguments, given = given_training(context)
     names = {"corpus": "CORPUS", "output": "--output", "vectors": "--vectors"}
     names["encoded_dir"] = "--encoded-dir"
     paths = {shown: str(given[name]) for name, shown in names.items() if given[name] is not None}
-    arguments, folder = list(command[1:]), given["checkpoint_dir"]
+    folder = given["checkpoint_dir"]
     checkpoint_dir = f"{paths['--output']}.checkpoints" if folder is None else str(folder)
     if folder is not None:
         arguments = _without(arguments, "--checkpoint-dir")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,12 +15,16 @@ def task(
     hosts: Annotated[
         Path | None,
         typer.Option(
-            help='JSON file with the addresses of all tasks: {"ps": ["10.0.0.2:2222"], '
+            help='JSON or YAML file with the addresses of all tasks: {"ps": ["10.0.0.2:2222"], '
             '"worker": ["10.0.0.3:2222"]}. By default TF_CONFIG says them.'
         ),
     ] = None,
     role: Annotated[Literal["ps", "worker"], typer.Option(help="Which task this is.")] = "worker",
     index: Annotated[int, typer.Option(help="Its number among those of its role.", min=0)] = 0,
+    with_parent: Annotated[
+        bool,
+        typer.Option("--with-parent", help="End when standard input closes, as over ssh."),
+    ] = False,
     verbose: Verbose = False,
 ) -> None:
     """Serve as a ps or worker until SIGTERM or Ctrl-C.
@@ -29,26 +32,17 @@ def task(
     The program that trains, with cluster="TF_CONFIG", is the cluster's chief. TensorFlow's server
     has no authentication: whoever reaches its port can run programs on this machine.
     """
+    from gensim_tfw2v.cluster.hosts import read_hosts
     from gensim_tfw2v.cluster.server import serve
-    from gensim_tfw2v.cluster.spec import Cluster, from_tf_config
+    from gensim_tfw2v.cluster.spec import from_tf_config
 
     if hosts is None:
         cluster, own = from_tf_config(os.environ)
     else:
-        try:
-            addresses = json.loads(hosts.read_text(encoding="utf-8"))
-            cluster = Cluster(
-                tuple(addresses["ps"]),
-                tuple(addresses["worker"]),
-                next(iter(addresses.get("chief", [])), None),
-            )
-        except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-            raise BadInput(
-                f'{hosts}: is not {{"ps": [...], "worker": [...]}} in JSON ({error})'
-            ) from error
+        cluster = read_hosts(hosts)
         own = cluster.task(role, index)
     if own.role == "chief":
         raise BadInput("TF_CONFIG says that this is the chief: run the program that trains here")
-    number = serve(cluster, own)
+    number = serve(cluster, own, with_parent)
     # TensorFlow's server cannot be stopped, and would keep the interpreter from ending
     os._exit(128 + number if number else 0)

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from gensim_tfw2v.children import last_lines
+from gensim_tfw2v.cluster.logs import logging_files
 from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks
 from gensim_tfw2v.cluster.server import SERVES
@@ -54,7 +55,8 @@ class LocalCluster:
     ps, workers : int
         How many of each.
     log_dir : Path, optional
-        Where each task's output is written, ``ROLE-INDEX.log``; by default a temporary folder.
+        Where each task's output is written, ``ROLE-INDEX.log``; by default a temporary folder. It
+        is logged as well, as INFO of ``gensim_tfw2v.cluster``.
     ready_seconds : float
         How long the tasks have to come up.
     isolated : bool
@@ -107,6 +109,7 @@ class LocalCluster:
                 self._cleanup.callback(self._nursery.close)
             for task in self.cluster.tasks():
                 self.start(task)
+            self._cleanup.enter_context(logging_files(self.cluster.servers(), self.log))
             self.wait(self.cluster.tasks())
         except BaseException:
             self.close()

@@ -147,6 +147,31 @@ class Cluster:
         )
 
 
+def from_addresses(addresses: Mapping[str, Any], source: str) -> Cluster:
+    """Make a cluster of lists of addresses by their role.
+
+    Parameters
+    ----------
+    addresses : mapping
+    source : str
+        What they are from, for messages.
+
+    Raises
+    ------
+    ClusterError
+    """
+    unknown = set(addresses) - set(ROLES)
+    if unknown:
+        raise ClusterError(
+            f"{source} has tasks of the type {min(unknown, key=str)!r}; known are "
+            f"{', '.join(ROLES)}"
+        )
+    lists = {role: _addresses(source, role, addresses.get(role, [])) for role in ROLES}
+    if len(lists["chief"]) > 1:
+        raise ClusterError(f"{source} has {len(lists['chief'])} chiefs: one at most coordinates")
+    return Cluster(lists["ps"], lists["worker"], next(iter(lists["chief"]), None))
+
+
 def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
     """Read the cluster, and which task this process is, from ``TF_CONFIG``.
 
@@ -165,15 +190,7 @@ def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
             f"TF_CONFIG is no JSON ({error}); it should be like {EXAMPLE}"
         ) from error
     addresses, own = _part(config, "cluster"), _part(config, "task")
-    unknown = set(addresses) - set(ROLES)
-    if unknown:
-        raise ClusterError(
-            f"TF_CONFIG has tasks of the type {min(unknown)!r}; known are {', '.join(ROLES)}"
-        )
-    lists = {role: _addresses(role, addresses.get(role, [])) for role in ROLES}
-    if len(lists["chief"]) > 1:
-        raise ClusterError(f"TF_CONFIG has {len(lists['chief'])} chiefs: one at most coordinates")
-    cluster = Cluster(lists["ps"], lists["worker"], next(iter(lists["chief"]), None))
+    cluster = from_addresses(addresses, "TF_CONFIG")
     role, index = own.get("type"), own.get("index", 0)
     if role not in ROLES or not isinstance(index, int):
         raise ClusterError(f"TF_CONFIG names the task {own!r}; it should be like {EXAMPLE}")
@@ -187,7 +204,7 @@ def _part(config: Any, name: str) -> dict[str, Any]:
     return part
 
 
-def _addresses(role: str, found: Any) -> tuple[str, ...]:
+def _addresses(source: str, role: str, found: Any) -> tuple[str, ...]:
     if not isinstance(found, list) or not all(isinstance(address, str) for address in found):
-        raise ClusterError(f"TF_CONFIG has {found!r} for {role}: write a list of addresses")
+        raise ClusterError(f"{source} has {found!r} for {role}: write a list of addresses")
     return tuple(found)

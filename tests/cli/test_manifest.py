@@ -59,6 +59,14 @@ def test_bad_usage(tfw2v, kind, arguments, message):
     assert message in tfw2v("cluster", "manifest", kind, *arguments, status=2).stderr
 
 
+@pytest.mark.parametrize("kind", FILES)
+def test_without_pyyaml_only_slurm_can_be_written(tfw2v, monkeypatch, kind):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    status = 0 if kind == "slurm" else 2
+    result = tfw2v("cluster", "manifest", kind, "--", *TRAINING, status=status)
+    assert ('pip install "gensim-tfw2v[cluster]"' in result.stderr) == (status == 2)
+
+
 @pytest.mark.parametrize("given", [("--checkpoint-dir", "/data/c"), ("--checkpoint-dir=/data/c",)])
 def test_a_checkpoint_dir_of_ones_own(tfw2v, given):
     out = tfw2v("cluster", "manifest", "slurm", "--", *TRAINING[:2], *given, *TRAINING[2:]).stdout

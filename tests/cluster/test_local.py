@@ -1,5 +1,6 @@
 """A cluster of this machine: real processes, real kills."""
 
+import logging
 import os
 import signal
 import socket
@@ -77,7 +78,8 @@ def test_tasks_end_when_their_parent_is_killed():
     assert all(map(gone, pids))
 
 
-def test_a_killed_task_is_named_and_may_be_started_again():
+def test_a_killed_task_is_named_and_may_be_started_again(caplog):
+    caplog.set_level(logging.INFO, "gensim_tfw2v.cluster")
     with LocalCluster(ps=1, workers=1) as local:
         local.check()
         worker = local.cluster.task("worker", 0)
@@ -92,6 +94,9 @@ def test_a_killed_task_is_named_and_may_be_started_again():
         local.check()
         folder = local.log(worker).parent
     assert not folder.exists()
+    # what tasks write is logged
+    assert caplog.messages.count(f"worker 0 | {worker} serves") == 2
+    assert caplog.messages.count(f"ps 0 | {local.cluster.task('ps', 0)} serves") == 1
 
 
 def test_a_task_whose_port_is_taken_shows_its_log(tmp_path):

@@ -25,7 +25,7 @@ from gensim_tfw2v.cluster.manifests import (
     kubernetes_file,
     slurm_file,
 )
-from gensim_tfw2v.cluster.manifests.yaml_text import document
+from gensim_tfw2v.cluster.manifests.documents import document
 
 ODD = '/data/it\'s $HOME $(id) "x".txt'
 TRAINING = Training(
@@ -42,6 +42,21 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_yaml_comes_back(value):
     assert yaml.safe_load(document(value, "a\n\ncomment")) == value
+
+
+def test_yaml_of_a_command_is_text_for_every_reader():
+    # numbers, dates and truths of YAML 1.1 or 1.2, whichever Kubernetes and Compose read
+    words = ["1e-3", "0o17", "1_000", ".5", "12:30", "2020-01-01", "no", "null", "~", "0x1f", "5"]
+    text = document(words)
+    assert text.splitlines() == [f"- '{word}'" for word in words]
+    assert yaml.safe_load(text) == words
+
+
+def test_yaml_of_several_lines_and_of_what_occurs_twice():
+    twice = {"a": "b"}
+    assert document({"script": "if\n  x\n", "one": twice, "two": [twice]}, "why\n\nhow") == (
+        "# why\n#\n# how\nscript: |\n  if\n    x\none:\n  a: b\ntwo:\n- a: b\n"
+    )
 
 
 def objects(text):

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+from gensim.test.utils import datapath
+
 from gensim_tfw2v.cluster.local import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 
@@ -49,8 +51,9 @@ print("sum", float(result.fetch()), "checked in", took[0])
 
 @contextlib.contextmanager
 def cluster(*codes):
-    """A ps and a worker; there is also a chief, which has not been started."""
-    cluster = Cluster(*((f"127.0.0.1:{port}",) for port in free_ports(2)), "127.0.0.1:1")
+    """A ps and a worker; there is also a chief, which is not started."""
+    ps, worker, chief = (f"127.0.0.1:{port}" for port in free_ports(3))
+    cluster = Cluster((ps,), (worker,), chief)
     tasks = []
     try:
         for task, code in zip(cluster.servers(), codes, strict=True):
@@ -61,7 +64,7 @@ def cluster(*codes):
                     env=os.environ | {"TF_CONFIG": config, "CUDA_VISIBLE_DEVICES": ""},
                 )
             )
-        yield Cluster(cluster.ps, cluster.worker)
+        yield cluster
     finally:
         for task in tasks:
             task.kill()
@@ -84,11 +87,18 @@ def test_the_same_version_passes_and_takes_no_time():
     assert float(done.stdout.split()[-1]) < 0.5  # some hundredths, on a machine at rest
 
 
-def test_another_version_is_refused_and_servers_that_say_nothing_are_named():
+def test_another_version_is_refused_and_servers_that_say_nothing_are_named(tmp_path):
     with cluster(PLAIN, OLDER) as running:
-        done = connected(running)
-    assert done.stdout.startswith("OtherVersion: this program has TensorFlow 2.")
-    assert f"there is 2.20.3 on worker 0 ({running.worker[0]}). Install the same" in done.stdout
-    assert "pip install 'tensorflow==2." in done.stdout and "sum" not in done.stdout
-    assert "WARNING not known to have this program's TensorFlow" in done.stderr
+        done = subprocess.run(
+            [sys.executable, "-m", "gensim_tfw2v", "train", datapath("lee_background.cor")]
+            + ["-o", str(tmp_path / "model"), "--cluster", "TF_CONFIG", "-v"],
+            env=os.environ | {"TF_CONFIG": running.tf_config("chief", 0)},
+            capture_output=True, text=True, timeout=90,
+        )  # fmt: skip
+    assert done.returncode == 2 and not (tmp_path / "model").exists()
+    error = done.stderr.splitlines()[-1]
+    assert error.startswith("tfw2v: this program has TensorFlow 2.")
+    assert f"there is 2.20.3 on worker 0 ({running.worker[0]}). Install the same" in error
+    assert "pip install 'tensorflow==2." in error
+    assert "WARNING : not known to have this program's TensorFlow" in done.stderr
     assert f"tfw2v: ps 0 ({running.ps[0]})\n" in done.stderr

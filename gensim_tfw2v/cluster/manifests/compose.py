@@ -1,7 +1,7 @@
 """A cluster of containers of one machine: a compose.yaml."""
 
+from gensim_tfw2v.cluster.manifests.documents import Value, document
 from gensim_tfw2v.cluster.manifests.plan import DATA, RESTARTS, Plan, Size
-from gensim_tfw2v.cluster.manifests.yaml_text import Value, document
 
 
 def compose_file(plan: Plan) -> str:

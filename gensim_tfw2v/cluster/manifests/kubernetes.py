@@ -3,9 +3,9 @@
 import json
 from dataclasses import dataclass
 
+from gensim_tfw2v.cluster.manifests.documents import Value, document
 from gensim_tfw2v.cluster.manifests.plan import Plan, check_name
 from gensim_tfw2v.cluster.manifests.pods import INSTANCE, coordinator, metadata, tasks
-from gensim_tfw2v.cluster.manifests.yaml_text import Value, document
 from gensim_tfw2v.cluster.spec import Cluster, ClusterError
 
 #: Where a cache of DNS on the node listens, if there is one (kubernetes.io, NodeLocal DNSCache).

@@ -1,7 +1,7 @@
 """The pods of a cluster on Kubernetes, and what keeps them running."""
 
+from gensim_tfw2v.cluster.manifests.documents import Value
 from gensim_tfw2v.cluster.manifests.plan import DATA, RESTARTS, Plan, Size
-from gensim_tfw2v.cluster.manifests.yaml_text import Value
 
 #: User and group of every process.
 USER = 1000

@@ -1,0 +1,57 @@
+"""The training that a command is given, after ``--``."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import typer
+
+from gensim_tfw2v.cli.failures import BadInput
+from gensim_tfw2v.cli.train import train
+
+#: Settings of such a command: what begins the training is not an option of its own, with ``--``
+#: before it or not.
+WITH_TRAINING = {"allow_extra_args": True, "allow_interspersed_args": False}
+
+_trainings = typer.Typer(add_completion=False)
+_trainings.command()(train)
+
+
+def given_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
+    """The training that stands after ``--``, checked by its own options.
+
+    Returns
+    -------
+    arguments : list of str
+        Those after ``train``.
+    values : dict
+        What they say, by the names of the parameters of `train`.
+
+    Raises
+    ------
+    BadInput
+        If there is none, or it names a cluster of its own.
+    """
+    command = context.args
+    if not command or command[0] != "train":
+        path = context.command_path.split(" ", 1)[-1]
+        raise BadInput(f"give the training after --, as in: tfw2v {path} -- train CORPUS -o MODEL")
+    arguments = command[1:]
+    if any(argument.split("=")[0] == "--cluster" for argument in arguments):
+        raise BadInput("--cluster is what this command is for: leave it out after --")
+    parser = typer.main.get_command(_trainings)
+    return arguments, parser.make_context("tfw2v train", list(arguments)).params
+
+
+@contextlib.contextmanager
+def checkpointed(arguments: Sequence[str], values: Mapping[str, Any]) -> Iterator[list[str]]:
+    """The arguments of ``tfw2v`` for a training with checkpoints, by default temporary ones."""
+    with contextlib.ExitStack() as stack:
+        command = ["train", *arguments]
+        if values["checkpoint_dir"] is None:
+            folder = tempfile.TemporaryDirectory(prefix="tfw2v-checkpoints-")
+            command += ["--checkpoint-dir", stack.enter_context(folder)]
+        yield command

@@ -1,0 +1,280 @@
+"""Trainings over ssh: OpenSSH where there is a server, and a script in its place everywhere."""
+
+import contextlib
+import json
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+from gensim.models import Word2Vec
+from gensim.test.utils import datapath
+
+from gensim_tfw2v.cluster.local import free_ports
+from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.cluster.ssh import SshCluster
+from tests.cli.conftest import ROOT
+from tests.cli.sshd import openssh, stub, why_no_sshd
+from tests.cli.test_cluster import TFW2V, until
+
+LEE = datapath("lee_background.cor")
+COMMAND = (
+    f"cd {shlex.quote(str(ROOT))} && CUDA_VISIBLE_DEVICES= exec {shlex.quote(sys.executable)} "
+    "-m gensim_tfw2v"
+)
+WORKER = ("worker", 1)
+
+
+@pytest.fixture(params=["stub", "openssh"])
+def ssh(request, tmp_path):
+    """The command that stands after --ssh."""
+    if request.param == "stub":
+        yield stub(tmp_path)
+        return
+    if reason := why_no_sshd():
+        pytest.skip(reason)
+    with openssh(tmp_path) as command:
+        yield command
+
+
+@pytest.fixture
+def best_ssh(tmp_path):
+    """OpenSSH if there is a server, else the script."""
+    if why_no_sshd():
+        yield stub(tmp_path)
+        return
+    with openssh(tmp_path) as command:
+        yield command
+
+
+class Run:
+    """``tfw2v cluster ssh`` with 1 ps and 2 workers, and what it writes."""
+
+    def __init__(self, folder, ssh, *options):
+        ps, first, second, chief = (f"127.0.0.1:{port}" for port in free_ports(4))
+        self.cluster = Cluster((ps,), (first, second), chief)
+        self.model, self.checkpoints = folder / "model", folder / "checkpoints"
+        hosts = folder / "hosts.json"
+        hosts.write_text(json.dumps(self.cluster.addresses()))
+        arguments = (
+            "cluster", "ssh", "--hosts", hosts, "--ssh", ssh, "--command", COMMAND, "--seconds",
+            "120", "--", "train", LEE, "-o", self.model, "--vector-size", 8, "--checkpoint-dir",
+            self.checkpoints, "--checkpoint-minutes", "0.01", *options,
+        )  # fmt: skip
+        self.process = subprocess.Popen(
+            [*TFW2V, *map(str, arguments)],
+            stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+        self.lines = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.lines.append(line.rstrip("\n"))
+
+    @property
+    def error(self):
+        return "\n".join(self.lines)
+
+    def tasks(self):
+        """The tasks that run, by role and index; on the hosts, as ssh starts them."""
+        found = {}
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError, KeyError, ValueError):
+                command = process.cmdline()
+                if "--with-parent" in command and "task" in command:
+                    config = json.loads(process.environ()["TF_CONFIG"])
+                    if config["cluster"] == self.cluster.addresses():
+                        own = config["task"]
+                        found[own["type"], own["index"]] = process
+        return found
+
+    def checkpoint(self):
+        """The number of the last one."""
+        names = [path.name for path in self.checkpoints.glob("checkpoint-??????")]
+        return max((int(name[-6:]) for name in names), default=0)
+
+    def wait_for_training(self, checkpoints=4):
+        """Wait until some of it is done; give all processes that there are."""
+        # the first is written before tasks are connected to
+        until(lambda: self.checkpoint() >= checkpoints or self.ended, 120)
+        assert not self.ended, self.error
+        mine = psutil.Process(self.process.pid).children(recursive=True)
+        return [*mine, *self.tasks().values()]
+
+    def served(self, role, index):
+        """How often a task has said that it serves."""
+        line = f"{role} {index} | {self.cluster.task(role, index)} serves"
+        return self.lines.count(line)
+
+    @property
+    def ended(self):
+        return self.process.poll() is not None
+
+    def end(self, seconds):
+        self.process.wait(seconds)
+        self._reader.join(5)
+        return "" if self.process.stdout.closed else self.process.stdout.read()
+
+    def ports(self):
+        """Which of the cluster's ports are listened at."""
+        mine = {task.port for task in self.cluster.tasks()}
+        return mine & {
+            connection.laddr.port
+            for connection in psutil.net_connections("tcp")
+            if connection.status == psutil.CONN_LISTEN
+        }
+
+
+@pytest.fixture
+def run(tmp_path):
+    runs = []
+
+    def start(ssh, *options):
+        runs.append(Run(tmp_path, ssh, *options))
+        return runs[-1]
+
+    yield start
+    for run in runs:
+        run.process.kill()
+        run.end(20)
+        run.process.stdout.close()
+        run.process.stderr.close()
+        print(run.error)
+
+
+def gone(processes):
+    return not any(process.is_running() for process in processes)
+
+
+def test_a_training_ends_with_the_model_though_a_worker_is_killed(ssh, run):
+    training = run(ssh, "--epochs", 40)
+    family = training.wait_for_training()
+    assert {("ps", 0), ("worker", 0), WORKER} == set(training.tasks())
+    training.tasks()[WORKER].kill()
+    with contextlib.suppress(AssertionError):  # the training may be over before
+        until(lambda: training.served(*WORKER) == 2 or training.ended)
+    out = training.end(120)
+    assert training.process.returncode == 0, training.error
+    assert re.search(r"worker 1 \(.*\) ended with status .*; it is started again", training.error)
+    assert "bytes a token" in out and len(Word2Vec.load(str(training.model)).wv) > 1000
+    until(lambda: gone(family) and not training.tasks() and not training.ports(), 10)
+
+
+def test_a_killed_command_leaves_no_tasks(best_ssh, run):
+    training = run(best_ssh, "--epochs", 100_000)
+    family = training.wait_for_training()
+    assert len(training.ports()) == 4
+    started = time.monotonic()
+    training.process.kill()
+    until(lambda: not training.tasks(), 10)
+    print(f"tasks have ended after {time.monotonic() - started:.1f} s")
+    until(lambda: gone(family) and not training.ports(), 30)
+    assert not training.model.exists()
+
+
+def test_tasks_come_back_and_ctrl_c_leaves_nothing_behind(run, tmp_path):
+    training = run(stub(tmp_path), "--epochs", 100_000)
+    training.wait_for_training()
+    for role, index in (WORKER, ("ps", 0)):
+        training.tasks()[role, index].kill()
+        until(lambda role=role, index=index: training.served(role, index) == 2)
+    until(lambda: "going back to the last checkpoint" in training.error)
+    family = training.wait_for_training(training.checkpoint() + 3)
+    started = time.monotonic()
+    training.process.send_signal(signal.SIGINT)  # to it alone
+    training.end(60)
+    seconds = time.monotonic() - started
+    assert training.process.returncode == 130 and not training.model.exists()
+    assert gone(family) and not training.tasks() and not training.ports()
+    print(f"all had ended after {seconds:.1f} s")
+    assert seconds < 5
+    # of the ends of tasks that were ended nothing is said
+    assert training.error.count("is started again") == 2
+
+
+def hosts_file(tmp_path, **change):
+    path = tmp_path / "hosts.json"
+    addresses = {"chief": ["127.0.0.1:1"], "ps": ["127.0.0.1:2"], "worker": ["127.0.0.1:3"]}
+    path.write_text(json.dumps(addresses | change))
+    return path
+
+
+TRAINING = ("--", "train", LEE, "-o", "model")
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("echo 'no route to host' >&2; exit 255", r"ps 0 .*255 \(ssh could not connect"),
+        ("echo 'sh: 1: tfw2v: not found' >&2; exit 127", r"127 \(the command was not found"),
+        ("sleep 60", "no answer within 1 s from ps 0 .*worker 0"),
+    ],
+)
+def test_what_does_not_start_is_named(tfw2v, tmp_path, script, message):
+    path = tmp_path / "ssh"
+    path.write_text(f"#!/bin/bash\n{script}\n")
+    path.chmod(0o755)
+    options = ("--hosts", hosts_file(tmp_path), "--ssh", path, "--seconds", 1)
+    started = time.monotonic()
+    result = tfw2v("cluster", "ssh", *options, *TRAINING, status=2)
+    assert re.search(message, result.stderr.splitlines()[-1]), result.stderr
+    assert time.monotonic() - started < 10
+    if "echo" in script:
+        assert f"worker 0 | {script.split(chr(39))[1]}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "training", "message"),
+    [
+        ((), TRAINING[:1], "give the training after --"),
+        ((), ("--", "demo"), "give the training after --, as in: tfw2v cluster ssh -- train"),
+        ((), (*TRAINING, "--cluster", "TF_CONFIG"), "leave it out after --"),
+        ((), (*TRAINING, "--windw", "3"), "No such option"),
+        (("--ssh", "ssh 'a"), TRAINING, "write it as for a shell"),
+        (("--ssh", " "), TRAINING, "--ssh is empty"),
+        (("--ssh", "no-such-program"), TRAINING, "no-such-program: No such file"),
+    ],
+)
+def test_bad_usage(tfw2v, tmp_path, options, training, message):
+    arguments = ("--hosts", hosts_file(tmp_path), *options, *training)
+    assert message in tfw2v("cluster", "ssh", *arguments, status=2).stderr
+
+
+def test_the_chief_has_to_be_known(tfw2v, tmp_path):
+    path = hosts_file(tmp_path, chief=[])
+    assert "has no chief" in tfw2v("cluster", "ssh", "--hosts", path, *TRAINING, status=2).stderr
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash", "zsh", "fish", "csh"])
+def test_every_login_shell_takes_the_line(tmp_path, shell):
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    cluster = Cluster(("-a b'$(id):1",), ("[::1]:2",), "c:3")
+    # csh would take a ! for a command of before, whatever it is quoted with
+    words = ["it's", "a  b", "$HOME", "x" if shell == "csh" else "!x"]
+    odd = f'printf "%s\\\\n" "$TF_CONFIG" {shlex.join(words)}'
+    for task in cluster.servers():
+        *before, dashes, host, line = SshCluster(cluster, print, command=odd).arguments(task)
+        assert before[0] == "ssh" and "BatchMode=yes" in before
+        # a host is no option, whatever it is called
+        assert (dashes, host) == ("--", task.host)
+        out = subprocess.run([shell, "-c", line], capture_output=True, text=True, check=True)
+        config, *found = out.stdout.splitlines()
+        assert json.loads(config) == json.loads(cluster.tf_config(task.role, task.index))
+        assert found == [*words, "task", "--with-parent"]
+
+
+def test_the_users_options_prevail(tmp_path):
+    cluster = Cluster(("a:1",), ("b:2",), "c:3")
+    with_options = SshCluster(cluster, print, ssh=("ssh", "-o", "BatchMode=no"))
+    arguments = with_options.arguments(cluster.task("ps", 0))
+    # OpenSSH takes the first of each
+    assert arguments.index("BatchMode=no") < arguments.index("BatchMode=yes")

@@ -1,0 +1,64 @@
+"""Hosts files, in both of their forms."""
+
+import json
+import sys
+
+import pytest
+import yaml
+
+from gensim_tfw2v.cluster.hosts import read_hosts
+from gensim_tfw2v.cluster.spec import Cluster, ClusterError
+
+ADDRESSES = {"chief": ["a:1"], "ps": ["b:2"], "worker": ["c:3", "[::1]:4"]}
+CLUSTER = Cluster(("b:2",), ("c:3", "[::1]:4"), "a:1")
+
+
+@pytest.mark.parametrize("name", ["hosts.json", "hosts.yaml", "hosts.YML", "hosts"])
+def test_both_forms_are_read(tmp_path, name):
+    dump = yaml.safe_dump if "y" in name.lower() else json.dumps
+    (tmp_path / name).write_text(dump(ADDRESSES))
+    assert read_hosts(tmp_path / name) == CLUSTER
+
+
+def test_yaml_as_it_is_written_by_hand(tmp_path):
+    path = tmp_path / "hosts.yaml"
+    path.write_text("# ours\nchief: ['a:1']\nps:\n- b:2\nworker:\n- c:3\n- '[::1]:4'\n")
+    assert read_hosts(path) == CLUSTER
+
+
+def test_a_chief_is_optional(tmp_path):
+    path = tmp_path / "hosts.json"
+    path.write_text(json.dumps({"ps": ["b:2"], "worker": ["c:3"]}))
+    assert read_hosts(path).chief is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("h.json", "ps: [a]", "is no JSON"),
+        ("h.yaml", "ps: [a", "is no YAML"),
+        ("h.yaml", "", "is no mapping"),
+        ("h.json", "[]", "is no mapping"),
+        ("h.json", '{"ps": ["a:1"], "workers": ["b:1"]}', "type 'workers'; known are ps, worker"),
+        ("h.yaml", "1: [a]", "type 1; known are"),
+        ("h.yaml", "ps: a:1\nworker: [b:1]", "'a:1' for ps: write a list"),
+        ("h.yaml", "ps: [12:30]\nworker: [b:1]", r"\[750\] for ps: write a list"),
+        ("h.json", '{"ps": ["a:1"], "worker": ["b"]}', "address 'b': write host:port"),
+        ("h.json", '{"ps": ["a:1"], "worker": ["b:1"], "chief": ["c:1", "d:1"]}', "has 2 chiefs"),
+        ("h.yaml", b"\xff", "decode"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, name, text, message):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ClusterError, match=f"(?s){name}: .*{message}.* it should be like"):
+        read_hosts(path)
+
+
+def test_without_pyyaml_only_yaml_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    for name in ("hosts.json", "hosts.yaml"):
+        (tmp_path / name).write_text(json.dumps(ADDRESSES))
+    assert read_hosts(tmp_path / "hosts.json") == CLUSTER
+    with pytest.raises(ImportError, match=r'pip install "gensim-tfw2v\[cluster\]"'):
+        read_hosts(tmp_path / "hosts.yaml")
