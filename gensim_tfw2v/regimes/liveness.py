@@ -14,6 +14,16 @@ from gensim_tfw2v.regimes.base import ClusterLost
 #: how many training is given up.
 PROBE_AFTER_SECONDS, GIVE_UP_SECONDS = 60.0, 900.0
 
+#: What TensorFlow raises where a task is gone, or has been started anew.
+LOST = (
+    tf.errors.UnavailableError,
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.FailedPreconditionError,
+    tf.errors.NotFoundError,
+)
+
 #: Seconds that tasks have to answer.
 ANSWER_SECONDS = 5.0
 
@@ -72,7 +82,7 @@ class Liveness:
 
 @contextlib.contextmanager
 def naming_lost_tasks() -> Iterator[None]:
-    """Turn what TensorFlow raises where a task is gone, or has been started anew, into one error.
+    """Turn `LOST` into one error.
 
     Raises
     ------
@@ -80,15 +90,17 @@ def naming_lost_tasks() -> Iterator[None]:
     """
     try:
         yield
-    except (
-        tf.errors.UnavailableError,
-        tf.errors.AbortedError,
-        tf.errors.CancelledError,
-        tf.errors.DeadlineExceededError,
-        tf.errors.FailedPreconditionError,
-        tf.errors.NotFoundError,
-    ) as error:
-        # TensorFlow's first line says that a graph failed, its last ones why
-        lines = [line.strip() for line in error.message.splitlines() if line.strip()]
-        said = lines[-1] if lines else type(error).__name__
-        raise ClusterLost(f"the cluster has lost its parameters ({said})") from error
+    except LOST as error:
+        raise _lost(error) from error
+    except AssertionError as error:
+        # TensorFlow's coordinator loses count of its closures where a ps ends beside a worker
+        if not isinstance(error.__context__, LOST):
+            raise
+        raise _lost(error.__context__) from error
+
+
+def _lost(error: tf.errors.OpError) -> ClusterLost:
+    # TensorFlow's first line says that a graph failed, its last ones why
+    lines = [line.strip() for line in error.message.splitlines() if line.strip()]
+    said = lines[-1] if lines else type(error).__name__
+    return ClusterLost(f"the cluster has lost its parameters ({said})")
