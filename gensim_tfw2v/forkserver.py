@@ -6,22 +6,18 @@ Python's `multiprocessing`, whose own fork server would run the user's script ag
 """
 
 import contextlib
-import importlib
 import json
 import os
-import selectors
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
-from gensim_tfw2v.children import last_lines, name_process, start_module
+from gensim_tfw2v.children import last_lines, start_module
 
 #: Bytes of a message, at most.
 LONGEST_MESSAGE = 1 << 17
@@ -115,7 +111,7 @@ class ForkServer:
         self._log = tempfile.NamedTemporaryFile(prefix="tfw2v-forkserver-")
         with theirs:
             self._process = start(
-                "gensim_tfw2v.forkserver",
+                "gensim_tfw2v.forks",
                 stdin=theirs,
                 stdout=subprocess.DEVNULL,
                 stderr=self._log,
@@ -137,7 +133,7 @@ class ForkServer:
         module : str
         *arguments : str
         environment : mapping, optional
-            Variables beside those of this process.
+            Variables beside those that this process had when the server was started.
         stdout, stderr : file, ``subprocess.PIPE`` or ``subprocess.STDOUT``
             As for ``Popen``; a pipe for standard output alone.
 
@@ -168,7 +164,7 @@ class ForkServer:
             "number": number,
             "module": module,
             "arguments": arguments,
-            "environment": {**os.environ, **(environment or {})},
+            "environment": dict(environment or {}),
         }
         try:
             socket.send_fds(self._socket, [json.dumps(message).encode()], descriptors)
@@ -214,80 +210,3 @@ class ForkServer:
                 if forked.pid:
                     forked.kill()
                 forked.end(-signal.SIGKILL)
-
-
-def main() -> None:
-    """Fork until the other end of the socket is closed; then kill what was forked."""
-    name_process("tfw2v forks")
-    requests = socket.socket(fileno=os.dup(0))
-    for module in ("gensim_tfw2v._tensorflow", "gensim_tfw2v", "grpc"):
-        importlib.import_module(module)
-    numbers: dict[int, int] = {}  # by the pid
-    woken, wake = os.pipe()
-    os.set_blocking(wake, False)
-    signal.set_wakeup_fd(wake)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    ready = selectors.DefaultSelector()
-    ready.register(requests, selectors.EVENT_READ)
-    ready.register(woken, selectors.EVENT_READ)
-    while True:
-        for key, _ in ready.select():
-            if key.fd == woken:
-                os.read(woken, 1 << 12)
-                for pid, status in _ended():
-                    requests.send(json.dumps([numbers.pop(pid), "ended", status]).encode())
-                continue
-            text, descriptors, _, _ = socket.recv_fds(requests, LONGEST_MESSAGE, 3)
-            if not text:
-                for pid in numbers:
-                    os.kill(pid, signal.SIGKILL)
-                    os.waitpid(pid, 0)
-                return
-            request = json.loads(text)
-            pid = os.fork()
-            if not pid:
-                signal.set_wakeup_fd(-1)
-                for descriptor in (requests.detach(), woken, wake):
-                    os.close(descriptor)
-                _become(request, descriptors)
-            for descriptor in descriptors:
-                os.close(descriptor)
-            numbers[pid] = request["number"]
-            requests.send(json.dumps([request["number"], "started", pid]).encode())
-
-
-def _ended() -> list[tuple[int, int]]:
-    """Processes that have ended, and their statuses."""
-    found = []
-    with contextlib.suppress(ChildProcessError):
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            found.append((ended[0], os.waitstatus_to_exitcode(ended[1])))
-    return found
-
-
-def _become(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
-    """Be the process that was asked for."""
-    status = 1
-    try:
-        os.setsid()  # Ctrl-C comes to the one who started the server alone
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        for standard, descriptor in enumerate(descriptors):
-            os.dup2(descriptor, standard)
-            os.close(descriptor)
-        os.environ.clear()
-        os.environ.update(request["environment"])
-        sys.argv = [request["module"], *request["arguments"]]
-        importlib.import_module(request["module"]).main()
-        status = 0
-    except SystemExit as exit:
-        status = exit.code if isinstance(exit.code, int) else 1
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-
-
-if __name__ == "__main__":
-    main()
