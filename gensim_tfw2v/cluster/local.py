@@ -1,13 +1,12 @@
 """A whole cluster on this machine: real processes, real sockets."""
 
 import contextlib
-import logging
 import socket
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,14 +15,10 @@ from gensim_tfw2v.children import last_lines
 from gensim_tfw2v.cluster.logs import logging_files
 from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks
+from gensim_tfw2v.cluster.restarts import restarting
 from gensim_tfw2v.cluster.server import SERVES
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.forkserver import Forked
-
-logger = logging.getLogger(__name__)
-
-#: How often in a minute a worker may end before it is left alone.
-RESTARTS = 5
 
 #: Seconds between asking a task to end and killing it.
 GRACE_SECONDS = 5.0
@@ -184,40 +179,17 @@ class LocalCluster:
             if status is not None:
                 raise TaskEnded(task, status, self.log(task))
 
-    @contextlib.contextmanager
-    def keeping_workers(self) -> Iterator[None]:
-        """Start workers anew when they end, as long as this lasts.
+    def keeping_workers(self) -> AbstractContextManager[None]:
+        """Start workers anew when they end; see `restarting`."""
 
-        One that ends again and again, more than `RESTARTS` times in a minute, is left alone.
-        """
-        over = threading.Event()
+        def ended() -> Iterator[tuple[Task, int]]:
+            for task, process in list(self._processes.items()):
+                if task.role == "worker" and (status := process.poll()) is not None:
+                    yield task, status
 
-        def watch() -> None:
-            started: dict[Task, list[float]] = {}
-            while not over.wait(0.2):
-                for task in self.cluster.tasks():
-                    process = self._processes.get(task)
-                    status = None if process is None else process.poll()
-                    if task.role != "worker" or status is None:
-                        continue
-                    now = time.monotonic()
-                    times = [at for at in started.get(task, []) if now - at < 60.0]
-                    if len(times) >= RESTARTS:
-                        continue
-                    started[task] = [*times, now]
-                    logger.warning(
-                        "%s; it is started again",
-                        TaskEnded(task, status, self.log(task)),
-                    )
-                    self.start(task)
-
-        watcher = threading.Thread(target=watch, name="tfw2v-keep-workers", daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            over.set()
-            watcher.join()
+        return restarting(
+            ended, lambda task, status: TaskEnded(task, status, self.log(task)), self.start
+        )
 
     def log(self, task: Task) -> Path:
         """The file with a task's output."""

@@ -9,11 +9,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 
-from gensim_tfw2v.cluster.local import GRACE_SECONDS, RESTARTS
+from gensim_tfw2v.cluster.local import GRACE_SECONDS
 from gensim_tfw2v.cluster.logs import show_lines
 from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks, wait_for_tasks
+from gensim_tfw2v.cluster.restarts import restarting
 from gensim_tfw2v.cluster.server import SERVES
 from gensim_tfw2v.cluster.spec import Cluster, Task
 
@@ -151,31 +153,16 @@ class SshCluster:
         except MissingTasks as missing:
             raise MissingTasks(missing.tasks, self.ready_seconds) from None
 
-    @contextlib.contextmanager
-    def keeping_tasks(self) -> Iterator[None]:
-        """Start tasks anew when they end, as long as this lasts, each `RESTARTS` times a minute."""
-        over = threading.Event()
+    def keeping_tasks(self) -> AbstractContextManager[None]:
+        """Start tasks anew when they end; see `restarting`."""
 
-        def watch() -> None:
-            started: dict[Task, list[float]] = {}
-            while not over.wait(0.2):
-                for task, one in list(self._tasks.items()):
-                    now = time.monotonic()
-                    times = [at for at in started.get(task, []) if now - at < 60.0]
-                    resting = now - one.started < PAUSE_SECONDS or len(times) >= RESTARTS
-                    if resting or (status := one.process.poll()) is None:
-                        continue
-                    started[task] = [*times, now]
-                    logger.warning("%s; it is started again", RemoteTaskEnded(task, status))
-                    self.start(task)
+        def ended() -> Iterator[tuple[Task, int]]:
+            for task, one in list(self._tasks.items()):
+                rested = time.monotonic() - one.started >= PAUSE_SECONDS
+                if rested and (status := one.process.poll()) is not None:
+                    yield task, status
 
-        watcher = threading.Thread(target=watch, name="tfw2v-keep-tasks", daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            over.set()
-            watcher.join()
+        return restarting(ended, RemoteTaskEnded, self.start)
 
     def close(self) -> None:
         """End all tasks, by closing their input; then ssh, by SIGTERM and at last by SIGKILL."""
