@@ -47,21 +47,22 @@ def test_fetching_and_pushing(shards, ids):
 
 @pytest.mark.parametrize("shards", [1, 2])
 def test_no_push_is_lost_among_others(shards):
-    layout, array = table(50, shards)
+    rows = 100_000  # so that pushes take long enough to meet
+    layout, array = table(rows, shards)
 
     @tf.function(autograph=False)
     def push():
-        layout.push(layout.split(tf.range(50)), tf.ones([50, SIZE]), tf.float32)
+        layout.push(layout.split(tf.range(rows)), tf.ones([rows, SIZE]), tf.float32)
 
     push()
-    threads = [threading.Thread(target=lambda: [push() for _ in range(100)]) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: [push() for _ in range(20)]) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
     found = np.empty_like(array)
     layout.export(found)
-    np.testing.assert_allclose(found, array + 401, rtol=1e-5)
+    np.testing.assert_allclose(found, array + 81, rtol=1e-5)
 
 
 def test_what_travels_is_rounded_and_what_stays_is_not():
