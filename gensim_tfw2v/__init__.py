@@ -6,10 +6,11 @@
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["TFWord2Vec", "__version__"]
+__all__ = ["TFWord2Vec", "TensorBoardLog", "__version__"]
 
 if TYPE_CHECKING:
     from gensim_tfw2v.model import TFWord2Vec
+    from gensim_tfw2v.monitor.options import TensorBoardLog
 
 
 def __getattr__(name: str) -> Any:
@@ -19,6 +20,10 @@ def __getattr__(name: str) -> Any:
         from gensim_tfw2v.model import TFWord2Vec
 
         return TFWord2Vec
+    if name == "TensorBoardLog":
+        from gensim_tfw2v.monitor.options import TensorBoardLog
+
+        return TensorBoardLog
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

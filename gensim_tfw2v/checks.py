@@ -6,6 +6,7 @@ import numpy as np
 from gensim.models import Word2Vec
 
 from gensim_tfw2v.cluster.opening import parse_cluster
+from gensim_tfw2v.monitor.options import log_options
 
 
 def check_options(**options: Any) -> None:
@@ -15,7 +16,7 @@ def check_options(**options: Any) -> None:
     ------
     ValueError
         If `vector_size`, `window` or `workers` is below 1, `negative` below 0, or
-        `checkpoint_minutes` not above 0.
+        `checkpoint_minutes` not above 0; or `log_dir` is none.
     ClusterError
         If `cluster` names none.
     """
@@ -27,6 +28,7 @@ def check_options(**options: Any) -> None:
             f"checkpoint_minutes must be above 0, got {options['checkpoint_minutes']!r}: give "
             "float('inf') for checkpoints at the end of epochs alone"
         )
+    log_options(options["log_dir"])
     if options["cluster"] is not None:
         parse_cluster(options["cluster"])
 

@@ -12,6 +12,7 @@ from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster, parse_cluster
 from gensim_tfw2v.cluster.probe import READY_SECONDS
 from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.options import (
     NOISE_REUSE,
     UNIT_ENTRIES,
@@ -73,7 +74,11 @@ def open_regime(
             regime = LocalRegime(program, words_of(model), workers=model.workers, seed=seed)
         else:
             which = parse_cluster(model.cluster)
-            opened = stack.enter_context(open_cluster(which, READY_SECONDS, model._nursery))
+            log = log_options(model.log_dir)
+            log_dir = None if log is None else log.path
+            opened = stack.enter_context(
+                open_cluster(which, READY_SECONDS, model._nursery, log_dir)
+            )
             setup = Setup(
                 opened.cluster,
                 ClusterProgram(
@@ -88,6 +93,7 @@ def open_regime(
                 seed=seed,
                 folder=folder,
                 ready_seconds=READY_SECONDS,
+                log_dir=log_dir,
             )
             regime = CoordinatedRegime(setup, opened.check, opened.start_module)
         try:

@@ -64,8 +64,10 @@ def train_epoch(
         nonlocal next_report
         with lock:
             position = training.position
-            position.add(result)
-            model.running_training_loss += result.loss  # which a callback may have set to 0
+            position.add(result, in_total=bool(model.compute_loss))
+            if model.compute_loss:
+                model.running_training_loss += result.loss  # which a callback may have set to 0
+            training.log(result, alphas[result.unit.index][1])
             training.bar.update(result.unit.raw_words)
             elapsed = default_timer() - start
             if elapsed >= next_report:
@@ -86,6 +88,7 @@ def train_epoch(
         model.mean_losses = list(training.position.mean_losses)
         logger.info("EPOCH %i: mean loss %.4f", epoch, model.mean_losses[-1])
     model.total_train_time += elapsed
+    training.log_epoch(model)
     return trained, raw_words, trained_units
 
 

@@ -18,12 +18,15 @@ from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.engine import open_nursery
 from gensim_tfw2v.epoch import train_epoch
+from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.regimes import ClusterLost, Traffic
 from gensim_tfw2v.training import Training
 from gensim_tfw2v.vectors import take_vectors
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
-RUNNING = ("cluster", "checkpoint_dir", "checkpoint_minutes", "progress", "encoded_dir")
+RUNNING = (
+    *("cluster", "checkpoint_dir", "checkpoint_minutes", "log_dir", "progress", "encoded_dir"),
+)
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +41,7 @@ class TFWord2Vec(Word2Vec):
     Parameters
     ----------
     *args, **kwargs
-        As for :class:`gensim.models.Word2Vec`.
+        As for gensim's `Word2Vec`.
     corrected_cbow : bool
         Whether CBOW's input rows get the gradient of the loss: with `cbow_mean`, divided by the
         number of words in the window, which gensim leaves out (Irsoy, Benton and Stratos 2021,
@@ -55,6 +58,10 @@ class TFWord2Vec(Word2Vec):
         How often a checkpoint is written, beside those at the end of each epoch; above 0. Where
         a cluster loses its parameters, training goes on from what the last one would have held,
         even without a folder.
+    log_dir : str or TensorBoardLog, optional
+        A folder where `train` logs for TensorBoard: loss, step size, words/s, neighbours of some
+        words, the vectors for its projector; and what each process takes of its machine. A
+        `TensorBoardLog` says what else. Give each training a folder of its own.
     progress : bool, optional
         Whether to show a progress bar; by default on terminals and in notebooks.
     encoded_dir : str, optional
@@ -73,7 +80,8 @@ class TFWord2Vec(Word2Vec):
     ----------
     mean_losses : list of float
         With `compute_loss`, for each epoch of the last `train` the loss of a prediction: of a
-        word from one word of its window (skip-gram) or from all (CBOW).
+        word from one word of its window (skip-gram) or from all (CBOW). With `log_dir` alone, of
+        a sample of the predictions.
         ``running_training_loss`` is gensim's: the sum over all epochs.
     traffic : Traffic, optional
         Of the last `train` on a cluster: bytes, units repeated, staleness, and where time went.
@@ -90,6 +98,7 @@ class TFWord2Vec(Word2Vec):
     cluster: str | Cluster | None = None
     checkpoint_dir: str | None = None
     checkpoint_minutes = 10.0
+    log_dir: str | TensorBoardLog | None = None
     progress: bool | None = None
     encoded_dir: str | None = None
     corrected_cbow = False
@@ -99,6 +108,7 @@ class TFWord2Vec(Word2Vec):
     _one_corpus = False  # what is scanned will be trained on at once
     _training: Training | None = None
     _nursery: Nursery | None = None
+    _logged_words = 0  # of this model's runs for TensorBoard
 
     def __init__(
         self,
@@ -107,16 +117,23 @@ class TFWord2Vec(Word2Vec):
         cluster: str | Cluster | None = None,
         checkpoint_dir: str | os.PathLike[str] | None = None,
         checkpoint_minutes: float = 10.0,
+        log_dir: str | os.PathLike[str] | TensorBoardLog | None = None,
         progress: bool | None = None,
         encoded_dir: str | os.PathLike[str] | None = None,
         **kwargs: Any,
     ) -> None:
         options = inspect.signature(Word2Vec).bind(*args, **kwargs)
         options.apply_defaults()
-        check_options(**options.arguments, cluster=cluster, checkpoint_minutes=checkpoint_minutes)
+        check_options(
+            **options.arguments,
+            cluster=cluster,
+            checkpoint_minutes=checkpoint_minutes,
+            log_dir=log_dir,
+        )
         self.cluster = cluster
         self.checkpoint_dir = None if checkpoint_dir is None else os.fspath(checkpoint_dir)
         self.checkpoint_minutes = checkpoint_minutes
+        self.log_dir = os.fspath(log_dir) if isinstance(log_dir, os.PathLike) else log_dir
         self.corrected_cbow = bool(corrected_cbow)
         self.progress = progress
         self.encoded_dir = None if encoded_dir is None else os.fspath(encoded_dir)
@@ -222,7 +239,8 @@ class TFWord2Vec(Word2Vec):
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        transient = {"_held", "_one_corpus", "_training", "_nursery", "traffic", *RUNNING}
+        transient = {"_held", "_one_corpus", "_training", "_nursery", "_logged_words"}
+        transient |= {"traffic", *RUNNING}
         return {name: value for name, value in self.__dict__.items() if name not in transient}
 
     def scan_vocab(
@@ -308,6 +326,8 @@ class TFWord2Vec(Word2Vec):
         finally:
             if self._training is not None:
                 self.traffic = self._training.traffic
+                if self.log_dir is not None:
+                    self._logged_words = self._training.logged_words
                 self._training.close()
                 self._training = None
             if self._nursery is not None:
@@ -380,6 +400,7 @@ TFWord2Vec.__signature__ = inspect.Signature(
                 ("cluster", None),
                 ("checkpoint_dir", None),
                 ("checkpoint_minutes", 10.0),
+                ("log_dir", None),
                 ("progress", None),
                 ("encoded_dir", None),
             )

@@ -27,6 +27,10 @@ JOBS_A_WORKER = 32
 #: trained are then fewer, and of those that travel a fifth is saved.
 NOISE_REUSE = 4
 
+#: With a log for TensorBoard, the loss is computed in one of so many steps: in all of them it takes
+#: a third of the time.
+LOGGED_LOSS_EVERY = 64
+
 #: With more words than this, a negative seldom equals a target.
 FEW_WORDS = 4096
 
@@ -57,8 +61,8 @@ class UnitProgram:
         The longest unit.
     shrink_windows : bool
         gensim's parameter of that name.
-    with_loss : bool
-        Whether the loss is computed (gensim's `compute_loss`).
+    loss_every : int
+        In which steps the loss is computed: the first of each so many; 0 for none.
     skip_targets : bool
         Whether a negative that equals a target is skipped for it, as gensim does. It matters
         where words are so few that most are drawn often; else it costs time for nothing.
@@ -79,12 +83,16 @@ class UnitProgram:
     id_bits: int
     max_entries: int
     shrink_windows: bool = True
-    with_loss: bool = False
+    loss_every: int = 0
     skip_targets: bool = True
     locked: bool = False
     noise_reuse: int = 1
     product_dtype: str = "float32"
     max_norm: float = 0.5
+
+    def with_loss(self, step: tf.Tensor) -> bool | tf.Tensor:
+        """Whether the step of this number computes the loss."""
+        return self.loss_every == 1 if self.loss_every < 2 else step % self.loss_every == 0
 
     @property
     def tree_block(self) -> int:

@@ -19,7 +19,8 @@ class Position:
     sentences, trained, raw_words : int
         Of these units: sentences, words trained on after subsampling, and words of the text.
     loss, predictions : float
-        Of these units: summed loss, and of how many predictions.
+        Of these units: summed loss, and of how many predictions; not of all of them, unless the
+        model computes the loss for itself.
     finished : list of (int, int, int)
         Of each epoch before: words trained on, raw words, units.
     mean_losses : list of float
@@ -38,17 +39,28 @@ class Position:
     mean_losses: list[float] = field(default_factory=list)
     total_loss: float = 0.0
 
-    def add(self, report: UnitReport) -> None:
-        """Count a unit."""
+    def add(self, report: UnitReport, in_total: bool) -> None:
+        """Count a unit.
+
+        Parameters
+        ----------
+        in_total : bool
+            Whether its loss is that of all its steps, and counts in `total_loss`.
+        """
         self.done.add(report.unit.index)
         self.sentences += report.unit.sentences
         self.trained += report.kept
         self.raw_words += report.unit.raw_words
         self.loss += report.loss
-        self.total_loss += report.loss
+        self.total_loss += report.loss if in_total else 0.0
         self.predictions += report.predictions
 
-    def end_epoch(self, raw_words: int, with_loss: bool) -> tuple[int, int, int]:
+    @property
+    def mean_loss(self) -> float | None:
+        """Loss of a prediction of this epoch; None unless it has been computed."""
+        return self.loss / self.predictions if self.predictions else None
+
+    def end_epoch(self, raw_words: int) -> tuple[int, int, int]:
         """Go on to the next epoch.
 
         Parameters
@@ -62,8 +74,8 @@ class Position:
             What `finished` gets.
         """
         self.finished.append((self.trained, raw_words, len(self.done)))
-        if with_loss and self.predictions:
-            self.mean_losses.append(self.loss / self.predictions)
+        if self.mean_loss is not None:
+            self.mean_losses.append(self.mean_loss)
         self.epoch, self.done = self.epoch + 1, set()
         self.sentences = self.trained = self.raw_words = 0
         self.loss = self.predictions = 0.0

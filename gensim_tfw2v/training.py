@@ -16,11 +16,19 @@ from gensim_tfw2v.checkpoints import Checkpoints
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.engine import open_regime, unit_entries
+from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.monitor.progress import progress_bar
+from gensim_tfw2v.monitor.run import RunLog
 from gensim_tfw2v.position import Position
 from gensim_tfw2v.regimes import ClusterLost, Regime, Tables, Traffic, UnitReport
 
 logger = logging.getLogger(__name__)
+
+#: What a training is made with, beside its corpus, its vocabulary and its seed.
+OPTIONS = (
+    *("vector_size", "sg", "hs", "negative", "ns_exponent", "window", "shrink_windows"),
+    *("cbow_mean", "corrected_cbow", "sample", "alpha", "min_alpha", "epochs"),
+)
 
 #: How often in a row a cluster may be lost without a checkpoint in between.
 LOSSES = 5
@@ -65,6 +73,7 @@ class Training:
         self._lost = 0
         self._traffic = Traffic()  # of clusters that were lost
         self._stack = contextlib.ExitStack()
+        self._log: RunLog | None = None
         self._checkpoints: Checkpoints | None = None
         self._seconds_between = 60.0 * model.checkpoint_minutes
         try:
@@ -74,7 +83,10 @@ class Training:
                 )
                 if not self._resume(model):
                     self.save(model)
+            self._log = self._open_log(model)
             self.regime = self._open(model)
+            if self._log is not None and (graph := self.regime.step_graph()) is not None:
+                self._log.graph(graph)
         except BaseException:
             self.close()
             raise
@@ -130,10 +142,27 @@ class Training:
 
     def end_epoch(self, model: Any) -> tuple[int, int, int]:
         """Go on to the next epoch; give what `Position.finished` has of this one."""
-        ended = self.position.end_epoch(self.corpus.total_raw_words, bool(model.compute_loss))
+        ended = self.position.end_epoch(self.corpus.total_raw_words)
         self._kept = copy.deepcopy(self.position)
         self.save(model)
         return ended
+
+    def log(self, report: UnitReport, alpha: float) -> None:
+        """Have TensorBoard's log take a unit's report, that the position has counted."""
+        if self._log is not None:
+            words = self.position.epoch * self.corpus.total_raw_words + self.position.raw_words
+            self._log.unit(report, alpha, words, lambda: self.traffic)
+
+    def log_epoch(self, model: Any) -> None:
+        """Have it take the vectors of an epoch that has ended."""
+        if self._log is not None:
+            is_last = self.position.epoch == model.epochs
+            self._log.epoch(model.wv, is_last, next(reversed(self.position.mean_losses), None))
+
+    @property
+    def logged_words(self) -> int:
+        """Words that TensorBoard's log has been told of, with those of trainings before."""
+        return 0 if self._log is None else self._log.step
 
     @property
     def traffic(self) -> Traffic | None:
@@ -157,6 +186,8 @@ class Training:
     def close(self) -> None:
         """Free the tables and remove the encoded corpus."""
         self.bar.close()
+        if self._log is not None:
+            self._log.close()
         self._stack.close()
         if self._checkpoints is not None:
             self._checkpoints.wait()
@@ -174,6 +205,20 @@ class Training:
                 self.workspace.folder,
             )
         )
+
+    def _open_log(self, model: Any) -> RunLog | None:
+        options = log_options(model.log_dir)
+        if options is None:
+            return None
+        made_with = {name: getattr(model, name) for name in OPTIONS} | {
+            "workers": model.workers,
+            "cluster": str(model.cluster),
+            "vocabulary": len(model.wv),
+            "words": self.corpus.total_raw_words,
+        }
+        # of this model's trainings, and of this very one before it was ended
+        goes_on = bool(model._logged_words or self.position.epoch or self.position.done)
+        return RunLog(options, made_with, model._logged_words, goes_on)
 
     def _load(self, model: Any) -> None:
         """Start from the model's vectors, which a callback may have changed."""
@@ -258,13 +303,9 @@ def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]
     """What tells a training from others, for `Checkpoints`."""
     words = zlib.crc32("\n".join(model.wv.index_to_key).encode("utf-8", "surrogatepass"))
     corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
-    options = (
-        *("vector_size", "sg", "hs", "negative", "ns_exponent", "window", "shrink_windows"),
-        *("cbow_mean", "corrected_cbow", "sample", "alpha", "min_alpha", "epochs"),
-    )
     return {
         "vocabulary": f"{len(model.wv)} words, {words:08x}",
         "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",
         "seed": seed,
-        **{name: getattr(model, name) for name in options},
+        **{name: getattr(model, name) for name in OPTIONS},
     }

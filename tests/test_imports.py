@@ -16,9 +16,20 @@ PACKAGE = "gensim_tfw2v"
 # lower levels only; those not listed (updates, errors, ...) are level 0 and may import each
 # other, which the test for circles keeps in order. "" is the package's own __init__, which the
 # command line may import as any user does.
-AXES = ("objectives", "layouts", "corpus", "merging", "monitor", "evaluation", "cluster")
+AXES = ("objectives", "layouts", "corpus", "merging", "evaluation")
 ABOVE = (
-    *("options", "checks", "regimes", "attributes", "engine", "position", "training", "epoch"),
+    *(
+        "monitor",
+        "cluster",
+        "options",
+        "checks",
+        "regimes",
+        "attributes",
+        "engine",
+        "position",
+        "training",
+        "epoch",
+    ),
     *("model", "", "cli", "__main__"),
 )
 LEVELS = dict.fromkeys(AXES, 1) | {name: level for level, name in enumerate(ABOVE, 2)}

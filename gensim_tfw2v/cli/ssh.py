@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -63,9 +64,10 @@ def ssh(
         raise BadInput(f"--ssh is {ssh!r}: write it as for a shell ({error})") from error
     if not client:
         raise BadInput("--ssh is empty: give the client of OpenSSH, as in --ssh 'ssh -p 2200'")
+    log_dir = None if values["log_dir"] is None else os.path.abspath(values["log_dir"])
     with (
         checkpointed(arguments, values) as training,
-        SshCluster(cluster, _show, client, command, seconds) as tasks,
+        SshCluster(cluster, _show, client, command, seconds, log_dir) as tasks,
         tasks.keeping_tasks(),
     ):
         status = supervise(

@@ -21,6 +21,14 @@ def task(
     ] = None,
     role: Annotated[Literal["ps", "worker"], typer.Option(help="Which task this is.")] = "worker",
     index: Annotated[int, typer.Option(help="Its number among those of its role.", min=0)] = 0,
+    log_dir: Annotated[
+        str | None,
+        typer.Option(
+            envvar="TFW2V_LOG_DIR",
+            help="Write a run for TensorBoard there, with the CPU time, memory and network that "
+            "this task takes.",
+        ),
+    ] = None,
     with_parent: Annotated[
         bool,
         typer.Option("--with-parent", help="End when standard input closes, as over ssh."),
@@ -43,6 +51,6 @@ def task(
         own = cluster.task(role, index)
     if own.role == "chief":
         raise BadInput("TF_CONFIG says that this is the chief: run the program that trains here")
-    number = serve(cluster, own, with_parent)
+    number = serve(cluster, own, with_parent, log_dir or None)
     # TensorFlow's server cannot be stopped, and would keep the interpreter from ending
     os._exit(128 + number if number else 0)

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from gensim_tfw2v.cli.failures import BadInput, Verbose, fail
+from gensim_tfw2v.cli.log import set_log
 
-MODEL, COUNTING, SPEED = "Model", "Vocabulary", "Running"
+MODEL, COUNTING, SPEED, LOG = "Model", "Vocabulary", "Running", "TensorBoard"
 
 
 def _option(*names: str, help: str, panel: str = MODEL, **limits: Any) -> Any:
@@ -107,6 +108,39 @@ def train(
         float | None,
         _option(panel=SPEED, help="How often, beside the end of each epoch (10).", min=0.01),
     ] = None,
+    log_dir: Annotated[
+        Path | None,
+        _option(
+            panel=LOG,
+            envvar="TFW2V_LOG_DIR",
+            help="Log for TensorBoard into this folder: give each training one of its own.",
+        ),
+    ] = None,
+    log_pairs: Annotated[
+        list[str] | None,
+        _option(
+            panel=LOG,
+            help="After each epoch, compare the vectors with a file of word pairs and ratings, or "
+            "with ws353 or simlex999. May be given again.",
+        ),
+    ] = None,
+    log_words: Annotated[
+        list[str] | None,
+        _option(
+            panel=LOG,
+            help="After each epoch, write down this word's neighbours. May be given again.",
+        ),
+    ] = None,
+    projector_words: Annotated[
+        int | None,
+        _option(
+            panel=LOG, help="The projector shows so many words (10000); 0: no projector.", min=0
+        ),
+    ] = None,
+    projector_each_epoch: Annotated[
+        bool,
+        _option("--projector-each-epoch", panel=LOG, help="Write its vectors after each epoch."),
+    ] = False,
     progress: Annotated[
         bool | None,
         _option(
@@ -128,6 +162,7 @@ def train(
     for name in ("encoded_dir", "progress", "cluster", "checkpoint_dir", "checkpoint_minutes"):
         if options[name] is None:
             del options[name]
+    set_log(options)
     options = {name: str(v) if isinstance(v, Path) else v for name, v in options.items()}
     if not corrected_cbow:
         del options["corrected_cbow"]

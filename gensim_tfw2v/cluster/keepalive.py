@@ -6,7 +6,6 @@ TCP's, and offers no option. So the kernel is asked for it, connection by connec
 """
 
 import contextlib
-import os
 import socket
 import sys
 import threading
@@ -14,15 +13,13 @@ import time
 from collections.abc import Iterable, Iterator
 
 from gensim_tfw2v.cluster.spec import Task
+from gensim_tfw2v.sockets import own_connections
 
 #: Seconds after which a host that does not answer is given up.
 SILENT_SECONDS = 30
 
 #: Seconds between two looks for new connections.
 LOOK_SECONDS = 2.0
-
-
-_CONNECTIONS = (socket.AF_INET, socket.AF_INET6)
 
 
 def keep_alive(tasks: Iterable[Task]) -> None:
@@ -44,20 +41,14 @@ def keep_alive(tasks: Iterable[Task]) -> None:
 
 
 def keep_new_alive(known: set[str]) -> set[str]:
-    """Ask for it for those of this process's connections that are not known; name all sockets."""
+    """Ask for it for those of this process's connections that are not known; name all."""
     found = set()
-    for descriptor in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):  # closed meanwhile
-            name = os.readlink(f"/proc/self/fd/{descriptor}")
-            if not name.startswith("socket:"):
-                continue
-            found.add(name)
-            if name not in known:
-                # of a copy of the descriptor, for it is closed
-                with socket.socket(fileno=os.dup(int(descriptor))) as connection:
-                    if connection.family in _CONNECTIONS and connection.type == socket.SOCK_STREAM:
-                        for level, option, value in _options():
-                            connection.setsockopt(level, option, value)
+    for name, connection in own_connections():
+        found.add(name)
+        if name not in known:
+            with contextlib.suppress(OSError):  # of a connection that is ending
+                for level, option, value in _options():
+                    connection.setsockopt(level, option, value)
     return found
 
 

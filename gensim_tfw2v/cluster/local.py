@@ -19,6 +19,7 @@ from gensim_tfw2v.cluster.restarts import restarting
 from gensim_tfw2v.cluster.server import SERVES
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.forkserver import Forked
+from gensim_tfw2v.monitor.task import LOG_DIR
 
 #: Seconds between asking a task to end and killing it.
 GRACE_SECONDS = 5.0
@@ -60,6 +61,8 @@ class LocalCluster:
         machine's ports, and may run programs as this user.
     nursery : Nursery, optional
         Where to start them; by default one of their own.
+    tensorboard_dir : str, optional
+        Where each writes a run for TensorBoard, with what it takes of the machine.
 
     Attributes
     ----------
@@ -84,11 +87,13 @@ class LocalCluster:
         ready_seconds: float = READY_SECONDS,
         isolated: bool = True,
         nursery: Nursery | None = None,
+        tensorboard_dir: str | None = None,
     ) -> None:
         addresses = [f"127.0.0.1:{port}" for port in free_ports(max(0, ps) + max(0, workers))]
         self.cluster = Cluster(tuple(addresses[: max(0, ps)]), tuple(addresses[max(0, ps) :]))
         self.ready_seconds = ready_seconds
         self._log_dir, self._isolated, self._nursery = log_dir, isolated, nursery
+        self._tensorboard_dir = tensorboard_dir
         self._processes: dict[Task, subprocess.Popen[bytes] | Forked] = {}
         self._logged: dict[Task, int] = {}  # bytes in its log when it was started
         self._cleanup = contextlib.ExitStack()
@@ -131,6 +136,7 @@ class LocalCluster:
                 environment={
                     "TF_CONFIG": self.cluster.tf_config(task.role, task.index),
                     "CUDA_VISIBLE_DEVICES": "",  # tasks of one machine would fight for its GPU
+                    LOG_DIR: self._tensorboard_dir or "",
                 },
                 stdout=log,
                 stderr=subprocess.STDOUT,

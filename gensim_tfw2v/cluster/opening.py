@@ -89,7 +89,10 @@ class OpenCluster:
 
 @contextlib.contextmanager
 def open_cluster(
-    which: Cluster | LocalTasks, seconds: float = READY_SECONDS, nursery: Nursery | None = None
+    which: Cluster | LocalTasks,
+    seconds: float = READY_SECONDS,
+    nursery: Nursery | None = None,
+    log_dir: str | None = None,
 ) -> Iterator[OpenCluster]:
     """Start its tasks if they are local, and wait until all answer.
 
@@ -100,6 +103,8 @@ def open_cluster(
         How long tasks have to come up.
     nursery : Nursery, optional
         Where local tasks start.
+    log_dir : str, optional
+        Where local tasks log for TensorBoard.
 
     Raises
     ------
@@ -110,7 +115,13 @@ def open_cluster(
     """
     if isinstance(which, LocalTasks):
         with (
-            LocalCluster(which.ps, which.workers, ready_seconds=seconds, nursery=nursery) as local,
+            LocalCluster(
+                which.ps,
+                which.workers,
+                ready_seconds=seconds,
+                nursery=nursery,
+                tensorboard_dir=log_dir,
+            ) as local,
             local.keeping_workers(),
         ):
             yield OpenCluster(local.cluster, local)

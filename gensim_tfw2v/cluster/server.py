@@ -13,12 +13,15 @@ from gensim_tfw2v.children import name_process
 from gensim_tfw2v.cluster.keepalive import keep_alive
 from gensim_tfw2v.cluster.spec import Cluster, Task, from_tf_config
 from gensim_tfw2v.cluster.versions import publish_version
+from gensim_tfw2v.monitor.task import LOG_DIR, TaskLog
 
 #: What a task prints when its port takes calls.
 SERVES = "{} serves"
 
 
-def serve(cluster: Cluster, task: Task, with_parent: bool = False) -> int:
+def serve(
+    cluster: Cluster, task: Task, with_parent: bool = False, log_dir: str | None = None
+) -> int:
     """Run TensorFlow's server for a task until the process is told to end.
 
     Parameters
@@ -28,6 +31,8 @@ def serve(cluster: Cluster, task: Task, with_parent: bool = False) -> int:
         Its ps or worker.
     with_parent : bool
         Whether to end when standard input is closed.
+    log_dir : str, optional
+        A folder where this writes a run for TensorBoard, with what it takes of the machine.
 
     Returns
     -------
@@ -72,16 +77,23 @@ def serve(cluster: Cluster, task: Task, with_parent: bool = False) -> int:
     )
     keep_alive(cluster.tasks())
     publish_version(server, task)
+    log = None if log_dir is None else TaskLog(log_dir, f"{task.role}-{task.index}")
     print(SERVES.format(task), flush=True)
     while not ended.wait(1.0):  # with a limit: else Python sees no signal
         pass
     del server
+    if log is not None:
+        log.close()
     return reason[0]
 
 
 def main() -> None:
     """Serve as ``TF_CONFIG`` says."""
-    number = serve(*from_tf_config(os.environ), with_parent="--with-parent" in sys.argv[1:])
+    number = serve(
+        *from_tf_config(os.environ),
+        with_parent="--with-parent" in sys.argv[1:],
+        log_dir=os.environ.get(LOG_DIR) or None,
+    )
     sys.stdout.flush()
     # TensorFlow's server cannot be stopped, and would keep the interpreter from ending
     os._exit(128 + number if number else 0)

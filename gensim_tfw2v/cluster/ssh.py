@@ -18,6 +18,7 @@ from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks, wait_for_tas
 from gensim_tfw2v.cluster.restarts import restarting
 from gensim_tfw2v.cluster.server import SERVES
 from gensim_tfw2v.cluster.spec import Cluster, Task
+from gensim_tfw2v.monitor.task import LOG_DIR
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +79,8 @@ class SshCluster:
         How ``tfw2v`` is called on the hosts: the beginning of a line of ``sh``.
     ready_seconds : float
         How long the tasks have to come up.
+    tensorboard_dir : str, optional
+        The folder, on each host, where its tasks write a run each for TensorBoard.
 
     Raises
     ------
@@ -94,9 +97,11 @@ class SshCluster:
         ssh: Sequence[str] = ("ssh",),
         command: str = "tfw2v",
         ready_seconds: float = READY_SECONDS,
+        tensorboard_dir: str | None = None,
     ) -> None:
         self.cluster, self.ready_seconds = cluster, ready_seconds
         self._show, self._ssh, self._command = show, tuple(ssh), command
+        self._tensorboard_dir = tensorboard_dir
         self._tasks: dict[Task, _RemoteTask] = {}
 
     def __enter__(self) -> "SshCluster":
@@ -131,7 +136,9 @@ class SshCluster:
         """
         line = f"{self._command} task --with-parent"
         config = self.cluster.tf_config(task.role, task.index)
-        remote = shlex.join(["env", f"TF_CONFIG={config}", "sh", "-c", line])
+        environment = {"TF_CONFIG": config, LOG_DIR: self._tensorboard_dir or ""}
+        given = (f"{name}={value}" for name, value in environment.items())
+        remote = shlex.join(["env", *given, "sh", "-c", line])
         return [*self._ssh, *OPTIONS, "--", task.host, remote]
 
     def wait(self) -> None:

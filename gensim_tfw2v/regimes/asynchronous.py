@@ -19,6 +19,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.layouts import RowLayout
+from gensim_tfw2v.monitor.graph import step_graph
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never, unit_key
@@ -262,6 +263,10 @@ class AsynchronousRegime:
         with naming_lost_tasks():
             for table, array in zip(self._tables, arrays, strict=True):
                 table.export(array)
+
+    def step_graph(self) -> tf.Graph | None:
+        """The graph of a step."""
+        return step_graph(self._train_job.get_concrete_function())
 
     def close(self) -> None:
         """Free the tables."""

@@ -1,7 +1,7 @@
 """What a regime offers to the model."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -90,6 +90,10 @@ class Regime(Protocol):
 
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
+        ...
+
+    def step_graph(self) -> Any:
+        """The ``tf.Graph`` of a step; None if another process has it."""
         ...
 
     def close(self) -> None:

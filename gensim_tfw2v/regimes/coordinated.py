@@ -120,6 +120,9 @@ class CoordinatedRegime:
         for array, rows in zip(arrays, self._rows_in_files(), strict=True):
             array[:] = rows
 
+    def step_graph(self) -> None:
+        """The coordinator writes it into a run of its own."""
+
     def _export_to_files(self) -> None:
         if not self._are_rows:
             self._ask("export")
@@ -184,6 +187,8 @@ class CoordinatedRegime:
             deadline = time.monotonic() + seconds
             if kind == "report" and report is not None:
                 report(content)
+            elif kind == "traffic":
+                self.traffic = content
             elif kind == "log":
                 name, level, text = content
                 logging.getLogger(name).log(level, "%s", text)

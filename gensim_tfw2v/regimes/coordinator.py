@@ -10,6 +10,7 @@ import pickle
 import queue
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,15 +22,25 @@ from gensim_tfw2v.children import name_process
 from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.monitor.task import TaskLog
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
-from gensim_tfw2v.regimes.base import ClusterLost, Divergence
+from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport
 from gensim_tfw2v.regimes.tables import Tables
+
+#: Seconds between two answers that say what the cluster has done, where that is logged.
+TRAFFIC_SECONDS = 1.0
 
 
 class Setup(NamedTuple):
-    """What a coordinator has to know; parameters of `AsynchronousRegime`."""
+    """What a coordinator has to know; parameters of `AsynchronousRegime`.
+
+    Attributes
+    ----------
+    log_dir : str, optional
+        Where the training logs for TensorBoard.
+    """
 
     cluster: Cluster
     program: ClusterProgram
@@ -40,6 +51,7 @@ class Setup(NamedTuple):
     seed: int
     folder: Path
     ready_seconds: float
+    log_dir: str | None = None
 
 
 class Coordinator:
@@ -56,6 +68,8 @@ class Coordinator:
 
     def __init__(self, setup: Setup, say: Any, stop: Callable[[], bool]) -> None:
         self._setup, self._say, self._stop = setup, say, stop
+        self._told = 0.0
+        self._log = None if setup.log_dir is None else TaskLog(setup.log_dir, "chief")
         self._regime = AsynchronousRegime(
             setup.program,
             setup.words,
@@ -67,15 +81,21 @@ class Coordinator:
             seed=setup.seed,
             folder=setup.folder,
         )
+        if self._log is not None and (graph := self._regime.step_graph()) is not None:
+            self._log.graph(graph)
 
     def train(
         self, units: Sequence[WorkUnit], epoch: int, alphas: Sequence[tuple[float, float]]
     ) -> Any:
         """Train units, reporting each; give the traffic so far."""
-        self._regime.train_epoch(
-            units, epoch, alphas, lambda report: self._say("report", report), self._stop
-        )
+        self._regime.train_epoch(units, epoch, alphas, self._report, self._stop)
         return self._regime.traffic
+
+    def _report(self, report: UnitReport) -> None:
+        if self._log is not None and time.monotonic() - self._told > TRAFFIC_SECONDS:
+            self._told = time.monotonic()
+            self._say("traffic", self._regime.traffic)
+        self._say("report", report)
 
     def load(self) -> None:
         """Go on from the rows in the files of the folder."""

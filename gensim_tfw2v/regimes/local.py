@@ -9,6 +9,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.monitor.graph import step_graph
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.base import Divergence, UnitReport, never, unit_key
@@ -152,6 +153,10 @@ class LocalRegime:
         for table, array in zip(self._tables, arrays, strict=True):
             for ids in _pieces(table):
                 array[ids[0] : ids[-1] + 1] = tf.gather(table, ids)
+
+    def step_graph(self) -> tf.Graph | None:
+        """The graph of a step."""
+        return step_graph(self._train_unit)
 
     def close(self) -> None:
         """Free the tables."""

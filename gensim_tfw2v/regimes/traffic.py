@@ -38,6 +38,15 @@ class Traffic:
         """Both together."""
         return Traffic(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
+    def __sub__(self, before: "Traffic") -> "Traffic":
+        """What has been done since."""
+        numbers = {
+            f.name: getattr(self, f.name) - getattr(before, f.name)
+            for f in fields(self)
+            if f.name != "staleness"
+        }
+        return Traffic(**numbers, staleness=self.staleness[len(before.staleness) :])
+
     @property
     def bytes_per_token(self) -> float:
         """All that travelled, for each token trained on."""

@@ -30,7 +30,7 @@ class UnitResult(NamedTuple):
     kept : Tensor [], int32
         Tokens trained on, after subsampling.
     loss, predictions : Tensor [], float32
-        Summed loss, and of how many predictions; 0 unless the program computes it.
+        Summed loss, and of how many predictions, of the steps whose loss is computed.
     magnitude : Tensor [], float32
         Summed lengths of the updates before clipping: not finite if training has diverged.
     """
@@ -97,7 +97,7 @@ class PreparedUnit(NamedTuple):
         """
 
         def train_step(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
-            of_step = _train_step(program, self.plan_of(number), self.unit, tables, words)
+            of_step = _train_step(program, number, self.plan_of(number), self.unit, tables, words)
             return number + 1, tuple(x + y for x, y in zip(sums, of_step, strict=True))
 
         _, sums = tf.while_loop(
@@ -148,7 +148,12 @@ def concrete_unit_function(
 
 
 def _train_step(
-    program: UnitProgram, plan: StepPlan, unit: UnitPlan, tables: Tables, words: Words
+    program: UnitProgram,
+    number: tf.Tensor,
+    plan: StepPlan,
+    unit: UnitPlan,
+    tables: Tables,
+    words: Words,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Train one step; return what a `UnitResult` sums."""
     input_ids = plan.inputs.distinct.of(unit.inputs)
@@ -169,7 +174,7 @@ def _train_step(
         )
     if node_ids is not None:
         step = step._replace(tree=_tree_step(program, plan, unit, node_ids, tables, words))
-    gradients = program.objective(step, program.with_loss)
+    gradients = program.objective(step, program.with_loss(number))
     parts = [(tables.inputs, input_ids, sum_rows(plan.inputs, [gradients.inputs]))]
     if output_ids is not None:
         parts.append((tables.outputs, output_ids, sum_rows(plan.outputs, gradients.outputs)))

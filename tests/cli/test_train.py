@@ -11,6 +11,7 @@ import pytest
 from gensim.models import KeyedVectors, Word2Vec
 from gensim.test.utils import datapath
 
+from gensim_tfw2v import TensorBoardLog
 from gensim_tfw2v.cli import training
 from gensim_tfw2v.cli.train import train
 from gensim_tfw2v.model import RUNNING
@@ -45,7 +46,7 @@ def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
         "alpha": 0.05, "min_alpha": 0.001, "epochs": 1, "seed": 7, "min_count": 2,
         "max_vocab_size": 5000, "max_final_vocab": 300, "workers": 1, "batch_words": 500,
         "encoded_dir": str(tmp_path), "cluster": "local:ps=1,worker=1",
-        "checkpoint_dir": str(tmp_path), "checkpoint_minutes": 2.5,
+        "checkpoint_dir": str(tmp_path), "checkpoint_minutes": 2.5, "log_dir": str(tmp_path / "log"),
     }  # fmt: skip
     flags = {"sg": "--sg", "hs": "--hs", "cbow_mean": "--cbow-sum", "progress": "--no-progress",
              "shrink_windows": "--no-shrink-windows", "sorted_vocab": "--no-sorted-vocab",
@@ -54,7 +55,40 @@ def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
     tfw2v("train", corpus, "-o", tmp_path / "model", *arguments, *flags.values())
     switches = {name: not flag.startswith("--no-") and name != "cbow_mean"
                 for name, flag in flags.items()}  # fmt: skip
+    options["log_dir"] = TensorBoardLog(tmp_path / "log")
     assert given == {**options, **switches, "corpus_file": str(corpus)}
+
+
+@pytest.mark.usefixtures("gensim_class")
+def test_what_is_logged(tfw2v, monkeypatch, corpus, tmp_path):
+    given = {}
+
+    def train_model(log_dir, corpus_file, **_):
+        given["log"] = log_dir
+        return training.Training(Word2Vec(corpus_file=corpus_file, epochs=1), 1.0)
+
+    monkeypatch.setattr(training, "train_model", train_model)
+    tfw2v(
+        "train", corpus, "-o", tmp_path / "model", "--log-dir", tmp_path / "log",
+        "--log-pairs", "ws353", "--log-pairs", datapath("simlex999.txt"),
+        "--log-words", "king", "--projector-words", 0, "--projector-each-epoch",
+    )  # fmt: skip
+    assert given["log"] == TensorBoardLog(
+        tmp_path / "log", ["ws353", datapath("simlex999.txt")], ["king"], 0, True
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--log-pairs", "ws353"), "give --log-dir"),
+        (("--log-dir", "log", "--log-pairs", "nothing.tsv"), "nothing.tsv"),
+    ],
+)
+def test_what_cannot_be_logged(tfw2v, corpus, tmp_path, options, said):
+    result = tfw2v("train", corpus, "-o", tmp_path / "model", *options, status=2)
+    assert said in result.output
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.usefixtures("gensim_class")

@@ -1,0 +1,84 @@
+"""A run's file for TensorBoard."""
+
+import os
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.plugins.hparams.summary_v2 import hparams_pb
+from tensorboard.plugins.scalar.summary_v2 import scalar_pb
+from tensorboard.plugins.text.summary_v2 import text_pb
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+#: Seconds until what was written is in the file.
+FLUSH_SECONDS = 2
+
+
+class EventLog:
+    """Writes scalars, texts, hyperparameters and a graph into a new file of a run.
+
+    Parameters
+    ----------
+    folder : str
+        The run's; TensorBoard shows the files of one folder as one run.
+    """
+
+    def __init__(self, folder: str) -> None:
+        # a process that is started anew within a second must not write over its first file
+        self._writer = EventFileWriter(
+            folder, flush_secs=FLUSH_SECONDS, filename_suffix=f".{time.time_ns() % 10**9:09d}"
+        )
+
+    def scalars(self, values: Mapping[str, float], step: int) -> None:
+        """Write a point of each curve."""
+        for tag, value in values.items():
+            self._summary(scalar_pb(tag, value), step)
+
+    def text(self, tag: str, markdown: str, step: int) -> None:
+        """Write a text."""
+        self._summary(text_pb(tag, markdown), step)
+
+    def hyperparameters(self, values: Mapping[str, bool | int | float | str]) -> None:
+        """Write what a run was made with."""
+        self._summary(hparams_pb(dict(values)), None)
+
+    def graph(self, graph: Any) -> None:
+        """Write a ``tf.Graph``."""
+        self._add(Event(graph_def=graph.as_graph_def(add_shapes=True).SerializeToString()), 0)
+
+    def _summary(self, summary: Any, step: int | None) -> None:
+        # TensorFlow and TensorBoard each have a class of this message
+        event = Event()
+        event.summary.ParseFromString(summary.SerializeToString())
+        self._add(event, step)
+
+    def _add(self, event: Event, step: int | None) -> None:
+        event.wall_time = time.time()
+        if step is not None:
+            event.step = step
+        self._writer.add_event(event)
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._writer.close()
+
+    def __enter__(self) -> "EventLog":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def has_events(folder: str) -> bool:
+    """Whether a folder is a run's already."""
+    try:
+        return any("tfevents" in name for name in os.listdir(folder))
+    except OSError:
+        return False

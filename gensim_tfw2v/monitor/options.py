@@ -1,0 +1,81 @@
+"""What is logged for TensorBoard."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gensim_tfw2v.evaluation import NAMED_SETS, read_pairs
+
+#: Rows that the projector gets unless told otherwise: as many as a browser turns smoothly.
+PROJECTOR_WORDS = 10_000
+
+
+@dataclass(frozen=True)
+class TensorBoardLog:
+    """A folder for TensorBoard, and what goes there beside what always does.
+
+    Parameters
+    ----------
+    folder : str or path
+        One training's run. Give each training a folder of its own, in one that TensorBoard is
+        shown.
+    word_pairs : sequence of str or path
+        Files of word pairs with ratings, or names that `evaluate_pairs` knows (``"ws353"``): after
+        each epoch, the vectors are compared with them.
+    probe_words : sequence of str, optional
+        After each epoch, their nearest neighbours are written down; by default those of a few
+        words of the vocabulary, from frequent to rare.
+    projector_words : int
+        The most frequent words, that the projector shows; 0 for no projector.
+    projector_each_epoch : bool
+        Whether the projector's vectors are written after each epoch, or after the last alone.
+
+    Raises
+    ------
+    ValueError
+        If `projector_words` is below 0, or a sequence of words is a single string.
+    EvaluationFileError, OSError
+        If a file of word pairs cannot be read.
+    """
+
+    folder: str | os.PathLike[str]
+    word_pairs: Sequence[str | os.PathLike[str]] = ()
+    probe_words: Sequence[str] | None = None
+    projector_words: int = PROJECTOR_WORDS
+    projector_each_epoch: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("word_pairs", "probe_words"):
+            if isinstance(given := getattr(self, name), str | os.PathLike):
+                raise ValueError(f"{name} must be a list, got {given!r}: give [{given!r}]")
+        if self.projector_words < 0:
+            raise ValueError(
+                f"projector_words must be at least 0, got {self.projector_words!r}: 0 writes no "
+                "projector"
+            )
+        for pairs in self.word_pairs:
+            if pairs not in NAMED_SETS:
+                read_pairs(Path(pairs))
+
+    @property
+    def path(self) -> str:
+        """The folder's name in full: tasks have other working directories."""
+        return os.path.abspath(self.folder)
+
+
+def log_options(log_dir: "str | os.PathLike[str] | TensorBoardLog | None") -> TensorBoardLog | None:
+    """What a model's `log_dir` means.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these, or an empty name.
+    """
+    if log_dir is None or isinstance(log_dir, TensorBoardLog):
+        return log_dir
+    if not isinstance(log_dir, str | os.PathLike) or not os.fspath(log_dir):
+        raise ValueError(
+            f"log_dir must be the path of a folder or a TensorBoardLog, got {log_dir!r}"
+        )
+    return TensorBoardLog(log_dir)

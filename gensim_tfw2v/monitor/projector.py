@@ -1,0 +1,181 @@
+"""Vectors for the projector of TensorBoard: a page that shows words as points in space.
+
+TensorBoard finds ``projector_config.pbtxt`` in the folder that it is started on, and in each run
+below it; a run is a folder with event files. The configuration names two files beside it: the
+vectors, and a table with a row a word.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from gensim.models import KeyedVectors
+
+CONFIG = "projector_config.pbtxt"
+FOLDER = "projector"
+
+#: What the page calls the vectors.
+NAME = "vectors"
+
+#: The page asks for no more.
+MOST_WORDS = 100_000
+
+#: What ends a row or a cell in some reader of the table, or is no text.
+_BREAKING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def write_projector(
+    vectors: KeyedVectors, log_dir: str | os.PathLike[str], words: int = 10_000
+) -> list[Path]:
+    """Write the vectors of the most frequent words for the projector of TensorBoard.
+
+    Each file is whole whenever it is read, so that this can be called again and again (after each
+    epoch, say) while TensorBoard runs. ``tfw2v tensorboard`` then shows the new vectors when the
+    page is loaded again, ``tensorboard`` itself when it is started again. What was written there
+    before is replaced.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+        V vectors of D dimensions.
+    log_dir : path
+        Folder for TensorBoard; made if it is not there. It becomes a run of its own in a
+        TensorBoard that is started on a folder above it.
+    words : int
+        How many at most; the page takes 100,000. Without counts, the first ones.
+
+    Returns
+    -------
+    list of Path
+        The vectors (float32, words x D), the table (word, rank and, where it is known, count), and
+        the configuration.
+
+    Raises
+    ------
+    ValueError
+        If there are no vectors, one of them is not finite, or `words` is below 1.
+    OSError
+        If nothing can be written there.
+
+    Notes
+    -----
+    With 50 dimensions or more the page opens with "Spherize data" ticked: it then moves the
+    vectors' mean to the origin, and the neighbours that it shows are not those of `vectors`.
+    """
+    if words < 1:
+        raise ValueError(f"words must be at least 1, got {words!r}")
+    if not len(vectors):
+        raise ValueError("there are no vectors to write: the vocabulary is empty")
+    counts = _counts(vectors)
+    # of words that are as frequent, the first ones
+    rows = np.arange(len(vectors)) if counts is None else np.argsort(-counts, kind="stable")
+    rows = rows[: min(words, MOST_WORDS)]
+    values = np.ascontiguousarray(vectors.vectors[rows], dtype="<f4")
+    if not np.isfinite(values).all():
+        raise ValueError("some vectors are NaN or infinite: the projector cannot show them")
+    keys = [vectors.index_to_key[row] for row in rows]
+    table = _table(keys, None if counts is None else counts[rows])
+    content, form = _readable(values)
+
+    # Other words get other names: a TensorBoard that still holds the vectors of the words before
+    # must not show them with these.
+    key = hashlib.blake2b(table + repr(values.shape).encode(), digest_size=4).hexdigest()
+    log_dir = Path(log_dir)
+    folder = log_dir / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    tensor, metadata = folder / f"{NAME}-{key}.{form}", folder / f"words-{key}.tsv"
+    _write_whole(tensor, content)
+    _write_whole(metadata, table)
+    _make_run(log_dir)
+    _write_whole(log_dir / CONFIG, _config(tensor, metadata, values.shape))
+    for old in (*folder.glob(f"{NAME}-*.*"), *folder.glob("words-*.tsv")):
+        if old not in (tensor, metadata):
+            old.unlink(missing_ok=True)
+    return [tensor, metadata, log_dir / CONFIG]
+
+
+def _counts(vectors: KeyedVectors) -> np.ndarray | None:
+    counts = np.asarray(vectors.expandos.get("count", ()))
+    # gensim numbers the words of a file without counts downwards
+    is_numbering = np.array_equal(counts, np.arange(len(vectors), 0, -1))
+    return None if len(counts) != len(vectors) or is_numbering else counts
+
+
+def _table(words: list[str], counts: np.ndarray | None) -> bytes:
+    """A row a word, below the names of the columns.
+
+    Two columns at least: TensorBoard takes the first row of a single one for a word, and leaves
+    out rows that are blank.
+    """
+    columns = [["word", *map(_cell, words)], ["rank", *map(str, range(1, len(words) + 1))]]
+    if counts is not None:
+        columns.append(["count", *map(str, counts)])
+    return "".join("\t".join(row) + "\n" for row in zip(*columns, strict=True)).encode()
+
+
+def _cell(word: str) -> str:
+    shown = _BREAKING.sub(lambda found: found[0].encode("unicode_escape").decode(), str(word))
+    return shown or "(empty)"  # the page's search fails if a cell is empty
+
+
+def _readable(values: np.ndarray) -> tuple[bytes, str]:
+    """Bytes that TensorBoard reads as these vectors, and the suffix that tells their form.
+
+    TensorBoard takes a file for text first, and for numbers only if its first line is no UTF-8.
+    Where numbers happen to begin with such a line it fails: they are written as text, which is
+    larger and slower to read. That is one file in a hundred.
+    """
+    raw = values.tobytes()
+    try:
+        raw.split(b"\n", 1)[0].decode()
+    except UnicodeDecodeError:
+        return raw, "bytes"
+    text = io.BytesIO()
+    np.savetxt(text, values, fmt="%.9g", delimiter="\t")
+    return text.getvalue(), "tsv"
+
+
+def _config(tensor: Path, metadata: Path, shape: tuple[int, ...]) -> bytes:
+    from google.protobuf import text_format
+    from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
+
+    config = ProjectorConfig()
+    config.embeddings.add(
+        tensor_name=NAME,
+        tensor_shape=shape,
+        tensor_path=f"{FOLDER}/{tensor.name}",
+        metadata_path=f"{FOLDER}/{metadata.name}",
+    )
+    return text_format.MessageToString(config).encode()
+
+
+def _make_run(log_dir: Path) -> None:
+    """Write an event file that says nothing, unless there is one."""
+    if any(log_dir.glob("*tfevents*")):
+        return
+    # not by TensorBoard's writer of event files, which imports TensorFlow
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.summary.writer.record_writer import RecordWriter
+
+    content = io.BytesIO()
+    event = Event(wall_time=time.time(), file_version="brain.Event:2")
+    RecordWriter(content).write(event.SerializeToString())
+    _write_whole(log_dir / "events.out.tfevents.0.projector", content.getvalue())
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    unfinished = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        unfinished.write_bytes(content)
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)

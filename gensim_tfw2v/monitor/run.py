@@ -1,0 +1,187 @@
+"""A training as a run for TensorBoard."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gensim.models import KeyedVectors
+
+from gensim_tfw2v.evaluation import evaluate_pairs
+from gensim_tfw2v.monitor.events import EventLog, has_events
+from gensim_tfw2v.monitor.options import TensorBoardLog
+from gensim_tfw2v.monitor.projector import write_projector
+from gensim_tfw2v.monitor.task import TaskLog
+
+#: Seconds between two points, until a thousand are written; then they grow with the time passed.
+SECONDS, POINTS = 1.0, 1000
+
+#: Probe words by default: how many, and their ranks, evenly spread on a logarithmic scale.
+PROBES, FIRST_RANK, LAST_RANK = 8, 100, 20_000
+
+#: Neighbours are looked for among so many of the most frequent words.
+NEIGHBOURS_AMONG = 50_000
+
+logger = logging.getLogger(__name__)
+
+
+class RunLog:
+    """Writes the curves of a training, and what is known of its vectors after each epoch.
+
+    A step of the curves is a word of the text.
+
+    Parameters
+    ----------
+    options : TensorBoardLog
+    hyperparameters : mapping
+        What the training is made with.
+    step : int
+        Words of trainings before, of the same model.
+    goes_on : bool
+        Whether this goes on with a run that is in the folder.
+    """
+
+    def __init__(
+        self,
+        options: TensorBoardLog,
+        hyperparameters: Mapping[str, bool | int | float | str],
+        step: int = 0,
+        goes_on: bool = False,
+    ) -> None:
+        if not goes_on and has_events(options.path):
+            logger.warning(
+                "%s holds another training's run: TensorBoard will draw both as one. Give each "
+                "training a folder of its own",
+                options.path,
+            )
+        self.options = options
+        self._first = self._step = step
+        self._events = EventLog(options.path)
+        self._task = TaskLog(options.path, "program")
+        self._began = self._written = time.monotonic()
+        self._loss = self._predictions = 0.0
+        self._words, self._words_written = 0, 0
+        self._alpha = 0.0
+        self._traffic_of: Callable[[], Any] = lambda: None
+        self._traffic: Any = None
+        self._events.hyperparameters(hyperparameters)
+
+    def unit(
+        self, report: Any, alpha: float, words: int, traffic: Callable[[], Any] = lambda: None
+    ) -> None:
+        """Take the report of a unit, and write a point if one is due.
+
+        Parameters
+        ----------
+        report : UnitReport
+        alpha : float
+            The step size that the unit has ended with.
+        words : int
+            Of the text, that this training has been through, over all epochs.
+        traffic : callable
+            Gives the `Traffic` of the cluster so far; None without one.
+        """
+        self._loss += report.loss
+        self._predictions += report.predictions
+        self._words += report.unit.raw_words
+        self._step = self._first + words
+        self._alpha, self._traffic_of = alpha, traffic
+        now = time.monotonic()
+        if now - self._written >= max(SECONDS, (now - self._began) / POINTS):
+            self._point()
+
+    def _point(self) -> None:
+        if self._words == self._words_written:
+            return
+        now = time.monotonic()
+        values = {
+            "training/alpha": self._alpha,
+            "training/words_per_second": (self._words - self._words_written)
+            / max(1e-3, now - self._written),
+        }
+        if self._predictions:
+            values["training/loss"] = self._loss / self._predictions
+        self._events.scalars(values | self._of_cluster(self._traffic_of()), self._step)
+        self._loss = self._predictions = 0.0
+        self._words_written, self._written = self._words, now
+
+    def _of_cluster(self, traffic: Any) -> dict[str, float]:
+        """What has come to the cluster's counters since the last point."""
+        before, self._traffic = self._traffic, traffic
+        if traffic is None:
+            return {}
+        new = traffic if before is None else traffic - before
+        if not new.tokens:
+            return {}
+        values = {
+            "cluster/bytes_per_token": new.bytes_per_token,
+            "cluster/units_repeated": float(traffic.repeated),
+        }
+        if new.staleness:
+            values["cluster/staleness"] = float(np.mean(new.staleness))
+        shares = new.seconds / max(1e-9, float(new.seconds.sum()))
+        for name, share in zip(("fetching", "training", "pushing"), shares, strict=True):
+            values[f"cluster/share_of_time_{name}"] = float(share)
+        return values
+
+    def epoch(self, vectors: KeyedVectors, is_last: bool, mean_loss: float | None = None) -> None:
+        """Write what the vectors are like at the end of an epoch.
+
+        Parameters
+        ----------
+        vectors : KeyedVectors
+        is_last : bool
+            Whether it was the last epoch.
+        mean_loss : float, optional
+            Of the epoch.
+        """
+        values = {} if mean_loss is None else {"epoch/mean_loss": mean_loss}
+        for pairs in self.options.word_pairs:
+            score = evaluate_pairs(vectors, pairs)
+            if score.used > 1:
+                values[f"quality/{Path(pairs).stem}"] = score.spearman
+        self._events.scalars(values, self._step)
+        if table := _neighbours(vectors, self._probes(vectors)):
+            self._events.text("neighbours", table, self._step)
+        if self.options.projector_words and (is_last or self.options.projector_each_epoch):
+            write_projector(vectors, self.options.path, self.options.projector_words)
+
+    def _probes(self, vectors: KeyedVectors) -> list[str]:
+        if self.options.probe_words is not None:
+            return [word for word in self.options.probe_words if word in vectors]
+        last = min(LAST_RANK, len(vectors)) - 1
+        ranks = np.geomspace(min(FIRST_RANK, last) + 1, last + 1, PROBES).astype(int) - 1
+        return [vectors.index_to_key[rank] for rank in dict.fromkeys(ranks.tolist())]
+
+    def graph(self, graph: Any) -> None:
+        """Write the graph of a step."""
+        self._events.graph(graph)
+
+    @property
+    def step(self) -> int:
+        """Words of all trainings of this run."""
+        return self._step
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._point()
+        self._task.close()
+        self._events.close()
+
+
+def _neighbours(vectors: KeyedVectors, words: list[str]) -> str:
+    """The nearest neighbours of words as a table in Markdown."""
+    if len(vectors) < 2 or not words:
+        return ""
+    lines = ["| word | nearest neighbours |", "| --- | --- |"]
+    for word in words:
+        near = vectors.most_similar(word, topn=8, restrict_vocab=NEIGHBOURS_AMONG)
+        listed = ", ".join(f"{other} {similarity:.2f}" for other, similarity in near)
+        lines.append(f"| {_cell(word)} | {_cell(listed)} |")
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,186 @@
+"""What a training logs, as TensorBoard reads it."""
+
+import logging
+import pickle
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TensorBoardLog, TFWord2Vec
+from gensim_tfw2v.evaluation import evaluate_pairs
+from gensim_tfw2v.monitor import run as monitor_run
+from tests.monitor.runs import Runs
+
+LEE = datapath("lee_background.cor")
+OPTIONS = dict(corpus_file=LEE, sg=1, vector_size=24, workers=2, epochs=6, seed=3)
+
+
+@pytest.fixture(autouse=True)
+def points_at_once(monkeypatch):
+    """Write a point for each unit, for these trainings are short."""
+    monkeypatch.setattr(monitor_run, "SECONDS", 0.0)
+    monkeypatch.setattr(monitor_run, "POINTS", 10**9)
+    monkeypatch.setattr("gensim_tfw2v.engine.UNIT_ENTRIES", 8192)
+
+
+class Scores:
+    """A callback that keeps what word pairs say after each epoch."""
+
+    def __init__(self):
+        self.scores, self.near = [], []
+
+    def on_train_begin(self, model): ...
+    def on_train_end(self, model): ...
+    def on_epoch_begin(self, model): ...
+
+    def on_epoch_end(self, model):
+        self.scores.append(evaluate_pairs(model.wv, "simlex999").spearman)
+        self.near.append(model.wv.most_similar("Australia", topn=1)[0][0])
+
+
+def test_a_training_is_a_run(tmp_path):
+    scores = Scores()
+    log = TensorBoardLog(
+        tmp_path / "run", word_pairs=["simlex999"], probe_words=["Australia", "no such word"]
+    )
+    model = TFWord2Vec(**OPTIONS, log_dir=log, callbacks=[scores])
+    words = model.corpus_total_words * model.epochs
+    runs = Runs(tmp_path)
+    assert runs.names() == {"run", "run/program"}
+
+    speed = runs.points("run", "training/words_per_second")
+    assert all(value > 0 for _, value in speed)
+    assert [step for step, _ in speed] == sorted({step for step, _ in speed})
+    assert speed[-1][0] == words
+    alphas = [value for _, value in runs.points("run", "training/alpha")]
+    assert max(alphas) <= model.alpha
+    # with two threads, units may end in another order than they began
+    assert alphas[0] > 10 * alphas[-1]
+    losses = [value for _, value in runs.points("run", "training/loss")]
+    assert losses[0] > 1.3 * losses[-1]
+
+    means = runs.points("run", "epoch/mean_loss")
+    assert [step for step, _ in means] == [
+        model.corpus_total_words * epoch for epoch in range(1, 1 + model.epochs)
+    ]
+    np.testing.assert_allclose([value for _, value in means], model.mean_losses, rtol=1e-6)
+    quality = [value for _, value in runs.points("run", "quality/simlex999")]
+    np.testing.assert_allclose(quality, scores.scores, rtol=1e-5)
+
+    tables = runs.texts("run", "neighbours")
+    assert len(tables) == model.epochs
+    for table, nearest in zip(tables, scores.near, strict=True):
+        assert table.splitlines()[2].startswith(f"| Australia | {nearest} ")
+        assert "no such word" not in table
+
+    made_with = runs.hyperparameters("run")
+    assert made_with["vector_size"] == 24
+    assert made_with["sg"] == 1
+    assert made_with["cluster"] == "None"
+    assert made_with["vocabulary"] == len(model.wv)
+
+
+def test_a_sample_of_the_loss_is_that_of_all(tmp_path, monkeypatch):
+    monkeypatch.setattr("gensim_tfw2v.attributes.LOGGED_LOSS_EVERY", 4)
+    options = OPTIONS | {"workers": 1, "epochs": 2}
+    whole = TFWord2Vec(**options, compute_loss=True)
+    sampled = TFWord2Vec(**options, log_dir=tmp_path)
+    np.testing.assert_array_equal(sampled.wv.vectors, whole.wv.vectors)
+    np.testing.assert_allclose(sampled.mean_losses, whole.mean_losses, rtol=0.03)
+    assert sampled.mean_losses != whole.mean_losses
+    assert sampled.get_latest_training_loss() == 0
+    both = TFWord2Vec(**options, log_dir=tmp_path / "both", compute_loss=True)
+    assert both.mean_losses == whole.mean_losses
+    assert both.get_latest_training_loss() == whole.get_latest_training_loss()
+
+
+@pytest.mark.parametrize("options", [{"sg": 0}, {"hs": 1, "negative": 0}, {"sg": 0, "hs": 1}])
+def test_every_objective_logs_its_loss(tmp_path, options):
+    model = TFWord2Vec(**OPTIONS | options | {"workers": 1}, log_dir=tmp_path)
+    whole = TFWord2Vec(**OPTIONS | options | {"workers": 1}, compute_loss=True)
+    np.testing.assert_allclose(model.mean_losses, whole.mean_losses, rtol=0.1)
+    np.testing.assert_array_equal(model.wv.vectors, whole.wv.vectors)
+
+
+def test_the_graph_is_that_of_a_step(tmp_path):
+    TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=tmp_path)
+    operations = {node.op for node in Runs(tmp_path).graph(".").node}
+    assert {"BatchMatMulV2", "ResourceGather", "Tanh"} <= operations
+    assert "While" not in operations
+
+
+def test_trainings_of_one_model_are_one_run(tmp_path, caplog):
+    model = TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=tmp_path)
+    with caplog.at_level(logging.WARNING, "gensim_tfw2v"):
+        model.train(corpus_file=LEE, total_words=model.corpus_total_words, epochs=2)
+    assert not caplog.records
+    steps = [step for step, _ in Runs(tmp_path).points(".", "epoch/mean_loss")]
+    assert steps == [model.corpus_total_words * epoch for epoch in (1, 2, 3)]
+
+
+def test_another_training_in_the_folder_is_warned_of(tmp_path, caplog):
+    for _ in range(2):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "gensim_tfw2v"):
+            TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=tmp_path)
+    (warning,) = caplog.records
+    assert "another training's run" in warning.getMessage()
+    assert str(tmp_path) in warning.getMessage()
+
+
+@pytest.mark.parametrize("each_epoch", [False, True])
+def test_the_projector_gets_the_frequent_words(tmp_path, each_epoch, monkeypatch):
+    written = []
+    whole = monitor_run.write_projector
+    monkeypatch.setattr(
+        monitor_run, "write_projector", lambda *a: (written.append(a), whole(*a))[1]
+    )
+    log = TensorBoardLog(tmp_path, projector_words=50, projector_each_epoch=each_epoch)
+    model = TFWord2Vec(**OPTIONS, log_dir=log)
+    assert len(written) == (model.epochs if each_epoch else 1)
+    (rows,) = (tmp_path / "projector").glob("*.bytes")
+    np.testing.assert_array_equal(
+        np.frombuffer(rows.read_bytes(), "<f4").reshape(50, 24), model.wv.vectors[:50]
+    )
+
+
+def test_no_projector(tmp_path):
+    TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=TensorBoardLog(tmp_path, projector_words=0))
+    assert not list(tmp_path.glob("projector*"))
+
+
+def test_the_log_is_not_saved_with_the_model(tmp_path):
+    model = TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=tmp_path / "run")
+    model.save(str(tmp_path / "model"))
+    loaded = TFWord2Vec.load(str(tmp_path / "model"))
+    assert loaded.log_dir is None
+    assert vars(pickle.loads(pickle.dumps(model))).keys().isdisjoint({"log_dir", "_logged_words"})
+
+
+@pytest.mark.parametrize(
+    ("log_dir", "error", "message"),
+    [
+        ("", ValueError, "log_dir must be the path"),
+        (3, ValueError, "log_dir must be the path"),
+        (lambda: TensorBoardLog("x", projector_words=-1), ValueError, "at least 0, got -1"),
+        (lambda: TensorBoardLog("x", probe_words="king"), ValueError, r"give \['king'\]"),
+        (lambda: TensorBoardLog("x", word_pairs=["nothing.tsv"]), OSError, "nothing.tsv"),
+    ],
+)
+def test_what_cannot_be_logged_is_refused_at_once(log_dir, error, message):
+    with pytest.raises(error, match=message):
+        TFWord2Vec(**OPTIONS, log_dir=log_dir() if callable(log_dir) else log_dir)
+
+
+def test_probe_words_are_from_frequent_to_rare():
+    vectors = KeyedVectors(4)
+    words = [f"w{rank}" for rank in range(3000)]
+    vectors.add_vectors(words, np.ones((3000, 4), np.float32))
+    log = monitor_run.RunLog.__new__(monitor_run.RunLog)
+    log.options = TensorBoardLog("unused")
+    probes = [int(word[1:]) for word in log._probes(vectors)]
+    assert probes[0] == 100
+    assert probes[-1] == 2999
+    assert probes == sorted(set(probes))

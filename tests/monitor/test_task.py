@@ -1,0 +1,111 @@
+"""What processes take of their machine."""
+
+import socket
+import sys
+import threading
+import time
+
+import pytest
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.monitor import task as monitor_task
+from gensim_tfw2v.monitor.task import TaskLog
+from gensim_tfw2v.sockets import TcpBytes
+from tests.monitor.runs import Runs
+
+CURVES = {
+    *("task/cpu_percent", "task/memory_MiB"),
+    *("task/sent_MB_per_second", "task/received_MB_per_second"),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts a process's bytes")
+def test_bytes_of_connections_are_counted():
+    counted = TcpBytes()
+    before = counted.look()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        with socket.create_connection(server.getsockname()) as near, server.accept()[0] as far:
+            got = []
+
+            def read():
+                while len(got) < 3_000_000:
+                    got.extend(far.recv(1 << 16))
+
+            reader = threading.Thread(target=read)
+            reader.start()
+            near.sendall(bytes(3_000_000))
+            reader.join(20)
+            deadline = time.monotonic() + 10
+            while (sent := counted.look()[0] - before[0]) < 3_000_000:
+                assert time.monotonic() < deadline, f"{sent} bytes were confirmed"
+                time.sleep(0.01)
+            received = counted.look()[1] - before[1]
+            # the first byte of a connection is its opening
+            assert sent - 3_000_000 < 10
+            assert received == 3_000_000
+        # what has been carried stays counted
+        assert counted.look()[0] - before[0] == sent
+
+
+def test_a_process_logs_its_cpu_time_and_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(monitor_task, "SECONDS", 0.2)
+    log = TaskLog(str(tmp_path), "worker-0")
+    began = time.monotonic()
+    while time.monotonic() - began < 1.0:
+        pass
+    log.close()
+    again = TaskLog(str(tmp_path), "worker-0")
+    time.sleep(1.1)
+    again.close()
+    runs = Runs(tmp_path)
+    assert runs.names() == {"worker-0"}
+    cpu = runs.points("worker-0", "task/cpu_percent")
+    assert sum(value for _, value in cpu[:4]) > 4 * 30
+    assert cpu[-2][1] < 50
+    # the second process has gone on where the first one ended
+    assert [step for step, _ in cpu] == sorted(step for step, _ in cpu)
+    assert cpu[-1][0] >= 1
+    memory = [value for _, value in runs.points("worker-0", "task/memory_MiB")]
+    assert all(10 < value < 10_000 for value in memory)
+
+
+def test_every_task_of_a_cluster_writes_a_run(tmp_path):
+    model = TFWord2Vec(
+        corpus_file=datapath("lee_background.cor"),
+        sg=1,
+        epochs=40,
+        workers=2,
+        cluster="local:ps=1,worker=2",
+        log_dir=tmp_path,
+    )
+    runs = Runs(tmp_path)
+    tasks = {"ps-0", "worker-0", "worker-1", "chief", "program"}
+    assert runs.names() == {".", *tasks}
+    for name in tasks:
+        assert runs.tags(name) == CURVES
+    assert runs.graph("chief").node
+
+    wanted = {"bytes_per_token", "staleness", "units_repeated"}
+    wanted |= {f"share_of_time_{what}" for what in ("fetching", "training", "pushing")}
+    assert {f"cluster/{name}" for name in wanted} <= runs.tags(".")
+    for _, value in runs.points(".", "cluster/bytes_per_token"):
+        assert value == pytest.approx(model.traffic.bytes_per_token, rel=0.2)
+    shares = [
+        sum(values)
+        for values in zip(
+            *(
+                [value for _, value in runs.points(".", f"cluster/share_of_time_{what}")]
+                for what in ("fetching", "training", "pushing")
+            ),
+            strict=True,
+        )
+    ]
+    assert shares == pytest.approx([1.0] * len(shares))
+    # what the tasks' kernels have counted while it trained is at least what the rows take
+    seconds = monitor_task.SECONDS
+    sent = seconds * 1e6 * sum(value for _, value in runs.points("ps-0", CURVES_SENT))
+    assert sent > 0.5 * model.traffic.fetched_bytes
+
+
+CURVES_SENT = "task/sent_MB_per_second"
