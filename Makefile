@@ -11,16 +11,22 @@ DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types format bench clean
+.PHONY: help demo test check lint types format docs docs-serve bench browser screenshots clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(RUN)  ## install into .venv if needed, train on a small local cluster, print neighbours
 	@$(BIN)/tfw2v demo
 
 test: $(DEV)  ## run the tests (PYTEST_ARGS="-m slow" runs the studies)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
+
+browser:  ## install Chromium for the tests that open pages, if apt-get can; else they are skipped
+	@{ command -v chromium && command -v chromedriver; } >/dev/null || timeout 600 sh -c ' \
+		apt-get update && DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y --no-install-recommends chromium chromium-driver' >/dev/null 2>&1 \
+		|| echo 'make browser: no Chromium could be installed'
 
 check: lint types test  ## everything CI does: format, lint, types, tests
 
@@ -35,12 +41,21 @@ format: $(DEV)  ## format the sources and mend what lint can mend
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
+docs: $(DEV)  ## build the documentation into site/, and fail on any warning
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-serve: $(DEV)  ## show the documentation at http://127.0.0.1:8000, built anew when a page changes
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
+screenshots: $(DEV)  ## take the pictures of TensorBoard in docs/screenshots/ again, with Chromium
+	@$(BIN)/python -m docs.screenshots
+
 bench: $(RUN)  ## compare with gensim: make bench CORPUS=path [BENCH_ARGS="--settings sg100,cbow100"]
 	@test -n "$(CORPUS)" || { echo 'usage: make bench CORPUS=path [BENCH_ARGS="--seeds 3 ..."]'; exit 2; }
 	@$(BIN)/python -m benchmarks.compare "$(CORPUS)" --out docs/benchmarks $(BENCH_ARGS)
 
 clean:  ## remove .venv, caches and build results
-	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -9,7 +9,6 @@ from gensim_tfw2v.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import (
     FEW_WORDS,
-    LOGGED_LOSS_EVERY,
     UnitProgram,
     choose_max_norm,
     choose_product_dtype,
@@ -39,18 +38,12 @@ def unit_program(model: Word2Vec, tokens: int, max_entries: int) -> UnitProgram:
         id_bits=max(2, (len(model.wv) - 1).bit_length()),
         max_entries=max_entries,
         shrink_windows=bool(model.shrink_windows),
-        loss_every=_loss_every(model),
+        with_loss=bool(model.compute_loss) or model.log_dir is not None,
         skip_targets=bool(model.negative) and len(model.wv) <= FEW_WORDS,
         locked=_lock(model) is not None,
         product_dtype=choose_product_dtype(),
         max_norm=choose_max_norm(bool(model.sg), bool(model.hs)),
     )
-
-
-def _loss_every(model: Word2Vec) -> int:
-    if model.compute_loss:
-        return 1
-    return 0 if getattr(model, "log_dir", None) is None else LOGGED_LOSS_EVERY
 
 
 def words_of(model: Word2Vec) -> Words:

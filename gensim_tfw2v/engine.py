@@ -14,9 +14,9 @@ from gensim_tfw2v.cluster.probe import READY_SECONDS
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.options import (
-    NOISE_REUSE,
     UNIT_ENTRIES,
     ClusterProgram,
+    choose_noise_reuse,
     choose_unit_entries,
 )
 from gensim_tfw2v.regimes import CoordinatedRegime, LocalRegime, Regime, Setup
@@ -82,7 +82,7 @@ def open_regime(
             setup = Setup(
                 opened.cluster,
                 ClusterProgram(
-                    replace(program, noise_reuse=NOISE_REUSE),
+                    replace(program, noise_reuse=choose_noise_reuse(tokens)),
                     len(opened.cluster.worker),
                     _threads(model, which),
                 ),

@@ -24,12 +24,9 @@ CLUSTER_ENTRIES, LEAST_ENTRIES = 1 << 18, 1 << 12
 JOBS_A_WORKER = 32
 
 #: In how many blocks of a unit on a cluster a negative is used: rows of which nothing else is
-#: trained are then fewer, and of those that travel a fifth is saved.
-NOISE_REUSE = 4
-
-#: With a log for TensorBoard, the loss is computed in one of so many steps: in all of them it takes
-#: a third of the time.
-LOGGED_LOSS_EVERY = 64
+#: trained are then fewer, and of those that travel a fifth is saved. With fewer tokens in the
+#: corpus, and so shorter units, it would cost quality.
+NOISE_REUSE, LEAST_TO_REUSE = 4, 1 << 22
 
 #: With more words than this, a negative seldom equals a target.
 FEW_WORDS = 4096
@@ -61,8 +58,8 @@ class UnitProgram:
         The longest unit.
     shrink_windows : bool
         gensim's parameter of that name.
-    loss_every : int
-        In which steps the loss is computed: the first of each so many; 0 for none.
+    with_loss : bool
+        Whether the loss is computed.
     skip_targets : bool
         Whether a negative that equals a target is skipped for it, as gensim does. It matters
         where words are so few that most are drawn often; else it costs time for nothing.
@@ -83,16 +80,12 @@ class UnitProgram:
     id_bits: int
     max_entries: int
     shrink_windows: bool = True
-    loss_every: int = 0
+    with_loss: bool = False
     skip_targets: bool = True
     locked: bool = False
     noise_reuse: int = 1
     product_dtype: str = "float32"
     max_norm: float = 0.5
-
-    def with_loss(self, step: tf.Tensor) -> bool | tf.Tensor:
-        """Whether the step of this number computes the loss."""
-        return self.loss_every == 1 if self.loss_every < 2 else step % self.loss_every == 0
 
     @property
     def tree_block(self) -> int:
@@ -191,6 +184,11 @@ def choose_max_norm(skipgram: bool, hierarchical: bool = False) -> float:
     about as far apart as seeds are; 0.1 is clearly worse.
     """
     return 1.0 if skipgram and not hierarchical else 0.5
+
+
+def choose_noise_reuse(tokens: int) -> int:
+    """Choose ``UnitProgram.noise_reuse`` of a cluster, for a corpus of so many tokens."""
+    return NOISE_REUSE if tokens >= LEAST_TO_REUSE else 1
 
 
 def choose_product_dtype() -> str:

@@ -19,8 +19,7 @@ class Position:
     sentences, trained, raw_words : int
         Of these units: sentences, words trained on after subsampling, and words of the text.
     loss, predictions : float
-        Of these units: summed loss, and of how many predictions; not of all of them, unless the
-        model computes the loss for itself.
+        Of these units: summed loss, and of how many predictions.
     finished : list of (int, int, int)
         Of each epoch before: words trained on, raw words, units.
     mean_losses : list of float
@@ -45,7 +44,7 @@ class Position:
         Parameters
         ----------
         in_total : bool
-            Whether its loss is that of all its steps, and counts in `total_loss`.
+            Whether its loss counts in `total_loss`.
         """
         self.done.add(report.unit.index)
         self.sentences += report.unit.sentences

@@ -49,11 +49,18 @@ def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) 
                 "give a count for each word, or no counts"
             )
         return {word: int(counts[word]) for word in words}
-    held = np.asarray(vectors.expandos.get("count", ()))
-    # gensim numbers the words of a file without counts downwards
-    if len(held) != number or np.array_equal(held, np.arange(number, 0, -1)):
+    held = held_counts(vectors)
+    if held is None:
         held = np.ceil(number / np.arange(1, number + 1))
     return {word: int(count) for word, count in zip(words, held, strict=True)}
+
+
+def held_counts(vectors: KeyedVectors) -> np.ndarray | None:
+    """The counts that vectors hold, [V]; None if there are none."""
+    held = np.asarray(vectors.expandos.get("count", ()))
+    # gensim numbers the words of a file without counts downwards
+    is_numbering = np.array_equal(held, np.arange(len(vectors), 0, -1))
+    return None if len(held) != len(vectors) or is_numbering else held.astype(np.int64)
 
 
 def _keep(word: str, count: int, min_count: int) -> int:

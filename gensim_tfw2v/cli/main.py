@@ -7,7 +7,9 @@ from gensim_tfw2v.cli.demo import demo
 from gensim_tfw2v.cli.evaluate import evaluate
 from gensim_tfw2v.cli.failures import CommandsWithClearFailures
 from gensim_tfw2v.cli.neighbours import neighbours
+from gensim_tfw2v.cli.projector import projector
 from gensim_tfw2v.cli.task import task
+from gensim_tfw2v.cli.tensorboard import tensorboard
 from gensim_tfw2v.cli.train import train
 
 app = typer.Typer(
@@ -18,6 +20,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (train, evaluate, neighbours, demo, task):
+for command in (train, evaluate, neighbours, projector, tensorboard, demo, task):
     app.command()(command)
 app.add_typer(cluster.app, name="cluster")

@@ -108,10 +108,11 @@ def evaluate_analogies(
     restrict_vocab: int | None = None,
     case_insensitive: bool = True,
 ) -> AnalogyScore:
-    """Answer analogies by 3CosAdd: the word nearest to ``b - a + c`` (unit vectors) [1]_.
+    """Answer analogies by 3CosAdd: the word nearest to ``b - a + c`` (unit vectors).
 
-    Counts equal those of gensim's ``evaluate_word_analogies``, which asks one question at a time;
-    here a block of questions is one matrix product.
+    That is Mikolov, Chen, Corrado and Dean 2013, "Efficient Estimation of Word Representations in
+    Vector Space", section 4.1. Counts equal those of gensim's ``evaluate_word_analogies``, which
+    asks one question at a time; here a block of questions is one matrix product.
 
     Parameters
     ----------
@@ -122,8 +123,10 @@ def evaluate_analogies(
     metric : {"gensim", "all"}
         ``"gensim"`` leaves out questions with an unknown word and searches the 30,000 most
         frequent words. ``"all"`` divides by all questions of the file, so an unknown word is a
-        wrong answer, and searches the whole vocabulary, as HyperWords does [2]_; it equals
-        gensim's ``dummy4unknown=True``. The two differ much on small vocabularies: say which.
+        wrong answer, and searches the whole vocabulary, as HyperWords does (Levy, Goldberg and
+        Dagan 2015, "Improving Distributional Similarity with Lessons Learned from Word
+        Embeddings", TACL 3, section 4.2); it equals gensim's ``dummy4unknown=True``. The two differ
+        much on small vocabularies: say which.
     restrict_vocab : int, optional
         Words after the first `restrict_vocab` are unknown and never an answer. By default what
         the metric says.
@@ -136,13 +139,6 @@ def evaluate_analogies(
         The file holds no question, or a line that is not four words.
     OSError
         The file cannot be read.
-
-    References
-    ----------
-    .. [1] Mikolov, Chen, Corrado and Dean (2013), "Efficient Estimation of Word Representations
-           in Vector Space", section 4.1.
-    .. [2] Levy, Goldberg and Dagan (2015), "Improving Distributional Similarity with Lessons
-           Learned from Word Embeddings", TACL 3, section 4.2.
     """
     if metric not in ("gensim", "all"):
         raise ValueError(f"unknown metric {metric!r} (known metrics: 'gensim', 'all')")

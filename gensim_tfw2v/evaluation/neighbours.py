@@ -42,8 +42,9 @@ def neighbour_agreement(
 ) -> NeighbourAgreement:
     """Compare the `k` nearest neighbours (by cosine) of probe words in two models.
 
-    Two runs of one trainer with other seeds agree well below 1 [1]_: compare with that, not with
-    1. A word that only one model knows can never be shared, so models with other vocabularies
+    Two runs of one trainer with other seeds agree well below 1 (Antoniak and Mimno 2018,
+    "Evaluating the Stability of Embedding-based Word Similarities", TACL 6): compare with that, not
+    with 1. A word that only one model knows can never be shared, so models with other vocabularies
     agree less.
 
     Parameters
@@ -62,11 +63,6 @@ def neighbour_agreement(
     ValueError
         `k` is less than 1, a vocabulary is too small for `k` neighbours, or no probe word is
         known to both.
-
-    References
-    ----------
-    .. [1] Antoniak and Mimno (2018), "Evaluating the Stability of Embedding-based Word
-           Similarities", TACL 6.
     """
     searched = min(len(first), len(second), restrict_vocab or len(first))
     if not 1 <= k < searched:

@@ -12,11 +12,11 @@ from gensim.test.utils import datapath
 from gensim_tfw2v.evaluation.files import read_pairs
 
 NAMED_SETS = {"ws353": "wordsim353.tsv", "simlex999": "simlex999.txt"}
-"""Sets that come with gensim: WordSim-353 [1]_ and SimLex-999 [2]_, by the name used here.
+"""Sets that come with gensim, by the name used here: WordSim-353 and SimLex-999.
 
-.. [1] Finkelstein et al. (2002), "Placing Search in Context: The Concept Revisited", ACM TOIS 20.
-.. [2] Hill, Reichart and Korhonen (2015), "SimLex-999: Evaluating Semantic Models with (Genuine)
-       Similarity Estimation", Computational Linguistics 41.
+Finkelstein et al. 2002, "Placing Search in Context: The Concept Revisited", ACM TOIS 20. Hill,
+Reichart and Korhonen 2015, "SimLex-999: Evaluating Semantic Models with (Genuine) Similarity
+Estimation", Computational Linguistics 41.
 """
 
 

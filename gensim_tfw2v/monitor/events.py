@@ -12,6 +12,8 @@ from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 from tensorboard.plugins.text.summary_v2 import text_pb
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
+from gensim_tfw2v.monitor.projector import EMPTY
+
 #: Seconds until what was written is in the file.
 FLUSH_SECONDS = 2
 
@@ -77,8 +79,8 @@ class EventLog:
 
 
 def has_events(folder: str) -> bool:
-    """Whether a folder is a run's already."""
+    """Whether a folder holds a training's run already."""
     try:
-        return any("tfevents" in name for name in os.listdir(folder))
+        return any("tfevents" in name and name != EMPTY for name in os.listdir(folder))
     except OSError:
         return False

@@ -17,11 +17,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gensim_tfw2v.vectors import held_counts
+
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
 CONFIG = "projector_config.pbtxt"
 FOLDER = "projector"
+
+#: A file without events, which makes a folder a run.
+EMPTY = "events.out.tfevents.0.projector"
 
 #: What the page calls the vectors.
 NAME = "vectors"
@@ -75,10 +80,10 @@ def write_projector(
         raise ValueError(f"words must be at least 1, got {words!r}")
     if not len(vectors):
         raise ValueError("there are no vectors to write: the vocabulary is empty")
-    counts = _counts(vectors)
+    counts = held_counts(vectors)
     # of words that are as frequent, the first ones
-    rows = np.arange(len(vectors)) if counts is None else np.argsort(-counts, kind="stable")
-    rows = rows[: min(words, MOST_WORDS)]
+    order = np.arange(len(vectors)) if counts is None else np.argsort(-counts, kind="stable")
+    rows = order[: min(words, MOST_WORDS)]
     values = np.ascontiguousarray(vectors.vectors[rows], dtype="<f4")
     if not np.isfinite(values).all():
         raise ValueError("some vectors are NaN or infinite: the projector cannot show them")
@@ -101,13 +106,6 @@ def write_projector(
         if old not in (tensor, metadata):
             old.unlink(missing_ok=True)
     return [tensor, metadata, log_dir / CONFIG]
-
-
-def _counts(vectors: KeyedVectors) -> np.ndarray | None:
-    counts = np.asarray(vectors.expandos.get("count", ()))
-    # gensim numbers the words of a file without counts downwards
-    is_numbering = np.array_equal(counts, np.arange(len(vectors), 0, -1))
-    return None if len(counts) != len(vectors) or is_numbering else counts
 
 
 def _table(words: list[str], counts: np.ndarray | None) -> bytes:
@@ -159,7 +157,7 @@ def _config(tensor: Path, metadata: Path, shape: tuple[int, ...]) -> bytes:
 
 
 def _make_run(log_dir: Path) -> None:
-    """Write an event file that says nothing, unless there is one."""
+    """Write an event file without events, unless there is one."""
     if any(log_dir.glob("*tfevents*")):
         return
     # not by TensorBoard's writer of event files, which imports TensorFlow
@@ -169,7 +167,7 @@ def _make_run(log_dir: Path) -> None:
     content = io.BytesIO()
     event = Event(wall_time=time.time(), file_version="brain.Event:2")
     RecordWriter(content).write(event.SerializeToString())
-    _write_whole(log_dir / "events.out.tfevents.0.projector", content.getvalue())
+    (log_dir / EMPTY).write_bytes(content.getvalue())
 
 
 def _write_whole(path: Path, content: bytes) -> None:

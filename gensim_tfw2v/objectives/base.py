@@ -125,6 +125,6 @@ class Objective(Protocol):
     @property
     def tree_block(self) -> int | None: ...  # noqa: D102
 
-    def __call__(self, step: Step, with_loss: bool | tf.Tensor) -> Gradients:
-        """Compute the row updates of one step, and its loss if asked for, here or in the graph."""
+    def __call__(self, step: Step, with_loss: bool) -> Gradients:
+        """Compute the row updates of one step, and its loss if asked for."""
         ...

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.base import Gradients, Step
 from gensim_tfw2v.objectives.hierarchical_softmax import predict_from_one
-from gensim_tfw2v.objectives.negative_sampling import coefficients, counted, loss
+from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Cbow:
     corrected: bool = False
     tree_block: int = 8
 
-    def __call__(self, step: Step, with_loss: bool | tf.Tensor) -> Gradients:
+    def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step, whose halo holds inputs; see `Objective`.
 
         A centre without context has a hidden row of zeros and a band of zeros, so whatever its
@@ -50,13 +50,13 @@ class Cbow:
             raise ValueError('CBOW needs all inputs of a centre in its block: halo_side="inputs"')
         hidden = tf.matmul(step.band(self.mean, step.dtype), step.input_rows())  # [T/B, B, D]
         used: tf.Tensor | None = None  # for the loss: 1 for a centre that has context, else 0
-        if with_loss is not False:
+        if with_loss:
             used = tf.minimum(tf.reduce_sum(step.band(), 2, keepdims=True), 1.0)
         updates: list[tf.Tensor] = []
         outputs: list[tf.Tensor] = []
         tree, total = None, tf.constant(0.0)
         if self.negative:
-            d_hidden, outputs, lost = self._sampled(step, hidden, used, with_loss)
+            d_hidden, outputs, lost = self._sampled(step, hidden, used)
             updates.append(d_hidden)
             total += lost
         if step.tree is not None:
@@ -66,14 +66,11 @@ class Cbow:
         backward = step.band(self.mean == self.corrected, step.dtype)
         d_hidden = tf.cast(tf.add_n(updates), step.dtype)
         d_inputs = tf.matmul(backward, d_hidden, transpose_a=True)
-        return Gradients(d_inputs, outputs, tree, total, counted(used, with_loss))
+        predictions = tf.constant(0.0) if used is None else tf.reduce_sum(used)
+        return Gradients(d_inputs, outputs, tree, total, predictions)
 
     def _sampled(
-        self,
-        step: Step,
-        hidden: tf.Tensor,
-        used: tf.Tensor | None,
-        with_loss: bool | tf.Tensor,
+        self, step: Step, hidden: tf.Tensor, used: tf.Tensor | None
     ) -> tuple[tf.Tensor, list[tf.Tensor], tf.Tensor]:
         """Updates of the hidden rows [T/B, B, D] and of the output rows, and the loss."""
         share, real = self.negative / step.shape.shared, tf.float32
@@ -89,6 +86,5 @@ class Cbow:
         lost = tf.constant(0.0)
         if used is not None:
             noise_used = tf.transpose(used, [0, 2, 1])
-            lost = loss(scores, used, with_loss)
-            lost += loss(noise_scores, noise_used * noise_weights, with_loss)
+            lost = loss(scores, used) + loss(noise_scores, noise_used * noise_weights)
         return d_hidden, [g * wide_hidden, tf.cast(tf.matmul(noise_g, hidden), real)], lost

@@ -88,7 +88,7 @@ class TreeGradients(NamedTuple):
 
 
 def predict_from_window(
-    step: TreeStep, hidden: tf.Tensor, pairs: tf.Tensor, with_loss: bool | tf.Tensor
+    step: TreeStep, hidden: tf.Tensor, pairs: tf.Tensor, with_loss: bool
 ) -> TreeGradients:
     """Predict centres from several hidden rows each.
 
@@ -115,7 +115,7 @@ def predict_from_window(
 
 
 def predict_from_one(
-    step: TreeStep, hidden: tf.Tensor, used: tf.Tensor | None, with_loss: bool | tf.Tensor
+    step: TreeStep, hidden: tf.Tensor, used: tf.Tensor | None, with_loss: bool
 ) -> TreeGradients:
     """Predict each centre from the hidden row at its own place.
 
@@ -151,7 +151,7 @@ def _top(
     hidden: tf.Tensor,
     number: tf.Tensor,
     balance: tf.Tensor,
-    with_loss: bool | tf.Tensor,
+    with_loss: bool,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Predict at the nodes of the top, one part of the hidden rows after the other.
 
@@ -177,14 +177,14 @@ def _top(
         updates.append(tf.matmul(g, top))
         sums = tf.cast(tf.matmul(g, h, transpose_a=True), tf.float32)
         rows += clipped(sums, step.alpha, step.max_norm)[0]
-        if with_loss is not False:
+        if with_loss:
             zeros, ones = 0.5 * (count + difference), 0.5 * (difference - count)
-            total += loss(scores, zeros, with_loss) + loss(scores, ones, with_loss)
+            total += loss(scores, zeros) + loss(scores, ones)
     return tf.concat(updates, 0), rows - step.top, total
 
 
 def _deep(
-    step: TreeStep, hidden: tf.Tensor, halves: tf.Tensor, with_loss: bool | tf.Tensor
+    step: TreeStep, hidden: tf.Tensor, halves: tf.Tensor, with_loss: bool
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Predict at the deep nodes.
 
@@ -203,5 +203,5 @@ def _deep(
     deep = tf.gather(tf.cast(step.deep, hidden.dtype), step.columns)  # [blocks, C, D]
     scores = tf.cast(tf.matmul(deep, hidden, transpose_b=True), tf.float32)
     g = tf.cast(coefficients(scores, halves), hidden.dtype)
-    total = loss(scores, 2.0 * halves, with_loss)
+    total = loss(scores, 2.0 * halves) if with_loss else tf.constant(0.0)
     return tf.matmul(g, deep, transpose_a=True), tf.matmul(g, hidden), total

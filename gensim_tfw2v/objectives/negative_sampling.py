@@ -21,25 +21,6 @@ def coefficients(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     return weights - tf.abs(weights) * tf.tanh(0.5 * scores)
 
 
-def counted(predictions: tf.Tensor, asked: bool | tf.Tensor) -> tf.Tensor:
-    """How many predictions a `loss` is of: their sum if it was asked for, else 0."""
-    if asked is False:
-        return tf.constant(0.0)
-    return tf.reduce_sum(predictions) * tf.cast(asked, tf.float32)
-
-
-def loss(scores: tf.Tensor, weights: tf.Tensor, asked: bool | tf.Tensor = True) -> tf.Tensor:
-    """Sum of ``-|weights| * log(sigmoid(±scores))``, minus where weights are below 0.
-
-    Parameters
-    ----------
-    asked : bool or Tensor []
-        Whether to compute it, for it costs as much as the rest of a step; else it is 0.
-    """
-
-    def total() -> tf.Tensor:
-        return tf.reduce_sum(tf.abs(weights) * tf.nn.softplus(-tf.sign(weights) * scores))
-
-    if isinstance(asked, bool):
-        return total() if asked else tf.constant(0.0)
-    return tf.cond(asked, total, lambda: tf.constant(0.0))
+def loss(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+    """Sum of ``-|weights| * log(sigmoid(±scores))``, minus where weights are below 0."""
+    return tf.reduce_sum(tf.abs(weights) * tf.nn.softplus(-tf.sign(weights) * scores))

@@ -6,7 +6,7 @@ from typing import ClassVar
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.base import Gradients, Step
 from gensim_tfw2v.objectives.hierarchical_softmax import predict_from_window
-from gensim_tfw2v.objectives.negative_sampling import coefficients, counted, loss
+from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class SkipGram:
     hierarchical: bool = False
     tree_block: ClassVar[None] = None
 
-    def __call__(self, step: Step, with_loss: bool | tf.Tensor) -> Gradients:
+    def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step; see `Objective`."""
         inputs, pairs = step.input_rows(), step.band()
         updates: list[tf.Tensor] = []
@@ -45,12 +45,13 @@ class SkipGram:
             g = tf.cast(coefficients(scores, 0.5 * weights), step.dtype)
             updates.append(tf.matmul(g, columns, transpose_a=True))
             outputs.append(tf.matmul(g, inputs))
-            total += loss(scores, weights, with_loss)
+            total += loss(scores, weights) if with_loss else 0.0
         if step.tree is not None:
             tree = predict_from_window(step.tree, inputs, pairs, with_loss)
             updates.append(tree.hidden)
             total += tree.loss
-        return Gradients(tf.add_n(updates), outputs, tree, total, counted(pairs, with_loss))
+        predictions = tf.reduce_sum(pairs) if with_loss else tf.constant(0.0)
+        return Gradients(tf.add_n(updates), outputs, tree, total, predictions)
 
     def _weights(self, step: Step, pairs: tf.Tensor) -> tf.Tensor:
         """How often each pair counts, below 0 for negatives: [T/B, C, I]."""

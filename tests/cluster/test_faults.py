@@ -24,7 +24,6 @@ def short_units():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gensim_tfw2v.engine.UNIT_ENTRIES", 4096)
         patch.setattr("gensim_tfw2v.options.CLUSTER_ENTRIES", 4096)
-        patch.setattr("gensim_tfw2v.engine.NOISE_REUSE", 1)
         yield
 
 
@@ -98,7 +97,6 @@ RUN = """
 import sys
 from gensim_tfw2v import TFWord2Vec, engine, options
 engine.UNIT_ENTRIES = options.CLUSTER_ENTRIES = 4096
-engine.NOISE_REUSE = 1
 
 class Tell:
     def on_train_begin(self, model): ...

@@ -20,7 +20,6 @@ def same_units(monkeypatch):
     """Let this process train the short units of a cluster, and a cluster what it trains."""
     monkeypatch.setattr("gensim_tfw2v.engine.UNIT_ENTRIES", 4096)
     monkeypatch.setattr("gensim_tfw2v.options.CLUSTER_ENTRIES", 4096)
-    monkeypatch.setattr("gensim_tfw2v.engine.NOISE_REUSE", 1)
 
 
 def servers():

@@ -1,0 +1,133 @@
+"""What `mkdocs.yml` cannot say: pages and sources that stand outside this folder.
+
+The README, CONTRIBUTING, CHANGELOG and the operators' README are pages of the site, too, from where
+they are. Any other file that a page links to, a module or a manifest, becomes a page that shows it.
+So a link is written once, as a code host follows it, and the build fails if nothing is there.
+"""
+
+import json
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: Pages of the site by the files that they are made of.
+PAGES = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "cluster/README.md": "clusters/manifests.md",
+}
+
+#: Folders that pages link to, and what the site has of them.
+FOLDERS = {"docs/benchmarks": "benchmarks.md"}
+
+#: Where the site shows other files.
+SOURCES = "sources"
+
+#: Of these the cells are shown, without what they print.
+NOTEBOOK = ".ipynb"
+
+#: Languages to show files in; others are shown as text.
+LANGUAGES = {".py": "python", ".yaml": "yaml", ".sh": "sh", ".sbatch": "sh", ".toml": "toml"}
+
+_LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)(?=[)#])")
+
+
+def on_config(config: Any) -> Any:
+    """Put each results page of the benchmarks into the navigation."""
+    for section in config.nav:
+        for content in section.values():
+            if isinstance(content, list) and "benchmarks/*.md" in content:
+                place = content.index("benchmarks/*.md")
+                pages = sorted((ROOT / "docs/benchmarks").glob("*.md"))
+                content[place : place + 1] = [
+                    {page.stem: f"benchmarks/{page.name}"} for page in pages
+                ]
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages and files from outside."""
+    for path, page in PAGES.items():
+        text = (ROOT / path).read_text(encoding="utf-8")
+        files.append(File.generated(config, page, content=text))
+    texts = {page.src_uri: page.content_string for page in files.documentation_pages()}
+    while texts:
+        here, text = texts.popitem()
+        for path, _ in _links(text, _origin(here)):
+            page = _page_of(path)
+            if page.startswith(f"{SOURCES}/") and page not in files.src_uris:
+                shown = _shown(path)
+                files.append(File.generated(config, page, content=shown))
+                if path.endswith(NOTEBOOK):
+                    texts[page] = shown
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Let links to what is outside lead to its page."""
+    here = page.file.src_uri
+    if here.startswith(f"{SOURCES}/") and not _origin(here).endswith(NOTEBOOK):
+        return markdown
+    for to, written in _links(markdown, _origin(here)):
+        target = posixpath.relpath(_page_of(to), posixpath.dirname(here) or ".")
+        markdown = re.sub(rf"(?<=\]\(){re.escape(written)}(?=[)#])", target, markdown)
+    return markdown
+
+
+def _origin(page: str) -> str:
+    """The file that a page is made of, from the root of the repository."""
+    if page.startswith(f"{SOURCES}/"):
+        return page.removeprefix(f"{SOURCES}/").removesuffix(".md")
+    return {made: path for path, made in PAGES.items()}.get(page, f"docs/{page}")
+
+
+def _links(markdown: str, origin: str) -> list[tuple[str, str]]:
+    """Files that a text links to, from the root, and how the links are written."""
+    folder = posixpath.dirname(origin)
+    found = dict.fromkeys(_LINK.findall(markdown))
+    return [(posixpath.normpath(posixpath.join(folder, link)), link) for link in found]
+
+
+def _page_of(path: str) -> str:
+    """What the site has for a file or folder of the repository."""
+    if path in FOLDERS:
+        return FOLDERS[path]
+    if path in PAGES:
+        return PAGES[path]
+    if path.startswith("docs/"):
+        return path.removeprefix("docs/")
+    return f"{SOURCES}/{path}.md"
+
+
+def _shown(path: str) -> str:
+    """A page that shows a file."""
+    if not (ROOT / path).is_file():
+        raise PluginError(f"a page links to {path}: there is no such file")
+    text = (ROOT / path).read_text(encoding="utf-8")
+    if path.endswith(NOTEBOOK):
+        return "\n\n".join(_cell(cell) for cell in json.loads(text)["cells"])
+    language = LANGUAGES.get(Path(path).suffix, "text")
+    head = "---\nsearch:\n  exclude: true\nhide:\n  - toc\n---\n"
+    return f"{head}# {path}\n\n{_fenced(text, language)}"
+
+
+def _cell(cell: Any) -> str:
+    # a notebook's anchors are its headings, with hyphens for blanks
+    text = re.sub(
+        r"(?<=\]\(#)[^)\s]+(?=\))",
+        lambda link: re.sub(r"[^\w-]", "", link[0]).lower(),
+        "".join(cell["source"]),
+    )
+    return text if cell["cell_type"] == "markdown" else _fenced(text, "python")
+
+
+def _fenced(text: str, language: str) -> str:
+    return f"`````{language}\n{text}\n`````\n"

@@ -1,0 +1,77 @@
+"""Takes the pictures of TensorBoard on these pages: ``make screenshots``, with Chromium installed.
+
+It trains two small models with ``log_dir=``, opens what they wrote as a user would, and writes
+docs/screenshots/*.png.
+"""
+
+import logging
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from gensim.test.utils import datapath
+from gensim.utils import simple_preprocess
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.monitor.options import TensorBoardLog
+from tests.browser.chromium import chromium, find, one, still, until, why_no_chromium
+from tests.browser.projector_page import ProjectorPage
+from tests.served import tensorboard
+
+FOLDER = Path(__file__).parent / "screenshots"
+
+#: What is looked up in the projector.
+WORD = "israeli"
+
+#: Curves that are shown.
+CURVES = ("mean_loss", "ws353", "alpha", "words_per_second")
+
+
+def train(folder: Path) -> None:
+    """Train skip-gram and CBOW on 300 news texts, a run each; the projector gets one of them."""
+    with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
+        sentences = [simple_preprocess(text) for text in texts]
+    for name, sg in (("skip-gram", 1), ("cbow", 0)):
+        log = TensorBoardLog(folder / name, ["ws353"], projector_words=10_000 if sg else 0)
+        TFWord2Vec(
+            sentences, sg=sg, vector_size=64, epochs=60, workers=2, compute_loss=True, log_dir=log
+        )
+
+
+def scalars(driver: Any, url: str) -> None:
+    """Open the page of the curves."""
+    driver.get(f"{url}#scalars")
+    field = one(driver, "tf-tag-filterer", "input")
+    field.send_keys("|".join(CURVES))
+    driver.execute_script("arguments[0].blur()", field)  # no caret that blinks
+    until("the curves", lambda: len(find(driver, "tf-scalar-card")) >= len(CURVES))
+    until("the curves to be drawn", lambda: still(driver))
+
+
+def projector(driver: Any, url: str) -> None:
+    """Open the projector, and select a word."""
+    page = ProjectorPage(driver, url)
+    page.spherize(False)
+    page.select(WORD)
+    page.neighbours()
+
+
+def main(pictures: Path = FOLDER) -> None:
+    """Take all of them."""
+    logging.basicConfig(level=logging.WARNING)
+    if reason := why_no_chromium():
+        sys.exit(f"{reason}: apt-get install chromium chromium-driver")
+    pictures.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="tfw2v-screenshots-") as folder:
+        train(Path(folder, "runs"))
+        with tensorboard("runs", cwd=folder) as served, chromium() as driver:
+            for take in (scalars, projector):
+                take(driver, served.url)
+                path = pictures / f"{take.__name__}.png"
+                driver.save_screenshot(str(path))
+                print(f"{path.name}: {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""Train on a cluster of this machine: two ps tasks, which hold the vectors, and two workers.
+
+Run it with ``python examples/local_cluster.py``; the corpus, 300 news texts, comes with gensim.
+It prints what travelled between the tasks and what the workers did, then the neighbours of three
+words. On one machine threads are faster: this is for seeing a cluster work.
+"""
+
+from gensim.models.word2vec import LineSentence
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+
+
+def main() -> None:
+    """Train skip-gram vectors on the Lee corpus and print traffic and neighbours."""
+    model = TFWord2Vec(
+        LineSentence(datapath("lee_background.cor")),
+        vector_size=50,
+        sg=1,
+        epochs=20,
+        workers=1,  # threads of each worker task
+        seed=1,
+        cluster="local:ps=2,worker=2",  # started for train(), ended after it
+    )
+    traffic = model.traffic
+    assert traffic is not None
+    fetched, pushed = traffic.fetched_bytes / 1e6, traffic.pushed_bytes / 1e6
+    print(f"fetched {fetched:.1f} MB, pushed {pushed:.1f} MB")
+    print(f"{traffic.bytes_per_token:.0f} bytes for each word trained on")
+    fetching, training, pushing = traffic.seconds / traffic.seconds.sum()
+    print(f"workers: {fetching:.0%} fetching, {training:.0%} training, {pushing:.0%} pushing")
+    print(f"units: {traffic.units}, {traffic.repeated} of them again")
+    for word in ("attacks", "government", "cricket"):
+        neighbours = model.wv.most_similar(word, topn=5)
+        print(f"{word}: " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in neighbours))
+
+
+if __name__ == "__main__":
+    main()

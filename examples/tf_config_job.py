@@ -1,0 +1,87 @@
+"""A job on tasks that TF_CONFIG describes, as a scheduler starts it; here all on this machine.
+
+Run it with ``python examples/tf_config_job.py``; the corpus, 300 news texts, comes with gensim.
+It starts one ps and two workers by ``tfw2v task``, each with its own TF_CONFIG, and trains as their
+chief. It prints the tasks' addresses, that each has ended, and the neighbours of three words.
+
+TensorFlow's servers have no password and listen on all interfaces: run this only where nobody else
+reaches this machine's ports. For a cluster that others cannot reach, use
+``cluster="local:ps=1,worker=2"``.
+"""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from gensim.models.word2vec import LineSentence
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+
+NUMBER = {"chief": 1, "ps": 1, "worker": 2}
+
+
+def free_addresses() -> dict[str, list[str]]:
+    """Addresses of all tasks, by role, with ports that are free now."""
+    with contextlib.ExitStack() as stack:
+
+        def address() -> str:
+            taken = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            return f"127.0.0.1:{taken.getsockname()[1]}"
+
+        return {role: [address() for _ in range(number)] for role, number in NUMBER.items()}
+
+
+@contextlib.contextmanager
+def running_tasks(addresses: dict[str, list[str]]) -> Iterator[None]:
+    """Start ps and workers, end them at the end, and set TF_CONFIG for the chief."""
+
+    def tf_config(role: str, index: int) -> str:
+        return json.dumps({"cluster": addresses, "task": {"type": role, "index": index}})
+
+    tasks = {}
+    try:
+        for role in ("ps", "worker"):
+            for index, address in enumerate(addresses[role]):
+                print(f"{role} {index} at {address}")
+                tasks[role, index] = subprocess.Popen(
+                    # as "tfw2v task"; it ends with this program, however that ends
+                    [sys.executable, "-m", "gensim_tfw2v", "task", "--with-parent"],
+                    env=os.environ | {"TF_CONFIG": tf_config(role, index)},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+        os.environ["TF_CONFIG"] = tf_config("chief", 0)
+        yield
+    finally:
+        for task in tasks.values():
+            task.terminate()
+        for (role, index), task in tasks.items():
+            task.communicate()
+            print(f"{role} {index} ended")
+
+
+def main() -> None:
+    """Train skip-gram vectors on the Lee corpus as the chief of a cluster."""
+    with running_tasks(free_addresses()):
+        model = TFWord2Vec(
+            LineSentence(datapath("lee_background.cor")),
+            vector_size=50,
+            sg=1,
+            epochs=20,
+            workers=1,  # threads of each worker task
+            seed=1,
+            cluster="TF_CONFIG",  # waits until all tasks answer
+        )
+    for word in ("attacks", "government", "cricket"):
+        neighbours = model.wv.most_similar(word, topn=5)
+        print(f"{word}: " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in neighbours))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""TensorBoard in this process, without TensorFlow and without noise."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+#: How long the first page waits for the search for vectors.
+SEARCH_SECONDS = 5.0
+
+logger = logging.getLogger(__name__)
+
+
+def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> str:
+    """Start TensorBoard on a folder, on a thread that ends with this process.
+
+    Its projector reads files again that have changed, where TensorBoard's own shows what it has
+    read first.
+
+    Parameters
+    ----------
+    log_dir : Path
+    host : str
+        Address to listen on.
+    port : int, optional
+        None takes 6006 or the next one that is free, 0 any that is free.
+
+    Returns
+    -------
+    str
+        The URL.
+
+    Raises
+    ------
+    RuntimeError
+        If the port is taken, or the address is none of this machine.
+    """
+    # What TensorBoard looks for to do without TensorFlow: it starts in a second instead of ten,
+    # in an eighth of the memory. Nothing that this library writes needs TensorFlow to be read.
+    sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
+    from tensorboard import default, program
+    from tensorboard.plugins.projector.projector_plugin import ProjectorPlugin
+
+    plugins = default.get_plugins()
+    plugins[plugins.index(ProjectorPlugin)] = _rereading_projector()
+    board = program.TensorBoard(plugins)
+    board.configure(logdir=str(log_dir), host=host, port=port)
+    noise = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(noise):
+            return str(board.launch())
+    except program.TensorBoardServerException as error:
+        raise RuntimeError(error.msg) from error
+    except SystemExit as error:  # of the web server below it, which says why where it logs
+        reason = noise.getvalue().strip().rpartition("\n")[2]
+        raise RuntimeError(f"TensorBoard cannot listen on {host}: {reason}") from error
+    finally:
+        logger.info("TensorBoard: %s", noise.getvalue().strip())
+
+
+def _rereading_projector() -> type:
+    from tensorboard.plugins.projector.metadata import PROJECTOR_FILENAME
+    from tensorboard.plugins.projector.projector_plugin import LRUCache, ProjectorPlugin
+
+    class Projector(ProjectorPlugin):
+        """TensorBoard's projector, which sees when a configuration is replaced."""
+
+        _run_paths: dict[str, str] | None
+
+        def __init__(self, context: Any) -> None:
+            super().__init__(context)
+            self._seen: dict[str, tuple[int, int]] = {}
+
+        def _update_configs(self) -> None:
+            seen = {}
+            for folder in (self.logdir, *(self._run_paths or {}).values()):
+                path = os.path.join(folder, PROJECTOR_FILENAME)
+                with contextlib.suppress(OSError):
+                    found = os.stat(path)
+                    seen[path] = found.st_mtime_ns, found.st_ino
+            if seen != self._seen:
+                self._seen = seen
+                self._run_paths = None  # which has all of them read again
+                self.tensor_cache = LRUCache(1)
+            super()._update_configs()
+
+        def is_active(self) -> bool:
+            # the page that asks first would not show the projector among what there is to see
+            active = super().is_active()
+            if not active and (search := self._thread_for_determining_is_active):
+                search.join(SEARCH_SECONDS)
+            return bool(self._is_active)
+
+    return Projector

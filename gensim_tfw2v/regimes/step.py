@@ -1,0 +1,122 @@
+"""One step of a unit: its rows are read, its objective computed, its updates written."""
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.grouping import EntryGroups
+from gensim_tfw2v.objectives import Step
+from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.objectives.hierarchical_softmax import TreeStep
+from gensim_tfw2v.objectives.words import Words
+from gensim_tfw2v.options import UnitProgram
+from gensim_tfw2v.regimes.plan import StepPlan, TreePlan, UnitPlan
+from gensim_tfw2v.regimes.tables import Tables
+from gensim_tfw2v.updates import add_rows, clipped, read_rows, sum_entries, sum_rows
+
+
+def train_step(
+    program: UnitProgram, plan: StepPlan, unit: UnitPlan, tables: Tables, words: Words
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Train a step.
+
+    Parameters
+    ----------
+    program : UnitProgram
+    plan, unit
+        Of the step and of its unit.
+    tables : Tables of Tensor [], resource
+        Handles of the variables, updated in place.
+    words : Words
+
+    Returns
+    -------
+    loss, predictions, magnitude : Tensor [], float32
+        What a `UnitResult` sums.
+    """
+    ids = _row_ids(plan, unit)
+    step = _read(program, plan, unit, ids, tables, words)
+    gradients = program.objective(step, program.with_loss)
+    parts = [(tables.inputs, ids.inputs, sum_rows(plan.inputs, [gradients.inputs]))]
+    if ids.outputs is not None:
+        parts.append((tables.outputs, ids.outputs, sum_rows(plan.outputs, gradients.outputs)))
+    if gradients.tree is not None:
+        groups = EntryGroups(
+            plan.tree.entries.of(unit.slot), plan.tree.entries.of(unit.segment), plan.tree.distinct
+        )
+        slots = tf.reshape(gradients.tree.deep, [-1, program.vector_size])
+        parts.append((tables.nodes, ids.nodes, sum_entries(groups, slots)))
+    moved = tf.constant(0.0)
+    for table, rows, sums in parts:
+        changes, magnitude = clipped(sums, plan.alpha, program.max_norm)
+        locked = program.locked and table is tables.inputs
+        add_rows(table, rows, changes, words.lock if locked else None)
+        moved += magnitude
+    if gradients.tree is not None:
+        add_rows(tables.nodes, words.tree.top, gradients.tree.top)
+        moved += tf.reduce_sum(tf.abs(gradients.tree.top))
+    return gradients.loss, gradients.predictions, moved
+
+
+def _row_ids(plan: StepPlan, unit: UnitPlan) -> Tables:
+    """The distinct rows of a step; None of a table without use."""
+    return Tables(
+        plan.inputs.distinct.of(unit.inputs),
+        plan.outputs.distinct.of(unit.outputs) if plan.outputs else None,
+        plan.tree.distinct.of(unit.nodes) if plan.tree else None,
+    )
+
+
+def _read(
+    program: UnitProgram,
+    plan: StepPlan,
+    unit: UnitPlan,
+    ids: Tables,
+    tables: Tables,
+    words: Words,
+) -> Step:
+    """Read what a step is computed from."""
+    step = Step(
+        program.shape,
+        inputs=read_rows(tables.inputs, ids.inputs),
+        input_place=plan.inputs.place,
+        windows=plan.windows,
+        dtype=tf.as_dtype(program.product_dtype),
+    )
+    if ids.outputs is not None:
+        step = step._replace(
+            outputs=read_rows(tables.outputs, ids.outputs),
+            output_place=plan.outputs.place,
+            noise=_other_words(plan.words, program.shape) if program.skip_targets else None,
+        )
+    if ids.nodes is not None:
+        step = step._replace(tree=_tree_step(program, plan, unit, ids.nodes, tables, words))
+    return step
+
+
+def _tree_step(
+    program: UnitProgram,
+    plan: StepPlan,
+    unit: UnitPlan,
+    node_ids: tf.Tensor,
+    tables: Tables,
+    words: Words,
+) -> TreeStep:
+    tree: TreePlan = plan.tree
+    own_order = program.objective.tree_block is not None
+    blocks = program.shape.tokens // program.tree_block if own_order else program.shape.blocks
+    return TreeStep(
+        top=read_rows(tables.nodes, words.tree.top),
+        signs=words.tree.signs,
+        leaves=tree.leaves,
+        deep=read_rows(tables.nodes, node_ids),
+        columns=tf.reshape(tree.slots.of(unit.columns), [blocks, -1]),
+        sources=tf.reshape(tree.slots.of(unit.sources), [blocks, -1]),
+        alpha=plan.alpha,
+        max_norm=program.max_norm,
+        order=tree.order if own_order else None,
+        place=tree.place if own_order else None,
+    )
+
+
+def _other_words(outputs: tf.Tensor, shape: StepShape) -> tf.Tensor:
+    """1 where a block's negative is another word than its centre: [T/B, C - O, O]."""
+    words, negatives = outputs[:, : shape.centres], outputs[:, shape.centres :]
+    return tf.cast(negatives[:, :, None] != words[:, None, :], tf.float32)

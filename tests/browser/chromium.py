@@ -1,0 +1,110 @@
+"""Chromium without a window, and elements inside of elements."""
+
+import contextlib
+import shutil
+import tempfile
+import time
+
+SECONDS = 60.0
+SIZE = (1400, 900)
+
+OPTIONS = (
+    "--headless=new",
+    "--no-sandbox",  # root has to, and only pages of this machine are opened
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    "--use-gl=angle",  # WebGL by the processor
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--no-first-run",
+    "--no-proxy-server",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+# Web components hide their elements in shadow roots, where a page's own search does not look.
+FIND = """
+const inside = (root, selector) => [
+  ...root.querySelectorAll(selector),
+  ...[root, ...root.querySelectorAll('*')].flatMap(
+    element => element.shadowRoot ? inside(element.shadowRoot, selector) : []),
+];
+return [...arguments].reduce(
+  (roots, selector) => roots.flatMap(root => inside(root, selector)), [document]);
+"""
+
+
+def why_no_chromium():
+    """Why there is no browser here, or nothing."""
+    for program in ("chromium", "chromedriver"):
+        if not shutil.which(program):
+            return f"{program} is not installed"
+    return ""
+
+
+@contextlib.contextmanager
+def chromium():
+    """A selenium driver of a browser with an empty profile."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which("chromium")
+        for option in (*OPTIONS, f"--user-data-dir={profile}"):
+            options.add_argument(option)
+        driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
+        try:
+            driver.set_page_load_timeout(SECONDS)
+            driver.set_script_timeout(SECONDS)
+            view = {"width": SIZE[0], "height": SIZE[1], "deviceScaleFactor": 1, "mobile": False}
+            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", view)
+            yield driver
+        finally:
+            driver.quit()
+
+
+def find(driver, *selectors):
+    """The elements that match the last selector, in those that match the one before it, ..."""
+    return driver.execute_script(FIND, *selectors)
+
+
+def until(what, look, seconds=SECONDS):
+    """What `look` gives as soon as it is true; `what` is what it waits for."""
+    from selenium.common import StaleElementReferenceException
+
+    deadline = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(StaleElementReferenceException):
+            if found := look():
+                return found
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds:.0f} s for {what}")
+        time.sleep(0.1)
+
+
+def texts(driver, *selectors):
+    """Texts of all elements that match, those scrolled out of sight too."""
+    # in one call: the browser answers slowly while it draws
+    script = f"return (function() {{{FIND}}})(...arguments).map(each => each.innerText.trim());"
+    return driver.execute_script(script, *selectors)
+
+
+def one(driver, *selectors):
+    """The element that matches, when it is there and shown."""
+
+    def shown():
+        return [element for element in find(driver, *selectors) if element.is_displayed()]
+
+    element, *others = until(f"{' '.join(selectors)} to be shown", shown)
+    assert not others, f"{1 + len(others)} elements match {' '.join(selectors)}"
+    return element
+
+
+def still(driver):
+    """Whether the page looks the same for half a second."""
+    before = driver.get_screenshot_as_png()
+    time.sleep(0.5)
+    return driver.get_screenshot_as_png() == before

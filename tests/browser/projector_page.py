@@ -1,0 +1,85 @@
+"""The page of TensorBoard's projector, as its users see it."""
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from tests.browser.chromium import find, one, texts, until
+
+POINTS, MATCHES, CARD = ".numDataPoints", ".matches-list .row .label", "#metadata-label"
+
+
+class ProjectorPage:
+    """The projector of a TensorBoard, once its points are drawn."""
+
+    def __init__(self, driver, url):
+        self.driver = driver
+        driver.get(f"{url}#projector")
+        # TensorBoard shows plugins in a frame, and this one is a frame of its own
+        for name in ("the plugin", "the projector"):
+            (frame,) = until(f"the frame of {name}", lambda: find(driver, "iframe"))
+            driver.switch_to.frame(frame)
+        self._until_drawn()
+
+    def _until_drawn(self):
+        until("points", lambda: "".join(texts(self.driver, POINTS)).isdecimal() and self.points())
+        until("the components", lambda: "%" in "".join(texts(self.driver, "#total-variance")))
+        until("points to be drawn", lambda: self.share_drawn() > 0.01)
+
+    def points(self):
+        """How many the page says there are."""
+        return int("".join(texts(self.driver, POINTS)))
+
+    def share_drawn(self):
+        """The share of the picture that is points: neither white nor grey."""
+        picture = one(self.driver, "#scatter").screenshot_as_png
+        return float((np.ptp(tf.io.decode_png(picture, channels=3), axis=-1) > 60).mean())
+
+    def spherize(self, wanted):
+        """Tick or untick "Spherize data", which moves the mean of the vectors to the origin."""
+        box = one(self.driver, "#normalize-data-checkbox")
+        if self.is_spherized() != wanted:
+            box.click()
+        until("the checkbox", lambda: self.is_spherized() == wanted)
+        self._until_drawn()
+
+    def is_spherized(self):
+        box = one(self.driver, "#normalize-data-checkbox")
+        return box.get_attribute("aria-checked") == "true"
+
+    def search(self, text):
+        """Type into the search box; the words that are found."""
+        field = one(self.driver, "#search-box", "input")
+        field.clear()
+        field.send_keys(text)
+        # a single one is selected at once, and not listed
+        return until(
+            f"words that hold {text!r}",
+            lambda: texts(self.driver, MATCHES) or texts(self.driver, CARD),
+        )
+
+    def select(self, word):
+        """Search a word, and click on it in the list."""
+        found = self.search(word)
+        if rows := find(self.driver, MATCHES):
+            rows[found.index(word)].click()
+        until(f"the card of {word!r}", lambda: texts(self.driver, CARD) == [word])
+        self._close_explanation()
+
+    def _close_explanation(self):
+        """Take the pointer away from what appears where it has clicked."""
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self.driver).move_to_element(one(self.driver, "#search-box")).perform()
+        shown = ".nn paper-tooltip", "#tooltip:not(.hidden)"
+        until("the explanation to go", lambda: not find(self.driver, *shown))
+
+    def card(self):
+        """What the table says of the selected word: ``{column: value}``."""
+        names, values = (texts(self.driver, f".metadata-{what}") for what in ("key", "value"))
+        return dict(zip(names, values, strict=True))
+
+    def neighbours(self):
+        """Those of the selected word, with their cosine distances, the nearest first."""
+        until("neighbours", lambda: texts(self.driver, ".nn-list .label"))
+        words, values = (texts(self.driver, f".nn-list .{what}") for what in ("label", "value"))
+        return [(word, float(value)) for word, value in zip(words, values, strict=True)]

@@ -1,0 +1,81 @@
+"""The projector in a browser: what a user sees there is what the vectors are.
+
+With ``TFW2V_SCREENSHOTS=folder`` the pictures stay in that folder.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gensim.test.utils import datapath
+from gensim.utils import simple_preprocess
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.monitor.projector import write_projector
+from tests.browser.chromium import chromium, why_no_chromium
+from tests.browser.projector_page import ProjectorPage
+from tests.served import tensorboard
+
+pytestmark = pytest.mark.skipif(bool(why_no_chromium()), reason=why_no_chromium())
+
+WORDS = 1000
+PROBE = "israeli"
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    """Those of the 1,000 most frequent words, in enough dimensions to be spherized at first."""
+    with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
+        sentences = [simple_preprocess(text) for text in texts]
+    model = TFWord2Vec(sentences, sg=1, vector_size=64, epochs=10, workers=1, seed=1)
+    return model.wv
+
+
+@pytest.fixture(scope="module")
+def page(vectors, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("log")
+    write_projector(vectors, folder, WORDS)
+    pictures = Path(os.environ.get("TFW2V_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
+    pictures.mkdir(parents=True, exist_ok=True)
+    with tensorboard(folder) as served, chromium() as driver:
+        try:
+            yield ProjectorPage(driver, served.url)
+        finally:
+            driver.save_screenshot(str(pictures / "projector.png"))
+
+
+def check_neighbours(shown, expected):
+    """The page gives 1 - cosine in three digits; words as near as each other come in any order."""
+    similarities = dict(expected)
+    assert len(shown) == 100
+    for (word, distance), (_, similarity) in zip(shown, expected, strict=False):
+        assert distance == pytest.approx(1 - similarity, abs=6e-4)
+        assert distance == pytest.approx(1 - similarities[word], abs=6e-4)
+
+
+def test_points_and_card(page, vectors):
+    assert page.points() == WORDS
+    assert page.share_drawn() > 0.01
+    assert len(page.search(PROBE)) > 1  # israelis
+    page.select(PROBE)
+    rank, count = vectors.key_to_index[PROBE] + 1, vectors.get_vecattr(PROBE, "count")
+    assert page.card() == {"word": PROBE, "rank": str(rank), "count": str(count)}
+
+
+def test_spherized_neighbours_are_those_around_the_mean(page, vectors):
+    assert page.is_spherized()
+    page.select(PROBE)
+    matrix = vectors.vectors[:WORDS] - vectors.vectors[:WORDS].mean(axis=0)
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    similarities = matrix @ matrix[vectors.key_to_index[PROBE]]
+    rows = [row for row in np.argsort(-similarities) if vectors.index_to_key[row] != PROBE]
+    expected = [(vectors.index_to_key[row], similarities[row]) for row in rows]
+    check_neighbours(page.neighbours(), expected)
+
+
+def test_neighbours_are_gensims(page, vectors):
+    page.spherize(False)
+    page.select(PROBE)
+    expected = vectors.most_similar(PROBE, topn=WORDS, restrict_vocab=WORDS)
+    check_neighbours(page.neighbours(), expected)

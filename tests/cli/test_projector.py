@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+from gensim.models import Word2Vec
+
+
+@pytest.mark.parametrize("form", ["model", "vectors.kv", "text.txt", "binary.bin"])
+def test_every_form_is_written(tfw2v, models, tmp_path, form):
+    shown = tfw2v("projector", models[form], "--log-dir", tmp_path / "runs" / "a").stdout
+    vectors = Word2Vec.load(str(models["model"])).wv
+    assert f"{len(vectors):,} of {len(vectors):,} x 8 dimensions" in shown
+    (tensor,) = (tmp_path / "runs" / "a" / "projector").glob("*.bytes")
+    assert str(tensor) in shown
+    written = np.fromfile(tensor, "<f4").reshape(vectors.vectors.shape)
+    np.testing.assert_allclose(written, vectors.vectors, atol=1e-6)
+
+
+def test_as_many_words_as_asked_for(tfw2v, models, tmp_path):
+    shown = tfw2v("projector", models["model"], "--log-dir", tmp_path, "--words", 7).stdout
+    assert "7 of " in shown
+    (table,) = (tmp_path / "projector").glob("*.tsv")
+    assert len(table.read_text().splitlines()) == 1 + 7
+
+
+def test_says_what_to_type_next(tfw2v, models, tmp_path):
+    folder = tmp_path / "two words"
+    shown = tfw2v("projector", models["model"], "--log-dir", folder).stdout
+    assert shown.splitlines()[-1] == f"{'look':<11}tfw2v tensorboard '{folder}'"
+
+
+def test_says_how_to_see_the_same_neighbours(tfw2v, tmp_path, corpus):
+    for size in (49, 50):
+        model = Word2Vec(corpus_file=str(corpus), vector_size=size, epochs=1, workers=1)
+        model.save(str(tmp_path / "model"))
+        shown = tfw2v("projector", tmp_path / "model", "--log-dir", tmp_path / "run").stdout
+        assert ("Spherize" in shown) == (size >= 50)
+
+
+@pytest.mark.parametrize("words", [0, 100_001])
+def test_bad_number_of_words(tfw2v, models, tmp_path, words):
+    result = tfw2v("projector", models["model"], "--log-dir", tmp_path, "--words", words, status=2)
+    assert "--words" in result.stderr
+
+
+def test_bad_paths(tfw2v, models, tmp_path):
+    result = tfw2v("projector", tmp_path / "missing", "--log-dir", tmp_path, status=2)
+    assert result.stderr == f"tfw2v: {tmp_path / 'missing'}: no such file\n"
+    (tmp_path / "file").touch()
+    result = tfw2v("projector", models["model"], "--log-dir", tmp_path / "file", status=2)
+    assert result.stderr == f"tfw2v: {tmp_path / 'file'}: is a file; give a folder\n"

@@ -1,0 +1,107 @@
+"""TensorBoard as a command: what it answers, and how it ends."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+from gensim.models import KeyedVectors
+
+from gensim_tfw2v.monitor.projector import write_projector
+from tests.served import tensorboard
+
+
+@pytest.fixture
+def folder(tmp_path):
+    vectors = KeyedVectors(2)
+    vectors.add_vectors(["a", "b"], [[1, 2], [3, 4]])
+    write_projector(vectors, tmp_path / "run")
+    return tmp_path
+
+
+def alive(process):
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)], ids=["ctrl-c", "term"]
+)
+def test_answers_and_ends(folder, sent, status):
+    with tensorboard(folder) as served:
+        assert served.line == f"TensorBoard on {folder}: {served.url} (Ctrl-C ends it)\n"
+        assert b"<title>TensorBoard</title>" in served.get("")
+        served.wait_for(["run"])
+        assert served.json("data/plugins_listing")["projector"]["enabled"]
+        process = psutil.Process(served.process.pid)
+        family = [process, *process.children(recursive=True)]
+        served.process.send_signal(sent)
+        began = time.monotonic()
+        out, err = served.process.communicate(timeout=30)
+        assert (served.process.returncode, out, err) == (status, "", "")
+        while any(map(alive, family)):
+            assert time.monotonic() - began < 10, [process for process in family if alive(process)]
+            time.sleep(0.05)
+
+
+def test_listens_on_this_machine_alone(folder):
+    with tensorboard(folder) as served:
+        process = psutil.Process(served.process.pid)
+        family = [process, *process.children(recursive=True)]
+        found = [each for process in family for each in process.net_connections("tcp")]
+        listening = {each.laddr.ip for each in found if each.status == psutil.CONN_LISTEN}
+        assert listening <= {"127.0.0.1", "::1"}
+
+
+def test_imports_no_tensorflow(folder):
+    with tensorboard(folder) as served:
+        served.projector("runs")
+        maps = psutil.Process(served.process.pid).memory_maps()
+        assert not [each.path for each in maps if "libtensorflow" in os.path.basename(each.path)]
+
+
+def test_two_at_once_without_a_port(folder):
+    """Each takes a port that is free."""
+    command = [sys.executable, "-m", "gensim_tfw2v", "tensorboard", str(folder)]
+    processes = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    try:
+        lines = {process.stdout.readline() for process in processes}
+    finally:
+        for process in processes:
+            process.terminate()
+            process.communicate(timeout=30)
+    assert len(lines) == 2 and all("http://127.0.0.1:60" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing"], "missing: no such folder\n"),
+        (["file"], "file: is a file\n"),
+        (["run", "--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid: "),
+        (["run", "--host", "192.0.2.1"], "cannot listen on 192.0.2.1: "),
+    ],
+)
+def test_bad_input(process, folder, arguments, message):
+    (folder / "file").touch()
+    result = process("tensorboard", folder / arguments[0], *arguments[1:])
+    assert result.returncode == 2
+    assert result.stderr.startswith("tfw2v: ") and result.stderr.count("\n") == 1
+    assert message in result.stderr
+
+
+def test_a_port_that_is_taken(process, folder):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        result = process("tensorboard", folder, "--port", port)
+    assert result.returncode == 2
+    assert f"port {port}, it was already in use" in result.stderr

@@ -1,0 +1,126 @@
+"""The site is built without a warning, shows every public name, and needs no other host."""
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import griffe
+import pytest
+
+from tests.docs.pages import ROOT
+
+PACKAGE = "gensim_tfw2v"
+
+#: What pages load, by tag: attributes that name a file.
+LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built site."""
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    assert "WARNING" not in built.stdout + built.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def package():
+    """The package's modules and what is in them, read without importing it."""
+    return griffe.load(PACKAGE, search_paths=[ROOT])
+
+
+def public_modules(module):
+    yield module
+    for child in module.modules.values():
+        if not child.is_alias and not child.name.startswith("_"):
+            yield from public_modules(child)
+
+
+def public_members(container):
+    """Classes, functions and methods that do not begin with an underscore, and are defined here."""
+    for name, member in container.members.items():
+        if member.is_alias or name.startswith("_"):
+            continue
+        if member.is_class:
+            yield member
+            yield from public_members(member)
+        elif member.is_function:
+            yield member
+
+
+class Loads(HTMLParser):
+    """Collects what a page loads."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attributes):
+        name = LOADED.get(tag)
+        self.found += [value for key, value in attributes if key == name and value]
+
+
+def test_pages_are_there(site):
+    for page in ("index", "quick-start", "clusters/manifests", "changelog", "reference/cluster"):
+        assert (site / f"{page}.html").is_file()
+    benchmarks = {path.stem for path in (ROOT / "docs/benchmarks").glob("*.md")}
+    assert {path.stem for path in (site / "benchmarks").glob("*.html")} == benchmarks
+    assert "benchmarks/skipgram-100.html" in (site / "index.html").read_text(encoding="utf-8")
+
+
+def test_nothing_comes_from_other_hosts(site):
+    for page in site.rglob("*.html"):
+        loads = Loads()
+        loads.feed(page.read_text(encoding="utf-8"))
+        assert loads.found
+        assert not [name for name in loads.found if re.match(r"(\w+:)?//", name)], page
+    for style in site.rglob("*.css"):
+        text = style.read_text(encoding="utf-8")
+        assert not re.search(r"(@import|url\()\s*[\"']?(\w+:)?//", text), style
+
+
+def test_every_exported_name_is_in_the_reference(site, package):
+    shown = set()
+    for page in (site / "reference").glob("*.html"):
+        shown |= set(re.findall(r'id="([\w.]+)"', page.read_text(encoding="utf-8")))
+    exported = {
+        f"{module.path}.{name}": module[name]
+        for module in public_modules(package)
+        for name in module.exports or ()
+        if not name.startswith("_")
+    }
+    assert f"{PACKAGE}.TFWord2Vec" in exported and len(exported) > 20
+    missing = [
+        path
+        for path, member in exported.items()
+        if path not in shown
+        and (member.final_target if member.is_alias else member).path not in shown
+    ]
+    assert not missing, "add them to a page of docs/reference"
+
+
+def test_every_public_name_has_a_docstring(package):
+    modules = list(public_modules(package))
+    members = [member for module in modules for member in public_members(module)]
+    assert len(members) > 200
+    assert not [each.path for each in (*modules, *members) if not each.docstring]
+
+
+def test_docstrings_are_markdown(package):
+    """Roles and footnotes of Sphinx would be shown as they are written."""
+    for module in public_modules(package):
+        for each in (module, *public_members(module), *module.attributes.values()):
+            if each.docstring and not each.is_alias:
+                sphinx = re.findall(r":\w+:`|\]_\b|^ *\.\. ", each.docstring.value, re.MULTILINE)
+                assert not sphinx, each.path

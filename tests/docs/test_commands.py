@@ -1,0 +1,136 @@
+"""Every command and program of the README and of the quick start is run.
+
+They are run in the order of the page, in one folder, the commands of the tool in this process.
+What is not run as it stands is in a table here, with what is seen to instead; a command that is
+neither a call of the tool nor in a table fails the test.
+"""
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+
+import pytest
+from gensim.models import Word2Vec
+from gensim.test.utils import datapath
+from gensim.utils import simple_preprocess
+
+from tests.docs.pages import ROOT, blocks, commands, words
+from tests.docs.test_pages import exists
+
+QUICK_START, README = "docs/quick-start.md", "README.md"
+
+#: Not run: they install, or would run the tests in the tests. That there are such targets and
+#: extras is checked; tests/cli/test_demo.py runs what ``make demo`` does, and CI the rest.
+INSTALLING = {
+    "make demo",
+    "make test",
+    "python3 -m venv .venv",
+    ". .venv/bin/activate",
+    "pip install .",
+}
+
+#: What is another here than on the page, and why. Empty: all is quick on the small corpus.
+INSTEAD: dict[str, str] = {}
+
+#: These serve until Ctrl-C: they are run until what they serve is there.
+SERVING = {"tfw2v tensorboard runs"}
+
+#: Words that the output of a command has to have, by the command's beginning.
+PRINTED = {
+    "tfw2v train": ("vocabulary", "words/s", "saved"),
+    "tfw2v evaluate": ("ws353", "simlex999", "questions-words"),
+    "tfw2v neighbours": ("similarity",),
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder, in which commands run."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(command, tfw2v):
+    """Run a command line of a page, or see to what is done instead."""
+    command = INSTEAD.get(command, command)
+    if command in INSTALLING:
+        assert command.startswith(". ") or exists(words(command))
+        return
+    if command in SERVING:
+        serve(command)
+        return
+    program, *arguments = words(command)
+    if program != "tfw2v":
+        pytest.fail(f"{command!r} is no call of tfw2v, and in no table of this file")
+    printed = tfw2v(*arguments).output
+    for beginning, expected in PRINTED.items():
+        if command.startswith(beginning):
+            assert all(word in printed for word in expected), printed
+
+
+def serve(command):
+    """Run a command until it has printed an address that answers; then end it."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gensim_tfw2v", *words(command)[1:]],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    killing = threading.Timer(60, process.kill)
+    killing.start()
+    try:
+        address = re.search(r"http://\S+", process.stdout.readline())
+        assert address
+        with urllib.request.urlopen(address[0], timeout=30) as answer:
+            assert b"TensorBoard" in answer.read()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+    finally:
+        killing.cancel()
+        process.kill()
+        process.communicate()
+
+
+def run_page(page, tfw2v):
+    """Run all blocks of a page; give the variables of its programs."""
+    variables: dict[str, object] = {}
+    for block in blocks((ROOT / page).read_text(encoding="utf-8")):
+        if block.language == "python":
+            exec(compile(block.text, f"{page}:{block.line}", "exec"), variables)
+        elif block.language == "sh":
+            for command in commands(block.text):
+                run(command.split("  #")[0].strip(), tfw2v)
+        else:
+            assert block.language == "text", f"{page}:{block.line}: say python, sh or text"
+    return variables
+
+
+def test_quick_start(folder, tfw2v, capfd):
+    variables = run_page(QUICK_START, tfw2v)
+    model = variables["model"]
+    assert model.traffic.units and "bytes travelled" in capfd.readouterr().out
+    assert type(Word2Vec.load("plain.model")) is Word2Vec
+    assert (folder / "wiki.vectors.txt").read_text(encoding="utf-8").startswith("1750 100")
+    assert list((folder / "wiki.checkpoints").glob("checkpoint-*"))
+
+
+def test_readme(folder, tfw2v):
+    with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
+        lines = [" ".join(simple_preprocess(text)) for text in texts]
+    (folder / "wiki.txt").write_text("\n".join(lines), encoding="utf-8")
+    variables = run_page(README, tfw2v)
+    assert variables["model"].traffic.units
+    assert (folder / "wiki.model").is_file()
+
+
+def test_a_command_that_is_new_is_considered(tfw2v):
+    with pytest.raises(pytest.fail.Exception, match="in no table"):
+        run("curl example.org", tfw2v)
+
+
+def test_tables_have_nothing_that_is_gone():
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in (QUICK_START, README))
+    for command in (*INSTALLING, *INSTEAD, *SERVING, *PRINTED):
+        assert re.search(rf"^{re.escape(command)}", text, re.MULTILINE), command

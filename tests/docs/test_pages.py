@@ -1,0 +1,147 @@
+"""What the pages say of files, pictures and commands is so."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from gensim_tfw2v.cli.main import app
+from tests.docs.pages import PAGES, ROOT, blocks, mentioned, words
+
+PACKAGE = ROOT / "gensim_tfw2v"
+
+
+def page(name):
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def test_every_module_is_among_the_concepts():
+    named = re.findall(r"\]\(\.\./gensim_tfw2v/([\w/]+\.py)\)", page("concepts.md"))
+    modules = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if not any(part.startswith("_") for part in path.relative_to(PACKAGE).parts)
+    }
+    assert set(named) == modules, "docs/concepts.md names each module of the package"
+    twice = {name for name in named if named.count(name) > 1}
+    assert not twice
+
+
+def test_papers_are_numbered():
+    text, papers = page("concepts.md").split("## Papers\n")
+    listed = {int(number) for number in re.findall(r"^(\d+)\. ", papers, re.MULTILINE)}
+    used = {int(number) for number in re.findall(r"\[(\d+)\](?!\()", text)}
+    assert used == listed == set(range(1, len(listed) + 1))
+
+
+def test_pictures_are_as_drawn():
+    spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs/pictures.py")
+    pictures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pictures)
+    assert {path.stem for path in pictures.FOLDER.iterdir()} == set(pictures.PICTURES)
+    for name, draw in pictures.PICTURES.items():
+        drawn = (pictures.FOLDER / f"{name}.svg").read_text(encoding="utf-8")
+        assert drawn == draw().svg(), "run python docs/pictures.py"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_commands_exist(path):
+    """Targets, commands, options, modules and extras that a page names are there."""
+    for command in mentioned(path):
+        assert exists(words(command)), f"{command!r} is not right, or no longer"
+
+
+def test_the_check_of_commands_itself():
+    for right in (
+        "make docs",
+        "tfw2v cluster ssh --hosts x -- train c -o m --sg",
+        "python -m benchmarks.compare --help",
+        "pip install '.[cluster]'",
+    ):
+        assert exists(words(right)), right
+    for wrong in (
+        "make coffee",
+        "tfw2v fly",
+        "tfw2v train --fly",
+        "tfw2v cluster local -- train c --fly",
+        "python -m benchmarks.fly",
+        "python -m benchmarks.compare --fly",
+        "pip install '.[fly]'",
+    ):
+        assert not exists(words(wrong)), wrong
+
+
+def test_blocks_are_found():
+    text = "a\n```sh\nmake x \\\n  y\n```\n\n```python\n1\n```\n"
+    assert [(b.language, b.line) for b in blocks(text)] == [("sh", 2), ("python", 7)]
+    assert blocks(text)[0].text == "make x \\\n  y\n"
+
+
+def exists(command):
+    program, *rest = command
+    if program == "make":
+        targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        return all(word in targets for word in rest if "=" not in word)
+    if program == "tfw2v":
+        return is_of_tool(rest)
+    if program == "pip":
+        return all(is_installed_so(word) for word in rest[1:] if not word.startswith("-"))
+    if rest[:1] == ["-m"]:
+        return is_module(rest[1], rest[2:])
+    return all((ROOT / word).is_file() for word in rest[:1] if not word.startswith("-"))
+
+
+def is_of_tool(arguments):
+    """Whether the tool has the command and each option before, and after, ``--``."""
+    command = typer.main.get_command(app)
+    known = {"--help"}
+    while arguments and arguments[0] != "--":
+        word, *arguments = arguments
+        if word.startswith("-"):
+            if word.split("=")[0] not in known | options(command):
+                return False
+        elif hasattr(command, "commands"):
+            if word not in command.commands:
+                return not is_name(word)  # CORPUS, …: the command is named in general
+            command = command.commands[word]
+    return not arguments[1:] or is_of_tool(arguments[1:])
+
+
+def is_name(word):
+    return re.fullmatch(r"[a-z-]+", word) is not None
+
+
+def options(command):
+    return {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+
+
+def is_installed_so(requirement):
+    """Whether a requirement is this package, with extras that it has, or one of its own."""
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    known = re.findall(
+        r"^(\w+) = \[",
+        project.split("[project.optional-dependencies]\n")[1].split("\n[")[0],
+        re.MULTILINE,
+    )
+    name, extras = re.fullmatch(r"([\w.-]+)(?:\[([\w,]+)\])?", requirement).groups()
+    if name != "." and f'name = "{name}"' not in project:
+        return False
+    return set((extras or "").split(",")) - {""} <= set(known)
+
+
+def is_module(name, arguments):
+    """Whether there is a module, and, if it is the benchmarks', whether it knows the options."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError:
+        return False
+    if spec is None:
+        return False
+    if not name.startswith("benchmarks."):
+        return True
+    source = Path(spec.origin).read_text(encoding="utf-8")
+    return all(
+        f'"{word}"' in source for word in arguments if word.startswith("--") and word != "--help"
+    )

@@ -1,0 +1,104 @@
+"""The example scripts, run as a user runs them, and what they print."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+NEIGHBOURS = {
+    "attacks": {"September", "11", "terrorist"},
+    "government": {"interim", "agreement", "government,", "Karzai"},
+    "cricket": {"Test", "captain", "squad", "African", "batsman"},
+}
+
+
+@pytest.fixture
+def printed(tmp_path):
+    """Run a script in an empty folder; give its lines."""
+
+    def run(name):
+        result = subprocess.run(
+            [sys.executable, EXAMPLES / name],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
+        assert result.returncode == 0, result.stderr
+        assert "Traceback" not in result.stderr
+        assert not list(tmp_path.iterdir())
+        return result.stdout.splitlines()
+
+    return run
+
+
+def check_neighbours(lines):
+    """See that the last lines have neighbours that any sound training finds."""
+    found = dict(line.split(": ", 1) for line in lines[-len(NEIGHBOURS) :])
+    assert found.keys() == NEIGHBOURS.keys()
+    for word, sound in NEIGHBOURS.items():
+        neighbours = re.findall(r"(\S+) (0\.\d\d)(?:, |$)", found[word])
+        assert len(neighbours) == 5
+        assert sound & {neighbour for neighbour, _ in neighbours}, found[word]
+
+
+def test_each_script_is_tested_and_says_how_to_run_it():
+    names = {path.name for path in EXAMPLES.glob("*.py")}
+    assert names == {"drop_in.py", "local_cluster.py", "continue_gensim.py", "tf_config_job.py"}
+    for name in names:
+        assert f"``python examples/{name}``" in (EXAMPLES / name).read_text()
+
+
+def test_drop_in(printed):
+    lines = printed("drop_in.py")
+    assert len(lines) == 3
+    check_neighbours(lines)
+
+
+def test_local_cluster(printed):
+    lines = printed("local_cluster.py")
+    check_neighbours(lines)
+    fetched, pushed = map(float, re.findall(r"[\d.]+", lines[0]))
+    assert lines[0] == f"fetched {fetched} MB, pushed {pushed} MB" and 0 < fetched < pushed < 500
+    assert 20 < int(re.fullmatch(r"(\d+) bytes for each word trained on", lines[1])[1]) < 1000
+    shares = re.fullmatch(r"workers: (\d+)% fetching, (\d+)% training, (\d+)% pushing", lines[2])
+    assert 98 <= sum(map(int, shares.groups())) <= 102
+    units, repeated = re.fullmatch(r"units: (\d+), (\d+) of them again", lines[3]).groups()
+    assert int(units) >= 40 and int(repeated) == 0
+
+
+def test_continue_gensim(printed):
+    models = {}
+    for line in printed("continue_gensim.py"):
+        name, kind, words, times, nearest = re.fullmatch(
+            r"(.+): (\w+), (\d+) words, trained (\d) times, nearest to attacks: (.+)", line
+        ).groups()
+        models[name] = kind, int(words), int(times), nearest
+    (gensim, went_on, back, alone) = models.values()
+    assert list(models) == ["gensim", "went on", "back", "vectors alone"]
+    assert [model[0] for model in models.values()] == [
+        "Word2Vec", "TFWord2Vec", "Word2Vec", "TFWord2Vec"
+    ]  # fmt: skip
+    assert went_on[1] > gensim[1] and alone[1] == went_on[1]  # new words were taken up
+    assert [gensim[2], went_on[2], alone[2]] == [1, 2, 1]
+    assert back[1:] == went_on[1:]
+    assert gensim[3] != went_on[3]
+
+
+def test_tf_config_job(printed):
+    lines = printed("tf_config_job.py")
+    check_neighbours(lines)
+    tasks = ["ps 0", "worker 0", "worker 1"]
+    for task, line in zip(tasks, lines[:3], strict=True):
+        host, port = re.fullmatch(rf"{task} at (.+):(\d+)", line).groups()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((host, int(port)), timeout=5).close()
+    assert lines[3:6] == [f"{task} ended" for task in tasks]

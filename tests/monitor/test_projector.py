@@ -1,0 +1,252 @@
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors
+from google.protobuf import text_format
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
+
+from gensim_tfw2v.monitor import projector
+from gensim_tfw2v.monitor.projector import write_projector
+from tests.served import tensorboard
+
+ODD_WORDS = [
+    *(
+        "a\tb",
+        "a\nb",
+        "\r",
+        "\r\n",
+        "",
+        " ",
+        "\x00",
+        "\x85",
+        "\u2028",
+        "\ud800",
+        "\u3000",
+        "\ufeff",
+    ),
+    *('"', "\\t", "naïve", "漢字", "می\u200cخواهم", "👩\u200d🚀", "constructor", "12.50"),
+]
+
+
+def vectors_of(words, values=None, counts=None):
+    values = np.asarray(
+        np.random.default_rng(3).normal(size=(len(words), 5)) if values is None else values,
+        dtype=np.float32,
+    )
+    vectors = KeyedVectors(values.shape[1], count=len(words))
+    vectors.index_to_key = list(words)
+    vectors.key_to_index = {word: row for row, word in enumerate(words)}
+    vectors.vectors = values
+    if counts is not None:
+        for word, count in zip(words, counts, strict=True):
+            vectors.set_vecattr(word, "count", count)
+    return vectors
+
+
+def read(folder):
+    """What TensorBoard gets to know: the configuration, the vectors and the table."""
+    config = text_format.Parse((folder / "projector_config.pbtxt").read_text(), ProjectorConfig())
+    (embedding,) = config.embeddings
+    path = folder / embedding.tensor_path
+    values = (
+        np.fromfile(path, "<f4").reshape(embedding.tensor_shape)
+        if path.suffix == ".bytes"
+        else np.loadtxt(path, np.float32, delimiter="\t", ndmin=2)
+    )
+    assert values.shape == tuple(embedding.tensor_shape)
+    content = (folder / embedding.metadata_path).read_bytes().decode()
+    assert content.endswith("\n")
+    return embedding, values, [row.split("\t") for row in content[:-1].split("\n")]
+
+
+def test_what_is_written(tmp_path):
+    vectors = vectors_of(["the", "cat", "sat"], counts=[30, 20, 20])
+    written = write_projector(vectors, tmp_path)
+    embedding, values, table = read(tmp_path)
+    assert [str(path.relative_to(tmp_path)) for path in written] == [
+        embedding.tensor_path, embedding.metadata_path, "projector_config.pbtxt",
+    ]  # fmt: skip
+    assert embedding.tensor_path.endswith(".bytes")
+    np.testing.assert_array_equal(values, vectors.vectors)
+    assert table == [["word", "rank", "count"],
+                     ["the", "1", "30"], ["cat", "2", "20"], ["sat", "3", "20"]]  # fmt: skip
+
+
+def test_the_most_frequent_words_in_their_order(tmp_path):
+    vectors = vectors_of(["a", "b", "c", "d"], counts=[1, 7, 1, 9])
+    write_projector(vectors, tmp_path, words=3)
+    _, values, table = read(tmp_path)
+    assert table[1:] == [["d", "1", "9"], ["b", "2", "7"], ["a", "3", "1"]]
+    np.testing.assert_array_equal(values, vectors.vectors[[3, 1, 0]])
+
+
+@pytest.mark.parametrize("counts", [None, [3, 2, 1]], ids=["none", "numbers of a word2vec file"])
+def test_without_counts_the_first_words(tmp_path, counts):
+    vectors = vectors_of(["x", "y", "z"], counts=counts)
+    write_projector(vectors, tmp_path, words=2)
+    _, values, table = read(tmp_path)
+    assert table == [["word", "rank"], ["x", "1"], ["y", "2"]]
+    np.testing.assert_array_equal(values, vectors.vectors[:2])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.text(st.characters(), max_size=6), min_size=1, max_size=20, unique=True))
+def test_a_row_a_word_whatever_the_words(tmp_path, words):
+    vectors = vectors_of(words)
+    write_projector(vectors, tmp_path)
+    _, values, table = read(tmp_path)
+    assert [row[1] for row in table] == ["rank", *map(str, range(1, len(words) + 1))]
+    assert all(len(row) == 2 and row[0] for row in table)
+    for word, (shown, _) in zip(words, table[1:], strict=True):
+        if word.isprintable() and word:
+            assert shown == word
+    np.testing.assert_array_equal(values, vectors.vectors)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    st.lists(
+        # 0.5, its like and numbers without a zero byte: their bytes can be text
+        st.sampled_from([0.0, 0.5, 2.0, 3.0517578e-05, 0.1, -1.5, 1.4e-45, 3.4e38])
+        | st.floats(width=32, allow_nan=False, allow_infinity=False)
+        | st.integers(0, 2**31 - 1).map(lambda bits: np.uint32(bits & 0x7F7F7F7F).view("<f4")),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_tensorboard_reads_the_vectors_as_they_are(tmp_path, values):
+    """Its own functions, called as its server does."""
+    from tensorboard.plugins.projector import projector_plugin as plugin
+
+    values = np.array(values, dtype=np.float32)
+    values[~np.isfinite(values)] = 1
+    values = np.stack([values, values[::-1]])
+    write_projector(vectors_of(["a", "b"], values), tmp_path)
+    config = tmp_path / "projector_config.pbtxt"
+    (embedding,) = text_format.Parse(config.read_text(), ProjectorConfig()).embeddings
+    path = plugin._rel_to_abs_asset_path(embedding.tensor_path, str(config))
+    try:
+        found = plugin._read_tensor_tsv_file(path)
+    except UnicodeDecodeError:
+        found = plugin._read_tensor_binary_file(path, embedding.tensor_shape)
+    np.testing.assert_array_equal(found, values)
+
+
+def test_written_again(tmp_path):
+    words = ["a", "b", "c"]
+    first = write_projector(vectors_of(words), tmp_path)
+    again = write_projector(vectors_of(words, np.ones((3, 5)) / 3), tmp_path)
+    assert again == first  # the same words: a TensorBoard that runs finds the new vectors
+    assert (read(tmp_path)[1] == np.float32(1 / 3)).all()
+    others = write_projector(vectors_of(["a", "b", "d"]), tmp_path)
+    assert not set(others[:2]) & set(first[:2])  # others: it must not mix the two
+    names = sorted(path.name for path in (tmp_path / "projector").iterdir())
+    assert names == sorted(path.name for path in others[:2])
+
+
+def test_read_while_it_is_written(tmp_path):
+    vectors = vectors_of([f"w{number}" for number in range(2000)])
+    (tensor, table, config) = write_projector(vectors, tmp_path)
+    ended = threading.Event()
+    sizes = {path: {path.stat().st_size} for path in (tensor, table, config)}
+
+    def look():
+        while not ended.is_set():
+            for path, found in sizes.items():
+                found.add(len(path.read_bytes()))
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    try:
+        for factor in range(2, 30):
+            vectors.vectors /= factor
+            write_projector(vectors, tmp_path)
+    finally:
+        ended.set()
+        reader.join()
+    assert [len(found) for found in sizes.values()] == [1, 1, 1]
+
+
+def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
+    vectors = vectors_of(["a", "b"])
+    write_projector(vectors, tmp_path)
+    before = read(tmp_path)[1]
+    vectors.vectors = vectors.vectors * 2
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(projector.os, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_projector(vectors, tmp_path)
+    np.testing.assert_array_equal(read(tmp_path)[1], before)
+    assert not list(tmp_path.rglob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("vectors", "words", "message"),
+    [
+        (vectors_of(["a"]), 0, "words must be at least 1, got 0"),
+        (KeyedVectors(3), 10, "vocabulary is empty"),
+        (vectors_of(["a", "b"], [[1, 2], [3, np.nan]]), 10, "NaN or infinite"),
+    ],
+)
+def test_what_cannot_be_shown(tmp_path, vectors, words, message):
+    with pytest.raises(ValueError, match=message):
+        write_projector(vectors, tmp_path / "new", words)
+    assert not (tmp_path / "new").exists()
+
+
+def test_no_more_words_than_the_page_takes(tmp_path, monkeypatch):
+    monkeypatch.setattr(projector, "MOST_WORDS", 3)
+    write_projector(vectors_of("abcdef"), tmp_path)
+    assert len(read(tmp_path)[1]) == 3
+
+
+def test_a_run_of_a_training_gets_no_file_of_events(tmp_path):
+    (tmp_path / "events.out.tfevents.1.host").touch()
+    write_projector(vectors_of(["a"]), tmp_path)
+    assert [path.name for path in tmp_path.glob("*tfevents*")] == ["events.out.tfevents.1.host"]
+
+
+def test_needs_no_tensorflow(tmp_path):
+    code = (
+        "import sys; from gensim.models import KeyedVectors\n"
+        "from gensim_tfw2v.monitor.projector import write_projector\n"
+        "vectors = KeyedVectors(2); vectors.add_vectors(['a', 'b'], [[1, 2], [3, 4]])\n"
+        f"write_projector(vectors, {str(tmp_path)!r})\n"
+        "assert 'tensorflow' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_tensorboard_answers_with_what_is_there(tmp_path):
+    """Runs below the folder, odd words, and what is written again while it runs."""
+    first, second = vectors_of(ODD_WORDS), vectors_of(["x", "y"], [[0.5, 0.5], [0.5, 2]])
+    write_projector(first, tmp_path / "first")
+    write_projector(second, tmp_path / "nested" / "second")
+
+    def check(served, run, vectors):
+        (embedding,) = served.json(f"data/plugin/projector/info?run={run}")["embeddings"]
+        assert embedding["tensorShape"] == list(vectors.vectors.shape)
+        values = np.frombuffer(served.projector(f"tensor?run={run}&name=vectors"), np.float32)
+        np.testing.assert_array_equal(values, vectors.vectors.ravel())
+        table = served.projector(f"metadata?run={run}&name=vectors").decode()
+        assert table.count("\n") == len(vectors) + 1
+
+    with tensorboard(tmp_path) as served:
+        served.wait_for(["first", "nested/second"])
+        runs = served.json("data/plugin/projector/runs")
+        assert sorted(runs) == ["first", "nested/second"]
+        check(served, "first", first)
+        check(served, "nested/second", second)
+        first.vectors = first.vectors * 2
+        write_projector(first, tmp_path / "first")
+        check(served, "first", first)
+        write_projector(second, tmp_path / "first")
+        check(served, "first", second)
