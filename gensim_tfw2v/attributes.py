@@ -38,12 +38,18 @@ def unit_program(model: Word2Vec, tokens: int, max_entries: int) -> UnitProgram:
         id_bits=max(2, (len(model.wv) - 1).bit_length()),
         max_entries=max_entries,
         shrink_windows=bool(model.shrink_windows),
-        with_loss=bool(model.compute_loss) or model.log_dir is not None,
+        loss_of=_loss_of(model),
         skip_targets=bool(model.negative) and len(model.wv) <= FEW_WORDS,
         locked=_lock(model) is not None,
         product_dtype=choose_product_dtype(),
         max_norm=choose_max_norm(bool(model.sg), bool(model.hs)),
     )
+
+
+def _loss_of(model: Word2Vec) -> str:
+    if model.compute_loss:
+        return "all"
+    return "none" if getattr(model, "log_dir", None) is None else "first"
 
 
 def words_of(model: Word2Vec) -> Words:

@@ -79,8 +79,9 @@ class TFWord2Vec(Word2Vec):
     Attributes
     ----------
     mean_losses : list of float
-        With `compute_loss` or `log_dir`, for each epoch of the last `train` the loss of a
-        prediction: of a word from one word of its window (skip-gram) or from all (CBOW).
+        With `compute_loss`, for each epoch of the last `train` the loss of a prediction: of a
+        word from one word of its window (skip-gram) or from all (CBOW). With `log_dir` alone, of
+        the first step of each work unit.
         ``running_training_loss`` is gensim's: the sum over all epochs.
     traffic : Traffic, optional
         Of the last `train` on a cluster: bytes, units repeated, staleness, and where time went.

@@ -58,8 +58,9 @@ class UnitProgram:
         The longest unit.
     shrink_windows : bool
         gensim's parameter of that name.
-    with_loss : bool
-        Whether the loss is computed.
+    loss_of : {"none", "first", "all"}
+        The steps of a unit whose loss is computed. The first one's takes next to no time; that of
+        all takes some fifth of the whole.
     skip_targets : bool
         Whether a negative that equals a target is skipped for it, as gensim does. It matters
         where words are so few that most are drawn often; else it costs time for nothing.
@@ -80,7 +81,7 @@ class UnitProgram:
     id_bits: int
     max_entries: int
     shrink_windows: bool = True
-    with_loss: bool = False
+    loss_of: str = "none"
     skip_targets: bool = True
     locked: bool = False
     noise_reuse: int = 1

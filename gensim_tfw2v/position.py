@@ -44,7 +44,7 @@ class Position:
         Parameters
         ----------
         in_total : bool
-            Whether its loss counts in `total_loss`.
+            Whether its loss is that of all its steps, and counts in `total_loss`.
         """
         self.done.add(report.unit.index)
         self.sentences += report.unit.sentences

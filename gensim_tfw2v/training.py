@@ -83,8 +83,9 @@ class Training:
                 )
                 if not self._resume(model):
                     self.save(model)
-            self._log = self._open_log(model)
             self.regime = self._open(model)
+            # after the regime, which sets TensorFlow's threads while TensorFlow has none
+            self._log = self._open_log(model)
             if self._log is not None and (graph := self.regime.step_graph()) is not None:
                 self._log.graph(graph)
         except BaseException:

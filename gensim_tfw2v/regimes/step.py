@@ -33,7 +33,7 @@ def train_step(
     """
     ids = _row_ids(plan, unit)
     step = _read(program, plan, unit, ids, tables, words)
-    gradients = program.objective(step, program.with_loss)
+    gradients = program.objective(step, program.loss_of == "all")
     parts = [(tables.inputs, ids.inputs, sum_rows(plan.inputs, [gradients.inputs]))]
     if ids.outputs is not None:
         parts.append((tables.outputs, ids.outputs, sum_rows(plan.outputs, gradients.outputs)))
@@ -53,6 +53,15 @@ def train_step(
         add_rows(tables.nodes, words.tree.top, gradients.tree.top)
         moved += tf.reduce_sum(tf.abs(gradients.tree.top))
     return gradients.loss, gradients.predictions, moved
+
+
+def step_loss(
+    program: UnitProgram, plan: StepPlan, unit: UnitPlan, tables: Tables, words: Words
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """The loss of a step as its rows are, and of how many predictions; as for `train_step`."""
+    step = _read(program, plan, unit, _row_ids(plan, unit), tables, words)
+    gradients = program.objective(step, True)
+    return gradients.loss, gradients.predictions
 
 
 def _row_ids(plan: StepPlan, unit: UnitPlan) -> Tables:

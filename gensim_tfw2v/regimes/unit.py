@@ -14,7 +14,7 @@ from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.packing import pack_steps
 from gensim_tfw2v.regimes.plan import StepPlan, UnitPlan, plan_unit
-from gensim_tfw2v.regimes.step import train_step
+from gensim_tfw2v.regimes.step import step_loss, train_step
 from gensim_tfw2v.regimes.tables import Tables
 
 
@@ -26,7 +26,7 @@ class UnitResult(NamedTuple):
     kept : Tensor [], int32
         Tokens trained on, after subsampling.
     loss, predictions : Tensor [], float32
-        Summed loss, and of how many predictions; 0 unless the program computes it.
+        Summed loss, and of how many predictions, of the steps whose loss is computed.
     magnitude : Tensor [], float32
         Summed lengths of the updates before clipping: not finite if training has diverged.
     """
@@ -96,10 +96,17 @@ class PreparedUnit(NamedTuple):
             of_step = train_step(program, self.plan_of(number), self.unit, tables, words)
             return number + 1, tuple(x + y for x, y in zip(sums, of_step, strict=True))
 
+        begin = (tf.constant(0.0),) * 2
+        if program.loss_of == "first":
+            begin = tf.cond(
+                self.steps > 0,
+                lambda: step_loss(program, self.plan_of(0), self.unit, tables, words),
+                lambda: (tf.constant(0.0),) * 2,
+            )
         _, sums = tf.while_loop(
             lambda number, sums: number < self.steps,
             train,
-            [tf.constant(0), (tf.constant(0.0),) * 3],
+            [tf.constant(0), (*begin, tf.constant(0.0))],
             parallel_iterations=1,
         )
         return UnitResult(self.kept, *sums)

@@ -82,22 +82,26 @@ def test_a_training_is_a_run(tmp_path):
     assert made_with["vocabulary"] == len(model.wv)
 
 
-def test_the_loss_is_that_of_compute_loss(tmp_path):
-    options = OPTIONS | {"workers": 1, "epochs": 2}
+def test_a_sample_of_the_loss_is_near_that_of_all(tmp_path):
+    options = OPTIONS | {"workers": 1}
     computed = TFWord2Vec(**options, compute_loss=True)
-    logged = TFWord2Vec(**options, log_dir=tmp_path)
-    np.testing.assert_array_equal(logged.wv.vectors, computed.wv.vectors)
-    assert logged.mean_losses == computed.mean_losses
+    sampled = TFWord2Vec(**options, log_dir=tmp_path)
+    np.testing.assert_array_equal(sampled.wv.vectors, computed.wv.vectors)
+    # before the unit is trained: half a unit ago, and here a unit is a seventh of the text
+    np.testing.assert_allclose(sampled.mean_losses, computed.mean_losses, rtol=0.06)
+    assert sampled.mean_losses != computed.mean_losses
     # gensim's sum is what was asked for by its own option alone
-    assert logged.get_latest_training_loss() == 0
-    assert computed.get_latest_training_loss() > 0
+    assert sampled.get_latest_training_loss() == 0
+    both = TFWord2Vec(**options, log_dir=tmp_path / "both", compute_loss=True)
+    assert both.mean_losses == computed.mean_losses
+    assert both.get_latest_training_loss() == computed.get_latest_training_loss() > 0
 
 
 @pytest.mark.parametrize("options", [{"sg": 0}, {"hs": 1, "negative": 0}, {"sg": 0, "hs": 1}])
 def test_every_objective_logs_its_loss(tmp_path, options):
     model = TFWord2Vec(**OPTIONS | options | {"workers": 1}, log_dir=tmp_path)
     whole = TFWord2Vec(**OPTIONS | options | {"workers": 1}, compute_loss=True)
-    assert model.mean_losses == whole.mean_losses
+    np.testing.assert_allclose(model.mean_losses, whole.mean_losses, rtol=0.15)
     np.testing.assert_array_equal(model.wv.vectors, whole.wv.vectors)
 
 

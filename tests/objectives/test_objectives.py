@@ -58,7 +58,7 @@ def run(objective, shape, entries, key, alpha, keep, inputs, outputs, paths=None
     `outputs` are the rows of negative sampling, or with `paths` those of hierarchical softmax.
     """
     program = UnitProgram(
-        objective, shape, SIZE, id_bits=6, max_entries=2048, with_loss=True, **options
+        objective, shape, SIZE, id_bits=6, max_entries=2048, loss_of="all", **options
     )
     nothing = np.zeros((0, SIZE))
     tables = Tables(inputs, nothing if paths else outputs, outputs if paths else nothing)

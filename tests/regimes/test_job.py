@@ -23,7 +23,7 @@ OBJECTIVES = [SkipGram(5), Cbow(3), SkipGram(0, True), Cbow(2, True, True)]
 def make(objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float32", shared=False):
     """A job's function, its tables and ledger, and the program of its units."""
     program = UnitProgram(
-        objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, with_loss=True, locked=lock is not None
+        objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_of="all", locked=lock is not None
     )
     paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None
     words = Words.of(np.full(VOCABULARY, 0.9), NOISE if objective.negative else None, paths, lock)

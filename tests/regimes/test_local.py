@@ -32,7 +32,7 @@ def corpus():
 def regime(workers=1, seed=1, objective=None):
     rng = np.random.default_rng(0)
     trainer = LocalRegime(
-        UnitProgram(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, with_loss=True),
+        UnitProgram(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_of="all"),
         Words.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)),
         workers,
         seed,
