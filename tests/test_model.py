@@ -139,6 +139,7 @@ def test_signature_is_gensims():
         "cluster",
         "checkpoint_dir",
         "checkpoint_minutes",
+        "log_dir",
         "progress",
         "encoded_dir",
     }
