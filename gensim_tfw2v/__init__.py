@@ -3,28 +3,40 @@
 >>> from gensim_tfw2v import TFWord2Vec  # instead of: from gensim.models import Word2Vec
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["TFWord2Vec", "TensorBoardLog", "__version__"]
+__all__ = [
+    "Asynchronous",
+    "Downpour",
+    "Synchronous",
+    "TFWord2Vec",
+    "TensorBoardLog",
+    "__version__",
+]
 
 if TYPE_CHECKING:
     from gensim_tfw2v.model import TFWord2Vec
     from gensim_tfw2v.monitor.options import TensorBoardLog
+    from gensim_tfw2v.regimes.options import Asynchronous, Downpour, Synchronous
+
+_MODULES = {
+    "TFWord2Vec": "model",
+    "TensorBoardLog": "monitor.options",
+    "Asynchronous": "regimes.options",
+    "Downpour": "regimes.options",
+    "Synchronous": "regimes.options",
+}
 
 
 def __getattr__(name: str) -> Any:
     # TensorFlow takes seconds to import: helper processes and `tfw2v --help` do without it
-    if name == "TFWord2Vec":
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if _MODULES[name] != "monitor.options":
         import gensim_tfw2v._tensorflow  # noqa: F401  first: says if something is too old
-        from gensim_tfw2v.model import TFWord2Vec
-
-        return TFWord2Vec
-    if name == "TensorBoardLog":
-        from gensim_tfw2v.monitor.options import TensorBoardLog
-
-        return TensorBoardLog
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

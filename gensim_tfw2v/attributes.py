@@ -6,6 +6,7 @@ import numpy as np
 from gensim.models import Word2Vec
 
 from gensim_tfw2v.objectives import Cbow, Objective, SkipGram
+from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import (
     FEW_WORDS,
@@ -27,13 +28,9 @@ def unit_program(model: Word2Vec, tokens: int, max_entries: int) -> UnitProgram:
     max_entries : int
         Of a unit.
     """
-    counts = model.wv.expandos["count"].astype(np.float64)
-    kept = float((counts * keep_probability(model)).sum() / max(1.0, counts.sum()))
     return UnitProgram(
         objective=_objective(model),
-        shape=choose_shape(
-            int(tokens * kept), model.window, model.negative, bool(model.sg), bool(model.hs)
-        ),
+        shape=step_shape(model, tokens),
         vector_size=model.vector_size,
         id_bits=max(2, (len(model.wv) - 1).bit_length()),
         max_entries=max_entries,
@@ -44,6 +41,18 @@ def unit_program(model: Word2Vec, tokens: int, max_entries: int) -> UnitProgram:
         product_dtype=choose_product_dtype(),
         max_norm=choose_max_norm(bool(model.sg), bool(model.hs)),
     )
+
+
+def kept_share(model: Word2Vec) -> float:
+    """Share of the vocabulary's words that survives subsampling."""
+    counts = model.wv.expandos["count"].astype(np.float64)
+    return float((counts * keep_probability(model)).sum() / max(1.0, counts.sum()))
+
+
+def step_shape(model: Word2Vec, tokens: int) -> StepShape:
+    """A step, for a corpus with so many tokens that are in the vocabulary."""
+    kept = int(tokens * kept_share(model))
+    return choose_shape(kept, model.window, model.negative, bool(model.sg), bool(model.hs))
 
 
 def _loss_of(model: Word2Vec) -> str:

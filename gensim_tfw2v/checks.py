@@ -7,6 +7,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.cluster.opening import parse_cluster
 from gensim_tfw2v.monitor.options import log_options
+from gensim_tfw2v.regimes.options import parse_regime
 
 
 def check_options(**options: Any) -> None:
@@ -16,7 +17,7 @@ def check_options(**options: Any) -> None:
     ------
     ValueError
         If `vector_size`, `window` or `workers` is below 1, `negative` below 0, or
-        `checkpoint_minutes` not above 0; or `log_dir` is none.
+        `checkpoint_minutes` not above 0; or `log_dir` or `regime` is none.
     ClusterError
         If `cluster` names none.
     """
@@ -29,6 +30,8 @@ def check_options(**options: Any) -> None:
             "float('inf') for checkpoints at the end of epochs alone"
         )
     log_options(options["log_dir"])
+    if options["regime"] is not None:
+        parse_regime(options["regime"])
     if options["cluster"] is not None:
         parse_cluster(options["cluster"])
 

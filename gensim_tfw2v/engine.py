@@ -6,12 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.attributes import rates_of, unit_program, words_of
+from gensim_tfw2v.attributes import (
+    kept_share,
+    rates_of,
+    step_shape,
+    unit_program,
+    words_of,
+)
 from gensim_tfw2v.children import usable_cores
 from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster, parse_cluster
 from gensim_tfw2v.cluster.probe import READY_SECONDS
-from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.options import (
     UNIT_ENTRIES,
@@ -19,16 +24,32 @@ from gensim_tfw2v.options import (
     choose_noise_reuse,
     choose_unit_entries,
 )
-from gensim_tfw2v.regimes import CoordinatedRegime, LocalRegime, Regime, Setup
+from gensim_tfw2v.regimes import (
+    ClusterSetup,
+    CoordinatedRegime,
+    LocalRegime,
+    LocalWorkers,
+    Regime,
+    RegimeOptions,
+    Setup,
+    make_regime,
+    parse_regime,
+)
+from gensim_tfw2v.regimes.local import use_one_thread_per_op
+from gensim_tfw2v.regimes.options import Asynchronous, Synchronous
 
 
 def unit_entries(model: Any, tokens: int) -> int:
     """Entries of a work unit, at most, for a corpus of so many tokens."""
-    if model.cluster is None:
+    if model.cluster is None and model.regime is None:
         return UNIT_ENTRIES
-    which = parse_cluster(model.cluster)
-    workers = which.workers if isinstance(which, LocalTasks) else len(which.worker)
-    return choose_unit_entries(tokens, workers * _threads(model, which))
+    workers, threads = _workers_and_threads(model)
+    entries = choose_unit_entries(tokens, workers * threads)
+    regime = _chosen(model)
+    if not isinstance(regime, Synchronous):
+        return entries
+    kept, shape = kept_share(model), step_shape(model, tokens)
+    return min(entries, max(1, round(regime.steps * shape.tokens / kept)))
 
 
 def open_nursery(model: Any) -> None:
@@ -38,11 +59,18 @@ def open_nursery(model: Any) -> None:
         model._nursery = Nursery()
 
 
-def _threads(model: Any, which: Cluster | LocalTasks) -> int:
-    """Of each worker: those of one machine share its cores."""
+def _chosen(model: Any) -> RegimeOptions:
+    return Asynchronous() if model.regime is None else parse_regime(model.regime)
+
+
+def _workers_and_threads(model: Any) -> tuple[int, int]:
+    """Workers, and threads of each: those of one machine share its cores."""
+    if model.cluster is None:
+        return int(model.workers), 1
+    which = parse_cluster(model.cluster)
     if isinstance(which, LocalTasks):
-        return min(model.workers, max(1, usable_cores() // which.workers))
-    return int(model.workers)
+        return which.workers, min(model.workers, max(1, usable_cores() // which.workers))
+    return len(which.worker), int(model.workers)
 
 
 @contextlib.contextmanager
@@ -68,35 +96,34 @@ def open_regime(
         If tasks of the cluster do not answer.
     """
     program = unit_program(model, tokens, max_entries)
-    with contextlib.ExitStack() as stack:
-        regime: Regime
-        if model.cluster is None:
-            regime = LocalRegime(program, words_of(model), workers=model.workers, seed=seed)
-        else:
-            which = parse_cluster(model.cluster)
-            log = log_options(model.log_dir)
-            log_dir = None if log is None else log.path
-            opened = stack.enter_context(
-                open_cluster(which, READY_SECONDS, model._nursery, log_dir)
-            )
-            setup = Setup(
-                opened.cluster,
-                ClusterProgram(
-                    replace(program, noise_reuse=choose_noise_reuse(tokens)),
-                    len(opened.cluster.worker),
-                    _threads(model, which),
-                ),
-                words_of(model),
-                rates_of(model),
-                rows=len(model.wv),
-                units=units,
-                seed=seed,
-                folder=folder,
-                ready_seconds=READY_SECONDS,
-                log_dir=log_dir,
-            )
-            regime = CoordinatedRegime(setup, opened.check, opened.start_module)
-        try:
+    if model.cluster is None and model.regime is None:
+        regime: Regime = LocalRegime(program, words_of(model), workers=model.workers, seed=seed)
+        with contextlib.closing(regime):
             yield regime
-        finally:
-            regime.close()
+        return
+    workers, threads = _workers_and_threads(model)
+    setup = Setup(
+        ClusterProgram(replace(program, noise_reuse=choose_noise_reuse(tokens)), workers, threads),
+        words_of(model),
+        rates_of(model),
+        rows=len(model.wv),
+        units=units,
+        seed=seed,
+        folder=folder,
+    )
+    if model.cluster is None:
+        use_one_thread_per_op()
+        # nothing travels, so nothing is rounded for it
+        in_process = setup._replace(program=replace(setup.program, wire_dtype="float32"))
+        regime = make_regime(_chosen(model), in_process, LocalWorkers(workers))
+        with contextlib.closing(regime):
+            yield regime
+        return
+    log = log_options(model.log_dir)
+    log_dir = None if log is None else log.path
+    which = parse_cluster(model.cluster)
+    with open_cluster(which, READY_SECONDS, model._nursery, log_dir) as opened:
+        asked = ClusterSetup(opened.cluster, READY_SECONDS, _chosen(model), setup, log_dir)
+        coordinated = CoordinatedRegime(asked, opened.check, opened.start_module)
+        with contextlib.closing(coordinated):
+            yield coordinated

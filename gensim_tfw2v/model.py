@@ -19,13 +19,14 @@ from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.engine import open_nursery
 from gensim_tfw2v.epoch import train_epoch
 from gensim_tfw2v.monitor.options import TensorBoardLog
-from gensim_tfw2v.regimes import ClusterLost, Traffic
+from gensim_tfw2v.regimes import ClusterLost, RegimeOptions, Traffic
 from gensim_tfw2v.training import Training
 from gensim_tfw2v.vectors import take_vectors
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = (
-    *("cluster", "checkpoint_dir", "checkpoint_minutes", "log_dir", "progress", "encoded_dir"),
+    *("cluster", "regime", "checkpoint_dir", "checkpoint_minutes", "log_dir", "progress"),
+    *("encoded_dir",),
 )
 
 logger = logging.getLogger(__name__)
@@ -51,6 +52,11 @@ class TFWord2Vec(Word2Vec):
         Where to train: ``"local:ps=2,worker=4"`` starts tasks on this machine for each call of
         `train`, ``"TF_CONFIG"`` takes those that the environment variable describes. Then
         `workers` is the number of threads of each worker task. By default, in this process.
+    regime : RegimeOptions or str, optional
+        Who trains which piece of the corpus when, and when updates meet: `Asynchronous`,
+        `Synchronous`, `Downpour`, or its name, with options or without
+        (``"downpour:n_fetch=8"``). By default threads that share the rows; on a cluster,
+        ``"asynchronous"``. Without a cluster, `workers` threads take the part of its workers.
     checkpoint_dir : str, optional
         A folder for checkpoints. If it holds one of this very training (corpus, vocabulary and
         options are compared), `train` goes on from it: run the same program again after a crash.
@@ -72,7 +78,7 @@ class TFWord2Vec(Word2Vec):
     ------
     ValueError
         If `vector_size`, `window` or `workers` is below 1, `negative` is below 0, or
-        `checkpoint_minutes` is not above 0.
+        `checkpoint_minutes` is not above 0; or `regime` or `log_dir` is none.
     ClusterError
         If `cluster` or ``TF_CONFIG`` names none.
 
@@ -96,6 +102,7 @@ class TFWord2Vec(Word2Vec):
 
     # Class attributes, so that models of plain gensim have them too.
     cluster: str | Cluster | None = None
+    regime: RegimeOptions | str | None = None
     checkpoint_dir: str | None = None
     checkpoint_minutes = 10.0
     log_dir: str | TensorBoardLog | None = None
@@ -115,6 +122,7 @@ class TFWord2Vec(Word2Vec):
         *args: Any,
         corrected_cbow: bool = False,
         cluster: str | Cluster | None = None,
+        regime: RegimeOptions | str | None = None,
         checkpoint_dir: str | os.PathLike[str] | None = None,
         checkpoint_minutes: float = 10.0,
         log_dir: str | os.PathLike[str] | TensorBoardLog | None = None,
@@ -127,10 +135,12 @@ class TFWord2Vec(Word2Vec):
         check_options(
             **options.arguments,
             cluster=cluster,
+            regime=regime,
             checkpoint_minutes=checkpoint_minutes,
             log_dir=log_dir,
         )
         self.cluster = cluster
+        self.regime = regime
         self.checkpoint_dir = None if checkpoint_dir is None else os.fspath(checkpoint_dir)
         self.checkpoint_minutes = checkpoint_minutes
         self.log_dir = os.fspath(log_dir) if isinstance(log_dir, os.PathLike) else log_dir
@@ -394,16 +404,9 @@ TFWord2Vec.__signature__ = inspect.Signature(
     [
         *inspect.signature(Word2Vec).parameters.values(),
         *(
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-            for name, default in (
-                ("corrected_cbow", False),
-                ("cluster", None),
-                ("checkpoint_dir", None),
-                ("checkpoint_minutes", 10.0),
-                ("log_dir", None),
-                ("progress", None),
-                ("encoded_dir", None),
-            )
+            parameter.replace(annotation=inspect.Parameter.empty)
+            for parameter in inspect.signature(TFWord2Vec.__init__).parameters.values()
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
         ),
     ]
 )

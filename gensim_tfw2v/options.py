@@ -123,6 +123,11 @@ class ClusterProgram:
     wire_dtype: str = "bfloat16"
     shared_corpus: bool = False
 
+    @property
+    def row_bytes(self) -> int:
+        """Of a row that travels."""
+        return self.unit.vector_size * tf.as_dtype(self.wire_dtype).size
+
 
 def choose_unit_entries(tokens: int, threads: int) -> int:
     """Choose how many entries a work unit on a cluster has, at most.

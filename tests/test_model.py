@@ -137,6 +137,7 @@ def test_signature_is_gensims():
     assert set(ours) - set(inspect.signature(Word2Vec).parameters) == {
         "corrected_cbow",
         "cluster",
+        "regime",
         "checkpoint_dir",
         "checkpoint_minutes",
         "log_dir",

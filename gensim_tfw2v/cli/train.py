@@ -10,6 +10,8 @@ import typer
 from gensim_tfw2v.cli.failures import BadInput, Verbose, fail
 from gensim_tfw2v.cli.log import set_log
 
+CHECKPOINTS = ("checkpoint_dir", "checkpoint_minutes")
+
 MODEL, COUNTING, SPEED, LOG = "Model", "Vocabulary", "Running", "TensorBoard"
 
 
@@ -100,6 +102,14 @@ def train(
             "takes the one that this environment variable describes.",
         ),
     ] = None,
+    regime: Annotated[
+        str | None,
+        _option(
+            panel=SPEED,
+            help="Who trains what when: asynchronous (on clusters), synchronous, downpour; with "
+            "options as in downpour:n_fetch=8,n_push=8.",
+        ),
+    ] = None,
     checkpoint_dir: Annotated[
         Path | None,
         _option(panel=SPEED, help="Write checkpoints there, and go on from one that is there."),
@@ -159,7 +169,7 @@ def train(
     options = dict(locals())
     for name in ("corpus", "output", "vectors", "binary", "verbose"):
         del options[name]
-    for name in ("encoded_dir", "progress", "cluster", "checkpoint_dir", "checkpoint_minutes"):
+    for name in ("encoded_dir", "progress", "cluster", "regime", *CHECKPOINTS):
         if options[name] is None:
             del options[name]
     set_log(options)

@@ -50,7 +50,9 @@ class RowLayout:
         self, rows: int, size: int, shards: int, variable: Callable[..., tf.Variable] = tf.Variable
     ) -> None:
         self.rows, self.size = rows, size
-        self._mutex = f"tfw2v-push-{uuid.uuid4().hex}"
+        self._mutex, self._stage = (
+            f"tfw2v-{what}-{uuid.uuid4().hex}" for what in ("push", "stage")
+        )
         self.shards = [
             # a function, so that every task makes its own zeros
             variable(partial(tf.zeros, [len(range(number, rows, shards)), size]), trainable=False)
@@ -79,12 +81,65 @@ class RowLayout:
 
     def push(self, split: Split, changes: tf.Tensor, dtype: tf.DType) -> tf.Operation:
         """Add changes [ids, D] to rows of different ids; they travel in the dtype given."""
-        changes, done = tf.cast(changes, dtype), []
-        for shard, rows, places in zip(self.shards, split.rows, split.places, strict=True):
-            part = changes if len(self.shards) == 1 else tf.gather(changes, places)
+        done = []
+        for shard, rows, part in self._parts(split, tf.cast(changes, dtype)):
             with tf.device(shard.device):
                 done.append(self._add(shard, rows, tf.cast(part, tf.float32)))
         return tf.group(done)
+
+    def stage(
+        self, split: Split, changes: tf.Tensor, dtype: tf.DType, number: tf.Tensor
+    ) -> tf.Operation:
+        """Lay changes [ids, D] down beside the rows, under a number, for `add_staged`."""
+        done = []
+        for shard, rows, part in self._parts(split, tf.cast(changes, dtype)):
+            with tf.device(shard.device):
+                done.append(
+                    tf.raw_ops.MapStage(
+                        key=number,
+                        indices=[0, 1],
+                        values=[tf.identity(rows), tf.identity(part)],
+                        dtypes=[tf.int32, dtype],
+                        shared_name=self._stage,
+                    )
+                )
+        return tf.group(done)
+
+    def add_staged(self, numbers: tf.Tensor, dtype: tf.DType) -> tf.Operation:
+        """Add the changes that were laid down under these numbers [n], and drop all others."""
+
+        def add(shard: tf.Variable, place: tf.Tensor) -> tf.Tensor:
+            rows, part = tf.raw_ops.MapUnstage(
+                key=numbers[place],
+                indices=[0, 1],
+                dtypes=[tf.int32, dtype],
+                shared_name=self._stage,
+            )
+            rows, part = tf.ensure_shape(rows, [None]), tf.ensure_shape(part, [None, self.size])
+            with tf.control_dependencies([self._add(shard, rows, tf.cast(part, tf.float32))]):
+                return place + 1
+
+        done = []
+        for shard in self.shards:
+            with tf.device(shard.device):
+                added = tf.while_loop(
+                    lambda place: place < tf.size(numbers),
+                    partial(add, shard),
+                    [tf.constant(0)],
+                    parallel_iterations=1,
+                )
+                with tf.control_dependencies(added):
+                    done.append(
+                        tf.raw_ops.MapClear(dtypes=[tf.int32, dtype], shared_name=self._stage)
+                    )
+        return tf.group(done)
+
+    def _parts(
+        self, split: Split, changes: tf.Tensor
+    ) -> Iterator[tuple[tf.Variable, tf.Tensor, tf.Tensor]]:
+        """Each shard, which of its rows, and their part of the changes."""
+        for shard, rows, places in zip(self.shards, split.rows, split.places, strict=True):
+            yield shard, rows, changes if len(self.shards) == 1 else tf.gather(changes, places)
 
     def _add(self, shard: tf.Variable, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
         """Add changes to different rows of a shard, one push at a time.

@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any
 
 from tensorboard.compat.proto.event_pb2 import Event
@@ -65,17 +64,6 @@ class EventLog:
     def close(self) -> None:
         """Write what is left."""
         self._writer.close()
-
-    def __enter__(self) -> "EventLog":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def has_events(folder: str) -> bool:

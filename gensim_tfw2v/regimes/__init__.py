@@ -1,21 +1,30 @@
 """Who trains which work unit when, and when updates meet."""
 
 from gensim_tfw2v.regimes.base import ClusterLost, Regime, UnitReport
+from gensim_tfw2v.regimes.chosen import make_regime
 from gensim_tfw2v.regimes.combining import pair_rates
 from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
-from gensim_tfw2v.regimes.coordinator import Setup
+from gensim_tfw2v.regimes.coordinator import ClusterSetup
 from gensim_tfw2v.regimes.local import LocalRegime
+from gensim_tfw2v.regimes.options import RegimeOptions, parse_regime
+from gensim_tfw2v.regimes.served import Setup
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.traffic import Traffic
+from gensim_tfw2v.regimes.workers import LocalWorkers
 
 __all__ = [
     "ClusterLost",
+    "ClusterSetup",
     "CoordinatedRegime",
     "LocalRegime",
+    "LocalWorkers",
     "Regime",
+    "RegimeOptions",
     "Setup",
     "Tables",
     "Traffic",
     "UnitReport",
+    "make_regime",
     "pair_rates",
+    "parse_regime",
 ]

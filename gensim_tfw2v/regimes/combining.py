@@ -13,7 +13,7 @@ CURVATURE = 0.015
 
 
 def saturating_share(
-    rates: tf.Tensor, tokens: tf.Tensor, alpha: tf.Tensor, workers: int
+    rates: tf.Tensor, tokens: tf.Tensor, alpha: tf.Tensor, workers: tf.Tensor | float
 ) -> tf.Tensor:
     """What share of a job's change of each row is pushed, [rows].
 
@@ -31,8 +31,8 @@ def saturating_share(
         Of the job.
     alpha : Tensor []
         Step size.
-    workers : int
-        N.
+    workers : Tensor [] or float
+        N: jobs that are trained at the same time.
     """
     x = tf.maximum(CURVATURE * alpha * tokens * rates, 1e-6)
     return -tf.math.expm1(-workers * x) / (workers * -tf.math.expm1(-x))

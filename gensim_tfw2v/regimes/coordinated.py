@@ -22,7 +22,7 @@ from gensim_tfw2v.children import last_lines, start_module
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.forkserver import Forked
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never
-from gensim_tfw2v.regimes.coordinator import Setup
+from gensim_tfw2v.regimes.coordinator import ClusterSetup
 from gensim_tfw2v.regimes.liveness import GIVE_UP_SECONDS
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.traffic import Traffic
@@ -32,11 +32,11 @@ ENDING_SECONDS = 30.0
 
 
 class CoordinatedRegime:
-    """Trains on the workers of a cluster; see `AsynchronousRegime`.
+    """Trains on the workers of a cluster.
 
     Parameters
     ----------
-    setup : Setup
+    setup : ClusterSetup
         Its folder is where rows are exchanged with the coordinator, and where its log is.
     check : callable
         Called while the coordinator is waited for; raises what is wrong with its tasks.
@@ -55,14 +55,14 @@ class CoordinatedRegime:
 
     def __init__(
         self,
-        setup: Setup,
+        setup: ClusterSetup,
         check: Callable[[], None],
         start: "Callable[..., subprocess.Popen[bytes] | Forked]" = start_module,
     ) -> None:
         self.traffic = Traffic()
-        self._folder, self._check = setup.folder, check
+        self._folder, self._check = setup.setup.folder, check
         self._are_rows = False  # whether the files hold the rows of the cluster
-        self._log = setup.folder / "coordinator.log"
+        self._log = self._folder / "coordinator.log"
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         with self._log.open("wb") as log:
             self._process = start(

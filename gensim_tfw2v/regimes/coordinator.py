@@ -13,7 +13,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,34 +22,35 @@ from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.monitor.task import TaskLog
-from gensim_tfw2v.objectives.words import Words
-from gensim_tfw2v.options import ClusterProgram
-from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport
+from gensim_tfw2v.regimes.chosen import make_regime
+from gensim_tfw2v.regimes.options import RegimeOptions
+from gensim_tfw2v.regimes.served import Setup
 from gensim_tfw2v.regimes.tables import Tables
+from gensim_tfw2v.regimes.workers import ClusterWorkers
 
 #: Seconds between two answers that say what the cluster has done, where that is logged.
 TRAFFIC_SECONDS = 1.0
 
 
-class Setup(NamedTuple):
-    """What a coordinator has to know; parameters of `AsynchronousRegime`.
+class ClusterSetup(NamedTuple):
+    """What a coordinator has to know.
 
     Attributes
     ----------
+    cluster : Cluster
+    ready_seconds : float
+        How long its tasks have to come up.
+    regime : RegimeOptions
+    setup : Setup
     log_dir : str, optional
         Where the training logs for TensorBoard.
     """
 
     cluster: Cluster
-    program: ClusterProgram
-    words: Words
-    rates: Tables
-    rows: int
-    units: int
-    seed: int
-    folder: Path
     ready_seconds: float
+    regime: RegimeOptions
+    setup: Setup
     log_dir: str | None = None
 
 
@@ -59,27 +59,20 @@ class Coordinator:
 
     Parameters
     ----------
-    setup : Setup
+    setup : ClusterSetup
     say : callable
         Sends an answer.
     stop : callable
         Whether to leave the rest of the units.
     """
 
-    def __init__(self, setup: Setup, say: Any, stop: Callable[[], bool]) -> None:
-        self._setup, self._say, self._stop = setup, say, stop
+    def __init__(self, setup: ClusterSetup, say: Any, stop: Callable[[], bool]) -> None:
+        self._folder, self._say, self._stop = setup.setup.folder, say, stop
         self._told = 0.0
         self._log = None if setup.log_dir is None else TaskLog(setup.log_dir, "chief")
-        self._regime = AsynchronousRegime(
-            setup.program,
-            setup.words,
-            setup.rates,
-            rows=setup.rows,
-            units=setup.units,
-            coordinator=connect(setup.cluster, setup.ready_seconds),
-            tasks=setup.cluster.servers(),
-            seed=setup.seed,
-            folder=setup.folder,
+        coordinator = connect(setup.cluster, setup.ready_seconds)
+        self._regime = make_regime(
+            setup.regime, setup.setup, ClusterWorkers(coordinator, setup.cluster.servers())
         )
         if self._log is not None and (graph := self._regime.step_graph()) is not None:
             self._log.graph(graph)
@@ -100,15 +93,13 @@ class Coordinator:
     def load(self) -> None:
         """Go on from the rows in the files of the folder."""
         names = Tables._fields
-        self._regime.load(
-            Tables(*(np.load(self._setup.folder / f"{name}.npy", "r") for name in names))
-        )
+        self._regime.load(Tables(*(np.load(self._folder / f"{name}.npy", "r") for name in names)))
 
     def export(self) -> None:
         """Write the rows into the files of the folder."""
         names = Tables._fields
         self._regime.export(
-            Tables(*(np.load(self._setup.folder / f"{name}.npy", "r+") for name in names))
+            Tables(*(np.load(self._folder / f"{name}.npy", "r+") for name in names))
         )
 
 

@@ -4,7 +4,7 @@ A job is a few units that the worker's threads train side by side on one copy of
 (Niu et al. 2011, "Hogwild!"), so that a row travels once for all of them.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,31 @@ class Ledger(NamedTuple):
     pushes: tf.Variable
     times: tf.Variable
 
+    def add(self, indices: tf.Tensor) -> tf.Operation:
+        """Count units that have been pushed, by their places; below 0 for none."""
+        real = tf.boolean_mask(indices, indices >= 0)
+        return tf.group(
+            self.pushes.assign_add(tf.size(real, tf.int64), read_value=False),
+            self.times.scatter_add(tf.IndexedSlices(tf.ones_like(real), real)),
+        )
+
+
+class Served(NamedTuple):
+    """What ps tasks hold.
+
+    Attributes
+    ----------
+    tables : Tables of RowLayout
+    words, rates : of Variable
+        They never change; each worker keeps a copy. `rates` is what `pair_rates` gives.
+    ledger : Ledger
+    """
+
+    tables: Tables
+    words: Words
+    rates: Tables
+    ledger: Ledger
+
 
 class JobResult(NamedTuple):
     """What a worker reports of a job.
@@ -40,8 +65,8 @@ class JobResult(NamedTuple):
     ----------
     units : UnitResult of Tensor [n]
         Of each unit.
-    rows : Tensor [3], int32
-        Rows fetched, and pushed, of each of the `Tables`.
+    fetched, pushed : Tensor [], int32
+        Rows of all tables.
     staleness : Tensor [], int64
         Units that others pushed between fetching and pushing.
     seconds : Tensor [3], float64
@@ -49,7 +74,8 @@ class JobResult(NamedTuple):
     """
 
     units: UnitResult
-    rows: tf.Tensor
+    fetched: tf.Tensor
+    pushed: tf.Tensor
     staleness: tf.Tensor
     seconds: tf.Tensor
 
@@ -63,64 +89,65 @@ class JobResult(NamedTuple):
     def unpacked(cls, packed: np.ndarray) -> "JobResult":
         """The same in arrays."""
         fields = len(UnitResult._fields)
-        *units, rest = np.split(packed, np.arange(1, fields + 1) * ((len(packed) - 7) // fields))
-        return cls(UnitResult(*units), rest[:3], rest[3], rest[4:])
+        *units, rest = np.split(packed, np.arange(1, fields + 1) * ((len(packed) - 6) // fields))
+        fetched, pushed, staleness = rest[:3]
+        return cls(UnitResult(*units), fetched, pushed, staleness, rest[3:])
+
+
+def job_signature(threads: int) -> list[tf.TensorSpec]:
+    """What the function of a job is given.
+
+    sources : Tensor [n], string
+    ranges : Tensor [n, 2], int32
+        Of each of n units; see `read_entries`. One may have no entries.
+    indices : Tensor [n], int32
+        Their places in the ledger; below 0 for none.
+    keys : Tensor [n, 2], int32
+    alphas : Tensor [n, 2], float32
+    replicas : Tensor [], float32
+        Jobs that are trained at the same time.
+    number : Tensor [], int64
+        Of the job: no other has it.
+    """
+    return [
+        tf.TensorSpec([threads], tf.string),
+        tf.TensorSpec([threads, 2], tf.int32),
+        tf.TensorSpec([threads], tf.int32),
+        tf.TensorSpec([threads, 2], tf.int32),
+        tf.TensorSpec([threads, 2], tf.float32),
+        tf.TensorSpec([], tf.float32),
+        tf.TensorSpec([], tf.int64),
+    ]
 
 
 def job_function(
-    program: ClusterProgram,
-    tables: Tables,
-    words: Words,
-    rates: Tables,
-    ledger: Ledger,
+    program: ClusterProgram, served: Served, staged: bool = False
 ) -> tf.types.experimental.PolymorphicFunction:
     """Build the ``tf.function`` that trains a job.
 
     Parameters
     ----------
     program : ClusterProgram
-    tables : Tables of RowLayout
-    words, rates : of Variable
-        They never change; each worker keeps a copy. `rates` is what `pair_rates` gives.
-    ledger : Ledger
+    served : Served
+    staged : bool
+        Whether changes are laid down at the ps under the job's number, to be added later, rather
+        than added; see `RowLayout.stage`.
 
     Returns
     -------
-    function (sources, ranges, indices, keys, alphas) -> Tensor [4 n + 7], a packed `JobResult`
-        sources : Tensor [n], string
-        ranges : Tensor [n, 2], int32
-            Of each of ``program.threads`` units; see `read_entries`. One may have no entries.
-        indices : Tensor [n], int32
-            Their places in the ledger; below 0 for none.
-        keys : Tensor [n, 2], int32
-        alphas : Tensor [n, 2], float32
+    function -> Tensor [4 n + 6], a packed `JobResult`
+        Of what `job_signature` says.
     """
-    unit, threads, wire = program.unit, program.threads, tf.as_dtype(program.wire_dtype)
+    unit, wire = program.unit, tf.as_dtype(program.wire_dtype)
+    tables, ledger = served.tables, served.ledger
     scratch = Tables(*(Scratch(unique_name(name), unit.vector_size) for name in Tables._fields))
-    word_names = tf.nest.map_structure(lambda _: unique_name("words"), words)
-    rate_names = Tables(*(unique_name("rates") for _ in rates))
+    constants = Constants(served)
 
-    @tf.function(
-        autograph=False,
-        input_signature=[
-            tf.TensorSpec([threads], tf.string),
-            tf.TensorSpec([threads, 2], tf.int32),
-            tf.TensorSpec([threads], tf.int32),
-            tf.TensorSpec([threads, 2], tf.int32),
-            tf.TensorSpec([threads, 2], tf.float32),
-        ],
-    )
-    def train_job(sources, ranges, indices, keys, alphas):  # type: ignore[no-untyped-def]
+    def train_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
         began = tf.timestamp()
-        known = tf.nest.map_structure(cached, words, word_names)
-        of_units = zip(*(tf.unstack(x) for x in (sources, ranges, keys, alphas)), strict=True)
-        prepared = [
-            prepare_unit(
-                unit, known, read_entries(source, of_file, program.shared_corpus), key, alpha
-            )
-            for source, of_file, key, alpha in of_units
-        ]
-        ids, prepared, own_words = _own_ids(prepared, known)
+        known = constants.words()
+        prepared = prepare_units(program, known, sources, ranges, keys, alphas)
+        ids, prepared, own_words = own_ids(prepared, known)
         used = [name for name in Tables._fields if getattr(ids, name) is not None]
         splits = {name: getattr(tables, name).split(getattr(ids, name)) for name in used}
         pushed_before = tf.identity(ledger.pushes)
@@ -137,44 +164,81 @@ def job_function(
             ]
         with tf.control_dependencies(tf.nest.flatten(results)):
             trained_at = tf.timestamp()
-        kept = tf.stack([part.kept for part in prepared])
+        tokens = tf.cast(tf.add_n([part.kept for part in prepared]), tf.float32)
         push = []
         with tf.control_dependencies([trained_at]):
             for name in used:
                 changes = getattr(scratch, name).read() - tf.cast(fetched[name], tf.float32)
                 if program.workers > 1:
-                    known_rates = cached(getattr(rates, name), getattr(rate_names, name))
-                    changes *= saturating_share(
-                        tf.gather(known_rates, getattr(ids, name)),
-                        tf.cast(tf.reduce_sum(kept), tf.float32),
-                        alphas[0, 0],
-                        program.workers,
-                    )[:, None]
-                push.append(getattr(tables, name).push(splits[name], changes, wire))
+                    rates = tf.gather(constants.rates(name), getattr(ids, name))
+                    share = saturating_share(rates, tokens, alphas[0, 0], replicas)
+                    changes *= share[:, None]
+                table = getattr(tables, name)
+                push.append(
+                    table.stage(splits[name], changes, wire, number)
+                    if staged
+                    else table.push(splits[name], changes, wire)
+                )
         with tf.control_dependencies(push):
-            real = tf.boolean_mask(indices, indices >= 0)
             pushed_after = tf.identity(ledger.pushes)
             with tf.control_dependencies([pushed_after]):
-                counted = tf.group(
-                    ledger.pushes.assign_add(tf.size(real, tf.int64), read_value=False),
-                    ledger.times.scatter_add(tf.IndexedSlices(tf.ones_like(real), real)),
-                )
+                counted = ledger.add(indices)
         with tf.control_dependencies([counted]):
             pushed_at = tf.timestamp()
         times = tf.stack([began, fetched_at, trained_at, pushed_at])
+        rows = tf.add_n([tf.size(getattr(ids, name)) for name in used])
         return JobResult(
             UnitResult(*(tf.stack(parts) for parts in zip(*results, strict=True))),
-            tf.stack([tf.size(getattr(ids, n)) if n in used else 0 for n in Tables._fields]),
-            pushed_after - pushed_before,
+            rows,
+            rows,
+            tf.zeros_like(pushed_after) if staged else pushed_after - pushed_before,
             times[1:] - times[:-1],
         ).packed()
 
-    return train_job
+    return tf.function(train_job, autograph=False, input_signature=job_signature(program.threads))
 
 
-def _own_ids(
-    prepared: list[PreparedUnit], words: Words
-) -> tuple[Tables, list[PreparedUnit], Words]:
+class Constants:
+    """What never changes on the ps, as each worker keeps it.
+
+    Parameters
+    ----------
+    served : Served
+    """
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._words = tf.nest.map_structure(lambda _: unique_name("words"), served.words)
+        self._rates = Tables(*(unique_name("rates") for _ in served.rates))
+
+    def words(self) -> Words:
+        """What is known of each word."""
+        return tf.nest.map_structure(cached, self._served.words, self._words)
+
+    def rates(self, table: str) -> tf.Tensor:
+        """In how many predictions each row of a table takes part, for each token: [V]."""
+        return cached(getattr(self._served.rates, table), getattr(self._rates, table))
+
+
+def prepare_units(
+    program: ClusterProgram,
+    words: Words,
+    sources: tf.Tensor,
+    ranges: tf.Tensor,
+    keys: tf.Tensor,
+    alphas: tf.Tensor,
+) -> list[PreparedUnit]:
+    """Draw and plan the units of a job; arguments as in `job_signature`."""
+    of_units = zip(*(tf.unstack(x) for x in (sources, ranges, keys, alphas)), strict=True)
+    return [
+        prepare_unit(
+            program.unit, words, read_entries(source, of_file, program.shared_corpus), key, alpha
+        )
+        for source, of_file, key, alpha in of_units
+    ]
+
+
+def own_ids(prepared: list[PreparedUnit], words: Words) -> tuple[Any, list[PreparedUnit], Words]:
     """Number the rows that units use from 0.
 
     Returns

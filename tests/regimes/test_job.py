@@ -10,7 +10,7 @@ from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram, UnitProgram
 from gensim_tfw2v.regimes.combining import pair_rates, saturating_share
-from gensim_tfw2v.regimes.job import JobResult, Ledger, job_function
+from gensim_tfw2v.regimes.job import JobResult, Ledger, Served, job_function
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.unit import concrete_unit_function
 from tests.objectives.test_objectives import huffman_paths, unit
@@ -41,7 +41,8 @@ def make(objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float
     ledger = Ledger(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
     train_job = job_function(
-        ClusterProgram(program, workers, threads, wire_dtype, shared), tables, *constants, ledger
+        ClusterProgram(program, workers, threads, wire_dtype, shared),
+        Served(tables, *constants, ledger),
     )
 
     def function(*arguments):
@@ -50,7 +51,7 @@ def make(objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float
     return function, tables, ledger, (program, words.tensors(), arrays)
 
 
-def job(*units, places=None, folder=None):
+def job(*units, places=None, folder=None, replicas=1.0):
     """A job's arguments, at alpha .05; with a folder the units are read from there."""
     number = len(units)
     sources = [part.astype("<i4").tobytes() for part in units]
@@ -67,6 +68,8 @@ def job(*units, places=None, folder=None):
         tf.constant(range(number) if places is None else places),
         tf.constant([[5, place] for place in range(number)]),
         tf.fill([number, 2], 0.05),
+        tf.constant(replicas),
+        tf.constant(0, tf.int64),
     )
 
 
@@ -94,8 +97,9 @@ def test_a_job_of_one_unit_equals_the_unit(objective, shards, locked):
         result = function(*job(entries, places=[number]))
         np.testing.assert_allclose(result.units.loss, [one.loss], rtol=1e-5)
         np.testing.assert_array_equal(result.units.kept, [one.kept])
-        used = [len(array) for array in arrays]
-        np.testing.assert_array_equal(result.rows > 0, np.array(used) > 0)
+        assert result.fetched == result.pushed
+        least = sum(map(bool, map(len, arrays)))
+        assert least * 20 < result.fetched <= least * VOCABULARY
     for found, wanted in zip(exported(tables), expected, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-5)
     assert ledger.pushes.numpy() == 2
@@ -152,7 +156,7 @@ def test_changes_are_multiplied_by_their_share():
     start = exported(alone[1])
     changes = []
     for function, tables, _, _ in (alone, with_others):
-        function(*job(entries))
+        function(*job(entries, replicas=8.0))
         changes.append(exported(tables)[0] - start[0])
     rates = pair_rates(np.full(VOCABULARY, 1 / VOCABULARY), 4.0, True, 5, NOISE, None)
     kept = with_others[0](*job(entries)).units.kept[0]

@@ -1,0 +1,130 @@
+"""The regimes that a user chooses from: who trains which work unit when, and when updates meet."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Asynchronous:
+    """Workers fetch rows, train and push, each at its own time; the default on a cluster.
+
+    A worker fetches the rows of a whole job once, and pushes what has changed once.
+    """
+
+
+@dataclass(frozen=True)
+class Synchronous:
+    """Rounds: all workers train from one snapshot, and their updates meet at a barrier.
+
+    Parameters
+    ----------
+    steps : int
+        X: minibatches that each thread of a worker trains in a round, about.
+
+    Raises
+    ------
+    ValueError
+        If `steps` is below 1.
+    """
+
+    steps: int = 64
+
+    def __post_init__(self) -> None:
+        _check_least(self, steps=1)
+
+
+@dataclass(frozen=True)
+class Downpour:
+    """Replicas that fetch rows every so many steps, and push every so many.
+
+    Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.1.
+
+    Parameters
+    ----------
+    n_fetch, n_push : int
+        Minibatches between two fetches, and between two pushes.
+    adagrad : bool
+        Whether each row's step size is alpha / sqrt(its summed squared updates), row-wise. It
+        wants a larger `alpha`.
+    warm_start : float
+        The share of the first epoch that one replica trains alone, from 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        If `n_fetch` or `n_push` is below 1, or `warm_start` is not from 0 to 1.
+    """
+
+    n_fetch: int = 8
+    n_push: int = 8
+    adagrad: bool = False
+    warm_start: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_least(self, n_fetch=1, n_push=1)
+        if not 0 <= self.warm_start <= 1:
+            raise ValueError(f"warm_start must be from 0 to 1, got {self.warm_start!r}")
+
+
+RegimeOptions = Asynchronous | Synchronous | Downpour
+
+#: By the names that users give.
+REGIMES: dict[str, type[Any]] = {
+    "asynchronous": Asynchronous,
+    "synchronous": Synchronous,
+    "downpour": Downpour,
+}
+
+
+def parse_regime(given: "RegimeOptions | str") -> RegimeOptions:
+    """Give the options of a regime.
+
+    Parameters
+    ----------
+    given : RegimeOptions or str
+        A regime, its name, or its name with options: ``"downpour:n_fetch=8,adagrad=true"``.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or an option has no such name or value.
+    """
+    if isinstance(given, RegimeOptions):
+        return given
+    name, _, options = given.partition(":") if isinstance(given, str) else ("", "", "")
+    chosen = REGIMES.get(name.strip().lower())
+    if chosen is None:
+        raise ValueError(
+            f"regime is {given!r}: give {', '.join(map(repr, REGIMES))}, or an object such as "
+            "Downpour(n_fetch=8)"
+        )
+    kinds = {field.name: type(field.default) for field in fields(chosen)}
+    values = {}
+    for part in filter(None, options.replace(" ", "").split(",")):
+        key, _, value = part.partition("=")
+        if key not in kinds:
+            raise ValueError(
+                f"regime {name!r} has no option {key!r} "
+                f"(known: {', '.join(kinds) or 'it has none'})"
+            )
+        values[key] = _value(f"{name}: {key}", value, kinds[key])
+    options_given: RegimeOptions = chosen(**values)
+    return options_given
+
+
+def _value(what: str, text: str, kind: type) -> Any:
+    if kind is bool:
+        if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        raise ValueError(f"{what} is {text!r}: give true or false")
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError(f"{what} is {text!r}: give a value of type {kind.__name__}") from None
+
+
+def _check_least(options: Any, **least: int) -> None:
+    for name, value in least.items():
+        given = getattr(options, name)
+        if not isinstance(given, int) or isinstance(given, bool) or given < value:
+            raise ValueError(f"{name} must be a whole number from {value} up, got {given!r}")

@@ -1,0 +1,238 @@
+"""What regimes share whose workers train on tables that ps tasks hold."""
+
+import abc
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.layouts import RowLayout
+from gensim_tfw2v.monitor.graph import step_graph
+from gensim_tfw2v.objectives.words import Words
+from gensim_tfw2v.options import ClusterProgram
+from gensim_tfw2v.regimes.base import Divergence, UnitReport, never, unit_key
+from gensim_tfw2v.regimes.job import JobResult, Ledger, Served, job_function
+from gensim_tfw2v.regimes.liveness import naming_lost_tasks
+from gensim_tfw2v.regimes.sources import NOTHING, source_of
+from gensim_tfw2v.regimes.tables import Tables
+from gensim_tfw2v.regimes.traffic import Traffic
+from gensim_tfw2v.regimes.workers import Job, Workers
+
+
+class Setup(NamedTuple):
+    """What is trained.
+
+    Attributes
+    ----------
+    program : ClusterProgram
+    words : Words
+        Of the vocabulary.
+    rates : Tables of ndarray [V]
+        See `pair_rates`.
+    rows : int
+        V.
+    units : int
+        Of an epoch, at most.
+    seed : int
+    folder : Path
+        That the units' files are in.
+    """
+
+    program: ClusterProgram
+    words: Words
+    rates: Tables
+    rows: int
+    units: int
+    seed: int
+    folder: Path
+
+
+class ServedRegime(abc.ABC):
+    """Tables on ps tasks, jobs for workers, and what they report.
+
+    A regime says in `train_epoch` which jobs there are at a time, and may have another function
+    for them.
+
+    Parameters
+    ----------
+    setup : Setup
+    workers : Workers
+
+    Attributes
+    ----------
+    traffic : Traffic
+    """
+
+    def __init__(self, setup: Setup, workers: Workers) -> None:
+        self.traffic = Traffic()
+        self.workers = workers
+        self._seed = setup.seed
+        self._counting = threading.Lock()
+        self.program = replace(setup.program, shared_corpus=workers.sees(setup.folder))
+        with naming_lost_tasks(), workers.scope():
+            self.served = self._serve(setup)
+        # traced once for a cluster, and for each thread that is a worker
+        self._function_of = functools.lru_cache(maxsize=None)(self._function)
+
+    @abc.abstractmethod
+    def train_epoch(
+        self,
+        units: Sequence[WorkUnit],
+        epoch: int,
+        alphas: Sequence[tuple[float, float]],
+        report: Callable[[UnitReport], None],
+        stop: Callable[[], bool] = never,
+    ) -> None:
+        """Train each unit once; see `Regime`."""
+
+    def _serve(self, setup: Setup) -> Served:
+        """Make the variables of the ps tasks."""
+        objective, size = self.program.unit.objective, self.program.unit.vector_size
+        tables = Tables(
+            *(
+                RowLayout(setup.rows if is_used else 0, size, self.workers.shards)
+                for is_used in (True, objective.negative > 0, objective.hierarchical)
+            )
+        )
+        own_words, own_rates = tf.nest.map_structure(
+            lambda array: tf.Variable(array, trainable=False), (setup.words, setup.rates)
+        )
+        ledger = Ledger(
+            tf.Variable(0, trainable=False, dtype=tf.int64),
+            # of a variable without a fixed shape on another task, TensorFlow 2.21 crashes
+            tf.Variable(tf.zeros([setup.units], tf.int32), trainable=False),
+        )
+        return Served(tables, own_words, own_rates, ledger)
+
+    def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
+        """The function of a job, with variables of its own for each worker of this process."""
+        return job_function(self.program, self.served)
+
+    def begin_epoch(self) -> None:
+        """Forget how often units have been pushed."""
+        self.workers.progress()
+        with naming_lost_tasks():
+            self.served.ledger.times.assign(tf.zeros_like(self.served.ledger.times))
+
+    def end_epoch(self) -> None:
+        """Count the units that have been pushed more than once."""
+        with naming_lost_tasks():
+            times = self.served.ledger.times.numpy()
+        self.traffic.repeated += int(np.maximum(times - 1, 0).sum())
+
+    def schedule(
+        self,
+        units: Sequence[WorkUnit],
+        epoch: int,
+        alphas: Sequence[tuple[float, float]],
+        places: range,
+        replicas: int,
+        number: int = 0,
+    ) -> Job:
+        """Hand a job to the next worker that is free.
+
+        Parameters
+        ----------
+        places : range
+            Of its units.
+        replicas : int
+            Jobs that are trained at the same time.
+        number : int
+            Of the job, where that matters.
+        """
+        empty = self.program.threads - len(places)
+        of_units = [source_of(units[place], self.program.shared_corpus) for place in places]
+        sources, ranges = zip(*of_units, *[NOTHING] * empty, strict=True)
+        keys = [unit_key(self._seed, epoch, units[place].index) for place in places]
+        return self.workers.schedule(
+            self._function_of,
+            tf.constant(sources),
+            tf.constant(ranges, tf.int32),
+            tf.constant([*places, *[-1] * empty], tf.int32),
+            tf.constant([*keys, *[[0, 0]] * empty], tf.int32),
+            tf.constant([alphas[place] for place in places] + [alphas[places[0]]] * empty),
+            tf.constant(replicas, tf.float32),
+            tf.constant(number, tf.int64),
+        )
+
+    def reports(
+        self,
+        job: Job,
+        units: Sequence[WorkUnit],
+        epoch: int,
+        alphas: Sequence[tuple[float, float]],
+        places: range,
+    ) -> list[UnitReport]:
+        """Wait for a job and give the reports of its units.
+
+        Raises
+        ------
+        Divergence
+            If an update was not finite.
+        """
+        result = JobResult.unpacked(job.fetch())
+        if not np.isfinite(result.units.magnitude).all():
+            raise Divergence(
+                f"training turned non-finite in epoch {epoch}, at step size "
+                f"alpha={alphas[places[0]][0]:g} with {self.program.unit.shape.tokens} tokens a "
+                "step"
+            )
+        self._count(result, [units[place] for place in places])
+        return [
+            UnitReport(
+                units[place],
+                int(result.units.kept[number]),
+                float(result.units.loss[number]),
+                float(result.units.predictions[number]),
+            )
+            for number, place in enumerate(places)
+        ]
+
+    def _count(self, result: JobResult, units: Sequence[WorkUnit]) -> None:
+        row_bytes = self.program.row_bytes
+        of_job = Traffic(
+            units=len(units),
+            tokens=int(result.units.kept.sum()),
+            fetched_bytes=int(result.fetched) * row_bytes,
+            pushed_bytes=int(result.pushed) * (row_bytes + 4),  # ids travel once, with these
+            corpus_bytes=0
+            if self.program.shared_corpus
+            else 4 * sum(unit.stop - unit.start for unit in units),
+            staleness=[int(result.staleness)],
+            seconds=result.seconds,
+        )
+        with self._counting:
+            self.traffic += of_job
+
+    def load(self, arrays: Tables) -> None:
+        """Go on from these rows (copied)."""
+        with naming_lost_tasks():
+            for table, array in zip(self.served.tables, arrays, strict=True):
+                table.load(array)
+
+    def finite(self) -> bool:
+        """Whether every row is finite."""
+        with naming_lost_tasks():
+            return all(table.finite() for table in self.served.tables)
+
+    def export(self, arrays: Tables) -> None:
+        """Copy the current rows into these arrays."""
+        with naming_lost_tasks():
+            for table, array in zip(self.served.tables, arrays, strict=True):
+                table.export(array)
+
+    def step_graph(self) -> Any:
+        """The graph of a step."""
+        function: Any = self._function_of(0)
+        return step_graph(function.get_concrete_function())
+
+    def close(self) -> None:
+        """Free the tables, and end workers that are threads."""
+        self.workers.close()
+        del self.served, self._function_of

@@ -1,0 +1,136 @@
+"""Rounds: all workers train from one snapshot of the rows, and what they change meets at a barrier.
+
+With one ps it is the design of a single parameter actor. What comes out of a round does not depend
+on which worker was faster, nor on how often a job was run.
+"""
+
+import itertools
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.regimes.base import ClusterLost, UnitReport, never
+from gensim_tfw2v.regimes.job import job_function
+from gensim_tfw2v.regimes.liveness import naming_lost_tasks
+from gensim_tfw2v.regimes.served import ServedRegime, Setup
+from gensim_tfw2v.regimes.workers import Workers
+
+#: A job is run again elsewhere when it takes this many times as long as the median of its round,
+#: and at least so many seconds.
+STRAGGLER_TIMES, STRAGGLER_SECONDS = 3.0, 1.0
+
+
+@dataclass
+class _Slot:
+    """One of a round's jobs, and its attempts."""
+
+    places: range
+    attempts: dict["Future[list[UnitReport]]", int] = field(default_factory=dict)
+    number: int | None = None  # of the attempt that counts
+    reports: list[UnitReport] = field(default_factory=list)
+
+
+class SynchronousRegime(ServedRegime):
+    """A round is a job for each worker; see `ServedRegime`."""
+
+    def __init__(self, setup: Setup, workers: Workers) -> None:
+        super().__init__(setup, workers)
+        self._numbers = itertools.count(1)
+        # a straggler's job may be waited for beyond its round
+        self._waiting = ThreadPoolExecutor(4 * workers.number, "tfw2v-round")
+        wire = tf.as_dtype(self.program.wire_dtype)
+        tables = [table for table in self.served.tables if table.rows]
+
+        @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.int64)])
+        def add_staged(numbers):  # type: ignore[no-untyped-def]
+            with tf.control_dependencies([table.add_staged(numbers, wire) for table in tables]):
+                return tf.size(numbers)
+
+        self._add_staged = add_staged
+
+    def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
+        return job_function(self.program, self.served, staged=True)
+
+    def train_epoch(
+        self,
+        units: Sequence[WorkUnit],
+        epoch: int,
+        alphas: Sequence[tuple[float, float]],
+        report: Callable[[UnitReport], None],
+        stop: Callable[[], bool] = never,
+    ) -> None:
+        """Train each unit once; see `Regime`. Units are reported at the end of their round.
+
+        Raises
+        ------
+        ClusterLost
+            If a ps has ended, or no worker is left.
+        """
+        self.begin_epoch()
+        threads = self.program.threads
+        jobs = [
+            range(first, min(first + threads, len(units)))
+            for first in range(0, len(units), threads)
+        ]
+        for first in range(0, len(jobs), self.workers.number):
+            if stop():
+                break
+            slots = [_Slot(places) for places in jobs[first : first + self.workers.number]]
+            self._train(slots, units, epoch, alphas)
+            with naming_lost_tasks():
+                self._add_staged(tf.constant([slot.number for slot in slots], tf.int64))
+            for slot in slots:
+                for trained in slot.reports:
+                    report(trained)
+        self.end_epoch()
+
+    def _train(
+        self,
+        slots: list[_Slot],
+        units: Sequence[WorkUnit],
+        epoch: int,
+        alphas: Sequence[tuple[float, float]],
+    ) -> None:
+        """Train a round's jobs, until each has changes that are laid down at the ps."""
+
+        def begin(slot: _Slot) -> None:
+            number = next(self._numbers)
+            job = self.schedule(units, epoch, alphas, slot.places, len(slots), number)
+            future = self._waiting.submit(self.reports, job, units, epoch, alphas, slot.places)
+            slot.attempts[future] = number
+
+        began, seconds = time.monotonic(), []
+        for slot in slots:
+            begin(slot)
+        while missing := [slot for slot in slots if slot.number is None]:
+            running = [future for slot in missing for future in slot.attempts]
+            done, _ = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
+            self.workers.check()
+            passed = time.monotonic() - began
+            for slot in missing:
+                for future in done & slot.attempts.keys():
+                    number = slot.attempts.pop(future)
+                    try:
+                        reports = future.result()
+                    except ClusterLost:
+                        if not self.workers.stand(self.served.tables):
+                            raise
+                        begin(slot)
+                        continue
+                    if slot.number is None:
+                        slot.number, slot.reports = number, reports
+                        seconds.append(passed)
+            if 2 * len(seconds) >= len(slots):
+                late = max(STRAGGLER_SECONDS, STRAGGLER_TIMES * statistics.median(seconds))
+                for slot in missing:
+                    if slot.number is None and len(slot.attempts) == 1 and passed > late:
+                        begin(slot)
+
+    def close(self) -> None:
+        """Free the tables."""
+        self._waiting.shutdown(wait=False, cancel_futures=True)
+        super().close()

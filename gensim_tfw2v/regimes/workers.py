@@ -1,0 +1,187 @@
+"""Who runs jobs: the worker tasks of a cluster, or threads of this process."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Protocol
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster.spec import Task
+from gensim_tfw2v.layouts import RowLayout
+from gensim_tfw2v.regimes.liveness import Liveness, naming_lost_tasks
+from gensim_tfw2v.regimes.sources import is_seen_by
+
+#: Gives the ``tf.function`` of a job; variables that it names belong to the worker of that number,
+#: if workers share a process.
+FunctionOf = Callable[[int], Callable[..., tf.Tensor]]
+
+
+class Job(Protocol):
+    """A job that has been handed to a worker."""
+
+    def fetch(self) -> Any:
+        """Wait for its result, an ndarray."""
+        ...
+
+
+class Workers(Protocol):
+    """Run jobs, each on the next worker that is free, and again if that worker ends.
+
+    Attributes
+    ----------
+    number : int
+        N.
+    shards : int
+        P: over how many ps tasks rows are spread.
+    """
+
+    number: int
+    shards: int
+
+    def scope(self) -> "contextlib.AbstractContextManager[Any]":
+        """Variables made inside are the ps tasks'."""
+        ...
+
+    def schedule(self, function_of: FunctionOf, *arguments: tf.Tensor) -> Job:
+        """Hand a job to a worker."""
+        ...
+
+    def sees(self, folder: Path) -> bool:
+        """Whether jobs can read what this process writes to a folder."""
+        ...
+
+    def progress(self) -> None:
+        """Note that jobs are being trained from now on."""
+        ...
+
+    def check(self) -> None:
+        """See, if no job has ended for long, that all tasks answer; else raise `ClusterLost`."""
+        ...
+
+    def stand(self, tables: Sequence[RowLayout]) -> bool:
+        """Whether all that ps tasks held is there."""
+        ...
+
+    def close(self) -> None:
+        """End what was started."""
+        ...
+
+
+class ClusterWorkers:
+    """The worker tasks of a cluster.
+
+    Parameters
+    ----------
+    coordinator : ClusterCoordinator
+        Of a ``ParameterServerStrategy``.
+    tasks : sequence of Task
+        Its ps and workers.
+    """
+
+    def __init__(self, coordinator: Any, tasks: Sequence[Task]) -> None:
+        self.number = sum(task.role == "worker" for task in tasks)
+        self.shards = sum(task.role == "ps" for task in tasks)
+        self._coordinator, self._liveness = coordinator, Liveness(tasks)
+
+    def scope(self) -> "contextlib.AbstractContextManager[Any]":
+        """Variables made inside are the ps tasks'."""
+        return self._coordinator.strategy.scope()
+
+    def schedule(self, function_of: FunctionOf, *arguments: tf.Tensor) -> Job:
+        """Hand a job to a worker."""
+        while True:
+            try:
+                scheduled = self._coordinator.schedule(function_of(0), args=arguments)
+                return _OnCluster(scheduled, self._liveness)
+            except tf.errors.OpError:
+                # of another job, which gets it too; it is raised once
+                continue
+
+    def sees(self, folder: Path) -> bool:
+        """Whether jobs can read what this process writes to a folder."""
+        with naming_lost_tasks():
+            return is_seen_by(self.number, folder)
+
+    def progress(self) -> None:
+        """Note that jobs are being trained from now on."""
+        self._liveness.progress()
+
+    def check(self) -> None:
+        """See, if no job has ended for long, that all tasks answer; else raise `ClusterLost`."""
+        self._liveness.check()
+
+    def stand(self, tables: Sequence[RowLayout]) -> bool:
+        """Whether all that ps tasks held is there."""
+        return self._liveness.stand(tables)
+
+    def close(self) -> None:
+        """Its tasks are not ours to end."""
+
+
+class _OnCluster:
+    def __init__(self, scheduled: Any, liveness: Liveness) -> None:
+        self._scheduled, self._liveness = scheduled, liveness
+
+    def fetch(self) -> Any:
+        with naming_lost_tasks():
+            result = self._scheduled.fetch()
+        self._liveness.progress()
+        return result
+
+
+class LocalWorkers:
+    """Threads of this process, each a worker; the tables are its own.
+
+    Parameters
+    ----------
+    number : int
+        N.
+    """
+
+    shards = 1
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._own, self._numbers = threading.local(), iter(range(number))
+        self._pool = ThreadPoolExecutor(number, "tfw2v-worker", self._begin)
+
+    def _begin(self) -> None:
+        self._own.number = next(self._numbers)
+
+    def scope(self) -> "contextlib.AbstractContextManager[Any]":
+        """Variables made inside are this process's."""
+        return contextlib.nullcontext()
+
+    def schedule(self, function_of: FunctionOf, *arguments: tf.Tensor) -> Job:
+        """Hand a job to a worker."""
+        return _InThread(
+            self._pool.submit(lambda: function_of(self._own.number)(*arguments).numpy())
+        )
+
+    def sees(self, folder: Path) -> bool:
+        """They are given what has been read: a part of a file, where a job would read it whole."""
+        return False
+
+    def progress(self) -> None:
+        """Nothing can be lost."""
+
+    def check(self) -> None:
+        """Nothing can be lost."""
+
+    def stand(self, tables: Sequence[RowLayout]) -> bool:
+        """Nothing can be lost."""
+        return True
+
+    def close(self) -> None:
+        """End the threads, after the jobs that they train."""
+        self._pool.shutdown(cancel_futures=True)
+
+
+class _InThread:
+    def __init__(self, future: "Future[Any]") -> None:
+        self._future = future
+
+    def fetch(self) -> Any:
+        return self._future.result()

@@ -1,0 +1,51 @@
+"""Regimes are chosen by objects or by names; what is none is refused, with what there is."""
+
+import pytest
+
+from gensim_tfw2v import Asynchronous, Downpour, Synchronous, TFWord2Vec
+from gensim_tfw2v.regimes.options import parse_regime
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("asynchronous", Asynchronous()),
+        (" Synchronous ", Synchronous()),
+        ("synchronous:steps=4", Synchronous(steps=4)),
+        (
+            "downpour:n_fetch=2, n_push=4,adagrad=true,warm_start=.25",
+            Downpour(2, 4, True, 0.25),
+        ),
+        (Downpour(n_push=1), Downpour(8, 1)),
+    ],
+)
+def test_names_and_objects(given, meant):
+    assert parse_regime(given) == meant
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("hogwild", "regime is 'hogwild': give 'asynchronous', 'synchronous', 'downpour'"),
+        (7, "regime is 7: give"),
+        ("downpour:fetch=2", r"has no option 'fetch' \(known: n_fetch, n_push, adagrad"),
+        ("asynchronous:x=1", "known: it has none"),
+        ("downpour:n_fetch=two", "n_fetch is 'two': give a value of type int"),
+        ("downpour:adagrad=yes", "adagrad is 'yes': give true or false"),
+        ("downpour:adagrad", "adagrad is '': give true or false"),
+        ("downpour:n_fetch=0", "n_fetch must be a whole number from 1 up, got 0"),
+        ("downpour:warm_start=2", "warm_start must be from 0 to 1, got 2.0"),
+        ("synchronous:steps=0", "steps must be a whole number from 1 up, got 0"),
+    ],
+)
+def test_what_is_none_is_refused(given, said):
+    with pytest.raises(ValueError, match=said):
+        parse_regime(given)
+    with pytest.raises(ValueError, match=said):
+        TFWord2Vec(regime=given)
+
+
+@pytest.mark.parametrize("steps", [0, -1, 2.5, True, "4"])
+def test_objects_are_checked_where_they_are_made(steps):
+    with pytest.raises(ValueError, match="steps must be a whole number from 1 up"):
+        Synchronous(steps=steps)
