@@ -10,22 +10,27 @@ __version__ = "0.1.0"
 __all__ = [
     "Asynchronous",
     "Downpour",
+    "SubModels",
     "Synchronous",
     "TFWord2Vec",
     "TensorBoardLog",
     "__version__",
+    "merge_models",
 ]
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.merged import merge_models
     from gensim_tfw2v.model import TFWord2Vec
     from gensim_tfw2v.monitor.options import TensorBoardLog
-    from gensim_tfw2v.regimes.options import Asynchronous, Downpour, Synchronous
+    from gensim_tfw2v.regimes.options import Asynchronous, Downpour, SubModels, Synchronous
 
 _MODULES = {
+    "merge_models": "merged",
     "TFWord2Vec": "model",
     "TensorBoardLog": "monitor.options",
     "Asynchronous": "regimes.options",
     "Downpour": "regimes.options",
+    "SubModels": "regimes.options",
     "Synchronous": "regimes.options",
 }
 

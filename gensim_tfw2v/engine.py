@@ -17,6 +17,7 @@ from gensim_tfw2v.children import usable_cores
 from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster, parse_cluster
 from gensim_tfw2v.cluster.probe import READY_SECONDS
+from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.options import (
     UNIT_ENTRIES,
@@ -36,7 +37,7 @@ from gensim_tfw2v.regimes import (
     parse_regime,
 )
 from gensim_tfw2v.regimes.local import use_one_thread_per_op
-from gensim_tfw2v.regimes.options import Asynchronous, Synchronous
+from gensim_tfw2v.regimes.options import Asynchronous, SubModels, Synchronous
 
 
 def unit_entries(model: Any, tokens: int) -> int:
@@ -44,12 +45,28 @@ def unit_entries(model: Any, tokens: int) -> int:
     if model.cluster is None and model.regime is None:
         return UNIT_ENTRIES
     workers, threads = _workers_and_threads(model)
+    regime = chosen_regime(model)
+    if isinstance(regime, SubModels):
+        # a worker is given a sample of each unit
+        share = sampling_of(regime, model.seed).share
+        return round(choose_unit_entries(_tokens_of_one(regime, tokens), threads) / share)
     entries = choose_unit_entries(tokens, workers * threads)
-    regime = _chosen(model)
-    if not isinstance(regime, Synchronous):
-        return entries
-    kept, shape = kept_share(model), step_shape(model, tokens)
-    return min(entries, max(1, round(regime.steps * shape.tokens / kept)))
+    if isinstance(regime, Synchronous):
+        kept, shape = kept_share(model), step_shape(model, tokens)
+        return min(entries, max(1, round(regime.steps * shape.tokens / kept)))
+    return entries
+
+
+def sampling_of(regime: SubModels, seed: int) -> Sampling:
+    """Which sentences each sub-model is trained on."""
+    rate = 1.0 / regime.models if regime.rate is None else regime.rate
+    return Sampling(regime.sampling, regime.models, rate, seed)
+
+
+def _tokens_of_one(regime: SubModels, tokens: int) -> int:
+    """Tokens of an epoch of one sub-model."""
+    share = sampling_of(regime, 0).share
+    return int(tokens / regime.models if regime.sampling == "equal" else tokens * share)
 
 
 def open_nursery(model: Any) -> None:
@@ -59,7 +76,8 @@ def open_nursery(model: Any) -> None:
         model._nursery = Nursery()
 
 
-def _chosen(model: Any) -> RegimeOptions:
+def chosen_regime(model: Any) -> RegimeOptions:
+    """Of a model that does not train with threads that share the rows."""
     return Asynchronous() if model.regime is None else parse_regime(model.regime)
 
 
@@ -95,6 +113,9 @@ def open_regime(
     MissingTasks
         If tasks of the cluster do not answer.
     """
+    regime_options = chosen_regime(model)
+    if isinstance(regime_options, SubModels):
+        tokens = _tokens_of_one(regime_options, tokens)
     program = unit_program(model, tokens, max_entries)
     if model.cluster is None and model.regime is None:
         regime: Regime = LocalRegime(program, words_of(model), workers=model.workers, seed=seed)
@@ -115,15 +136,15 @@ def open_regime(
         use_one_thread_per_op()
         # nothing travels, so nothing is rounded for it
         in_process = setup._replace(program=replace(setup.program, wire_dtype="float32"))
-        regime = make_regime(_chosen(model), in_process, LocalWorkers(workers))
-        with contextlib.closing(regime):
-            yield regime
+        made: Any = make_regime(regime_options, in_process, LocalWorkers(workers))
+        with contextlib.closing(made):
+            yield made
         return
     log = log_options(model.log_dir)
     log_dir = None if log is None else log.path
     which = parse_cluster(model.cluster)
     with open_cluster(which, READY_SECONDS, model._nursery, log_dir) as opened:
-        asked = ClusterSetup(opened.cluster, READY_SECONDS, _chosen(model), setup, log_dir)
+        asked = ClusterSetup(opened.cluster, READY_SECONDS, regime_options, setup, log_dir)
         coordinated = CoordinatedRegime(asked, opened.check, opened.start_module)
         with contextlib.closing(coordinated):
             yield coordinated

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
-from gensim_tfw2v.regimes import UnitReport
+from gensim_tfw2v.engine import chosen_regime
+from gensim_tfw2v.regimes import SubModels, UnitReport
+from gensim_tfw2v.sub_models import train_sub_models
 from gensim_tfw2v.training import Training
 
 logger = logging.getLogger(__name__)
@@ -51,9 +53,18 @@ def train_epoch(
         if total_examples
         else corpus.total_raw_words / (total_words or 1)
     )
-    alphas = _step_sizes(model, corpus, units, epoch, told, is_corpus_file_mode)
+
+    def step_sizes(epoch: int) -> dict[int, tuple[float, float]]:
+        in_order = training.units_of(epoch)
+        return _step_sizes(model, corpus, in_order, epoch, told, is_corpus_file_mode)
+
+    alphas = [step_sizes(epoch)]
     if epoch < training.position.epoch:
         return training.position.finished[epoch]  # trained before the checkpoint
+    regime = chosen_regime(model)
+    sub_models = regime if isinstance(regime, SubModels) else None
+    if sub_models is not None:
+        alphas = [step_sizes(epoch) for epoch in range(model.epochs)]
 
     no_queue: queue.Queue[None] = queue.Queue()
     start = default_timer() - 0.00001
@@ -64,21 +75,31 @@ def train_epoch(
         nonlocal next_report
         with lock:
             position = training.position
+            if result.unit.index in position.done:
+                return  # of a sub-model that was begun anew
             position.add(result, in_total=bool(model.compute_loss))
             if model.compute_loss:
                 model.running_training_loss += result.loss  # which a callback may have set to 0
-            training.log(result, alphas[result.unit.index][1])
+            # a sub-model's names of units say the epoch, too
+            names, index = divmod(result.unit.index, len(units))
+            of_epoch = alphas[names // (sub_models.models if sub_models else 1)]
+            training.log(result, of_epoch[index][1])
             training.bar.update(result.unit.raw_words)
             elapsed = default_timer() - start
             if elapsed >= next_report:
                 model._log_progress(
                     None, no_queue, epoch, position.sentences, total_examples,
-                    position.raw_words, total_words, position.trained, elapsed,
+                    position.raw_words // len(alphas), total_words,
+                    position.trained // len(alphas), elapsed,
                 )  # fmt: skip
                 next_report = elapsed + report_delay
 
-    training.train_epoch(model, alphas, report)
-    trained, raw_words, trained_units = training.end_epoch(model)
+    if sub_models is not None:
+        model.merge_report = train_sub_models(model, training, sub_models, alphas, report)
+        trained, raw_words, trained_units = training.end_all_epochs(model)
+    else:
+        training.train_epoch(model, alphas[0], report)
+        trained, raw_words, trained_units = training.end_epoch(model)
     elapsed = default_timer() - start
     model._log_epoch_end(
         epoch, corpus.total_sentences, total_examples, raw_words, total_words, trained, elapsed,

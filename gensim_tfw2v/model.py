@@ -18,6 +18,7 @@ from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.engine import open_nursery
 from gensim_tfw2v.epoch import train_epoch
+from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.regimes import ClusterLost, RegimeOptions, Traffic
 from gensim_tfw2v.training import Training
@@ -54,7 +55,7 @@ class TFWord2Vec(Word2Vec):
         `workers` is the number of threads of each worker task. By default, in this process.
     regime : RegimeOptions or str, optional
         Who trains which piece of the corpus when, and when updates meet: `Asynchronous`,
-        `Synchronous`, `Downpour`, or its name, with options or without
+        `Synchronous`, `Downpour`, `SubModels`, or its name, with options or without
         (``"downpour:n_fetch=8"``). By default threads that share the rows; on a cluster,
         ``"asynchronous"``. Without a cluster, `workers` threads take the part of its workers.
     checkpoint_dir : str, optional
@@ -91,6 +92,8 @@ class TFWord2Vec(Word2Vec):
         ``running_training_loss`` is gensim's: the sum over all epochs.
     traffic : Traffic, optional
         Of the last `train` on a cluster: bytes, units repeated, staleness, and where time went.
+    merge_report : MergeReport, optional
+        Of the last `train` by sub-models: which words were missing in how many.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class TFWord2Vec(Word2Vec):
     corrected_cbow = False
     mean_losses: Sequence[float] = ()
     traffic: Traffic | None = None
+    merge_report: MergeReport | None = None
     _held: HeldScan | None = None
     _one_corpus = False  # what is scanned will be trained on at once
     _training: Training | None = None
@@ -250,7 +254,7 @@ class TFWord2Vec(Word2Vec):
 
     def __getstate__(self) -> dict[str, Any]:
         transient = {"_held", "_one_corpus", "_training", "_nursery", "_logged_words"}
-        transient |= {"traffic", *RUNNING}
+        transient |= {"traffic", "merge_report", *RUNNING}
         return {name: value for name, value in self.__dict__.items() if name not in transient}
 
     def scan_vocab(

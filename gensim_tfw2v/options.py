@@ -73,6 +73,8 @@ class UnitProgram:
         sums of their updates are float32 in any case.
     max_norm : float
         The longest that a row's summed update of a step may be.
+    adagrad : bool
+        Whether rows have step sizes of their own: see `gensim_tfw2v.updates.adagrad`.
     """
 
     objective: Objective
@@ -87,6 +89,7 @@ class UnitProgram:
     noise_reuse: int = 1
     product_dtype: str = "float32"
     max_norm: float = 0.5
+    adagrad: bool = False
 
     @property
     def tree_block(self) -> int:
@@ -125,8 +128,9 @@ class ClusterProgram:
 
     @property
     def row_bytes(self) -> int:
-        """Of a row that travels."""
-        return self.unit.vector_size * tf.as_dtype(self.wire_dtype).size
+        """Of a row that travels, with Adagrad's sum of it."""
+        squares = tf.float32.size if self.unit.adagrad else 0
+        return self.unit.vector_size * tf.as_dtype(self.wire_dtype).size + squares
 
 
 def choose_unit_entries(tokens: int, threads: int) -> int:

@@ -22,6 +22,11 @@ class Span(NamedTuple):
         """Where each of the rows ends: [rows]."""
         return tf.squeeze(self.begin + self.number, -1)
 
+    @property
+    def edges(self) -> tf.Tensor:
+        """Where each of the rows of all begins, and where the last ends: [rows + 1]."""
+        return tf.concat([[0], self.end], 0)
+
     def of(self, values: tf.Tensor) -> tf.Tensor:
         """The row's part of the values of all: [number, ...]."""
         return tf.slice(values, self.begin, self.number)

@@ -48,6 +48,8 @@ class Training:
     ----------
     position : Position
         What has been trained; from a checkpoint if there was one.
+    description : dict
+        What tells this training from others, for `Checkpoints`.
     """
 
     def __init__(self, model: Any, corpus: EncodedCorpus, workspace: Workspace) -> None:
@@ -76,11 +78,10 @@ class Training:
         self._log: RunLog | None = None
         self._checkpoints: Checkpoints | None = None
         self._seconds_between = 60.0 * model.checkpoint_minutes
+        self.description = _description(model, self.units, self.seed)
         try:
             if model.checkpoint_dir is not None:
-                self._checkpoints = Checkpoints(
-                    Path(model.checkpoint_dir), _description(model, self.units, self.seed)
-                )
+                self._checkpoints = Checkpoints(Path(model.checkpoint_dir), self.description)
                 if not self._resume(model):
                     self.save(model)
             self.regime = self._open(model)
@@ -113,7 +114,7 @@ class Training:
             Called after each unit, from any thread.
         """
         epoch = self.position.epoch
-        self._load(model)
+        self.load(model)
         while True:
             left = [unit for unit in self.units_of(epoch) if unit.index not in self.position.done]
             due, before = time.monotonic() + self._seconds_between, len(self.position.done)
@@ -179,6 +180,23 @@ class Training:
         model.wv.norms = None
         self._kept = copy.deepcopy(self.position)
 
+    def end_all_epochs(self, model: Any) -> tuple[int, int, int]:
+        """Go to the end of an epoch that was all of them, as if it had been each."""
+        trained, units = self.position.trained, len(self.position.done)
+        raw_words = self.corpus.total_raw_words
+        mean_loss = self.position.mean_loss
+        self.position = Position(
+            epoch=model.epochs,
+            finished=[
+                (trained * (e + 1) // model.epochs - trained * e // model.epochs, raw_words, units)
+                for e in range(model.epochs)
+            ],
+            mean_losses=[] if mean_loss is None else [mean_loss],
+            total_loss=self.position.total_loss,
+        )
+        self._kept = copy.deepcopy(self.position)
+        return self.position.finished[0]
+
     def save(self, model: Any) -> None:
         """Write a checkpoint of the model's arrays and of the position that they are from."""
         if self._checkpoints is not None:
@@ -221,24 +239,24 @@ class Training:
         goes_on = bool(model._logged_words or self.position.epoch or self.position.done)
         return RunLog(options, made_with, model._logged_words, goes_on)
 
-    def _load(self, model: Any) -> None:
+    def load(self, model: Any) -> None:
         """Start from the model's vectors, which a callback may have changed."""
         while True:
             try:
                 self.regime.load(tables_of(model))
                 return
             except ClusterLost as lost:
-                self._reopen(model, lost)
+                self.reopen(model, lost)
 
     def _recover(self, model: Any, lost: ClusterLost) -> None:
         """Go back to what the model's arrays are from, on a cluster that is whole again."""
-        self._reopen(model, lost)
+        self.reopen(model, lost)
         model.running_training_loss -= self.position.total_loss - self._kept.total_loss
         self.position = copy.deepcopy(self._kept)
         self._show_position()
-        self._load(model)
+        self.load(model)
 
-    def _reopen(self, model: Any, lost: ClusterLost) -> None:
+    def reopen(self, model: Any, lost: ClusterLost) -> None:
         """Have a cluster again; tasks may end, or be gone, while it comes up, too."""
         if (traffic := self.traffic) is not None:
             traffic.repeated += len(self.position.done - self._kept.done)

@@ -3,10 +3,16 @@
 A row that occurs often in a step gets the sum of its updates, all computed from the same value
 of the row; for a frequent word that sum can overshoot. Limiting its norm keeps every step size
 stable, and hardly touches other rows.
+
+With Adagrad (Duchi et al. 2011), row-wise as in PyTorch-BigGraph (Lerer et al. 2019), a row's step
+size is the smaller the more it has been moved so far.
 """
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.grouping import EntryGroups, RowGroups
+
+#: Added to Adagrad's sums, so that a row's first steps are none of any length.
+EPSILON = 1e-6
 
 
 def sum_rows(groups: RowGroups, updates: list[tf.Tensor]) -> tf.Tensor:
@@ -45,6 +51,7 @@ def clipped(
     ----------
     sums : Tensor [U, D]
         Summed updates of U rows.
+    alpha : Tensor [] or [U, 1], or float
 
     Returns
     -------
@@ -53,7 +60,33 @@ def clipped(
         `alpha` times the norms of the sums: not finite if any update is not.
     """
     norms = tf.sqrt(tf.reduce_sum(tf.square(sums), 1, keepdims=True))
-    return sums * tf.minimum(alpha, max_norm / norms), alpha * tf.reduce_sum(norms)
+    return sums * tf.minimum(alpha, max_norm / norms), tf.reduce_sum(alpha * norms)
+
+
+def adagrad(
+    sums: tf.Tensor, squares: tf.Tensor, alpha: tf.Tensor | float
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Step sizes of rows that are to go along summed updates, and what those add to the squares.
+
+    Parameters
+    ----------
+    sums : Tensor [U, D]
+        Summed updates of U rows.
+    squares : Tensor [U, 1]
+        Of each row, its squared updates so far: the mean of the D, summed over steps.
+    alpha : Tensor [] or float
+
+    Returns
+    -------
+    sizes, growth : Tensor [U, 1]
+    """
+    growth = tf.reduce_mean(tf.square(sums), 1, keepdims=True)
+    return adagrad_sizes(squares + growth, alpha), growth
+
+
+def adagrad_sizes(squares: tf.Tensor, alpha: tf.Tensor | float) -> tf.Tensor:
+    """Step sizes of rows with these squares."""
+    return alpha * tf.math.rsqrt(squares + EPSILON)
 
 
 def add_rows(

@@ -28,9 +28,10 @@ ABOVE = (
         "engine",
         "position",
         "training",
+        "sub_models",
         "epoch",
     ),
-    *("model", "", "cli", "__main__"),
+    *("model", "merged", "", "cli", "__main__"),
 )
 LEVELS = dict.fromkeys(AXES, 1) | {name: level for level, name in enumerate(ABOVE, 2)}
 

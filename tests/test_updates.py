@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.grouping import RowGroups, group_rows
 from gensim_tfw2v.sums import running_sum
-from gensim_tfw2v.updates import add_rows, clipped, sum_rows
+from gensim_tfw2v.updates import EPSILON, adagrad, add_rows, clipped, sum_rows
 
 
 def step_of(groups: RowGroups, distinct: tf.Tensor, step: int) -> tuple[RowGroups, tf.Tensor]:
@@ -51,6 +51,34 @@ def test_short_rows_take_the_step_size():
     np.testing.assert_allclose(
         clipped(rows, 0.5, 0.6)[0], [[0.15, 0.2], [0.36, 0.48], [0, 0]], rtol=1e-5
     )
+
+
+def test_each_row_has_a_step_size_of_its_own():
+    rng = np.random.default_rng(1)
+    rows, squares = np.zeros((4, 3)), np.zeros((4, 1))
+    table, summed = (tf.Variable(x.astype(np.float32)) for x in (rows, squares))
+    for _ in range(5):
+        ids = rng.choice(4, 2, replace=False)
+        sums = rng.normal(0, [[0.01], [3.0]], (2, 3))
+        so_far = tf.gather(summed, ids)
+        sizes, growth = adagrad(tf.constant(sums, tf.float32), so_far, 0.2)
+        changes, _ = clipped(tf.constant(sums, tf.float32), sizes, max_norm=0.25)
+        ids_given = tf.constant(ids, tf.int32)
+        add_rows(table.handle, ids_given, changes)
+        add_rows(summed.handle, ids_given, growth)
+        for row, update in zip(ids, sums, strict=True):
+            squares[row] += sum(x**2 for x in update) / 3
+            change = 0.2 * update / np.sqrt(squares[row] + EPSILON)
+            rows[row] += change * min(1.0, 0.25 / np.linalg.norm(change))
+    np.testing.assert_allclose(table.numpy(), rows, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(summed.numpy(), squares, rtol=1e-4)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e30])
+def test_adagrad_hides_no_update_that_is_not_finite(bad):
+    sums = tf.constant([[1.0, 0.0], [bad, 0.0]])
+    sizes, _ = adagrad(sums, tf.zeros([2, 1]), 0.1)
+    assert not np.isfinite(clipped(sums, sizes, 0.5)[1])
 
 
 @settings(max_examples=50, deadline=None)

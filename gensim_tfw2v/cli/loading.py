@@ -1,4 +1,4 @@
-"""Vectors from any file that holds some: gensim's own forms and the word2vec tool's."""
+"""Models and vectors from any file that holds some: gensim's own forms and the word2vec tool's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gensim_tfw2v.cli.failures import BadInput, one_line
 
 if TYPE_CHECKING:
-    from gensim.models import KeyedVectors
+    from gensim.models import KeyedVectors, Word2Vec
 
 PICKLE_MARK = b"\x80"  # first byte of every pickle since protocol 2
 
@@ -18,14 +18,38 @@ PICKLE_MARK = b"\x80"  # first byte of every pickle since protocol 2
 def load_vectors(path: Path) -> KeyedVectors:
     """Load the vectors of a saved model, of saved vectors, or of word2vec's text or binary form.
 
-    The form is told from the content, so the suffix matters only where it names a compression.
-    A text file without the header line (as GloVe's) is read too. A gensim file is a pickle:
-    loading one runs code that it names, so load only files you trust.
-
     Returns
     -------
     KeyedVectors
         V finite vectors of D dimensions.
+
+    Raises
+    ------
+    BadInput
+        See `load_saved`.
+    """
+    saved = load_saved(path)
+    return getattr(saved, "wv", saved)
+
+
+def load_saved(path: Path, *, mapped: bool = False) -> Word2Vec | KeyedVectors:
+    """Load a saved model whole, or vectors alone.
+
+    The form is told from the content, so the suffix matters only where it names a compression.
+    A text file without the header line (as GloVe's) is read too. A gensim file is a pickle:
+    loading one runs code that it names, so load only files you trust.
+
+    Parameters
+    ----------
+    path : Path
+    mapped : bool
+        Whether arrays that gensim has kept in files of their own, uncompressed, stay there: they
+        are read when they are used, and cannot be written to.
+
+    Returns
+    -------
+    Word2Vec or KeyedVectors
+        With V finite vectors of D dimensions.
 
     Raises
     ------
@@ -42,7 +66,8 @@ def load_vectors(path: Path) -> KeyedVectors:
         with utils.open(str(path), "rb") as file:
             start = file.read(1)
             lines = [start + file.readline(2**20), file.readline(2**20)]
-        vectors = _load_pickled(path) if start == PICKLE_MARK else _load_word2vec(path, lines)
+        pickled = start == PICKLE_MARK
+        saved = _load_pickled(path, mapped) if pickled else _load_word2vec(path, lines)
     except BadInput:
         raise
     # a damaged pickle can raise nearly anything
@@ -51,19 +76,21 @@ def load_vectors(path: Path) -> KeyedVectors:
             f"{path}: cannot be loaded; it is damaged, or was saved by software that is not "
             f"installed here ({type(error).__name__}: {one_line(error)})"
         ) from error
+    vectors = getattr(saved, "wv", saved)
     if not len(vectors):
         raise BadInput(f"{path}: holds no vectors")
     if not np.isfinite(vectors.vectors).all():
         raise BadInput(f"{path}: holds vectors that are NaN or infinite")
-    return vectors
+    return saved
 
 
-def _load_pickled(path: Path) -> KeyedVectors:
+def _load_pickled(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
     from gensim.models import KeyedVectors
     from gensim.utils import SaveLoad
 
     try:
-        saved = SaveLoad.load(str(path))
+        is_mappable = mapped and path.suffix not in (".gz", ".bz2")
+        saved = SaveLoad.load(str(path), mmap="r" if is_mappable else None)
     except FileNotFoundError as error:
         raise BadInput(
             f"{error.filename}: missing; large arrays of {path} are kept in files beside it, "
@@ -73,10 +100,9 @@ def _load_pickled(path: Path) -> KeyedVectors:
         raise BadInput(
             f"{path}: no gensim model or vectors, or a damaged one ({one_line(error)})"
         ) from error
-    vectors = getattr(saved, "wv", saved)
-    if not isinstance(vectors, KeyedVectors):
+    if not isinstance(getattr(saved, "wv", saved), KeyedVectors):
         raise BadInput(f"{path}: holds a {type(saved).__name__}, not word vectors")
-    return vectors
+    return saved
 
 
 def _load_word2vec(path: Path, lines: list[bytes]) -> KeyedVectors:

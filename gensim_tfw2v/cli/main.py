@@ -6,6 +6,7 @@ from gensim_tfw2v.cli import cluster
 from gensim_tfw2v.cli.demo import demo
 from gensim_tfw2v.cli.evaluate import evaluate
 from gensim_tfw2v.cli.failures import CommandsWithClearFailures
+from gensim_tfw2v.cli.merge import merge
 from gensim_tfw2v.cli.neighbours import neighbours
 from gensim_tfw2v.cli.projector import projector
 from gensim_tfw2v.cli.task import task
@@ -20,6 +21,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (train, evaluate, neighbours, projector, tensorboard, demo, task):
+for command in (train, merge, evaluate, neighbours, projector, tensorboard, demo, task):
     app.command()(command)
 app.add_typer(cluster.app, name="cluster")

@@ -105,34 +105,54 @@ class RowLayout:
                 )
         return tf.group(done)
 
-    def add_staged(self, numbers: tf.Tensor, dtype: tf.DType) -> tf.Operation:
-        """Add the changes that were laid down under these numbers [n], and drop all others."""
+    def add_staged(
+        self,
+        numbers: tf.Tensor,
+        dtype: tf.DType,
+        combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+    ) -> tf.Operation:
+        """Add the changes that were laid down under these numbers, and drop all others.
 
-        def add(shard: tf.Variable, place: tf.Tensor) -> tf.Tensor:
-            rows, part = tf.raw_ops.MapUnstage(
-                key=numbers[place],
-                indices=[0, 1],
-                dtypes=[tf.int32, dtype],
-                shared_name=self._stage,
-            )
-            rows, part = tf.ensure_shape(rows, [None]), tf.ensure_shape(part, [None, self.size])
-            with tf.control_dependencies([self._add(shard, rows, tf.cast(part, tf.float32))]):
-                return place + 1
-
+        Parameters
+        ----------
+        numbers : Tensor [n], int64
+            With n known.
+        dtype : DType
+            That they were laid down in.
+        combine : function (Tensor [u, D], Tensor [u, D]) -> Tensor [u, D]
+            Makes one change of two, row by row; zeros are no change.
+        """
         done = []
         for shard in self.shards:
             with tf.device(shard.device):
-                added = tf.while_loop(
-                    lambda place: place < tf.size(numbers),
-                    partial(add, shard),
-                    [tf.constant(0)],
-                    parallel_iterations=1,
-                )
-                with tf.control_dependencies(added):
-                    done.append(
-                        tf.raw_ops.MapClear(dtypes=[tf.int32, dtype], shared_name=self._stage)
-                    )
+                rows, changes = self._staged(tf.unstack(numbers), dtype)
+                while len(changes) > 1:  # by pairs, so that each counts alike
+                    pairs = zip(changes[::2], changes[1::2], strict=False)
+                    changes = [combine(*pair) for pair in pairs] + changes[len(changes) // 2 * 2 :]
+                added = self._add(shard, rows, changes[0])
+                with tf.control_dependencies([added]):
+                    kinds = [tf.int32, dtype]
+                    done.append(tf.raw_ops.MapClear(dtypes=kinds, shared_name=self._stage))
         return tf.group(done)
+
+    def _staged(
+        self, numbers: list[tf.Tensor], dtype: tf.DType
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """Take changes out: all their rows, and for each number the changes of these [u, D]."""
+        taken = [
+            tf.raw_ops.MapUnstage(
+                key=number, indices=[0, 1], dtypes=[tf.int32, dtype], shared_name=self._stage
+            )
+            for number in numbers
+        ]
+        rows = [tf.ensure_shape(rows, [None]) for rows, _ in taken]
+        distinct, places = tf.unique(tf.concat(rows, 0))
+        own_places = tf.split(places, [tf.size(own) for own in rows], num=len(rows))
+        shape = [tf.size(distinct), self.size]
+        return distinct, [
+            tf.scatter_nd(own[:, None], tf.cast(changes, tf.float32), shape)
+            for own, (_, changes) in zip(own_places, taken, strict=True)
+        ]
 
     def _parts(
         self, split: Split, changes: tf.Tensor

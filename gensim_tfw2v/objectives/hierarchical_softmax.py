@@ -14,7 +14,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.deep_nodes import run_weights
 from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
-from gensim_tfw2v.updates import clipped
+from gensim_tfw2v.updates import adagrad, clipped
 
 #: Centres after which the rows of the top are updated. They are on every path: the sum of a long
 #: step's updates, all computed from the same rows, costs accuracy.
@@ -44,6 +44,8 @@ class TreeStep(NamedTuple):
     order, place : Tensor [T], int32, optional
         Where the blocks of `columns` are not the step's: which centre stands at each place of
         these blocks, and at which place of them each centre stands.
+    squares : Tensor [N, 1], optional
+        Of the top's rows, for `adagrad`.
     """
 
     top: tf.Tensor
@@ -56,6 +58,7 @@ class TreeStep(NamedTuple):
     max_norm: float
     order: tf.Tensor | None = None
     place: tf.Tensor | None = None
+    squares: tf.Tensor | None = None
 
     @property
     def block(self) -> int:
@@ -79,12 +82,15 @@ class TreeGradients(NamedTuple):
         Not a direction, but the change itself.
     deep : Tensor [T/B, C, D]
     loss : Tensor []
+    growth : Tensor [N, 1], optional
+        Of the squares of the top's rows; see `adagrad`.
     """
 
     hidden: tf.Tensor
     top: tf.Tensor
     deep: tf.Tensor
     loss: tf.Tensor
+    growth: tf.Tensor | None = None
 
 
 def predict_from_window(
@@ -103,7 +109,8 @@ def predict_from_window(
     centres, inputs, size = step.leaves.shape[1], hidden.shape[1], hidden.shape[2]
     balance = tf.gather(step.signs, step.leaves)  # [T/B, O, N]
     number, balance = (tf.matmul(pairs, x, transpose_a=True) for x in (tf.abs(balance), balance))
-    d_flat, change, top_loss = _top(step, _rows(hidden), _rows(number), _rows(balance), with_loss)
+    parts = (_rows(hidden), _rows(number), _rows(balance))
+    d_flat, change, top_loss, growth = _top(step, *parts, with_loss)
 
     halves = 0.5 * pairs
     weights = tf.concat([halves, -halves, tf.zeros_like(halves[:, :1])], 1)
@@ -111,7 +118,7 @@ def predict_from_window(
     weights = tf.gather(tf.reshape(weights, [-1, inputs]), step.sources + first)
     d_hidden, d_deep, deep_loss = _deep(step, hidden, weights, with_loss)
     d_hidden += tf.reshape(d_flat, [-1, inputs, size])
-    return TreeGradients(d_hidden, change, d_deep, top_loss + deep_loss)
+    return TreeGradients(d_hidden, change, d_deep, top_loss + deep_loss, growth)
 
 
 def predict_from_one(
@@ -134,12 +141,13 @@ def predict_from_one(
     if used is not None:
         number, balance = number * _rows(used), balance * _rows(used)
         weights *= tf.reshape(tf.gather(_rows(used), step.order), [-1, 1, width])
-    d_flat, change, top_loss = _top(step, flat, number, balance, with_loss)
+    d_flat, change, top_loss, growth = _top(step, flat, number, balance, with_loss)
 
     in_order = tf.reshape(tf.gather(flat, step.order), [-1, width, size])
     d_in_order, d_deep, deep_loss = _deep(step, in_order, weights, with_loss)
     d_flat += tf.gather(_rows(d_in_order), step.place)
-    return TreeGradients(tf.reshape(d_flat, tf.shape(hidden)), change, d_deep, top_loss + deep_loss)
+    d_hidden = tf.reshape(d_flat, tf.shape(hidden))
+    return TreeGradients(d_hidden, change, d_deep, top_loss + deep_loss, growth)
 
 
 def _rows(x: tf.Tensor) -> tf.Tensor:
@@ -152,7 +160,7 @@ def _top(
     number: tf.Tensor,
     balance: tf.Tensor,
     with_loss: bool,
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor | None]:
     """Predict at the nodes of the top, one part of the hidden rows after the other.
 
     Parameters
@@ -167,8 +175,11 @@ def _top(
     change : Tensor [N, D]
         Of the top's rows.
     loss : Tensor []
+    growth : Tensor [N, 1]
+        Of their squares; None without Adagrad.
     """
     rows, updates, total = step.top, [], tf.constant(0.0)
+    sizes, growth = step.alpha, None
     in_parts = (tf.split(x, step.parts) for x in (hidden, number, balance))
     for h, count, difference in zip(*in_parts, strict=True):
         top = tf.cast(rows, h.dtype)
@@ -176,11 +187,15 @@ def _top(
         g = tf.cast(0.5 * (difference - count * tf.tanh(0.5 * scores)), h.dtype)
         updates.append(tf.matmul(g, top))
         sums = tf.cast(tf.matmul(g, h, transpose_a=True), tf.float32)
-        rows += clipped(sums, step.alpha, step.max_norm)[0]
+        if step.squares is not None:
+            before = 0.0 if growth is None else growth
+            sizes, of_part = adagrad(sums, step.squares + before, step.alpha)
+            growth = before + of_part
+        rows += clipped(sums, sizes, step.max_norm)[0]
         if with_loss:
             zeros, ones = 0.5 * (count + difference), 0.5 * (difference - count)
             total += loss(scores, zeros) + loss(scores, ones)
-    return tf.concat(updates, 0), rows - step.top, total
+    return tf.concat(updates, 0), rows - step.top, total, growth
 
 
 def _deep(

@@ -5,9 +5,11 @@ from gensim_tfw2v.regimes.chosen import make_regime
 from gensim_tfw2v.regimes.combining import pair_rates
 from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
 from gensim_tfw2v.regimes.coordinator import ClusterSetup
+from gensim_tfw2v.regimes.course import Course
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.regimes.options import RegimeOptions, parse_regime
+from gensim_tfw2v.regimes.options import RegimeOptions, SubModels, parse_regime
 from gensim_tfw2v.regimes.served import Setup
+from gensim_tfw2v.regimes.sub_models import file_of
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.traffic import Traffic
 from gensim_tfw2v.regimes.workers import LocalWorkers
@@ -16,14 +18,17 @@ __all__ = [
     "ClusterLost",
     "ClusterSetup",
     "CoordinatedRegime",
+    "Course",
     "LocalRegime",
     "LocalWorkers",
     "Regime",
     "RegimeOptions",
     "Setup",
+    "SubModels",
     "Tables",
     "Traffic",
     "UnitReport",
+    "file_of",
     "make_regime",
     "pair_rates",
     "parse_regime",

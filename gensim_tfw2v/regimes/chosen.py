@@ -1,13 +1,17 @@
 """From a regime's options to the regime."""
 
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
-from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, Synchronous
-from gensim_tfw2v.regimes.served import ServedRegime, Setup
+from gensim_tfw2v.regimes.downpour import DownpourRegime
+from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, SubModels, Synchronous
+from gensim_tfw2v.regimes.served import Setup
+from gensim_tfw2v.regimes.sub_models import SubModelsRegime
 from gensim_tfw2v.regimes.synchronous import SynchronousRegime
 from gensim_tfw2v.regimes.workers import Workers
 
+AnyRegime = AsynchronousRegime | SynchronousRegime | SubModelsRegime
 
-def make_regime(options: RegimeOptions, setup: Setup, workers: Workers) -> ServedRegime:
+
+def make_regime(options: RegimeOptions, setup: Setup, workers: Workers) -> AnyRegime:
     """Make the regime that is asked for.
 
     Parameters
@@ -24,5 +28,7 @@ def make_regime(options: RegimeOptions, setup: Setup, workers: Workers) -> Serve
     if isinstance(options, Asynchronous):
         return AsynchronousRegime(setup, workers)
     if isinstance(options, Synchronous):
-        return SynchronousRegime(setup, workers)
-    raise NotImplementedError(options)
+        return SynchronousRegime(setup, workers, options)
+    if isinstance(options, SubModels):
+        return SubModelsRegime(setup, workers)
+    return DownpourRegime(setup, workers, options)

@@ -38,6 +38,23 @@ def saturating_share(
     return -tf.math.expm1(-workers * x) / (workers * -tf.math.expm1(-x))
 
 
+def adasum(one: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
+    """Combine two changes of the same rows, both made from the same point: [rows, D].
+
+    ``(1 - a.b / (2 a.a)) a + (1 - a.b / (2 b.b)) b`` of each row: the sum where they are
+    orthogonal, the mean where they are the same. Nothing has to be known of the rows.
+
+    Maleki et al. 2021, "Scaling Distributed Training with Adaptive Summation", section 3.
+    """
+    product = tf.reduce_sum(one * other, 1, keepdims=True)
+
+    def share(change: tf.Tensor) -> tf.Tensor:
+        squares = tf.reduce_sum(tf.square(change), 1, keepdims=True)
+        return 1.0 - tf.math.divide_no_nan(product, 2.0 * squares)
+
+    return share(one) * one + share(other) * other
+
+
 def pair_rates(
     frequency: np.ndarray,
     pairs: float,

@@ -23,6 +23,7 @@ from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.forkserver import Forked
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never
 from gensim_tfw2v.regimes.coordinator import ClusterSetup
+from gensim_tfw2v.regimes.course import Course
 from gensim_tfw2v.regimes.liveness import GIVE_UP_SECONDS
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.traffic import Traffic
@@ -97,6 +98,26 @@ class CoordinatedRegime:
         with self._stopping_when_interrupted(report):
             self.traffic = self._ask("train", units, epoch, alphas, report=report, stop=stop)
 
+    def train_models(
+        self,
+        which: Sequence[int],
+        course: Course,
+        report: Callable[[UnitReport], None],
+        done: Callable[[int], None],
+        stop: Callable[[], bool] = never,
+    ) -> None:
+        """Train sub-models; see `SubModelsRegime`.
+
+        Raises
+        ------
+        ClusterLost
+            If a ps or the coordinator has ended.
+        """
+        with self._stopping_when_interrupted(report):
+            self.traffic = self._ask(
+                "train_models", which, course, report=report, stop=stop, done=done
+            )
+
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
         if self._are_rows and all(
@@ -147,10 +168,11 @@ class CoordinatedRegime:
         *request: Any,
         report: Callable[[UnitReport], None] | None = None,
         stop: Callable[[], bool] = never,
+        done: Callable[[int], None] | None = None,
     ) -> Any:
         """Send a request and wait for its answer, and for the reports before it."""
         self._say(*request)
-        return self._answer(GIVE_UP_SECONDS + 60.0, report, stop)
+        return self._answer(GIVE_UP_SECONDS + 60.0, report, stop, done)
 
     def _say(self, *request: Any) -> None:
         assert self._process.stdin is not None
@@ -165,6 +187,7 @@ class CoordinatedRegime:
         seconds: float,
         report: Callable[[UnitReport], None] | None,
         stop: Callable[[], bool] = never,
+        done: Callable[[int], None] | None = None,
     ) -> Any:
         deadline, stopped = time.monotonic() + seconds, False
         while True:
@@ -187,6 +210,8 @@ class CoordinatedRegime:
             deadline = time.monotonic() + seconds
             if kind == "report" and report is not None:
                 report(content)
+            elif kind == "model" and done is not None:
+                done(content)
             elif kind == "traffic":
                 self.traffic = content
             elif kind == "log":

@@ -24,6 +24,7 @@ from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.monitor.task import TaskLog
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport
 from gensim_tfw2v.regimes.chosen import make_regime
+from gensim_tfw2v.regimes.course import Course
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.regimes.served import Setup
 from gensim_tfw2v.regimes.tables import Tables
@@ -71,7 +72,7 @@ class Coordinator:
         self._told = 0.0
         self._log = None if setup.log_dir is None else TaskLog(setup.log_dir, "chief")
         coordinator = connect(setup.cluster, setup.ready_seconds)
-        self._regime = make_regime(
+        self._regime: Any = make_regime(
             setup.regime, setup.setup, ClusterWorkers(coordinator, setup.cluster.servers())
         )
         if self._log is not None and (graph := self._regime.step_graph()) is not None:
@@ -82,6 +83,13 @@ class Coordinator:
     ) -> Any:
         """Train units, reporting each; give the traffic so far."""
         self._regime.train_epoch(units, epoch, alphas, self._report, self._stop)
+        return self._regime.traffic
+
+    def train_models(self, which: Sequence[int], course: Course) -> Any:
+        """Train sub-models, reporting each unit and each that is done; give the traffic so far."""
+        self._regime.train_models(
+            which, course, self._report, lambda number: self._say("model", number), self._stop
+        )
         return self._regime.traffic
 
     def _report(self, report: UnitReport) -> None:
@@ -140,7 +148,7 @@ def main() -> None:
             if request[0] == "stop":
                 stopped.set()
                 continue
-            if request[0] == "train":
+            if request[0].startswith("train"):
                 stopped.clear()  # of a stop that came when all had been trained
             requests.put(request)
 

@@ -50,12 +50,15 @@ class Served(NamedTuple):
     words, rates : of Variable
         They never change; each worker keeps a copy. `rates` is what `pair_rates` gives.
     ledger : Ledger
+    squares : Tables of RowLayout [V, 1], optional
+        Of the tables' rows, for Adagrad.
     """
 
     tables: Tables
     words: Words
     rates: Tables
     ledger: Ledger
+    squares: Tables | None = None
 
 
 class JobResult(NamedTuple):
@@ -130,8 +133,8 @@ def job_function(
     program : ClusterProgram
     served : Served
     staged : bool
-        Whether changes are laid down at the ps under the job's number, to be added later, rather
-        than added; see `RowLayout.stage`.
+        Whether changes are laid down at the ps under the job's number, as they are, to be combined
+        with others later; see `RowLayout.stage`. Else they are added, each its share.
 
     Returns
     -------
@@ -169,7 +172,7 @@ def job_function(
         with tf.control_dependencies([trained_at]):
             for name in used:
                 changes = getattr(scratch, name).read() - tf.cast(fetched[name], tf.float32)
-                if program.workers > 1:
+                if program.workers > 1 and not staged:
                     rates = tf.gather(constants.rates(name), getattr(ids, name))
                     share = saturating_share(rates, tokens, alphas[0, 0], replicas)
                     changes *= share[:, None]

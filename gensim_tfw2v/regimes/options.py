@@ -20,17 +20,23 @@ class Synchronous:
     ----------
     steps : int
         X: minibatches that each thread of a worker trains in a round, about.
+    combining : {"adasum", "sum"}
+        What a row gets of its changes by several workers: ``"adasum"`` is between their sum and
+        their mean (see `adasum`); ``"sum"`` is what one larger minibatch would give, and bears
+        few workers and few steps only.
 
     Raises
     ------
     ValueError
-        If `steps` is below 1.
+        If `steps` is below 1, or there is no such `combining`.
     """
 
     steps: int = 64
+    combining: str = "adasum"
 
     def __post_init__(self) -> None:
         _check_least(self, steps=1)
+        _check_known(self, combining=("adasum", "sum"))
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class Downpour:
         Minibatches between two fetches, and between two pushes.
     adagrad : bool
         Whether each row's step size is alpha / sqrt(its summed squared updates), row-wise. It
-        wants a larger `alpha`.
+        wants an `alpha` from .3 to 1.
     warm_start : float
         The share of the first epoch that one replica trains alone, from 0 to 1.
 
@@ -66,13 +72,55 @@ class Downpour:
             raise ValueError(f"warm_start must be from 0 to 1, got {self.warm_start!r}")
 
 
-RegimeOptions = Asynchronous | Synchronous | Downpour
+@dataclass(frozen=True)
+class SubModels:
+    """N models on samples of the corpus, each trained on one worker, merged at the end.
+
+    Anand et al. 2019, "Asynchronous Training of Word Embeddings for Large Text Corpora" (WSDM).
+
+    Parameters
+    ----------
+    models : int
+        N. Workers train them in turn.
+    rate : float, optional
+        The share of the sentences that a sample takes, above 0 and at most 1; 1 / N by default.
+    sampling : {"shuffle", "random", "equal"}
+        Whether each sentence is dealt out anew in each epoch, and to one sample at least
+        (``"shuffle"``), or once (``"random"``), or samples are runs of the text (``"equal"``, which
+        has no `rate`).
+    merging : {"alir", "pca", "concat"}
+        How they become one. With ``"concat"``, it has `models` times as many dimensions.
+
+    Raises
+    ------
+    ValueError
+        If a value is none of these.
+    """
+
+    models: int = 10
+    rate: float | None = None
+    sampling: str = "shuffle"
+    merging: str = "alir"
+
+    def __post_init__(self) -> None:
+        _check_least(self, models=1)
+        if self.rate is not None and not 0 < self.rate <= 1:
+            raise ValueError(f"rate must be above 0 and at most 1, got {self.rate!r}")
+        if self.rate is not None and self.sampling == "equal":
+            raise ValueError("sampling='equal' divides the text by models: leave out rate")
+        _check_known(
+            self, sampling=("shuffle", "random", "equal"), merging=("alir", "pca", "concat")
+        )
+
+
+RegimeOptions = Asynchronous | Synchronous | Downpour | SubModels
 
 #: By the names that users give.
 REGIMES: dict[str, type[Any]] = {
     "asynchronous": Asynchronous,
     "synchronous": Synchronous,
     "downpour": Downpour,
+    "submodels": SubModels,
 }
 
 
@@ -98,7 +146,10 @@ def parse_regime(given: "RegimeOptions | str") -> RegimeOptions:
             f"regime is {given!r}: give {', '.join(map(repr, REGIMES))}, or an object such as "
             "Downpour(n_fetch=8)"
         )
-    kinds = {field.name: type(field.default) for field in fields(chosen)}
+    kinds = {
+        field.name: float if field.default is None else type(field.default)
+        for field in fields(chosen)
+    }
     values = {}
     for part in filter(None, options.replace(" ", "").split(",")):
         key, _, value = part.partition("=")
@@ -128,3 +179,11 @@ def _check_least(options: Any, **least: int) -> None:
         given = getattr(options, name)
         if not isinstance(given, int) or isinstance(given, bool) or given < value:
             raise ValueError(f"{name} must be a whole number from {value} up, got {given!r}")
+
+
+def _check_known(options: Any, **known: tuple[str, ...]) -> None:
+    for name, values in known.items():
+        if getattr(options, name) not in values:
+            raise ValueError(
+                f"{name} is {getattr(options, name)!r}: give {' or '.join(map(repr, values))}"
+            )

@@ -1,9 +1,8 @@
 """What regimes share whose workers train on tables that ps tasks hold."""
 
-import abc
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from gensim_tfw2v.layouts import RowLayout
 from gensim_tfw2v.monitor.graph import step_graph
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
-from gensim_tfw2v.regimes.base import Divergence, UnitReport, never, unit_key
+from gensim_tfw2v.regimes.base import Divergence, UnitReport, unit_key
 from gensim_tfw2v.regimes.job import JobResult, Ledger, Served, job_function
 from gensim_tfw2v.regimes.liveness import naming_lost_tasks
 from gensim_tfw2v.regimes.sources import NOTHING, source_of
@@ -53,11 +52,10 @@ class Setup(NamedTuple):
     folder: Path
 
 
-class ServedRegime(abc.ABC):
+class ServedRegime:
     """Tables on ps tasks, jobs for workers, and what they report.
 
-    A regime says in `train_epoch` which jobs there are at a time, and may have another function
-    for them.
+    A regime says which jobs there are at a time, and may have another function for them.
 
     Parameters
     ----------
@@ -79,17 +77,6 @@ class ServedRegime(abc.ABC):
             self.served = self._serve(setup)
         # traced once for a cluster, and for each thread that is a worker
         self._function_of = functools.lru_cache(maxsize=None)(self._function)
-
-    @abc.abstractmethod
-    def train_epoch(
-        self,
-        units: Sequence[WorkUnit],
-        epoch: int,
-        alphas: Sequence[tuple[float, float]],
-        report: Callable[[UnitReport], None],
-        stop: Callable[[], bool] = never,
-    ) -> None:
-        """Train each unit once; see `Regime`."""
 
     def _serve(self, setup: Setup) -> Served:
         """Make the variables of the ps tasks."""
@@ -204,7 +191,7 @@ class ServedRegime(abc.ABC):
             corpus_bytes=0
             if self.program.shared_corpus
             else 4 * sum(unit.stop - unit.start for unit in units),
-            staleness=[int(result.staleness)],
+            staleness=[float(result.staleness)],
             seconds=result.seconds,
         )
         with self._counting:

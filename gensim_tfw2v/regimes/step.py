@@ -9,11 +9,16 @@ from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.plan import StepPlan, TreePlan, UnitPlan
 from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.updates import add_rows, clipped, read_rows, sum_entries, sum_rows
+from gensim_tfw2v.updates import adagrad, add_rows, clipped, read_rows, sum_entries, sum_rows
 
 
 def train_step(
-    program: UnitProgram, plan: StepPlan, unit: UnitPlan, tables: Tables, words: Words
+    program: UnitProgram,
+    plan: StepPlan,
+    unit: UnitPlan,
+    tables: Tables,
+    words: Words,
+    squares: Tables | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Train a step.
 
@@ -25,6 +30,8 @@ def train_step(
     tables : Tables of Tensor [], resource
         Handles of the variables, updated in place.
     words : Words
+    squares : Tables of Tensor [], resource, optional
+        Handles of variables [V, 1] that Adagrad sums in, if the program asks for it.
 
     Returns
     -------
@@ -33,23 +40,33 @@ def train_step(
     """
     ids = _row_ids(plan, unit)
     step = _read(program, plan, unit, ids, tables, words)
+    if squares is not None and step.tree is not None:
+        of_top = read_rows(squares.nodes, words.tree.top)
+        step = step._replace(tree=step.tree._replace(squares=of_top))
     gradients = program.objective(step, program.loss_of == "all")
-    parts = [(tables.inputs, ids.inputs, sum_rows(plan.inputs, [gradients.inputs]))]
+    sums_of = {"inputs": sum_rows(plan.inputs, [gradients.inputs])}
     if ids.outputs is not None:
-        parts.append((tables.outputs, ids.outputs, sum_rows(plan.outputs, gradients.outputs)))
+        sums_of["outputs"] = sum_rows(plan.outputs, gradients.outputs)
     if gradients.tree is not None:
         groups = EntryGroups(
             plan.tree.entries.of(unit.slot), plan.tree.entries.of(unit.segment), plan.tree.distinct
         )
         slots = tf.reshape(gradients.tree.deep, [-1, program.vector_size])
-        parts.append((tables.nodes, ids.nodes, sum_entries(groups, slots)))
+        sums_of["nodes"] = sum_entries(groups, slots)
     moved = tf.constant(0.0)
-    for table, rows, sums in parts:
-        changes, magnitude = clipped(sums, plan.alpha, program.max_norm)
-        locked = program.locked and table is tables.inputs
-        add_rows(table, rows, changes, words.lock if locked else None)
+    for name, sums in sums_of.items():
+        rows, sizes = getattr(ids, name), plan.alpha
+        if squares is not None:
+            so_far = getattr(squares, name)
+            sizes, growth = adagrad(sums, read_rows(so_far, rows), plan.alpha)
+            add_rows(so_far, rows, growth)
+        changes, magnitude = clipped(sums, sizes, program.max_norm)
+        locked = program.locked and name == "inputs"
+        add_rows(getattr(tables, name), rows, changes, words.lock if locked else None)
         moved += magnitude
     if gradients.tree is not None:
+        if squares is not None:
+            add_rows(squares.nodes, words.tree.top, gradients.tree.growth)
         add_rows(tables.nodes, words.tree.top, gradients.tree.top)
         moved += tf.reduce_sum(tf.abs(gradients.tree.top))
     return gradients.loss, gradients.predictions, moved

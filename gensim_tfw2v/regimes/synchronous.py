@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.regimes.base import ClusterLost, UnitReport, never
+from gensim_tfw2v.regimes.combining import adasum
 from gensim_tfw2v.regimes.job import job_function
 from gensim_tfw2v.regimes.liveness import naming_lost_tasks
+from gensim_tfw2v.regimes.options import Synchronous
 from gensim_tfw2v.regimes.served import ServedRegime, Setup
 from gensim_tfw2v.regimes.workers import Workers
 
@@ -37,17 +39,19 @@ class _Slot:
 class SynchronousRegime(ServedRegime):
     """A round is a job for each worker; see `ServedRegime`."""
 
-    def __init__(self, setup: Setup, workers: Workers) -> None:
+    def __init__(self, setup: Setup, workers: Workers, options: Synchronous) -> None:
         super().__init__(setup, workers)
         self._numbers = itertools.count(1)
         # a straggler's job may be waited for beyond its round
         self._waiting = ThreadPoolExecutor(4 * workers.number, "tfw2v-round")
         wire = tf.as_dtype(self.program.wire_dtype)
         tables = [table for table in self.served.tables if table.rows]
+        combine = adasum if options.combining == "adasum" else tf.add
 
-        @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.int64)])
+        @tf.function(autograph=False)  # traced for each number of jobs, of which there are two
         def add_staged(numbers):  # type: ignore[no-untyped-def]
-            with tf.control_dependencies([table.add_staged(numbers, wire) for table in tables]):
+            added = [table.add_staged(numbers, wire, combine) for table in tables]
+            with tf.control_dependencies(added):
                 return tf.size(numbers)
 
         self._add_staged = add_staged

@@ -19,7 +19,7 @@ class Traffic:
     fetched_bytes, pushed_bytes, corpus_bytes : int
         Rows to workers; their changes, with the rows' ids, back; ids of words, sent to workers that
         do not see the corpus.
-    staleness : list of int
+    staleness : list of float
         Of each job: units of others that were pushed between its fetching and its pushing.
     seconds : ndarray [3]
         Of all workers together: fetching, training, pushing.
@@ -31,7 +31,7 @@ class Traffic:
     fetched_bytes: int = 0
     pushed_bytes: int = 0
     corpus_bytes: int = 0
-    staleness: list[int] = field(default_factory=list)
+    staleness: list[float] = field(default_factory=list)
     seconds: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
     def __add__(self, other: "Traffic") -> "Traffic":

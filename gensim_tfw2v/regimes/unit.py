@@ -76,12 +76,16 @@ class PreparedUnit(NamedTuple):
         Tokens trained on, after subsampling, and steps.
     plan_of : function (step) -> StepPlan
     unit : UnitPlan
+    edges : Tables of Tensor [steps + 1], int32
+        Where in `unit` each step's distinct ids begin, and where the last one's end; None of a
+        table without use.
     """
 
     kept: tf.Tensor
     steps: tf.Tensor
     plan_of: Callable[[tf.Tensor], StepPlan]
     unit: UnitPlan
+    edges: Tables
 
     def train(self, program: UnitProgram, tables: Tables, words: Words) -> UnitResult:
         """Train its steps, one after the other.
@@ -91,11 +95,12 @@ class PreparedUnit(NamedTuple):
         tables : Tables of Tensor [], resource
             Handles of the variables, updated in place.
         """
+        begin = self.begin(program, tables, words)
+        sums = self.train_steps(program, tables, words, tf.constant(0), self.steps, begin)
+        return UnitResult(self.kept, *sums)
 
-        def train(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
-            of_step = train_step(program, self.plan_of(number), self.unit, tables, words)
-            return number + 1, tuple(x + y for x, y in zip(sums, of_step, strict=True))
-
+    def begin(self, program: UnitProgram, tables: Tables, words: Words) -> tuple[tf.Tensor, ...]:
+        """Loss, predictions and magnitude before the first step: see `UnitResult`."""
         begin = (tf.constant(0.0),) * 2
         if program.loss_of == "first":
             begin = tf.cond(
@@ -103,13 +108,41 @@ class PreparedUnit(NamedTuple):
                 lambda: step_loss(program, self.plan_of(0), self.unit, tables, words),
                 lambda: (tf.constant(0.0),) * 2,
             )
-        _, sums = tf.while_loop(
-            lambda number, sums: number < self.steps,
-            train,
-            [tf.constant(0), (*begin, tf.constant(0.0))],
-            parallel_iterations=1,
+        return (*begin, tf.constant(0.0))
+
+    def train_steps(
+        self,
+        program: UnitProgram,
+        tables: Tables,
+        words: Words,
+        first: tf.Tensor,
+        last: tf.Tensor,
+        sums: tuple[tf.Tensor, ...],
+        squares: Tables | None = None,
+    ) -> tuple[tf.Tensor, ...]:
+        """Train some of its steps, one after the other.
+
+        Parameters
+        ----------
+        tables : Tables of Tensor [], resource
+            Handles of the variables, updated in place.
+        first, last : Tensor [], int32
+            The first step, and the one before which to stop.
+        sums : tuple of Tensor []
+            What was summed before.
+        squares : Tables of Tensor [], resource, optional
+            As for `train_step`.
+        """
+
+        def train(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
+            plan = self.plan_of(number)
+            of_step = train_step(program, plan, self.unit, tables, words, squares)
+            return number + 1, tuple(x + y for x, y in zip(sums, of_step, strict=True))
+
+        _, summed = tf.while_loop(
+            lambda number, sums: number < last, train, [first, sums], parallel_iterations=1
         )
-        return UnitResult(self.kept, *sums)
+        return tuple(summed)
 
 
 def prepare_unit(
@@ -128,7 +161,14 @@ def prepare_unit(
             program.noise_reuse,
         )
         plan, unit = plan_unit(program, draws, words, alphas)
-        return PreparedUnit(draws.kept, tf.shape(draws.windows)[0], pack_steps(plan), unit)
+        edges = Tables(
+            *(
+                part.distinct.edges if part else None
+                for part in (plan.inputs, plan.outputs, plan.tree)
+            )
+        )
+        steps = tf.shape(draws.windows)[0]
+        return PreparedUnit(draws.kept, steps, pack_steps(plan), unit, edges)
 
 
 def concrete_unit_function(

@@ -319,7 +319,8 @@ def test_odd_corpora_keep_tables_finite(sentences, name):
 
 
 @pytest.mark.parametrize("parts", [1, 4])
-def test_the_top_is_updated_part_by_part(parts, monkeypatch):
+@pytest.mark.parametrize("squares", [None, [[0.1], [0.0], [2.0]]], ids=["plain", "adagrad"])
+def test_the_top_is_updated_part_by_part(parts, squares, monkeypatch):
     monkeypatch.setattr(hierarchical_softmax, "TOP_CENTRES", 8 // parts)
     rng = np.random.default_rng(2)
     top, hidden = rng.normal(0, 0.5, (3, SIZE)), rng.normal(0, 0.5, (8, SIZE))
@@ -327,8 +328,11 @@ def test_the_top_is_updated_part_by_part(parts, monkeypatch):
     number = np.abs(balance)
     step = TreeStep(*[tf.constant(top, tf.float32)] * 6, alpha=tf.constant(0.5), max_norm=0.4)
     step = step._replace(leaves=tf.zeros([8, 1], tf.int32))
+    sizes, grown = 0.5, None
+    if squares is not None:
+        step, grown = step._replace(squares=tf.constant(squares)), np.array(squares)
     arrays = (tf.constant(x, tf.float32) for x in (hidden, number, balance))
-    found = _top(step, *arrays, with_loss=True)
+    *found, growth = _top(step, *arrays, with_loss=True)
 
     rows, updates, total = top.copy(), [], 0.0
     for here in np.split(np.arange(8), parts):
@@ -336,6 +340,12 @@ def test_the_top_is_updated_part_by_part(parts, monkeypatch):
         g = (balance[here] + number[here]) / 2 - number[here] / (1 + np.exp(-scores))
         updates.append(g @ rows)
         total += np.sum(number[here] * np.log1p(np.exp(-balance[here] * scores)))
-        rows = rows + reference.clipped(0.5 * g.T @ hidden[here], 0.4)
+        sums = g.T @ hidden[here]
+        if squares is not None:
+            grown = grown + np.mean(sums**2, 1, keepdims=True)
+            sizes = 0.5 / np.sqrt(grown)
+        rows = rows + reference.clipped(sizes * sums, 0.4)
     for fast, slow in zip(found, (np.concatenate(updates), rows - top, total), strict=True):
         np.testing.assert_allclose(fast, slow, rtol=1e-4, atol=1e-5)
+    if squares is not None:
+        np.testing.assert_allclose(growth, grown - squares, rtol=1e-4)

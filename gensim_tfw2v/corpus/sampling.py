@@ -1,0 +1,84 @@
+"""Which sentences of a corpus belong to which of N samples (Anand et al. 2019, section 3)."""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from gensim_tfw2v.corpus.numbering import END, Ids
+
+#: Says to the random numbers that they are not a unit's own draws.
+_STREAM = 0x5A4D50
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Draws samples of sentences.
+
+    Parameters
+    ----------
+    kind : {"shuffle", "random", "equal"}
+        ``"shuffle"``: each sentence goes to each sample with probability `rate`, drawn anew each
+        epoch, and again until at least one takes it. ``"random"``: likewise, but once for all
+        epochs, and some sentences may go to none. ``"equal"``: N runs of the text.
+    number : int
+        N.
+    rate : float
+    seed : int
+    """
+
+    kind: str
+    number: int
+    rate: float
+    seed: int
+
+    @property
+    def share(self) -> float:
+        """Expected share of a unit's sentences that a sample has, if it has any of the unit."""
+        if self.kind == "equal":
+            return 1.0
+        if self.kind == "random":
+            return self.rate
+        return self.rate / (1.0 - (1.0 - self.rate) ** self.number)
+
+    def has_unit(self, sample: int, index: int, units: int) -> bool:
+        """Whether a sample has sentences of a unit.
+
+        Parameters
+        ----------
+        index, units : int
+            The unit's place in the text, and how many there are.
+        """
+        return self.kind != "equal" or index * self.number // units == sample
+
+    def of(self, entries: Ids, sample: int, index: int, epoch: int) -> Ids:
+        """A sample's part of a unit's entries.
+
+        Parameters
+        ----------
+        entries : ndarray [n], int32
+            Ids, -1 after each sentence.
+        sample : int
+            From 0.
+        index, epoch : int
+            Which unit, in which epoch.
+        """
+        if self.kind == "equal":
+            return entries
+        ends = np.flatnonzero(entries == END) + 1
+        if not len(ends) or ends[-1] < len(entries):
+            ends = np.append(ends, len(entries))  # a sentence that the unit's end cuts
+        of_epoch = epoch if self.kind == "shuffle" else 0
+        taken = _members(self, len(ends), index, of_epoch)[:, sample]
+        return entries[np.repeat(taken, np.diff(ends, prepend=0))]
+
+
+@functools.lru_cache(maxsize=64)  # samples ask one after the other for the same units
+def _members(sampling: Sampling, sentences: int, index: int, epoch: int) -> np.ndarray:
+    """Which sentences of a unit belong to which samples: bool [sentences, N]."""
+    draws = np.random.default_rng([_STREAM, abs(sampling.seed), epoch, index])
+    taken = draws.random((sentences, sampling.number)) < sampling.rate
+    if sampling.kind == "shuffle":
+        while len(left := np.flatnonzero(~taken.any(axis=1))):
+            taken[left] = draws.random((len(left), sampling.number)) < sampling.rate
+    return taken

@@ -1,0 +1,134 @@
+"""Models trained apart, in one program or in many, to one model."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gensim.models import KeyedVectors, Word2Vec
+
+from gensim_tfw2v.merging import SubModel, merge
+from gensim_tfw2v.merging.vocabulary import unite
+from gensim_tfw2v.model import TFWord2Vec
+from gensim_tfw2v.vectors import held_counts, take_vectors, word_counts
+
+#: Options that the merged model has from the first of the given ones.
+OPTIONS = (
+    *("sg", "hs", "negative", "ns_exponent", "cbow_mean", "corrected_cbow", "window"),
+    *("shrink_windows", "alpha", "min_alpha", "sample", "epochs", "min_count", "workers", "seed"),
+)
+
+
+def merge_models(
+    models: Sequence[Word2Vec | KeyedVectors],
+    method: str = "alir",
+    vector_size: int | None = None,
+    seed: int = 1,
+) -> TFWord2Vec:
+    """Merge models that were trained apart.
+
+    The merged model has the words of all, and the options of the first. It can be trained on:
+    if all are whole models its output rows are merged, too, else they start from 0. Those of
+    hierarchical softmax belong to a Huffman tree: they are merged if words and counts are the same
+    in all models, and start from 0 if not.
+
+    Counts are summed, as those of samples; where the models agree on the count of each word that
+    they share, it is kept. If one has no counts, all are by Zipf's law from the order of its words.
+
+    Parameters
+    ----------
+    models : sequence of Word2Vec or KeyedVectors
+        One or more; arrays may be mapped from files (gensim's ``load(path, mmap="r")``).
+    method : {"alir", "pca", "concat"}
+        ALiR turns models onto each other and rebuilds words that some miss; PCA and concatenation
+        put vectors side by side.
+    vector_size : int, optional
+        By default that of the largest model, and with ``"concat"`` the sum of all.
+    seed : int
+        Of random draws.
+
+    Returns
+    -------
+    TFWord2Vec
+        Its `merge_report` says which words were missing in how many models.
+
+    Raises
+    ------
+    ValueError
+        As of `gensim_tfw2v.merging.merge`.
+    TypeError
+        If one is neither a model nor vectors.
+
+    Examples
+    --------
+    >>> from gensim.test.utils import common_texts
+    >>> parts = [common_texts[:6], common_texts[3:]]
+    >>> models = [TFWord2Vec(part, vector_size=4, min_count=1) for part in parts]
+    >>> len(merge_models(models, "pca").wv)
+    12
+    """
+    models = list(models)
+    vectors = [_vectors(number, model) for number, model in enumerate(models)]
+    whole = all(isinstance(model, Word2Vec) for model in models)
+    has_counts = all(held_counts(of_one) is not None for of_one in vectors)
+    union = unite([of_one.index_to_key for of_one in vectors], _counts(vectors, has_counts))
+    same_tree = whole and _have_same_tree(models)
+    merged = merge(
+        [
+            SubModel(
+                rows,
+                of_one.vectors,
+                getattr(model, "syn1neg", None),
+                getattr(model, "syn1", None) if same_tree else None,
+            )
+            for model, of_one, rows in zip(models, vectors, union.rows, strict=True)
+        ],
+        len(union.words),
+        method,
+        vector_size,
+        seed,
+    )
+    names = OPTIONS if whole else ()
+    options: dict[str, Any] = {name: getattr(models[0], name, False) for name in names}
+    model = TFWord2Vec(vector_size=merged.inputs.shape[1], **options)
+    counts = dict(zip(union.words, union.counts.tolist(), strict=True))
+    take_vectors(model, _keyed(union.words, merged.inputs), counts)
+    if merged.outputs is not None and model.negative:
+        model.syn1neg = merged.outputs
+    if merged.nodes is not None and model.hs:
+        model.syn1 = merged.nodes
+    model.merge_report = merged.report(union.words)
+    return model
+
+
+def _vectors(number: int, model: Any) -> KeyedVectors:
+    vectors = getattr(model, "wv", model)
+    if not isinstance(vectors, KeyedVectors):
+        raise TypeError(
+            f"model {number} is a {type(model).__name__}: give models of Word2Vec, or KeyedVectors"
+        )
+    return vectors
+
+
+def _counts(vectors: Sequence[KeyedVectors], held: bool) -> list[np.ndarray]:
+    """Counts of the words of each model: its own if all have some, else by Zipf's law."""
+    if not held:
+        vectors = [_keyed(of_one.index_to_key, of_one.vectors) for of_one in vectors]
+    return [np.array(list(word_counts(of_one).values()), np.int64) for of_one in vectors]
+
+
+def _have_same_tree(models: Sequence[Word2Vec]) -> bool:
+    return all(
+        model.hs
+        and model.wv.index_to_key == models[0].wv.index_to_key
+        and np.array_equal(model.wv.expandos["count"], models[0].wv.expandos["count"])
+        for model in models
+    )
+
+
+def _keyed(words: list[str], rows: np.ndarray) -> KeyedVectors:
+    """Vectors, without copying them."""
+    vectors = KeyedVectors(rows.shape[1])
+    vectors.index_to_key = words
+    vectors.key_to_index = {word: row for row, word in enumerate(words)}
+    vectors.vectors = rows
+    return vectors

@@ -1,0 +1,129 @@
+"""What a merging is given, what it gives, and the interface of one."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.merging.report import MergeReport
+from gensim_tfw2v.merging.table import Piece, Table
+
+
+class SubModel(NamedTuple):
+    """A model of some of the V words of a vocabulary.
+
+    Its arrays are read in pieces: they may be files mapped into memory.
+
+    Attributes
+    ----------
+    words : ndarray [n], int
+        Which words it holds: their rows in the vocabulary, each once.
+    inputs : ndarray [n, D_i] or [V, D_i]
+        In n rows, row i is that of ``words[i]``. In V rows, row w is that of word w, and those of
+        words that the sub-model does not hold are not read.
+    outputs : ndarray, optional
+        ``syn1neg``, as `inputs`.
+    nodes : ndarray [m, D_i], optional
+        ``syn1``: row j is that of inner node j of the Huffman tree, which has to be the same in all
+        sub-models (same words, same counts). Rows of zeros are those of nodes that the sub-model
+        was not trained on.
+    """
+
+    words: np.ndarray
+    inputs: np.ndarray
+    outputs: np.ndarray | None = None
+    nodes: np.ndarray | None = None
+
+
+class Merged(NamedTuple):
+    """One model of all sub-models.
+
+    Attributes
+    ----------
+    inputs : ndarray [V, D], float32
+        Zeros for words that no sub-model holds.
+    outputs : ndarray [V, D], float32, optional
+        None if a sub-model has none.
+    nodes : ndarray [m, D], float32, optional
+        None if a sub-model has none.
+    held : ndarray [V], int
+        In how many sub-models each word was.
+    models : int
+        Number of sub-models.
+    """
+
+    inputs: np.ndarray
+    outputs: np.ndarray | None
+    nodes: np.ndarray | None
+    held: np.ndarray
+    models: int
+
+    def report(self, words: Sequence[str] | None = None) -> MergeReport:
+        """Count which words were missing in how many sub-models.
+
+        Parameters
+        ----------
+        words : sequence of str, optional
+            The vocabulary, for examples.
+        """
+        return MergeReport.of(self.held, self.models, words)
+
+
+class Merging(ABC):
+    """A way of merging: fitted to the input rows, then applied to pieces of each table.
+
+    It holds linear maps, one a sub-model, that bring what the sub-models hold of a word together.
+    The tests hold each to these laws: one sub-model alone is given back up to a rotation; and
+    where sub-models are rotations of each other, similarities, and products of input and output
+    rows, are those of each.
+
+    Attributes
+    ----------
+    size : int
+        D of the merged rows.
+    """
+
+    size: int
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, inputs: Table, vector_size: int | None, seed: int) -> "Merging":
+        """Find the maps.
+
+        Parameters
+        ----------
+        inputs : Table
+            The input rows of all sub-models.
+        vector_size : int, optional
+            The D that is asked for.
+        seed : int
+            Of random draws, where there are any.
+
+        Raises
+        ------
+        ValueError
+            If rows of this size cannot be had from these sub-models.
+        """
+
+    @abstractmethod
+    def merge_inputs(self, piece: Piece) -> np.ndarray:
+        """Merged input rows, [p, D]."""
+
+    @abstractmethod
+    def merge_outputs(self, piece: Piece) -> np.ndarray:
+        """Merged rows of outputs or of nodes, [p, D]."""
+
+
+def check_size(vector_size: int | None, default: int, largest: int, why: str) -> int:
+    """The size of merged rows.
+
+    Raises
+    ------
+    ValueError
+        If it is below 1 or above the largest.
+    """
+    size = default if vector_size is None else int(vector_size)
+    if not 1 <= size <= largest:
+        raise ValueError(f"vector_size is {size}: give 1 to {largest}, {why}")
+    return size

@@ -1,0 +1,146 @@
+"""The mergings that a user chooses from, and merging by one of them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gensim_tfw2v.merging.alir import ALiR
+from gensim_tfw2v.merging.base import Merged, Merging, SubModel
+from gensim_tfw2v.merging.concat import Concatenation
+from gensim_tfw2v.merging.pca import PCA
+from gensim_tfw2v.merging.table import Table
+
+METHODS: dict[str, type[Merging]] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}
+"""Ways of merging, by the names that users give."""
+
+
+def merge(
+    sub_models: Sequence[SubModel],
+    rows: int,
+    method: str = "alir",
+    vector_size: int | None = None,
+    seed: int = 1,
+) -> Merged:
+    """Merge sub-models into one model.
+
+    Beside the result, which is in memory, some hundred megabytes are: sub-models are read in
+    pieces, three times at most where their sizes sum up to 4096 or less.
+
+    Parameters
+    ----------
+    sub_models : sequence of SubModel
+        N of them, one or more.
+    rows : int
+        V, the number of words of the vocabulary.
+    method : {"alir", "pca", "concat"}
+    vector_size : int, optional
+        D of the merged model; by default that of the largest sub-model, and with ``"concat"`` the
+        sum of all.
+    seed : int
+        Of random draws, which are needed where the sizes sum up to more than 4096.
+
+    Returns
+    -------
+    Merged
+        With outputs, or nodes, if all sub-models have them.
+
+    Raises
+    ------
+    ValueError
+        If there is no sub-model, or one does not fit into the vocabulary, or has numbers that are
+        not finite; if the method is unknown, or cannot give that size; with ``"alir"``, if
+        sub-models have no words in common.
+    """
+    chosen = merging_named(method)
+    if not len(sub_models):
+        raise ValueError("there are no sub-models to merge: give one or more")
+    places = [_places(number, one, rows) for number, one in enumerate(sub_models)]
+    inputs = _table("inputs", sub_models, places)
+    assert inputs is not None
+    merging = chosen.fit(inputs, vector_size, seed)
+    outputs = _table("outputs", sub_models, places)
+    nodes = _nodes(sub_models)
+    held = np.zeros(rows, np.int64)
+    for of_one in places:
+        held += of_one >= 0
+    return Merged(
+        _applied(merging, inputs),
+        None if outputs is None else _applied(merging, outputs),
+        None if nodes is None else _applied(merging, nodes),
+        held,
+        len(sub_models),
+    )
+
+
+def merging_named(method: str) -> type[Merging]:
+    """The merging of a name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if method not in METHODS:
+        *names, last = METHODS
+        raise ValueError(f"unknown merging {method!r}: give {', '.join(names)} or {last}")
+    return METHODS[method]
+
+
+def _applied(merging: Merging, table: Table) -> np.ndarray:
+    apply = merging.merge_inputs if table.name == "inputs" else merging.merge_outputs
+    merged = np.empty((table.rows, merging.size), np.float32)
+    for piece in table.pieces():
+        merged[piece.first : piece.first + len(piece.rows)] = apply(piece)
+    return merged
+
+
+def _places(number: int, sub_model: SubModel, rows: int) -> np.ndarray:
+    """In which row of a sub-model's arrays each word's is, or -1: [V], int32."""
+    words = np.asarray(sub_model.words)
+    if words.ndim != 1 or not len(words) or words.dtype.kind not in "iu":
+        raise ValueError(f"sub-model {number}: words must be the numbers of one word or more")
+    if words.min() < 0 or words.max() >= rows:
+        raise ValueError(f"sub-model {number}: words must be from 0 to {rows - 1}")
+    in_order = len(sub_model.inputs) == len(words)
+    if not in_order and len(sub_model.inputs) != rows:
+        raise ValueError(
+            f"sub-model {number} has {len(sub_model.inputs)} rows: give one for each of its "
+            f"{len(words)} words, or for each of all {rows}"
+        )
+    places = np.full(rows, -1, np.int32)
+    places[words] = np.arange(len(words)) if in_order else words
+    if np.count_nonzero(places >= 0) < len(words):
+        raise ValueError(f"sub-model {number}: a word is there twice")
+    return places
+
+
+def _table(name: str, sub_models: Sequence[SubModel], places: Sequence[np.ndarray]) -> Table | None:
+    """The rows of words of one kind; None if a sub-model has none."""
+    arrays = [getattr(sub_model, name) for sub_model in sub_models]
+    if any(array is None for array in arrays):
+        return None
+    for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
+        if array.ndim != 2 or array.shape != sub_model.inputs.shape:
+            raise ValueError(
+                f"sub-model {number}: {name} have the shape {array.shape}, inputs "
+                f"{sub_model.inputs.shape}: give matrices of one shape"
+            )
+    return Table(name, arrays, places)
+
+
+def _nodes(sub_models: Sequence[SubModel]) -> Table | None:
+    """The rows of the tree's nodes that each sub-model was trained on; None if one has none."""
+    arrays = [sub_model.nodes for sub_model in sub_models if sub_model.nodes is not None]
+    if len(arrays) < len(sub_models):
+        return None
+    for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
+        if array.shape != (len(arrays[0]), sub_model.inputs.shape[1]):
+            raise ValueError(
+                f"sub-model {number}: nodes have the shape {array.shape}: the Huffman tree, and so "
+                "the number of nodes, has to be the same in all, and the size that of inputs"
+            )
+    places = [
+        np.where(np.any(array, axis=1), np.arange(len(array)), -1).astype(np.int32)
+        for array in arrays
+    ]
+    return Table("nodes", arrays, places)

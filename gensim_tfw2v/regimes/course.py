@@ -1,0 +1,108 @@
+"""What sub-models are trained on: samples of the units, from the first epoch to the last."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.sampling import Sampling
+from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.regimes.base import unit_key
+
+
+class Course(NamedTuple):
+    """What each sub-model is trained on, from its beginning to its end.
+
+    Attributes
+    ----------
+    sampling : Sampling
+    epochs : list of list of WorkUnit
+        The units of the whole corpus, in the order of each epoch.
+    alphas : list of list of (float, float)
+        Step sizes at the beginning and at the end of each.
+    """
+
+    sampling: Sampling
+    epochs: Sequence[Sequence[WorkUnit]]
+    alphas: Sequence[Sequence[tuple[float, float]]]
+
+    def jobs(
+        self, number: int, threads: int, seed: int, seen: np.ndarray
+    ) -> Iterator[tuple[list[WorkUnit], tuple[Any, ...]]]:
+        """Units of each job, as reports name them, and what a worker is given of them.
+
+        There is one job at least, if without units: by it a worker takes the sub-model.
+
+        Parameters
+        ----------
+        number : int
+            Of the sub-model.
+        threads : int
+            Units of a job.
+        seed : int
+        seen : ndarray [V], int64
+            To it is added how often each word stands in the sample, as far as jobs were given.
+
+        Returns
+        -------
+        iterator of (list of WorkUnit, tuple of Tensor)
+            The tensors are entries, keys and alphas, as in `SubModelFunctions`.
+        """
+        sampling = self.sampling
+        nothing: Any = [b""] * threads, [[0, 0]] * threads, [(0.0, 0.0)] * threads
+        has_units = False
+        for epoch, (units, alphas) in enumerate(zip(self.epochs, self.alphas, strict=True)):
+            total = len(units)
+            own = [
+                (unit, alpha)
+                for unit, alpha in zip(units, alphas, strict=True)
+                if sampling.has_unit(number, unit.index, total)
+            ]
+            for first in range(0, len(own), threads):
+                part = own[first : first + threads]
+                entries, keys, named = [], [], []
+                for unit, _ in part:
+                    sample = sampling.of(unit.read(), number, unit.index, epoch)
+                    seen += np.bincount(sample[sample >= 0], minlength=len(seen))
+                    entries.append(sample.astype("<i4").tobytes())
+                    # another name for each, in each epoch: they are other units
+                    index = (epoch * sampling.number + number) * total + unit.index
+                    keys.append(unit_key(seed, epoch, index))
+                    named.append(_share_of(unit, index, number, sampling))
+                has_units = True
+                of_units: Any = entries, keys, [alpha for _, alpha in part]
+                yield (
+                    named,
+                    _tensors(
+                        *(
+                            own_part + rest[: threads - len(part)]
+                            for own_part, rest in zip(of_units, nothing, strict=True)
+                        )
+                    ),
+                )
+        if not has_units:
+            yield [], _tensors(*nothing)
+
+
+def _tensors(entries: list[bytes], keys: list[Any], alphas: list[Any]) -> tuple[Any, ...]:
+    """A job's units as arguments of its function."""
+    return tf.constant(entries), tf.constant(keys, tf.int32), tf.constant(alphas, tf.float32)
+
+
+def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> WorkUnit:
+    """A unit as a sub-model's report names it: all of these add up to the corpus."""
+
+    def part(total: int) -> int:
+        return total * (number + 1) // sampling.number - total * number // sampling.number
+
+    if sampling.kind == "equal":
+        return replace(unit, index=index)
+    return replace(
+        unit,
+        index=index,
+        raw_words=part(unit.raw_words),
+        sentences=part(unit.sentences),
+        tokens=part(unit.tokens),
+    )

@@ -1,0 +1,269 @@
+"""Sub-models: N models on samples of the corpus, each trained on one worker; no rows travel.
+
+Anand et al. 2019, "Asynchronous Training of Word Embeddings for Large Text Corpora" (WSDM). What
+travels is the text's ids to the workers, and each sub-model once, when it is done.
+"""
+
+import itertools
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
+from gensim_tfw2v.regimes.base import Divergence, UnitReport, never
+from gensim_tfw2v.regimes.course import Course
+from gensim_tfw2v.regimes.served import ServedRegime, Setup
+from gensim_tfw2v.regimes.sub_model import SubModelFunctions, SubModelResult, sub_model_functions
+from gensim_tfw2v.regimes.traffic import Traffic
+from gensim_tfw2v.regimes.workers import FunctionOf, Job, Workers
+
+#: A sub-model whose worker has not been found in so many tries, for each worker, is lost.
+TRIES_A_WORKER = 200
+
+#: Seconds between two of them: at first and at most.
+FIRST_WAIT, LONGEST_WAIT = 0.001, 0.1
+
+
+class _Lost(Exception):
+    """No worker holds the sub-model."""
+
+
+class SubModelsRegime(ServedRegime):
+    """A sub-model at a time for each worker; ps tasks hold the rows that all start from."""
+
+    def __init__(self, setup: Setup, workers: Workers) -> None:
+        super().__init__(setup, workers)
+        self._folder, self._rows = setup.folder, setup.rows
+        self._attempts = itertools.count(1)
+        self._current: dict[int, int] = {}  # attempts that are being trained, by sub-model
+
+    def _function(self, worker: int) -> Any:
+        return sub_model_functions(self.program, self.served)
+
+    def train_models(
+        self,
+        which: Sequence[int],
+        course: Course,
+        report: Callable[[UnitReport], None],
+        done: Callable[[int], None],
+        stop: Callable[[], bool] = never,
+    ) -> None:
+        """Train sub-models, each from its beginning to its end.
+
+        Parameters
+        ----------
+        which : sequence of int
+            Their numbers, from 0.
+        course : Course
+        report : callable
+            Called after each unit, from any thread. Of the unit's words and sentences it counts
+            the part that makes all sub-models' add up to the corpus.
+        done : callable
+            Called with the number of each sub-model that is in its files: see `files_of`.
+        stop : callable
+            Asked before each job: whether to leave the rest.
+
+        Raises
+        ------
+        Divergence
+            If updates turn non-finite.
+        ClusterLost
+            If the rows that sub-models start from are gone.
+        """
+        self.workers.progress()
+        todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for number in which:
+            todo.put(number)
+        ended, errors = threading.Event(), list[BaseException]()
+
+        def stopped() -> bool:
+            return ended.is_set() or stop()
+
+        def work() -> None:
+            while not stopped():
+                try:
+                    number = todo.get_nowait()
+                except queue.Empty:
+                    return
+                try:
+                    while not stopped():
+                        try:
+                            if self._train_model(number, course, report, stopped):
+                                done(number)
+                            break
+                        except _Lost:
+                            continue  # from its beginning
+                except BaseException as error:
+                    errors.append(error)
+                    ended.set()
+                finally:
+                    self._current.pop(number, None)
+
+        threads = [
+            threading.Thread(target=work, name=f"tfw2v-sub-model-{number}", daemon=True)
+            for number in range(min(self.workers.number, len(which)))
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                while thread.is_alive() and not errors:
+                    thread.join(0.1)
+                    self.workers.check()
+        finally:
+            ended.set()
+            deadline = time.monotonic() + ENDING_SECONDS
+            for thread in threads:
+                thread.join(max(0.0, deadline - time.monotonic()))
+        if errors:
+            raise errors[0]
+
+    def _train_model(
+        self,
+        number: int,
+        course: Course,
+        report: Callable[[UnitReport], None],
+        stopped: Callable[[], bool],
+    ) -> bool:
+        """Train a sub-model to its end, and write its files; False if it was stopped.
+
+        Raises
+        ------
+        _Lost
+        """
+        attempt = self._current[number] = next(self._attempts)
+        seen = np.zeros(self._rows, np.int64)
+        units_so_far = 0
+        jobs = course.jobs(number, self.program.threads, self._seed, seen)
+        following = next(jobs, None)
+        try:
+            for job in itertools.count():
+                if following is None:
+                    return self._write(number, attempt, seen, stopped)
+                if stopped():
+                    return False
+                units, arguments = following
+                running = self._schedule(attempt, job, arguments)
+                following = next(jobs, None)  # is drawn while the worker trains
+                result = self._result(running, attempt, job, arguments)
+                self._check(result, number, arguments)
+                units_so_far += len(units)
+                self._count_units(units, result, arguments)
+                for place, unit in enumerate(units):
+                    report(
+                        UnitReport(
+                            unit,
+                            int(result.units.kept[place]),
+                            float(result.units.loss[place]),
+                            float(result.units.predictions[place]),
+                        )
+                    )
+        except _Lost:
+            with self._counting:
+                self.traffic.repeated += units_so_far
+            raise
+        raise AssertionError("a count has ended")
+
+    def _schedule(self, attempt: int, job: int, arguments: tuple[Any, ...]) -> Job:
+        others = [other for other in tuple(self._current.values()) if other != attempt]
+        return self.workers.schedule(
+            lambda worker: self._functions(worker).train,
+            *arguments,
+            tf.constant(attempt, tf.int64),
+            tf.constant(job, tf.int64),
+            tf.constant(others, tf.int64),
+        )
+
+    def _functions(self, worker: int) -> SubModelFunctions:
+        functions: SubModelFunctions = self._function_of(worker)
+        return functions
+
+    def _result(
+        self, running: Job, attempt: int, job: int, arguments: tuple[Any, ...]
+    ) -> SubModelResult:
+        """The result of a job, once it has met the worker that holds its sub-model."""
+        tries, seconds = 0, FIRST_WAIT
+        while True:
+            result = SubModelResult.unpacked(running.fetch())
+            if result.accepted:
+                return result
+            tries += 1
+            # the first may have to wait until a worker is free
+            if job and tries > TRIES_A_WORKER * self.workers.number:
+                raise _Lost
+            time.sleep(seconds)
+            seconds = min(LONGEST_WAIT, 1.1 * seconds)
+            running = self._schedule(attempt, job, arguments)
+
+    def _check(self, result: SubModelResult, number: int, arguments: tuple[Any, ...]) -> None:
+        if not np.isfinite(result.units.magnitude).all():
+            raise Divergence(
+                f"training of sub-model {number} turned non-finite, at step size "
+                f"alpha={float(arguments[2][0, 0]):g} with {self.program.unit.shape.tokens} "
+                "tokens a step"
+            )
+
+    def _count_units(
+        self, units: list[WorkUnit], result: SubModelResult, arguments: tuple[Any, ...]
+    ) -> None:
+        sent = sum(len(entries) for entries in arguments[0].numpy())
+        of_job = Traffic(units=len(units), tokens=int(result.units.kept.sum()), corpus_bytes=sent)
+        with self._counting:
+            self.traffic += of_job
+
+    def _write(
+        self, number: int, attempt: int, seen: np.ndarray, stopped: Callable[[], bool]
+    ) -> bool:
+        """Fetch a sub-model's rows and write its files."""
+        size = self.program.unit.vector_size
+        for name, layout in self.served.tables._asdict().items():
+            path = file_of(self._folder, number, name)
+            if not layout.rows:
+                continue
+            rows = np.lib.format.open_memmap(path, "w+", np.float32, (layout.rows, size))
+            first = 0
+            while first < layout.rows:
+                if stopped():
+                    return False
+                part = self._read(name, attempt, first)
+                rows[first : first + len(part)] = part
+                first += len(part)
+            rows.flush()
+            with self._counting:
+                self.traffic.fetched_bytes += rows.nbytes
+        np.save(file_of(self._folder, number, "seen"), seen)
+        return True
+
+    def _read(self, name: str, attempt: int, first: int) -> np.ndarray:
+        function_of: FunctionOf = lambda worker: getattr(self._functions(worker).read, name)  # noqa: E731
+        seconds = FIRST_WAIT
+        for _ in range(TRIES_A_WORKER * self.workers.number):
+            part: np.ndarray = self.workers.schedule(
+                function_of, tf.constant(attempt, tf.int64), tf.constant(first, tf.int64)
+            ).fetch()
+            if len(part):
+                return part
+            time.sleep(seconds)
+            seconds = min(LONGEST_WAIT, 1.1 * seconds)
+        raise _Lost
+
+    def step_graph(self) -> None:
+        """None: all is in one function, also copying."""
+
+
+def file_of(folder: Path, number: int, name: str) -> Path:
+    """Where a sub-model's table is, by its name in `Tables`; or ``"seen"``.
+
+    Returns
+    -------
+    Path
+        Of a ``.npy`` file: float32 [V, D], or int64 [V], how often each word was in its sample.
+    """
+    return folder / f"sub-model-{number:03}-{name}.npy"

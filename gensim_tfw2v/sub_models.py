@@ -1,0 +1,140 @@
+"""One call of `train` by sub-models: all their epochs, and merging them into the model."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.attributes import tables_of
+from gensim_tfw2v.checkpoints import Checkpoints
+from gensim_tfw2v.engine import sampling_of
+from gensim_tfw2v.merging import MergeReport, SubModel, merge
+from gensim_tfw2v.regimes import ClusterLost, Course, SubModels, UnitReport, file_of
+from gensim_tfw2v.training import Training
+
+logger = logging.getLogger(__name__)
+
+
+def train_sub_models(
+    model: Any,
+    training: Training,
+    options: SubModels,
+    alphas: Sequence[Mapping[int, tuple[float, float]]],
+    report: Callable[[UnitReport], None],
+) -> MergeReport:
+    """Train all sub-models through all epochs, and put the merged vectors into the model.
+
+    Parameters
+    ----------
+    model : TFWord2Vec
+    training : Training
+    options : SubModels
+    alphas : sequence of mapping
+        Of each epoch: step sizes at the beginning and at the end of each unit, by its index.
+    report : callable
+        Called after each unit of a sub-model, from any thread.
+
+    Returns
+    -------
+    MergeReport
+    """
+    epochs = [training.units_of(epoch) for epoch in range(len(alphas))]
+    course = Course(
+        sampling_of(options, training.seed),
+        epochs,
+        [
+            [of_epoch[unit.index] for unit in units]
+            for of_epoch, units in zip(alphas, epochs, strict=True)
+        ],
+    )
+    folder, kept = training.workspace.folder, _Kept(model, training, options)
+    done = {number for number in range(options.models) if kept.restore(number, folder)}
+
+    def finished(number: int) -> None:
+        done.add(number)
+        logger.info("sub-model %i of %i is trained", number + 1, options.models)
+        kept.save(number, folder)
+
+    while True:
+        training.load(model)
+        regime: Any = training.regime  # of sub-models, here or at a coordinator
+        try:
+            which = [number for number in range(options.models) if number not in done]
+            regime.train_models(which, course, report, finished)
+            break
+        except ClusterLost as lost:
+            training.reopen(model, lost)
+    kept.wait()
+    return _merge(model, options, folder)
+
+
+class _Kept:
+    """Checkpoints of sub-models that are done, if the model has a folder for checkpoints."""
+
+    def __init__(self, model: Any, training: Training, options: SubModels) -> None:
+        self._folder = model.checkpoint_dir
+        # not how they are merged: that may be chosen anew
+        self._description = training.description | {
+            "sub-models": f"{options.models} by {options.sampling}, rate {options.rate}"
+        }
+        self._writing: list[Checkpoints] = []
+
+    def _of(self, number: int) -> Checkpoints:
+        return Checkpoints(
+            Path(self._folder, f"sub-model-{number:03}"), self._description | {"number": number}
+        )
+
+    def restore(self, number: int, folder: Path) -> bool:
+        """Write the files of a sub-model that was done before; whether there was one."""
+        if self._folder is None or (found := self._of(number).latest()) is None:
+            return False
+        for name, array in found[0].items():
+            np.save(file_of(folder, number, name), array)
+        logger.info("sub-model %i was trained before", number + 1)
+        return True
+
+    def save(self, number: int, folder: Path) -> None:
+        """Keep a sub-model's files."""
+        if self._folder is not None:
+            checkpoints = self._of(number)
+            checkpoints.save(_arrays(folder, number), {})
+            self._writing.append(checkpoints)
+
+    def wait(self) -> None:
+        """Wait until all is on the disk."""
+        for checkpoints in self._writing:
+            checkpoints.wait()
+
+
+def _arrays(folder: Path, number: int) -> dict[str, np.ndarray]:
+    """A sub-model's files, mapped into memory; tables without use have none."""
+    paths = {name: file_of(folder, number, name) for name in ("inputs", "outputs", "nodes", "seen")}
+    return {name: np.load(path, "r") for name, path in paths.items() if path.exists()}
+
+
+def _merge(model: Any, options: SubModels, folder: Path) -> MergeReport:
+    """Merge the sub-models in the files into the model's arrays."""
+    sub_models = []
+    for number in range(options.models):
+        arrays = _arrays(folder, number)
+        words = np.flatnonzero(arrays["seen"])
+        if len(words):
+            sub_models.append(
+                SubModel(words, arrays["inputs"], arrays.get("outputs"), arrays.get("nodes"))
+            )
+    merged = merge(sub_models, len(model.wv), options.merging, seed=model.seed)
+    before = tables_of(model)
+    unseen = np.flatnonzero(merged.held == 0)
+    if merged.inputs.shape[1] == model.vector_size:
+        merged.inputs[unseen] = before.inputs[unseen]
+    model.wv.vectors = merged.inputs
+    model.vector_size = model.layer1_size = model.wv.vector_size = merged.inputs.shape[1]
+    if merged.outputs is not None:
+        model.syn1neg = merged.outputs
+    if merged.nodes is not None:
+        model.syn1 = merged.nodes
+    model.wv.norms = None
+    logger.info("%s", merged.report())
+    return merged.report()

@@ -1,0 +1,40 @@
+"""Downpour on real ps and worker processes, one of which is killed."""
+
+import numpy as np
+import pytest
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.regimes.options import Downpour
+from tests.cluster.test_faults import Killer
+from tests.cluster.test_training import servers
+
+LEE = datapath("lee_background.cor")
+EPOCHS = 12
+
+
+@pytest.fixture(autouse=True)
+def short_units(monkeypatch):
+    monkeypatch.setattr("gensim_tfw2v.options.CLUSTER_ENTRIES", 4096)
+
+
+@pytest.mark.parametrize(
+    ("regime", "alpha"),
+    [(Downpour(2, 4, warm_start=0.3), 0.05), (Downpour(2, 2, adagrad=True), 0.1)],
+    ids=["plain", "adagrad"],
+)
+def test_all_is_trained_although_workers_are_killed(monkeypatch, caplog, regime, alpha):
+    killer = Killer(monkeypatch, ("worker", 0), ("worker", 1))
+    model = TFWord2Vec(
+        corpus_file=LEE, vector_size=24, epochs=EPOCHS, sg=1, workers=1, alpha=alpha, seed=3,
+        cluster="local:ps=2,worker=2", regime=regime, compute_loss=True, callbacks=[killer],
+    )  # fmt: skip
+    assert len(set(killer.killed)) == 2
+    assert caplog.text.count("ended with signal 9; its log") == 2
+    assert len(model.mean_losses) == EPOCHS
+    assert model.mean_losses[-1] < 0.95 * model.mean_losses[0]
+    assert np.isfinite(model.wv.vectors).all()
+    traffic = model.traffic
+    assert traffic.units - traffic.repeated == EPOCHS * (traffic.units // EPOCHS)
+    assert traffic.pushed_bytes > 0 and min(traffic.staleness) < 1
+    assert not servers()

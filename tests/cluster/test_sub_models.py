@@ -1,0 +1,99 @@
+"""Sub-models on real tasks: what a killed worker costs, and what a killed program keeps."""
+
+import logging
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v import SubModels
+from gensim_tfw2v.cluster import local as local_module
+from tests.cluster.test_training import servers, trained
+
+REGIME = SubModels(models=4, rate=0.5, sampling="random")
+
+
+def train(cluster, **options):
+    return trained(cluster, epochs=12, regime=REGIME, **options)
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    return train(None)
+
+
+class Watch(logging.Handler):
+    """Calls a function when so many sub-models are trained."""
+
+    def __init__(self, number, act):
+        super().__init__(logging.INFO)
+        self.number, self.act, self.seen = number, act, 0
+
+    def emit(self, record):
+        self.seen += record.getMessage().endswith("is trained")
+        if self.seen == self.number and self.act:
+            act, self.act = self.act, None
+            act()
+
+
+@pytest.fixture
+def watch():
+    """Watch the log of sub-models."""
+    logger, watches = logging.getLogger("gensim_tfw2v.sub_models"), []
+
+    def begin(number, act):
+        watches.append(Watch(number, act))
+        logger.addHandler(watches[-1])
+        logger.setLevel(logging.INFO)
+
+    yield begin
+    for one in watches:
+        logger.removeHandler(one)
+    logger.setLevel(logging.NOTSET)
+
+
+def test_a_cluster_gives_what_threads_give(undisturbed):
+    model = train("local:ps=2,worker=2")
+    np.testing.assert_allclose(model.wv.vectors, undisturbed.wv.vectors, atol=1e-4)
+    np.testing.assert_allclose(model.syn1neg, undisturbed.syn1neg, atol=1e-4)
+    assert model.traffic.pushed_bytes == 0
+    assert model.traffic.fetched_bytes == 4 * 2 * model.wv.vectors.nbytes
+    assert not servers()
+
+
+@pytest.mark.parametrize("role", ["worker", "ps"])
+def test_a_killed_task_costs_sub_models_that_are_not_done(monkeypatch, watch, undisturbed, role):
+    locals_ = []
+    enter = local_module.LocalCluster.__enter__
+    monkeypatch.setattr(
+        local_module.LocalCluster, "__enter__", lambda c: (locals_.append(c), enter(c))[1]
+    )
+    killed = []
+
+    def kill():
+        task = locals_[-1].cluster.task(role, 0)
+        killed.append(locals_[-1].pid(task))
+        threading.Timer(0.05, os.kill, (killed[-1], signal.SIGKILL)).start()
+
+    watch(1, kill)
+    model = train("local:ps=1,worker=2")
+    assert len(killed) == 1
+    np.testing.assert_allclose(model.wv.vectors, undisturbed.wv.vectors, atol=1e-4)
+    assert not servers()
+
+
+def test_a_training_that_was_interrupted_goes_on(tmp_path, watch, undisturbed, caplog):
+    def interrupt():
+        signal.raise_signal(signal.SIGINT)
+
+    watch(2, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        train(None, checkpoint_dir=tmp_path)
+    kept = sorted(path.name for path in tmp_path.glob("sub-model-*"))
+    assert 2 <= len(kept) < 5
+    with caplog.at_level(logging.INFO, "gensim_tfw2v.sub_models"):
+        model = train(None, checkpoint_dir=tmp_path)
+    assert 2 <= caplog.text.count("was trained before") < 4
+    np.testing.assert_allclose(model.wv.vectors, undisturbed.wv.vectors, atol=1e-5)

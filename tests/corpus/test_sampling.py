@@ -1,0 +1,76 @@
+"""Samples of sentences: their sizes, what they share, and that they are drawn the same again."""
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v.corpus.sampling import Sampling
+
+
+def unit(sentences, seed=0, cut=False):
+    """Sentences of 1 to 9 words, each word the sentence's number."""
+    lengths = np.random.default_rng(seed).integers(1, 10, sentences)
+    entries = np.concatenate([[number] * length + [-1] for number, length in enumerate(lengths)])
+    return entries[:-1].astype(np.int32) if cut else entries.astype(np.int32)
+
+
+def sentences_of(sample):
+    return set(sample[sample >= 0].tolist())
+
+
+@pytest.mark.parametrize(("number", "rate"), [(10, 0.1), (5, 0.2), (3, 0.5)])
+def test_shuffle_gives_each_sentence_to_one_sample_at_least(number, rate):
+    sampling, entries = Sampling("shuffle", number, rate, 3), unit(4000)
+    samples = [sampling.of(entries, sample, 5, 2) for sample in range(number)]
+    taken = [sentences_of(sample) for sample in samples]
+    assert set.union(*taken) == set(range(4000))
+    for own in taken:
+        assert len(own) / 4000 == pytest.approx(sampling.share, abs=4 * np.sqrt(0.25 / 4000))
+    # one that is taken twice is taken as often as by chance
+    both = len(taken[0] & taken[1]) / 4000
+    none = (1 - rate) ** number
+    assert both == pytest.approx(rate**2 / (1 - none), abs=0.03)
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_samples_hold_whole_sentences_in_their_order(cut):
+    sampling, entries = Sampling("shuffle", 4, 0.25, 1), unit(300, cut=cut)
+    for sample in range(4):
+        own = sampling.of(entries, sample, 0, 0)
+        wanted = entries[
+            np.isin(np.cumsum(entries == -1) - (entries == -1), list(sentences_of(own)))
+        ]
+        np.testing.assert_array_equal(own, wanted)
+        assert own.dtype == np.int32
+
+
+def test_shuffle_draws_anew_each_epoch_and_random_once():
+    entries = unit(2000)
+    for kind, changes in [("shuffle", True), ("random", False)]:
+        sampling = Sampling(kind, 10, 0.1, 1)
+        first, again, later = (sampling.of(entries, 3, 7, epoch) for epoch in (0, 0, 1))
+        np.testing.assert_array_equal(first, again)
+        assert (sentences_of(first) != sentences_of(later)) is changes
+        assert sentences_of(first) != sentences_of(sampling.of(entries, 3, 8, 0))
+        assert sentences_of(first) != sentences_of(Sampling(kind, 10, 0.1, 2).of(entries, 3, 7, 0))
+
+
+def test_random_may_leave_sentences_out():
+    sampling, entries = Sampling("random", 4, 0.25, 0), unit(4000)
+    taken = [sentences_of(sampling.of(entries, sample, 0, 0)) for sample in range(4)]
+    assert len(set.union(*taken)) / 4000 == pytest.approx(1 - 0.75**4, abs=0.03)
+    assert sampling.share == 0.25
+
+
+@pytest.mark.parametrize(("units", "number"), [(10, 3), (7, 7), (100, 10)])
+def test_equal_parts_are_runs_of_the_text(units, number):
+    sampling, entries = Sampling("equal", number, 1 / number, 0), unit(20)
+    owners = [[s for s in range(number) if sampling.has_unit(s, u, units)] for u in range(units)]
+    assert all(len(owner) == 1 for owner in owners)
+    assert sum(owners, []) == sorted(sum(owners, []))
+    assert max(np.bincount(sum(owners, []))) - min(np.bincount(sum(owners, []))) <= 1
+    np.testing.assert_array_equal(sampling.of(entries, 1, 0, 0), entries)
+
+
+def test_a_unit_without_words():
+    nothing = np.zeros(0, np.int32)
+    assert len(Sampling("shuffle", 3, 0.3, 0).of(nothing, 0, 0, 0)) == 0

@@ -1,0 +1,300 @@
+"""Downpour: when rows come and go changes nothing for one replica; Adagrad; the warm start."""
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.objectives import SkipGram
+from gensim_tfw2v.regimes import Tables
+from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
+from gensim_tfw2v.regimes.base import unit_key
+from gensim_tfw2v.regimes.downpour import DownpourRegime
+from gensim_tfw2v.regimes.options import Downpour
+from gensim_tfw2v.regimes.unit import prepare_unit
+from gensim_tfw2v.regimes.workers import LocalWorkers
+from gensim_tfw2v.updates import EPSILON
+from tests.regimes.trials import (
+    ALPHA,
+    ENTRIES,
+    OBJECTIVES,
+    SEED,
+    VOCABULARY,
+    Trial,
+    assert_equal,
+    corpus,
+)
+
+#: n_fetch, n_push, and shards; units have 5 steps.
+WINDOWS = [(1, 1, 1), (2, 2, 3), (1, 3, 1), (4, 1, 3), (3, 2, 1), (1000, 1000, 3)]
+
+
+@pytest.fixture(scope="module")
+def units():
+    """Several of 5 steps, and one without a token among them."""
+    with corpus() as encoded:
+        units = encoded.units(ENTRIES)
+        yield [*units[:2], replace(units[2], stop=units[2].start), *units[2:]]
+
+
+@pytest.fixture(scope="module")
+def short_units():
+    """Of one step each."""
+    with corpus() as encoded:
+        yield encoded.units(33)[:6]
+
+
+def make(trial, n_fetch, n_push, shards=1, **options):
+    trial.workers.shards = shards
+    return DownpourRegime(trial.setup, trial.workers, Downpour(n_fetch, n_push, **options))
+
+
+def train(regime, trial, units, epoch=0, arrays=None):
+    regime.load(trial.arrays if arrays is None else arrays)
+    reports = []
+    regime.train_epoch(units, epoch, [ALPHA] * len(units), reports.append)
+    # those who wait for jobs report them in any order
+    assert sorted(report.unit.index for report in reports) == [unit.index for unit in units]
+    return reports
+
+
+def by_adagrad(trial, units, tables, squares, epoch=0):
+    """Train units with Adagrad, one after the other."""
+    program, words = replace(trial.unit_program, adagrad=True), trial.words.tensors()
+
+    @tf.function(autograph=False)
+    def train_unit(entries, key):
+        part = prepare_unit(program, words, entries, key, tf.constant(ALPHA))
+        rows, sums = (Tables(*(table.handle for table in of)) for of in (tables, squares))
+        begin = part.begin(program, rows, words)
+        return part.train_steps(program, rows, words, tf.constant(0), part.steps, begin, sums)
+
+    for unit in units:
+        train_unit(tf.constant(unit.read()), tf.constant(unit_key(SEED, epoch, unit.index)))
+    return tables
+
+
+def no_squares(trial):
+    return Tables(*(
+        tf.Variable(np.zeros((len(array), 1), np.float32), shape=[None, 1])
+        for array in trial.arrays
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize(("n_fetch", "n_push", "shards"), WINDOWS)
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
+def test_one_replica_equals_training_on_the_tables(units, objective, n_fetch, n_push, shards):
+    trial = Trial(objective)
+    regime = make(trial, n_fetch, n_push, shards)
+    train(regime, trial, units)
+    assert_equal(trial.exported(regime), trial.by_hand(units))
+    assert set(regime.traffic.staleness) == {0}
+    assert (regime.traffic.units, regime.traffic.repeated) == (len(units), 0)
+    regime.close()
+
+
+@pytest.mark.parametrize(("n_fetch", "n_push", "shards"), WINDOWS[2:4])
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
+def test_so_it_does_with_adagrad(units, objective, n_fetch, n_push, shards):
+    trial = Trial(objective)
+    regime = make(trial, n_fetch, n_push, shards, adagrad=True)
+    tables, squares = trial.tables(), no_squares(trial)
+    for epoch in range(2):  # what it has summed stays when rows are loaded
+        arrays = Tables(*(table.numpy() for table in tables))
+        train(regime, trial, units, epoch, arrays)
+        by_adagrad(trial, units, tables, squares, epoch)
+        assert_equal(trial.exported(regime), tables, atol=1e-4)
+    of_regime = [np.empty((len(array), 1), np.float32) for array in trial.arrays]
+    for layout, array, expected in zip(regime.served.squares, of_regime, squares, strict=True):
+        layout.export(array)
+        np.testing.assert_allclose(array, expected, rtol=1e-3, atol=1e-6)
+    regime.close()
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
+def test_a_step_of_adagrad_equals_a_slow_one(short_units, objective):
+    trial = Trial(objective)
+    trial.unit_program = replace(trial.unit_program, max_norm=1e9)
+    found, squares = trial.tables(), no_squares(trial)
+    sums = [np.zeros(len(array)) for array in trial.arrays]
+    for unit in short_units:
+        trial.arrays = Tables(*(table.numpy() for table in found))
+        expected = []
+        moved = trial.by_hand([unit])
+        for start, table, so_far in zip(trial.arrays, moved, sums, strict=True):
+            rows = start.astype(np.float64)
+            for row, change in enumerate(table.numpy() - rows):
+                gradient = change / ALPHA[0]
+                so_far[row] += np.mean(gradient**2)
+                rows[row] += ALPHA[0] * gradient / np.sqrt(so_far[row] + EPSILON)
+            expected.append(rows)
+        by_adagrad(trial, [unit], found, squares)
+        assert_equal(found, expected, atol=2e-3)
+    for one, other in zip(squares, sums, strict=True):
+        np.testing.assert_allclose(one.numpy()[:, 0], other, rtol=1e-2, atol=1e-6)
+    assert max(map(max, filter(len, sums))) > 0
+
+
+@pytest.mark.parametrize("adagrad", [False, True])
+@pytest.mark.parametrize("objective", OBJECTIVES[:2], ids=str)
+def test_locked_rows_stay_as_they_are(units, objective, adagrad):
+    lock = np.ones(VOCABULARY, np.float32)
+    lock[::3] = 0
+    trial = Trial(objective, workers=2, threads=2, lock=lock)
+    regime = make(trial, 1, 2, adagrad=adagrad)
+    regime.load(trial.arrays)
+    regime.train_epoch(units, 0, [ALPHA] * len(units), lambda report: None)
+    changed = np.any(trial.exported(regime).inputs != trial.arrays.inputs, 1)
+    np.testing.assert_array_equal(changed, lock > 0)
+    regime.close()
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_threads_share_the_rows_of_a_replica(units, empty):
+    trial = Trial(OBJECTIVES[0], threads=2)
+    regime = make(trial, 2, 1)
+    pair = [units[0], units[2] if empty else units[1]]
+    train(regime, trial, pair)
+    expected = trial.by_hand(pair)
+    if empty:
+        assert_equal(trial.exported(regime), expected)
+    else:
+        for start, found, wanted in list(
+            zip(trial.arrays, trial.exported(regime), expected, strict=True)
+        )[:2]:
+            change, other = found - start, wanted.numpy() - start
+            # not the same: one overwrites what the other has just written
+            along = np.vdot(change, other) / np.vdot(other, other)
+            assert along > 0.5 and np.linalg.norm(change - along * other) < 0.6 * along * (
+                np.linalg.norm(other)
+            )
+    assert regime.served.ledger.times.numpy().sum() == 2
+    regime.close()
+
+
+def test_windows_as_long_as_a_job_are_asynchronous_training(units):
+    """Of what one of three workers changes, the same share is pushed."""
+    found = []
+    for regime_class in (AsynchronousRegime, DownpourRegime):
+        trial = Trial(OBJECTIVES[0], workers=3)
+        options = [Downpour(1000, 1000)] if regime_class is DownpourRegime else []
+        regime = regime_class(trial.setup, trial.workers, *options)
+        train(regime, trial, units[:1])
+        found.append(trial.exported(regime))
+        regime.close()
+    assert_equal(*found, atol=1e-6)
+    alone = Trial(OBJECTIVES[0]).by_hand(units[:1])
+    assert np.abs(found[0].inputs - alone.inputs.numpy()).max() > 1e-3
+
+
+def test_shorter_windows_are_pushed_in_full(units):
+    changes = []
+    for windows in ((1, 1), (1, 1000), (1000, 1)):
+        trial = Trial(OBJECTIVES[0], workers=8)
+        regime = make(trial, *windows)
+        train(regime, trial, units[:1])
+        changes.append(np.linalg.norm(trial.exported(regime).inputs - trial.arrays.inputs))
+        regime.close()
+    assert changes[0] > 1.01 * changes[1] and changes[0] > 1.01 * changes[2]
+
+
+def rows_that_travel(trial, units, n_fetch, n_push, **options):
+    regime = make(trial, n_fetch, n_push, **options)
+    train(regime, trial, units)
+    regime.close()
+    traffic, row = regime.traffic, regime.program.row_bytes
+    assert traffic.fetched_bytes % row == traffic.pushed_bytes % (row + 4) == 0
+    return traffic.fetched_bytes // row, traffic.pushed_bytes // (row + 4)
+
+
+def test_rows_are_fetched_and_pushed_every_so_many_steps(units):
+    trial = Trial(OBJECTIVES[0])
+    words, steps = trial.words.tensors(), 0
+    for unit in units:
+        key, entries = tf.constant(unit_key(SEED, 0, unit.index)), tf.constant(unit.read())
+        part = prepare_unit(trial.unit_program, words, entries, key, tf.constant(ALPHA))
+        steps += int(part.edges.inputs[-1] + part.edges.outputs[-1])
+    fetched, pushed = zip(
+        *(
+            rows_that_travel(Trial(OBJECTIVES[0]), units, *windows)
+            for windows in ((1, 1), (1, 2), (2, 1), (5, 5))
+        ),
+        strict=True,
+    )
+    assert fetched[0] == fetched[1] == steps > fetched[2] > fetched[3]
+    assert pushed[0] == pushed[2] == steps > pushed[1] > pushed[3]
+    assert fetched[3] == pushed[3]
+    with_squares = Trial(OBJECTIVES[0])
+    assert rows_that_travel(with_squares, units, 1, 1, adagrad=True) == (steps, steps)
+
+
+class Watched(LocalWorkers):
+    """Workers that note how many jobs there were at a time, and as how many they were announced."""
+
+    def __init__(self, number):
+        super().__init__(number)
+        self.seen, self._running, self._lock = [], 0, threading.Lock()
+
+    def schedule(self, function_of, *arguments):
+        with self._lock:
+            self._running += 1
+            self.seen.append((self._running, int(arguments[5])))
+        job = super().schedule(function_of, *arguments)
+
+        class Noted:
+            def fetch(_):
+                try:
+                    return job.fetch()
+                finally:
+                    with self._lock:
+                        self._running -= 1
+
+        return Noted()
+
+
+def test_one_replica_trains_the_first_share_alone(units):
+    trial = Trial(OBJECTIVES[0], workers=3)
+    trial.setup = trial.setup._replace(units=len(units))
+    workers = Watched(3)
+    regime = DownpourRegime(trial.setup, workers, Downpour(warm_start=0.5))
+    for epoch in range(2):
+        workers.seen = []
+        regime.load(trial.arrays)
+        reports = []
+        regime.train_epoch(units, epoch, [ALPHA] * len(units), reports.append)
+        assert {report.unit.index for report in reports} == {unit.index for unit in units}
+        alone = len(units) // 2 if epoch == 0 else 0
+        assert workers.seen[:alone] == [(1, 1)] * alone
+        rest = workers.seen[alone:]
+        assert {replicas for _, replicas in rest} == {3} and max(rest)[0] > 1
+    # of an epoch that goes on after a checkpoint, what is left of the share
+    workers.seen = []
+    regime.train_epoch(units[1:], 0, [ALPHA] * len(units), reports.append)
+    assert [replicas for _, replicas in workers.seen].count(1) == len(units) // 2 - 1
+    regime.close()
+
+
+def test_a_graph_can_be_shown():
+    trial = Trial(SkipGram(5))
+    regime = make(trial, 2, 2)
+    assert regime.step_graph() is not None
+    regime.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "alpha"),
+    [("n_fetch=2", 0.05), ("n_fetch=4,n_push=2,adagrad=true,warm_start=0.2", 0.1)],
+)
+@pytest.mark.parametrize("sg", [0, 1])
+def test_a_model_learns(options, alpha, sg):
+    model = TFWord2Vec(
+        corpus_file=datapath("lee_background.cor"), vector_size=20, epochs=4, sg=sg, workers=2,
+        alpha=alpha, compute_loss=True, seed=2, regime=f"downpour:{options}",
+    )  # fmt: skip
+    assert model.mean_losses[-1] < 0.95 * model.mean_losses[0]
+    assert np.isfinite(model.wv.vectors).all()
+    assert model.traffic.units > 0 and model.traffic.repeated == 0

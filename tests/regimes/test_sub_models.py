@@ -1,0 +1,179 @@
+"""Each sub-model equals training on its sample alone, whichever worker is given its jobs."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v.corpus.sampling import Sampling
+from gensim_tfw2v.regimes import sub_models
+from gensim_tfw2v.regimes.base import Divergence
+from gensim_tfw2v.regimes.course import Course
+from gensim_tfw2v.regimes.sub_models import SubModelsRegime, file_of
+from gensim_tfw2v.regimes.workers import LocalWorkers
+from tests.regimes.trials import (
+    ALPHA,
+    ENTRIES,
+    OBJECTIVES,
+    VOCABULARY,
+    Trial,
+    assert_equal,
+    corpus,
+)
+
+EPOCHS, MODELS = 2, 3
+
+
+@pytest.fixture(scope="module")
+def units():
+    with corpus(80) as encoded:
+        yield encoded.units(ENTRIES)
+
+
+def course(units, kind="shuffle", models=MODELS, alpha=ALPHA):
+    sampling = Sampling(kind, models, 1 / models, 5)
+    orders = [units, units[::-1]]
+    return Course(sampling, orders, [[alpha] * len(units)] * EPOCHS)
+
+
+def train(trial, given, workers=None, which=range(MODELS), stop=lambda: False):
+    """Train; give the regime, the reports, and the files of what is done."""
+    regime = SubModelsRegime(trial.setup, workers or trial.workers)
+    regime.load(trial.arrays)
+    reports, done = [], []
+    regime.train_models(list(which), given, reports.append, done.append, stop)
+    regime.close()
+    files = {
+        number: [
+            np.load(file_of(trial.setup.folder, number, name))
+            for name, array in trial.arrays._asdict().items()
+            if len(array)
+        ]
+        for number in done
+    }
+    return regime, reports, files
+
+
+def by_hand(trial, given, number):
+    """A sub-model, and how often it has seen each word."""
+    tables, seen = None, Counter()
+    for epoch, order in enumerate(given.epochs):
+        for unit in order:
+            if not given.sampling.has_unit(number, unit.index, len(order)):
+                continue
+            index = (epoch * given.sampling.number + number) * len(order) + unit.index
+            sample = given.sampling.of(unit.read(), number, unit.index, epoch)
+            seen.update(sample[sample >= 0].tolist())
+            named = [replace(unit, index=index)]
+            tables = trial.by_hand(named, epoch, tables, lambda _, sample=sample: sample)
+    rows = [table.numpy() for table in tables]
+    return [array for array in rows if len(array)], [seen[word] for word in range(VOCABULARY)]
+
+
+@pytest.mark.parametrize(
+    ("objective", "kind"),
+    [
+        *((objective, "shuffle") for objective in OBJECTIVES),
+        *((OBJECTIVES[0], kind) for kind in ("random", "equal")),
+    ],
+    ids=str,
+)
+def test_a_sub_model_equals_training_on_its_sample(objective, kind, units, tmp_path):
+    trial, given = Trial(objective, workers=2, folder=tmp_path), course(units, kind)
+    regime, reports, files = train(trial, given)
+    assert sorted(files) == list(range(MODELS))
+    for number, found in files.items():
+        expected, seen = by_hand(trial, given, number)
+        assert_equal(found, expected)
+        np.testing.assert_array_equal(np.load(file_of(tmp_path, number, "seen")), seen)
+    assert len({report.unit.index for report in reports}) == len(reports)
+    assert sum(r.unit.raw_words for r in reports) == EPOCHS * sum(u.raw_words for u in units)
+    assert regime.traffic.pushed_bytes == 0
+    assert regime.traffic.fetched_bytes == MODELS * sum(a.nbytes for a in trial.arrays)
+    assert 0 < regime.traffic.corpus_bytes < 8 * EPOCHS * sum(unit.stop for unit in units)
+
+
+def test_threads_of_a_worker_share_its_sub_model(units, tmp_path):
+    trial = Trial(OBJECTIVES[0], workers=2, threads=2, folder=tmp_path)
+    _, reports, files = train(trial, course(units))
+    assert sorted(files) == list(range(MODELS))
+    assert len(reports) == EPOCHS * MODELS * len(units)
+    for number, (inputs, _) in files.items():
+        expected, _ = by_hand(trial, course(units), number)
+        change = inputs - trial.arrays.inputs
+        wanted = expected[0] - trial.arrays.inputs
+        assert np.vdot(change, wanted) > 0.7 * np.vdot(wanted, wanted)
+
+
+class Forgetful(LocalWorkers):
+    """Workers of which one loses all it holds after some jobs, as when it is started anew."""
+
+    def __init__(self, number, after):
+        super().__init__(number)
+        self.after, self.jobs, self.lives = after, 0, {}
+
+    def schedule(self, function_of, *arguments):
+        self.jobs += 1
+        if self.jobs == self.after:
+            self.lives[0] = self.number  # variables of other names
+        return super().schedule(lambda n: function_of(self.lives.get(n, n)), *arguments)
+
+
+@pytest.mark.parametrize("after", [1, 2, 7, 40])
+def test_a_worker_that_loses_its_sub_model_trains_it_again(units, tmp_path, monkeypatch, after):
+    monkeypatch.setattr(sub_models, "TRIES_A_WORKER", 20)
+    trial, given = Trial(OBJECTIVES[0], folder=tmp_path), course(units)
+    workers = Forgetful(2, after)
+    regime, reports, files = train(trial, given, workers)
+    for number in range(MODELS):
+        assert_equal(files[number], by_hand(trial, given, number)[0])
+    again = len(reports) - EPOCHS * MODELS * len(units)
+    assert regime.traffic.repeated >= again >= 0
+    assert regime.traffic.repeated <= EPOCHS * len(units), "it cost more than one sub-model"
+
+
+def test_jobs_that_meet_the_wrong_worker_find_the_right_one(units, tmp_path, monkeypatch):
+    """With more threads that ask than there are workers, none is ever lost."""
+    refused = []
+    monkeypatch.setattr(sub_models.time, "sleep", refused.append)
+    trial = Trial(OBJECTIVES[0], workers=4, folder=tmp_path)
+    given = course(units, models=6)
+    _, _, files = train(trial, given, which=range(6))
+    for number in (0, 3, 5):
+        assert_equal(files[number], by_hand(trial, given, number)[0])
+
+
+def test_only_those_that_are_asked_for_are_trained(units, tmp_path):
+    trial, given = Trial(OBJECTIVES[0], workers=2, folder=tmp_path), course(units)
+    _, reports, files = train(trial, given, which=[2])
+    assert list(files) == [2]
+    assert len(reports) == EPOCHS * len(units)
+    assert_equal(files[2], by_hand(trial, given, 2)[0])
+
+
+def test_what_is_stopped_has_no_file(units, tmp_path):
+    trial, asked = Trial(OBJECTIVES[0], folder=tmp_path), iter(range(10**6))
+    _, reports, files = train(trial, course(units), stop=lambda: next(asked) > 5)
+    assert not files and 0 < len(reports) < 8
+    assert not list(tmp_path.glob("*seen*"))
+
+
+def test_a_sub_model_without_units_is_what_it_began_as(units, tmp_path):
+    trial = Trial(OBJECTIVES[0], workers=2, folder=tmp_path)
+    _, reports, files = train(trial, course(units[:2], "equal"))
+    assert sorted(files) == list(range(MODELS)) and len(reports) == EPOCHS * 2
+    seen = [np.load(file_of(tmp_path, number, "seen")).sum() for number in range(MODELS)]
+    assert sorted(map(bool, seen)) == [False, True, True]
+    assert_equal(files[seen.index(0)], [array for array in trial.arrays if len(array)], 0)
+
+
+def test_divergence_is_an_error(units, tmp_path):
+    trial = Trial(OBJECTIVES[0], folder=tmp_path)
+    trial.arrays.inputs[3] = np.nan
+    with pytest.raises(Divergence, match="sub-model 0 turned non-finite"):
+        train(trial, course(units))
+
+
+def test_files_are_named_by_number_and_table(tmp_path):
+    assert file_of(tmp_path, 7, "inputs").name == "sub-model-007-inputs.npy"

@@ -1,0 +1,176 @@
+"""Rounds: what comes out is the sum of what each job makes of one snapshot, however it is run."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v import Asynchronous, Synchronous, TFWord2Vec
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.regimes import Tables, make_regime, synchronous
+from gensim_tfw2v.regimes.base import ClusterLost
+from gensim_tfw2v.regimes.combining import adasum
+from gensim_tfw2v.regimes.synchronous import SynchronousRegime
+from gensim_tfw2v.regimes.workers import LocalWorkers
+from tests.regimes.trials import ALPHA, ENTRIES, OBJECTIVES, Trial, assert_equal, corpus
+
+
+@pytest.fixture(scope="module")
+def units():
+    with corpus(96) as encoded:
+        yield encoded.units(ENTRIES)
+
+
+ADASUM, SUM = Synchronous(), Synchronous(combining="sum")
+
+
+def slow_adasum(one, other):
+    rows = []
+    for a, b in zip(one, other, strict=True):
+        a_share = 1 - a @ b / (2 * a @ a) if a.any() else 0
+        b_share = 1 - a @ b / (2 * b @ b) if b.any() else 0
+        rows.append(a_share * a + b_share * b)
+    return np.array(rows).reshape(one.shape)
+
+
+def train(regime, trial, units, stop=lambda: False):
+    regime.load(trial.arrays)
+    reports = []
+    regime.train_epoch(units, 0, [ALPHA] * len(units), reports.append, stop)
+    return reports
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
+@pytest.mark.parametrize("options", [Asynchronous(), Synchronous(), SUM], ids=str)
+def test_one_worker_equals_training_on_the_tables(units, objective, options):
+    trial = Trial(objective)
+    regime = make_regime(options, trial.setup, trial.workers)
+    reports = train(regime, trial, units)
+    assert sorted(report.unit.index for report in reports) == list(range(len(units)))
+    assert_equal(trial.exported(regime), trial.by_hand(units))
+    regime.close()
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
+@pytest.mark.parametrize(("options", "combine"), [(SUM, np.add), (ADASUM, slow_adasum)], ids=str)
+def test_a_round_combines_changes_from_one_snapshot(units, objective, options, combine):
+    """Summed, with a step each: the step on their concatenation, before clipping."""
+    tables = Trial(objective).arrays
+    for first in range(0, 8, 4):  # two rounds
+        hand = Trial(objective)
+        hand.arrays = tables
+        changes = [
+            [
+                after.numpy() - start
+                for after, start in zip(hand.by_hand([unit]), tables, strict=True)
+            ]
+            for unit in units[first : first + 4]
+        ]
+        tables = Tables(*(
+            start + combine(combine(one, two), combine(three, four))
+            for start, one, two, three, four in zip(tables, *changes, strict=True)
+        ))  # fmt: skip
+    trial = Trial(objective, workers=4)
+    regime = SynchronousRegime(trial.setup, trial.workers, options)
+    train(regime, trial, units[:8])
+    assert_equal(trial.exported(regime), tables)
+    regime.close()
+
+
+def test_adasum_is_between_the_sum_and_the_mean():
+    one, across = np.array([[3.0, 0.0]]), np.array([[0.0, 4.0]])
+    for other, expected in [(across, one + across), (one, one), (0 * one, one), (-one, 0 * one)]:
+        np.testing.assert_allclose(slow_adasum(one, other), expected, atol=1e-12)
+        found = adasum(tf.constant(one), tf.constant(other))
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_two_runs_give_the_same_with_any_number_of_workers_at_a_time(units):
+    found = []
+    for _ in range(2):
+        trial = Trial(OBJECTIVES[0], workers=3)
+        regime = SynchronousRegime(trial.setup, trial.workers, ADASUM)
+        train(regime, trial, units)
+        found.append(trial.exported(regime))
+        regime.close()
+    assert_equal(*found, atol=2e-6)  # the order of a sum of three
+
+
+def test_staleness_is_none_and_every_unit_is_counted_once(units):
+    trial = Trial(OBJECTIVES[0], workers=2, threads=2)
+    regime = SynchronousRegime(trial.setup, trial.workers, ADASUM)
+    reports = train(regime, trial, units)
+    assert [report.unit for report in reports] == units
+    assert set(regime.traffic.staleness) == {0}
+    assert (regime.traffic.units, regime.traffic.repeated) == (len(units), 0)
+    assert regime.traffic.fetched_bytes > 0
+    regime.close()
+
+
+def test_stopping_leaves_whole_rounds(units):
+    trial = Trial(OBJECTIVES[0], workers=2)
+    regime = SynchronousRegime(trial.setup, trial.workers, ADASUM)
+    asked = iter([False, False, True])
+    reports = train(regime, trial, units, lambda: next(asked))
+    assert [report.unit for report in reports] == units[:4]
+    regime.close()
+
+
+class Flaky(LocalWorkers):
+    """Workers of which the first job of a round fails, or hangs until it is let go."""
+
+    def __init__(self, number, go=None):
+        super().__init__(number)
+        self.go, self.jobs = go, 0
+
+    def schedule(self, function_of, *arguments):
+        self.jobs += 1
+        first, job = self.jobs == 1, super().schedule(function_of, *arguments)
+
+        class Late:
+            def fetch(_):
+                if first and self.go is None:
+                    job.fetch()  # what it has laid down is not to be added
+                    raise ClusterLost("a worker is gone")
+                if first:
+                    self.go.wait(60)
+                return job.fetch()
+
+        return Late()
+
+
+@pytest.mark.parametrize("kind", ["fails", "hangs"])
+def test_a_job_is_run_again_elsewhere_and_counts_once(units, kind, monkeypatch):
+    monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", 0.05)
+    expected = Trial(OBJECTIVES[0], workers=3)
+    steady = SynchronousRegime(expected.setup, expected.workers, ADASUM)
+    train(steady, expected, units)
+
+    trial = Trial(OBJECTIVES[0], workers=3)
+    workers = Flaky(3, threading.Event() if kind == "hangs" else None)
+    regime = SynchronousRegime(trial.setup, workers, ADASUM)
+    began = time.monotonic()
+    reports = train(regime, trial, units)
+    assert time.monotonic() - began < 50, "the straggler was waited for"
+    assert [report.unit for report in reports] == units
+    assert_equal(trial.exported(regime), expected.exported(steady), atol=2e-6)
+    assert regime.traffic.repeated == 1
+    if workers.go:
+        workers.go.set()
+    regime.close()
+    steady.close()
+
+
+def test_x_is_the_steps_of_a_round():
+    sentences = [["a", "b", "c", "d", "e"] * 4] * 400
+    units = []
+    for steps in (1, 4):
+        model = TFWord2Vec(
+            sentences, vector_size=8, min_count=1, sample=0, workers=2, epochs=1, sg=1,
+            regime=f"synchronous:steps={steps}",
+        )  # fmt: skip
+        units.append(model.traffic.units)
+        assert np.isfinite(model.wv.vectors).all()
+    assert units[0] == pytest.approx(4 * units[1], rel=0.1)
+    assert units[0] == pytest.approx(400 * 20 / 64, rel=0.2)

@@ -1,0 +1,81 @@
+"""A small training that any regime can run, and the same by hand."""
+
+from pathlib import Path
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.encode import encode_sentences
+from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.objectives import Cbow, SkipGram
+from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.objectives.words import Words
+from gensim_tfw2v.options import ClusterProgram, UnitProgram
+from gensim_tfw2v.regimes import LocalWorkers, Setup, Tables, pair_rates
+from gensim_tfw2v.regimes.base import unit_key
+from gensim_tfw2v.regimes.unit import concrete_unit_function
+from tests.objectives.test_objectives import huffman_paths
+
+VOCABULARY, SIZE, ENTRIES, SEED = 40, 6, 132, 7
+SHAPE = StepShape(32, 8, 3, 4)
+OBJECTIVES = [SkipGram(5), Cbow(3), SkipGram(0, True), Cbow(2, True, True)]
+ALPHA = (0.05, 0.04)
+
+
+def corpus(sentences=60, words=10):
+    """Sentences of random words, encoded; units of `ENTRIES` have whole sentences."""
+    ids = np.random.default_rng(0).integers(0, VOCABULARY, (sentences, words))
+    text = [[str(word) for word in sentence] for sentence in ids]
+    return encode_sentences(text, {str(word): word for word in range(VOCABULARY)})
+
+
+class Trial:
+    """What is trained, from the same rows each time; all words are kept, nothing is rounded."""
+
+    def __init__(self, objective, workers=1, threads=1, lock=None, folder=Path()):
+        self.unit_program = UnitProgram(
+            objective, SHAPE, SIZE, 6, 1024, loss_of="all", locked=lock is not None
+        )
+        noise = np.arange(1.0, VOCABULARY + 1) if objective.negative else None
+        paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None
+        self.words = Words.of(np.ones(VOCABULARY), noise, paths, lock)
+        rates = pair_rates(
+            np.full(VOCABULARY, 1 / VOCABULARY), 4.0, isinstance(objective, SkipGram),
+            objective.negative, noise, paths and paths[0],
+        )  # fmt: skip
+        self.arrays = Tables(*(
+            np.random.default_rng(number)
+            .normal(0, 0.1, (VOCABULARY if used else 0, SIZE))
+            .astype(np.float32)
+            for number, used in enumerate((True, objective.negative, objective.hierarchical))
+        ))  # fmt: skip
+        self.workers = LocalWorkers(workers)
+        self.setup = Setup(
+            ClusterProgram(self.unit_program, workers, threads, "float32"),
+            self.words, rates, VOCABULARY, 64, SEED, folder,
+        )  # fmt: skip
+
+    def by_hand(self, units, epoch=0, tables=None, read=WorkUnit.read):
+        """Train units one after the other on one set of tables, from the beginning or on."""
+        tables = tables or self.tables()
+        train = concrete_unit_function(self.unit_program, tables)
+        for unit in units:
+            key = tf.constant(unit_key(SEED, epoch, unit.index))
+            train(tables, self.words.tensors(), tf.constant(read(unit)), key, tf.constant(ALPHA))
+        return tables
+
+    def tables(self):
+        """The rows that all begin from, as variables."""
+        return Tables(*(tf.Variable(array, shape=[None, SIZE]) for array in self.arrays))
+
+    def exported(self, regime):
+        """The rows of a regime."""
+        arrays = Tables(*map(np.empty_like, self.arrays))
+        regime.export(arrays)
+        return arrays
+
+
+def assert_equal(found, expected, atol=1e-5):
+    """Tables are equal, up to rounding."""
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=atol)

@@ -1,0 +1,173 @@
+"""Models trained apart to one that gensim's class and this library's go on with."""
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors, Word2Vec
+from gensim.models.word2vec import LineSentence
+from gensim.test.utils import datapath
+
+import gensim_tfw2v
+from gensim_tfw2v import TFWord2Vec, merge_models
+from gensim_tfw2v.merging import METHODS
+from tests.merging.test_merging import assert_rotated
+
+TEXTS = list(LineSentence(datapath("lee_background.cor")))
+methods = pytest.mark.parametrize("method", METHODS)
+
+
+def trained(texts, **options):
+    return Word2Vec(texts, **{"vector_size": 10, "workers": 1, "epochs": 2, "sg": 1} | options)
+
+
+@pytest.fixture(scope="module")
+def halves():
+    return [trained(TEXTS[:200]), trained(TEXTS[100:], seed=2)]
+
+
+def counts(model):
+    return {word: int(model.wv.get_vecattr(word, "count")) for word in model.wv.index_to_key}
+
+
+def test_it_is_a_public_name():
+    assert "merge_models" in dir(gensim_tfw2v)
+
+
+@methods
+def test_the_merged_model_goes_on(halves, method, tmp_path):
+    merged = merge_models(halves, method)
+    assert type(merged) is TFWord2Vec
+    size = 20 if method == "concat" else 10
+    assert merged.wv.vectors.shape == merged.syn1neg.shape == (len(merged.wv), size)
+    assert merged.sg == 1 and merged.vector_size == size
+    before = merged.wv.vectors.copy()
+    merged.train(TEXTS, total_examples=len(TEXTS), epochs=1)
+    assert np.isfinite(merged.wv.vectors).all() and (merged.wv.vectors != before).any()
+    merged.to_gensim().save(str(tmp_path / "model"))
+    loaded = Word2Vec.load(str(tmp_path / "model"))
+    np.testing.assert_array_equal(loaded.wv.vectors, merged.wv.vectors)
+    loaded.train(TEXTS, total_examples=len(TEXTS), epochs=1)
+    merged.build_vocab([["unheard"] * 5], update=True)
+    assert "unheard" in merged.wv
+
+
+@methods
+def test_words_and_counts(halves, method):
+    merged = merge_models(halves, method)
+    summed = {word: 0 for half in halves for word in half.wv.index_to_key}
+    for half in halves:
+        for word, count in counts(half).items():
+            summed[word] += count
+    assert counts(merged) == summed
+    assert list(summed := counts(merged).values()) == sorted(summed, reverse=True)
+    report = merged.merge_report
+    both = set(halves[0].wv.index_to_key) & set(halves[1].wv.index_to_key)
+    assert report.words == (0, len(summed) - len(both), len(both))
+    assert not both & set(report.examples[1])
+
+
+@methods
+def test_one_model_alone(halves, method):
+    merged = merge_models(halves[:1], method)
+    assert merged.wv.index_to_key == halves[0].wv.index_to_key
+    assert counts(merged) == counts(halves[0])
+    np.testing.assert_array_equal(merged.cum_table, halves[0].cum_table)
+    assert_rotated(merged.wv.vectors, halves[0].wv.vectors)
+    np.testing.assert_allclose(
+        merged.wv.vectors @ merged.syn1neg.T,
+        halves[0].wv.vectors @ halves[0].syn1neg.T,
+        atol=1e-4,
+    )
+
+
+def test_counts_of_the_whole_corpus_are_kept():
+    models = []
+    for seed, texts in enumerate((TEXTS[:150], TEXTS[150:])):
+        model = Word2Vec(vector_size=10, seed=seed, workers=1)
+        model.build_vocab(TEXTS)
+        model.train(texts, total_examples=150, epochs=1)
+        models.append(model)
+    merged = merge_models(models)
+    assert merged.wv.index_to_key == models[0].wv.index_to_key
+    assert counts(merged) == counts(models[0])
+
+
+@pytest.mark.parametrize("negative", [0, 5])
+def test_hierarchical_softmax(negative):
+    """Nodes belong to a tree: they are merged where all models have the same."""
+    options = {"hs": 1, "negative": negative}
+    whole = trained(TEXTS, **options)
+    merged = merge_models([whole, whole])
+    np.testing.assert_allclose(merged.syn1, whole.syn1, atol=1e-4)
+    for mine, theirs in zip(merged.wv.expandos["point"], whole.wv.expandos["point"], strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    merged = merge_models([whole, trained(TEXTS[:200], **options)])
+    assert not merged.syn1.any()
+    assert (negative == 0) or merged.syn1neg.any()
+    merged.train(TEXTS[:50], total_examples=50, epochs=1)
+
+
+@methods
+def test_vectors_alone(halves, method, tmp_path):
+    halves[0].wv.save_word2vec_format(str(tmp_path / "vectors.txt"))
+    bare = KeyedVectors.load_word2vec_format(str(tmp_path / "vectors.txt"))
+    for given in ([half.wv for half in halves], [halves[0], halves[1].wv], [bare, halves[1].wv]):
+        merged = merge_models(given, method)
+        assert not merged.syn1neg.any()
+        assert len(merged.wv) == len(merge_models(halves, method).wv)
+        merged.train(TEXTS[:50], total_examples=50, epochs=1)
+    summed = counts(merge_models([half.wv for half in halves], method))
+    assert summed == counts(merge_models(halves, method))
+    # by the order of the words, as one of the two has no counts
+    assert merged.wv.index_to_key[0] == "the"
+    assert merged.wv.get_vecattr("the", "count") == len(halves[0].wv) + len(halves[1].wv)
+
+
+def test_given_models_stay_as_they_were(halves):
+    before = [half.wv.vectors.copy() for half in halves]
+    merged = merge_models(halves[:1], "concat")
+    merged.train(TEXTS[:50], total_examples=50, epochs=1)
+    np.testing.assert_array_equal(halves[0].wv.vectors, before[0])
+
+
+@methods
+def test_mapped_files(halves, method, tmp_path):
+    mapped = []
+    for number, half in enumerate(halves):
+        half.save(str(tmp_path / str(number)), sep_limit=0)
+        mapped.append(Word2Vec.load(str(tmp_path / str(number)), mmap="r"))
+    assert isinstance(mapped[0].syn1neg, np.memmap)
+    merged, expected = merge_models(mapped, method), merge_models(halves, method)
+    np.testing.assert_array_equal(merged.wv.vectors, expected.wv.vectors)
+    assert merged.wv.vectors.flags.writeable and merged.syn1neg.flags.writeable
+
+
+@methods
+def test_quality_is_that_of_a_model_of_the_whole_text(method):
+    """Similarities of frequent words follow a single model's as well as those of a sub-model do."""
+    options = {"vector_size": 20, "epochs": 20, "min_count": 10}
+    single = trained(TEXTS, **options)
+    halves = [trained(TEXTS[n::2], seed=n + 2, **options) for n in range(2)]
+    merged = merge_models(halves, method)
+    words = [w for w in halves[0].wv.index_to_key if w in halves[1].wv][20:200]
+    pairs = np.triu_indices(len(words), 1)
+
+    def similarities(model):
+        rows = model.wv.vectors_for_all(words).get_normed_vectors()
+        return (rows @ rows.T)[pairs]
+
+    def agreement(model):
+        return np.corrcoef(similarities(model), similarities(single))[0, 1]
+
+    assert agreement(merged) > max(map(agreement, halves)) - 0.02
+    assert agreement(merged) > 0.5
+
+
+@pytest.mark.parametrize("given", [["text"], [None]])
+def test_what_is_no_model(given):
+    with pytest.raises(TypeError, match="model 0 is a .*: give models of Word2Vec"):
+        merge_models(given)
+
+
+def test_no_models():
+    with pytest.raises(ValueError, match="no sub-models"):
+        merge_models([])
