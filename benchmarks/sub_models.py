@@ -11,7 +11,6 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -20,7 +19,11 @@ import numpy as np
 
 from benchmarks.one_run import evaluate
 
-SAMPLINGS = ("shuffle", "random", "equal")
+DIVISIONS = [
+    f"models={models},sampling={sampling}"
+    for models in (10, 5, 2)
+    for sampling in ("shuffle", "random", "equal")
+]
 METHODS = ("alir", "pca", "concat")
 
 
@@ -76,20 +79,13 @@ def merged(sub_models: list[dict[str, np.ndarray]], method: str, vectors: Any) -
     return result
 
 
-def divisions(given: argparse.Namespace) -> Iterator[tuple[int, str]]:
-    """How many sub-models, and how the text is divided."""
-    for models in given.models:
-        for sampling in given.samplings:
-            yield models, sampling
-
-
 def main(argv: list[str] | None = None) -> None:
     """Train, merge, evaluate and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sub_models", description=__doc__)
     add = parser.add_argument
     add("corpus", type=Path, help="text, one sentence a line, words separated by spaces")
-    add("--models", type=int, nargs="+", default=[10, 5, 2], help="(10 5 2)")
-    add("--samplings", nargs="+", default=SAMPLINGS, choices=SAMPLINGS)
+    add("--divisions", nargs="+", default=[*DIVISIONS, "models=5,rate=0.1"],
+        help="options of SubModels (10, 5 and 2 by each sampling; models=5,rate=0.1)")  # fmt: skip
     add("--removed", type=float, nargs="*", default=[0.25, 0.5], help="shares (0.25 0.5)")
     add("--epochs", type=int, default=5, help="passes over the corpus (5)")
     add("--vector-size", type=int, default=100, help="(100)")
@@ -109,21 +105,19 @@ def main(argv: list[str] | None = None) -> None:
         single, alone = train(given.corpus, options)
         note(("single model",), seconds=alone, quality=evaluate(single.wv, pairs))
         vectors = single.wv
-        for models, sampling in divisions(given):
+        for division in given.divisions:
             with tempfile.TemporaryDirectory() as folder:
-                regime = f"submodels:models={models},sampling={sampling}"
-                more = {"regime": regime, "checkpoint_dir": folder}
+                more = {"regime": f"submodels:{division}", "checkpoint_dir": folder}
                 _, seconds = train(given.corpus, options, **more)
                 sub_models = kept_sub_models(Path(folder))
-                assert len(sub_models) == models
-                of_one = seconds / models
+                of_one = seconds / len(sub_models)
                 for method in METHODS:
-                    name = (models, sampling, method)
+                    name = (division, method)
                     began = time.perf_counter()
                     result = merged(sub_models, method, vectors)
                     took = time.perf_counter() - began
                     if method == "alir":  # by which training has merged
-                        of_one = (seconds - took) / models
+                        of_one = (seconds - took) / len(sub_models)
                     quality = evaluate(result, pairs)
                     note(name, seconds=of_one, merging=took, quality=quality)
                     rows = test_words(vectors, pairs)
@@ -139,11 +133,11 @@ def table(found: dict[tuple[Any, ...], list[dict[str, Any]]]) -> str:
     measures = list(found["single model",][0]["quality"])
     alone = mean(one["seconds"] for one in found["single model",])
     lines = [
-        f"| sub-models | sampling | merging | {' | '.join(measures)} | time of one | merging |",
-        "|" + " --- |" * (len(measures) + 5),
+        f"| sub-models | merging | {' | '.join(measures)} | time of one | merging |",
+        "|" + " --- |" * (len(measures) + 4),
     ]
     for name, runs in found.items():
-        what = [*map(str, name), "", ""][:3] if len(name) < 4 else [*map(str, name[:2]), name[3]]
+        what = [name[0], ", ".join(name[1:])]
         scores = [mean(run["quality"][measure] for run in runs) for measure in measures]
         seconds = mean(run["seconds"] for run in runs)
         merging = mean(run.get("merging", 0.0) for run in runs)

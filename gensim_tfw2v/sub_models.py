@@ -1,6 +1,7 @@
 """One call of `train` by sub-models: all their epochs, and merging them into the model."""
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,10 @@ def train_sub_models(
 ) -> MergeReport:
     """Train all sub-models through all epochs, and put the merged vectors into the model.
 
+    A sub-model has fewer steps than one model has, and of what is noise in it merging takes a part
+    away. Its steps are larger by the square root of N: with those of one model, sub-models of a
+    small corpus are far from where they are going when they are merged.
+
     Parameters
     ----------
     model : TFWord2Vec
@@ -41,11 +46,12 @@ def train_sub_models(
     MergeReport
     """
     epochs = [training.units_of(epoch) for epoch in range(len(alphas))]
+    factor = math.sqrt(options.models)
     course = Course(
         sampling_of(options, training.seed),
         epochs,
         [
-            [of_epoch[unit.index] for unit in units]
+            [(factor * of_epoch[unit.index][0], factor * of_epoch[unit.index][1]) for unit in units]
             for of_epoch, units in zip(alphas, epochs, strict=True)
         ],
     )

@@ -61,8 +61,8 @@ class Downpour:
         If `n_fetch` or `n_push` is below 1, or `warm_start` is not from 0 to 1.
     """
 
-    n_fetch: int = 8
-    n_push: int = 8
+    n_fetch: int = 32
+    n_push: int = 32
     adagrad: bool = False
     warm_start: float = 0.0
 

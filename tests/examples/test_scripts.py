@@ -52,7 +52,9 @@ def check_neighbours(lines):
 
 def test_each_script_is_tested_and_says_how_to_run_it():
     names = {path.name for path in EXAMPLES.glob("*.py")}
-    assert names == {"drop_in.py", "local_cluster.py", "continue_gensim.py", "tf_config_job.py"}
+    assert names == {
+        "drop_in.py", "local_cluster.py", "continue_gensim.py", "tf_config_job.py", "sub_models.py"
+    }  # fmt: skip
     for name in names:
         assert f"``python examples/{name}``" in (EXAMPLES / name).read_text()
 
@@ -102,3 +104,15 @@ def test_tf_config_job(printed):
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection((host, int(port)), timeout=5).close()
     assert lines[3:6] == [f"{task} ended" for task in tasks]
+
+
+def test_sub_models(printed):
+    lines = printed("sub_models.py")
+    assert len(lines) == 8
+    first, second = lines[:4], lines[4:]
+    assert first[0].startswith("words of 3 sub-models: in all: 1,7")
+    assert second[0].startswith("words of 2 sub-models: in all: ")
+    missing = int(re.search(r"in 1 of 2: ([\d,]+)", second[0])[1].replace(",", ""))
+    assert 200 < missing < 2000
+    check_neighbours(first)
+    check_neighbours(second)

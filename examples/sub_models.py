@@ -1,0 +1,39 @@
+"""Train sub-models on samples of a corpus, each apart, and merge them into one model.
+
+Run it with ``python examples/sub_models.py``; the corpus, 300 news texts, comes with gensim. It
+prints which words were missing in how many sub-models, and the neighbours of three words: once of
+sub-models that one program trained, and once of two models that were trained by themselves.
+"""
+
+from gensim.models import KeyedVectors
+from gensim.models.word2vec import LineSentence
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import SubModels, TFWord2Vec, merge_models
+
+
+def show(vectors: KeyedVectors) -> None:
+    """Print neighbours of three words."""
+    for word in ("attacks", "government", "cricket"):
+        neighbours = vectors.most_similar(word, topn=5)
+        print(f"{word}: " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in neighbours))
+
+
+def main() -> None:
+    """Train and merge in both ways."""
+    sentences = list(LineSentence(datapath("lee_background.cor")))
+    options = {"vector_size": 50, "sg": 1, "epochs": 30, "workers": 2, "seed": 1, "alpha": 0.05}
+
+    # on a cluster, with cluster="...", each worker trains one sub-model after the other
+    model = TFWord2Vec(sentences, regime=SubModels(models=3, sampling="shuffle"), **options)
+    print(model.merge_report)
+    show(model.wv)
+
+    halves = [TFWord2Vec(sentences[half::2], **options) for half in (0, 1)]
+    merged = merge_models(halves, method="alir")
+    print(merged.merge_report)
+    show(merged.wv)
+
+
+if __name__ == "__main__":
+    main()
