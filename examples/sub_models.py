@@ -5,6 +5,8 @@ prints which words were missing in how many sub-models, and the neighbours of th
 sub-models that one program trained, and once of two models that were trained by themselves.
 """
 
+from typing import Any
+
 from gensim.models import KeyedVectors
 from gensim.models.word2vec import LineSentence
 from gensim.test.utils import datapath
@@ -22,7 +24,7 @@ def show(vectors: KeyedVectors) -> None:
 def main() -> None:
     """Train and merge in both ways."""
     sentences = list(LineSentence(datapath("lee_background.cor")))
-    options = {"vector_size": 50, "sg": 1, "epochs": 30, "workers": 2, "seed": 1, "alpha": 0.05}
+    options: dict[str, Any] = {"vector_size": 50, "sg": 1, "epochs": 30, "alpha": 0.05, "seed": 1}
 
     # on a cluster, with cluster="...", each worker trains one sub-model after the other
     model = TFWord2Vec(sentences, regime=SubModels(models=3, sampling="shuffle"), **options)
