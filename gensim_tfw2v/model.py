@@ -93,7 +93,8 @@ class TFWord2Vec(Word2Vec):
     traffic : Traffic, optional
         Of the last `train` on a cluster: bytes, units repeated, staleness, and where time went.
     merge_report : MergeReport, optional
-        Of the last `train` by sub-models: which words were missing in how many.
+        Of the last `train` by sub-models, or of `merge_models`: which words were missing in how
+        many.
 
     Examples
     --------

@@ -114,6 +114,7 @@ class SubModels:
 
 
 RegimeOptions = Asynchronous | Synchronous | Downpour | SubModels
+"""Any regime that a user chooses."""
 
 #: By the names that users give.
 REGIMES: dict[str, type[Any]] = {
