@@ -16,7 +16,7 @@ from gensim_tfw2v.regimes.options import parse_regime
             "downpour:n_fetch=2, n_push=4,adagrad=true,warm_start=.25",
             Downpour(2, 4, True, 0.25),
         ),
-        (Downpour(n_push=1), Downpour(8, 1)),
+        (Downpour(n_push=1), Downpour(32, 1)),
     ],
 )
 def test_names_and_objects(given, meant):
