@@ -320,7 +320,7 @@ def _writable(array: np.ndarray) -> np.ndarray:
 
 def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
     """What tells a training from others, for `Checkpoints`."""
-    words = zlib.crc32("\n".join(model.wv.index_to_key).encode("utf-8", "surrogatepass"))
+    words = zlib.crc32("\n".join(map(str, model.wv.index_to_key)).encode("utf-8", "surrogatepass"))
     corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
     return {
         "vocabulary": f"{len(model.wv)} words, {words:08x}",

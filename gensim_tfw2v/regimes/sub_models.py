@@ -25,7 +25,7 @@ from gensim_tfw2v.regimes.traffic import Traffic
 from gensim_tfw2v.regimes.workers import FunctionOf, Job, Workers
 
 #: A sub-model whose worker has not been found in so many tries, for each worker, is lost.
-TRIES_A_WORKER = 200
+TRIES_A_WORKER = 50
 
 #: Seconds between two of them: at first and at most.
 FIRST_WAIT, LONGEST_WAIT = 0.001, 0.1

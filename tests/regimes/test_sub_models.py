@@ -1,6 +1,7 @@
 """Each sub-model equals training on its sample alone, whichever worker is given its jobs."""
 
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -40,10 +41,10 @@ def course(units, kind="shuffle", models=MODELS, alpha=ALPHA):
 def train(trial, given, workers=None, which=range(MODELS), stop=lambda: False):
     """Train; give the regime, the reports, and the files of what is done."""
     regime = SubModelsRegime(trial.setup, workers or trial.workers)
-    regime.load(trial.arrays)
     reports, done = [], []
-    regime.train_models(list(which), given, reports.append, done.append, stop)
-    regime.close()
+    with closing(regime):
+        regime.load(trial.arrays)
+        regime.train_models(list(which), given, reports.append, done.append, stop)
     files = {
         number: [
             np.load(file_of(trial.setup.folder, number, name))
