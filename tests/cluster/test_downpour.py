@@ -20,7 +20,10 @@ def short_units(monkeypatch):
 
 @pytest.mark.parametrize(
     ("regime", "alpha"),
-    [(Downpour(2, 4, warm_start=0.3), 0.05), (Downpour(2, 2, adagrad=True), 0.1)],
+    [
+        pytest.param(Downpour(2, 4, warm_start=0.3), 0.05, marks=pytest.mark.slow),
+        (Downpour(2, 2, adagrad=True), 0.1),
+    ],
     ids=["plain", "adagrad"],
 )
 def test_all_is_trained_although_workers_are_killed(monkeypatch, caplog, regime, alpha):
