@@ -142,5 +142,6 @@ def _merge(model: Any, options: SubModels, folder: Path) -> MergeReport:
     if merged.nodes is not None:
         model.syn1 = merged.nodes
     model.wv.norms = None
-    logger.info("%s", merged.report())
-    return merged.report()
+    report = merged.report(model.wv.index_to_key)
+    logger.info("%s", report)
+    return report

@@ -49,7 +49,7 @@ class Training:
     position : Position
         What has been trained; from a checkpoint if there was one.
     description : dict
-        What tells this training from others, for `Checkpoints`.
+        What tells this training from others, for `Checkpoints`; empty without a folder for them.
     """
 
     def __init__(self, model: Any, corpus: EncodedCorpus, workspace: Workspace) -> None:
@@ -78,9 +78,10 @@ class Training:
         self._log: RunLog | None = None
         self._checkpoints: Checkpoints | None = None
         self._seconds_between = 60.0 * model.checkpoint_minutes
-        self.description = _description(model, self.units, self.seed)
+        self.description: dict[str, Any] = {}
         try:
             if model.checkpoint_dir is not None:
+                self.description = _description(model, self.units, self.seed)
                 self._checkpoints = Checkpoints(Path(model.checkpoint_dir), self.description)
                 if not self._resume(model):
                     self.save(model)

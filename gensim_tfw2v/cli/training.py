@@ -45,28 +45,26 @@ class Training:
         ]
         if model.compute_loss:
             rows.append(("loss", f"{model.get_latest_training_loss():,.1f}"))
-        if (traffic := getattr(model, "traffic", None)) is not None:
+        traffic = getattr(model, "traffic", None)
+        if traffic is not None and model.cluster is not None:
             rows += _of_cluster(traffic)
+        if (report := getattr(model, "merge_report", None)) is not None:
+            rows.append(("merged", str(report)))
         rows += [("saved", str(path)) for path in saved]
         for name, value in rows:
             print(f"{name:<11}{value}")
 
 
 def _of_cluster(traffic: Traffic) -> list[tuple[str, str]]:
-    share = traffic.seconds / max(1e-9, traffic.seconds.sum())
-    return [
-        ("network", f"{traffic.bytes_per_token:.0f} bytes a token trained on"),
-        (
-            "workers",
-            "fetching {:.0%}, training {:.0%}, pushing {:.0%} of their time".format(*share),
-        ),
-        (
-            "units",
-            f"{traffic.units:,}, {traffic.repeated:,} of them again; "
-            f"{sum(traffic.staleness) / max(1, len(traffic.staleness)):.1f} of other workers "
-            "between fetching and pushing",
-        ),
-    ]
+    rows = [("network", f"{traffic.bytes_per_token:.0f} bytes a token trained on")]
+    if total := traffic.seconds.sum():  # sub-models are neither fetched nor pushed while they train
+        share = "fetching {:.0%}, training {:.0%}, pushing {:.0%} of their time"
+        rows.append(("workers", share.format(*(traffic.seconds / total))))
+    units = f"{traffic.units:,}, {traffic.repeated:,} of them again"
+    if traffic.staleness:
+        mean = sum(traffic.staleness) / len(traffic.staleness)
+        units += f"; {mean:.1f} of other workers between fetching and pushing"
+    return [*rows, ("units", units)]
 
 
 def model_class() -> type[TFWord2Vec]:

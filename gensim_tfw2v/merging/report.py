@@ -45,7 +45,7 @@ class MergeReport:
         for k in range(models):
             if words is not None and counts[k]:
                 first = np.flatnonzero(held == k)[:EXAMPLES]
-                examples[k] = tuple(words[row] for row in first)
+                examples[k] = tuple(str(words[row]) for row in first)
         return cls(models, tuple(map(int, counts)), examples)
 
     @property

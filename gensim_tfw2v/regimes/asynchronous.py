@@ -7,12 +7,12 @@ know of each other.
 
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.regimes.base import ClusterLost, UnitReport, never
 from gensim_tfw2v.regimes.served import ServedRegime
+from gensim_tfw2v.regimes.threads import run_threads
 
 #: Seconds that jobs have to end when training is interrupted.
 ENDING_SECONDS = 20.0
@@ -40,8 +40,15 @@ class AsynchronousRegime(ServedRegime):
             If a ps has ended, or no worker is left.
         """
         self.begin_epoch()
-        self.train_jobs(units, range(len(units)), epoch, alphas, report, stop)
+        alone = self.alone(epoch, len(units))
+        if alone:
+            self.train_jobs(units, range(alone), epoch, alphas, report, stop, replicas=1)
+        self.train_jobs(units, range(alone, len(units)), epoch, alphas, report, stop)
         self.end_epoch()
+
+    def alone(self, epoch: int, left: int) -> int:
+        """How many of an epoch's units that are left one worker trains before the others begin."""
+        return 0
 
     def train_jobs(
         self,
@@ -67,10 +74,9 @@ class AsynchronousRegime(ServedRegime):
         jobs: queue.SimpleQueue[range] = queue.SimpleQueue()
         for first in range(which.start, which.stop, self.program.threads):
             jobs.put(range(first, min(first + self.program.threads, which.stop)))
-        ended, in_order = threading.Event(), threading.Lock()
-        errors: list[BaseException] = []
+        in_order = threading.Lock()
 
-        def work() -> None:
+        def work(ended: threading.Event) -> None:
             while not (ended.is_set() or stop()):
                 try:
                     with in_order:  # so that one worker trains units in their order
@@ -78,39 +84,14 @@ class AsynchronousRegime(ServedRegime):
                         job = self.schedule(units, epoch, alphas, places, replicas)
                 except queue.Empty:
                     return
-                except BaseException as error:
-                    errors.append(error)
-                    ended.set()
-                    return
                 try:
                     for trained in self.reports(job, units, epoch, alphas, places):
                         report(trained)
-                except ClusterLost as lost:
+                except ClusterLost:
                     # it may have been pushed in part, and is trained again
                     jobs.put(places)
                     if not self.workers.stand(self.served.tables):
-                        errors.append(lost)
-                        ended.set()
-                except BaseException as error:
-                    errors.append(error)
-                    ended.set()
+                        raise
 
-        threads = [
-            threading.Thread(target=work, name=f"tfw2v-job-{number}", daemon=True)
-            for number in range(waiting)
-        ]
-        for thread in threads:
-            thread.start()
-        try:
-            for thread in threads:
-                while thread.is_alive() and not errors:
-                    thread.join(0.1)
-                    self.workers.check()
-        finally:
-            # also after Ctrl-C: what workers are training is pushed, and has to be reported
-            ended.set()
-            deadline = time.monotonic() + ENDING_SECONDS
-            for thread in threads:
-                thread.join(max(0.0, deadline - time.monotonic()))
-        if errors:
-            raise errors[0]
+        # also after Ctrl-C, what workers are training is pushed, and has to be reported
+        run_threads(work, waiting, "tfw2v-job", self.workers.check, ENDING_SECONDS)

@@ -4,14 +4,11 @@ Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.1: also wit
 sums are kept on the ps, and with a warm start, in which one replica trains alone.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.layouts import RowLayout
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
-from gensim_tfw2v.regimes.base import UnitReport, never
 from gensim_tfw2v.regimes.job import Served
 from gensim_tfw2v.regimes.options import Downpour
 from gensim_tfw2v.regimes.replica import replica_function
@@ -47,29 +44,9 @@ class DownpourRegime(AsynchronousRegime):
     def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
         return replica_function(self.program, self.served, self.options)
 
-    def train_epoch(
-        self,
-        units: Sequence[WorkUnit],
-        epoch: int,
-        alphas: Sequence[tuple[float, float]],
-        report: Callable[[UnitReport], None],
-        stop: Callable[[], bool] = never,
-    ) -> None:
-        """Train each unit once, and again if its worker ended; see `Regime`.
-
-        Raises
-        ------
-        ClusterLost
-            If a ps has ended, or no worker is left.
-        """
-        self.begin_epoch()
-        alone = self._alone(len(units)) if epoch == 0 else 0
-        self.train_jobs(units, range(alone), epoch, alphas, report, stop, replicas=1)
-        self.train_jobs(units, range(alone, len(units)), epoch, alphas, report, stop)
-        self.end_epoch()
-
-    def _alone(self, left: int) -> int:
-        """How many of the first epoch's units that are left belong to the warm start."""
-        return min(
-            left, max(0, round(self.options.warm_start * self._units) - (self._units - left))
-        )
+    def alone(self, epoch: int, left: int) -> int:
+        """The warm start's units, of the first epoch."""
+        done = self._units - left
+        if epoch:
+            return 0
+        return min(left, max(0, round(self.options.warm_start * self._units) - done))

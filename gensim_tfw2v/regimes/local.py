@@ -14,6 +14,7 @@ from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.base import Divergence, UnitReport, never, unit_key
 from gensim_tfw2v.regimes.tables import Tables
+from gensim_tfw2v.regimes.threads import run_threads
 from gensim_tfw2v.regimes.unit import concrete_unit_function
 
 ROWS_AT_A_TIME = 4096
@@ -81,39 +82,17 @@ class LocalRegime:
         todo: queue.SimpleQueue[int] = queue.SimpleQueue()
         for place in range(len(units)):
             todo.put(place)
-        ended = threading.Event()
-        errors: list[BaseException] = []
 
-        def work() -> None:
+        def work(ended: threading.Event) -> None:
             while not (ended.is_set() or stop()):
                 try:
                     place = todo.get_nowait()
                 except queue.Empty:
                     return
-                try:
-                    unit = units[place]
-                    report(self._train(unit.read(), unit, epoch, alphas[place]))
-                except BaseException as error:
-                    errors.append(error)
-                    ended.set()
+                unit = units[place]
+                report(self._train(unit.read(), unit, epoch, alphas[place]))
 
-        threads = [
-            threading.Thread(target=work, name=f"tfw2v-worker-{number}", daemon=True)
-            for number in range(min(self.workers, max(1, len(units))))
-        ]
-        for thread in threads:
-            thread.start()
-        try:
-            for thread in threads:
-                while thread.is_alive():
-                    # with a limit: a wait without one cannot be interrupted on every platform
-                    thread.join(0.2)
-        finally:
-            ended.set()
-            for thread in threads:
-                thread.join()
-        if errors:
-            raise errors[0]
+        run_threads(work, min(self.workers, max(1, len(units))), "tfw2v-worker")
 
     def _train(
         self, entries: np.ndarray, unit: WorkUnit, epoch: int, alphas: tuple[float, float]

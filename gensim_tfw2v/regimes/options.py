@@ -22,8 +22,7 @@ class Synchronous:
         X: minibatches that each thread of a worker trains in a round, about.
     combining : {"adasum", "sum"}
         What a row gets of its changes by several workers: ``"adasum"`` is between their sum and
-        their mean (see `adasum`); ``"sum"`` is what one larger minibatch would give, and bears
-        few workers and few steps only.
+        their mean (see `adasum`); ``"sum"`` is, with one step, what one larger minibatch gives.
 
     Raises
     ------

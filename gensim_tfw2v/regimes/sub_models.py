@@ -5,6 +5,7 @@ travels is the text's ids to the workers, and each sub-model once, when it is do
 """
 
 import itertools
+import math
 import queue
 import threading
 import time
@@ -21,8 +22,9 @@ from gensim_tfw2v.regimes.base import Divergence, UnitReport, never
 from gensim_tfw2v.regimes.course import Course
 from gensim_tfw2v.regimes.served import ServedRegime, Setup
 from gensim_tfw2v.regimes.sub_model import SubModelFunctions, SubModelResult, sub_model_functions
+from gensim_tfw2v.regimes.threads import run_threads
 from gensim_tfw2v.regimes.traffic import Traffic
-from gensim_tfw2v.regimes.workers import FunctionOf, Job, Workers
+from gensim_tfw2v.regimes.workers import Job, Workers
 
 #: A sub-model whose worker has not been found in so many tries, for each worker, is lost.
 TRIES_A_WORKER = 50
@@ -81,49 +83,26 @@ class SubModelsRegime(ServedRegime):
         todo: queue.SimpleQueue[int] = queue.SimpleQueue()
         for number in which:
             todo.put(number)
-        ended, errors = threading.Event(), list[BaseException]()
 
-        def stopped() -> bool:
-            return ended.is_set() or stop()
+        def work(ended: threading.Event) -> None:
+            def stopped() -> bool:
+                return ended.is_set() or stop()
 
-        def work() -> None:
             while not stopped():
                 try:
                     number = todo.get_nowait()
                 except queue.Empty:
                     return
                 try:
-                    while not stopped():
-                        try:
-                            if self._train_model(number, course, report, stopped):
-                                done(number)
-                            break
-                        except _Lost:
-                            continue  # from its beginning
-                except BaseException as error:
-                    errors.append(error)
-                    ended.set()
+                    if self._train_model(number, course, report, stopped):
+                        done(number)
+                except _Lost:
+                    todo.put(number)  # from its beginning
                 finally:
-                    self._current.pop(number, None)
+                    del self._current[number]
 
-        threads = [
-            threading.Thread(target=work, name=f"tfw2v-sub-model-{number}", daemon=True)
-            for number in range(min(self.workers.number, len(which)))
-        ]
-        for thread in threads:
-            thread.start()
-        try:
-            for thread in threads:
-                while thread.is_alive() and not errors:
-                    thread.join(0.1)
-                    self.workers.check()
-        finally:
-            ended.set()
-            deadline = time.monotonic() + ENDING_SECONDS
-            for thread in threads:
-                thread.join(max(0.0, deadline - time.monotonic()))
-        if errors:
-            raise errors[0]
+        threads = min(self.workers.number, len(which))
+        run_threads(work, threads, "tfw2v-sub-model", self.workers.check, ENDING_SECONDS)
 
     def _train_model(
         self,
@@ -188,19 +167,41 @@ class SubModelsRegime(ServedRegime):
     def _result(
         self, running: Job, attempt: int, job: int, arguments: tuple[Any, ...]
     ) -> SubModelResult:
-        """The result of a job, once it has met the worker that holds its sub-model."""
-        tries, seconds = 0, FIRST_WAIT
-        while True:
-            result = SubModelResult.unpacked(running.fetch())
-            if result.accepted:
-                return result
-            tries += 1
+        """The result of a job."""
+        packed = self._met(
+            running,
+            lambda: self._schedule(attempt, job, arguments),
+            lambda packed: SubModelResult.unpacked(packed).accepted,
             # the first may have to wait until a worker is free
-            if job and tries > TRIES_A_WORKER * self.workers.number:
-                raise _Lost
+            self._tries if job else math.inf,
+        )
+        return SubModelResult.unpacked(packed)
+
+    def _met(
+        self,
+        running: Job,
+        again: Callable[[], Job],
+        is_met: Callable[[np.ndarray], bool],
+        tries: float,
+    ) -> np.ndarray:
+        """Offer a job until it meets the worker that holds its sub-model; give what it returns.
+
+        Raises
+        ------
+        _Lost
+            If it does not in so many tries.
+        """
+        seconds = FIRST_WAIT
+        for number in itertools.count(1):
+            returned: np.ndarray = running.fetch()
+            if is_met(returned):
+                return returned
+            if number > tries:
+                break
             time.sleep(seconds)
             seconds = min(LONGEST_WAIT, 1.1 * seconds)
-            running = self._schedule(attempt, job, arguments)
+            running = again()
+        raise _Lost
 
     def _check(self, result: SubModelResult, number: int, arguments: tuple[Any, ...]) -> None:
         if not np.isfinite(result.units.magnitude).all():
@@ -242,17 +243,18 @@ class SubModelsRegime(ServedRegime):
         return True
 
     def _read(self, name: str, attempt: int, first: int) -> np.ndarray:
-        function_of: FunctionOf = lambda worker: getattr(self._functions(worker).read, name)  # noqa: E731
-        seconds = FIRST_WAIT
-        for _ in range(TRIES_A_WORKER * self.workers.number):
-            part: np.ndarray = self.workers.schedule(
-                function_of, tf.constant(attempt, tf.int64), tf.constant(first, tf.int64)
-            ).fetch()
-            if len(part):
-                return part
-            time.sleep(seconds)
-            seconds = min(LONGEST_WAIT, 1.1 * seconds)
-        raise _Lost
+        def schedule() -> Job:
+            return self.workers.schedule(
+                lambda worker: getattr(self._functions(worker).read, name),
+                tf.constant(attempt, tf.int64),
+                tf.constant(first, tf.int64),
+            )
+
+        return self._met(schedule(), schedule, lambda rows: len(rows) > 0, self._tries)
+
+    @property
+    def _tries(self) -> int:
+        return TRIES_A_WORKER * self.workers.number
 
     def step_graph(self) -> None:
         """None: all is in one function, also copying."""
