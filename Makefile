@@ -17,7 +17,8 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(RUN)  ## install into .venv if needed, train on a small local cluster, print neighbours
-	@$(BIN)/tfw2v demo
+	@rm -rf runs/demo
+	@$(BIN)/tfw2v demo --log-dir runs/demo
 
 test: $(DEV)  ## run the tests (PYTEST_ARGS="-m slow" runs the studies)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)

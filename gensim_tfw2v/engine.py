@@ -123,8 +123,10 @@ def open_regime(
             yield regime
         return
     workers, threads = _workers_and_threads(model)
+    if not isinstance(regime_options, SubModels):  # of which no rows travel to be saved
+        program = replace(program, noise_reuse=choose_noise_reuse(tokens))
     setup = Setup(
-        ClusterProgram(replace(program, noise_reuse=choose_noise_reuse(tokens)), workers, threads),
+        ClusterProgram(program, workers, threads),
         words_of(model),
         rates_of(model),
         rows=len(model.wv),

@@ -46,7 +46,7 @@ def train_epoch(
     (int, int, int)
         Words trained on, raw words, units.
     """
-    corpus, units = training.corpus, training.units_of(epoch)
+    corpus = training.corpus
     # gensim decays alpha by what it was told of the corpus, not by what it finds
     told = (
         corpus.total_sentences / total_examples
@@ -80,10 +80,7 @@ def train_epoch(
             position.add(result, in_total=bool(model.compute_loss))
             if model.compute_loss:
                 model.running_training_loss += result.loss  # which a callback may have set to 0
-            # a sub-model's names of units say the epoch, too
-            names, index = divmod(result.unit.index, len(units))
-            of_epoch = alphas[names // (sub_models.models if sub_models else 1)]
-            training.log(result, of_epoch[index][1])
+            training.log(result)
             training.bar.update(result.unit.raw_words)
             elapsed = default_timer() - start
             if elapsed >= next_report:

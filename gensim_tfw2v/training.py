@@ -150,11 +150,11 @@ class Training:
         self.save(model)
         return ended
 
-    def log(self, report: UnitReport, alpha: float) -> None:
+    def log(self, report: UnitReport) -> None:
         """Have TensorBoard's log take a unit's report, that the position has counted."""
         if self._log is not None:
             words = self.position.epoch * self.corpus.total_raw_words + self.position.raw_words
-            self._log.unit(report, alpha, words, lambda: self.traffic)
+            self._log.unit(report, words, lambda: self.traffic)
 
     def log_epoch(self, model: Any) -> None:
         """Have it take the vectors of an epoch that has ended."""

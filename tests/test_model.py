@@ -378,7 +378,7 @@ def test_step_sizes_are_gensims(monkeypatch, from_file, workers, falls_to):
     def note(self, units, epoch, alphas, report, stop):
         seen.append((alphas[0][0], alphas[-1][1]))
         for unit in units:
-            report(UnitReport(unit, unit.tokens, 0.0, 0.0))
+            report(UnitReport(unit, unit.tokens, 0.0, 0.0, 0.0))
 
     monkeypatch.setattr(LocalRegime, "train_epoch", note)
     corpus = {"corpus_file": datapath("lee_background.cor")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,9 @@ def demo(
     cluster: Annotated[
         str, typer.Option(help="Where to train; 'none' is in this process.")
     ] = "local:ps=2,worker=2",
+    log_dir: Annotated[
+        Path | None, typer.Option(help="Log for TensorBoard into this folder.")
+    ] = None,
     epochs: Annotated[int, typer.Option(help="Passes over the corpus.", min=1)] = 30,
     verbose: Verbose = False,
 ) -> None:
@@ -38,10 +42,13 @@ def demo(
     print(f"Training skip-gram vectors on 300 news texts of 2001, {where} ...")
     with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
         sentences = [simple_preprocess(text) for text in texts]
-    place = {} if cluster == "none" else {"cluster": cluster}
-    training = train_model(sentences=sentences, sg=1, vector_size=100, epochs=epochs, **place)
+    options = {"cluster": None if cluster == "none" else cluster, "log_dir": log_dir}
+    options = {name: value for name, value in options.items() if value is not None}
+    training = train_model(sentences=sentences, sg=1, vector_size=100, epochs=epochs, **options)
     vectors = training.model.wv
     saved = saving.save_whole(out, training.model.save) if out is not None else []
     training.print(saved)
+    if log_dir is not None:
+        print(f"{'look':<11}tfw2v tensorboard {shlex.quote(str(log_dir))}")
     columns = {word: vectors.most_similar(word, topn=5) for word in PROBES}
     Console(highlight=False).print(neighbours_table(columns))

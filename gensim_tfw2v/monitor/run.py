@@ -68,16 +68,12 @@ class RunLog:
         self._traffic: Any = None
         self._events.hyperparameters(hyperparameters)
 
-    def unit(
-        self, report: Any, alpha: float, words: int, traffic: Callable[[], Any] = lambda: None
-    ) -> None:
+    def unit(self, report: Any, words: int, traffic: Callable[[], Any] = lambda: None) -> None:
         """Take the report of a unit, and write a point if one is due.
 
         Parameters
         ----------
         report : UnitReport
-        alpha : float
-            The step size that the unit has ended with.
         words : int
             Of the text, that this training has been through, over all epochs.
         traffic : callable
@@ -87,7 +83,7 @@ class RunLog:
         self._predictions += report.predictions
         self._words += report.unit.raw_words
         self._step = self._first + words
-        self._alpha, self._traffic_of = alpha, traffic
+        self._alpha, self._traffic_of = report.alpha, traffic
         now = time.monotonic()
         if now - self._written >= max(SECONDS, (now - self._began) / POINTS):
             self._point()

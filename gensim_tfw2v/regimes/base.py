@@ -19,12 +19,15 @@ class UnitReport(NamedTuple):
         Tokens trained on, after subsampling.
     loss, predictions : float
         Summed loss, and of how many predictions; 0 unless asked for.
+    alpha : float
+        The step size that it ended with.
     """
 
     unit: WorkUnit
     kept: int
     loss: float
     predictions: float
+    alpha: float
 
 
 class Divergence(ArithmeticError):

@@ -109,7 +109,8 @@ class LocalRegime:
                 f"training turned non-finite in epoch {epoch}, unit {unit.index}, at step size "
                 f"alpha={alphas[0]:g} with {self.program.shape.tokens} tokens a step"
             )
-        return UnitReport(unit, int(result.kept), float(result.loss), float(result.predictions))
+        loss, predictions = float(result.loss), float(result.predictions)
+        return UnitReport(unit, int(result.kept), loss, predictions, alphas[1])
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""

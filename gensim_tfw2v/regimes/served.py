@@ -177,6 +177,7 @@ class ServedRegime:
                 int(result.units.kept[number]),
                 float(result.units.loss[number]),
                 float(result.units.predictions[number]),
+                alphas[place][1],
             )
             for number, place in enumerate(places)
         ]

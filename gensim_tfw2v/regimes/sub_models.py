@@ -119,13 +119,11 @@ class SubModelsRegime(ServedRegime):
         """
         attempt = self._current[number] = next(self._attempts)
         seen = np.zeros(self._rows, np.int64)
-        units_so_far = 0
+        job = units_so_far = 0
         jobs = course.jobs(number, self.program.threads, self._seed, seen)
         following = next(jobs, None)
         try:
-            for job in itertools.count():
-                if following is None:
-                    return self._write(number, attempt, seen, stopped)
+            while following is not None:
                 if stopped():
                     return False
                 units, arguments = following
@@ -142,13 +140,15 @@ class SubModelsRegime(ServedRegime):
                             int(result.units.kept[place]),
                             float(result.units.loss[place]),
                             float(result.units.predictions[place]),
+                            float(arguments[2][place, 1]),
                         )
                     )
+                job += 1
+            return self._write(number, attempt, seen, stopped)
         except _Lost:
             with self._counting:
                 self.traffic.repeated += units_so_far
             raise
-        raise AssertionError("a count has ended")
 
     def _schedule(self, attempt: int, job: int, arguments: tuple[Any, ...]) -> Job:
         others = [other for other in tuple(self._current.values()) if other != attempt]
