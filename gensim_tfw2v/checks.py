@@ -6,8 +6,9 @@ import numpy as np
 from gensim.models import Word2Vec
 
 from gensim_tfw2v.cluster.opening import parse_cluster
+from gensim_tfw2v.layouts import LAYOUTS
 from gensim_tfw2v.monitor.options import log_options
-from gensim_tfw2v.regimes.options import parse_regime
+from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, parse_regime
 
 
 def check_options(**options: Any) -> None:
@@ -17,7 +18,8 @@ def check_options(**options: Any) -> None:
     ------
     ValueError
         If `vector_size`, `window` or `workers` is below 1, `negative` below 0, or
-        `checkpoint_minutes` not above 0; or `log_dir` or `regime` is none.
+        `checkpoint_minutes` not above 0; `log_dir`, `regime` or `layout` is none; or `layout` and
+        `regime` do not go together.
     ClusterError
         If `cluster` names none.
     """
@@ -30,10 +32,22 @@ def check_options(**options: Any) -> None:
             "float('inf') for checkpoints at the end of epochs alone"
         )
     log_options(options["log_dir"])
-    if options["regime"] is not None:
-        parse_regime(options["regime"])
+    regime = Asynchronous() if options["regime"] is None else parse_regime(options["regime"])
     if options["cluster"] is not None:
         parse_cluster(options["cluster"])
+    _check_layout(options["layout"], regime, options["cluster"] is not None)
+
+
+def _check_layout(layout: Any, regime: RegimeOptions, has_cluster: bool) -> None:
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout is {layout!r}: give {' or '.join(map(repr, LAYOUTS))}")
+    if layout == "columns" and not isinstance(regime, Asynchronous):
+        raise ValueError(
+            f"layout='columns' updates the columns where they are in each step, so regime={regime} "
+            "has no rows to fetch and push: leave out one of the two"
+        )
+    if layout == "columns" and not has_cluster:
+        raise ValueError("layout='columns' spreads columns over ps tasks: give a cluster")
 
 
 def check_state(model: Word2Vec) -> None:

@@ -123,10 +123,11 @@ def open_regime(
             yield regime
         return
     workers, threads = _workers_and_threads(model)
-    if not isinstance(regime_options, SubModels):  # of which no rows travel to be saved
+    if isinstance(regime_options, Asynchronous) and model.layout == "rows":
+        # rows travel once for a whole unit; where they travel more often, it saves little
         program = replace(program, noise_reuse=choose_noise_reuse(tokens))
     setup = Setup(
-        ClusterProgram(program, workers, threads),
+        ClusterProgram(program, workers, threads, layout=model.layout),
         words_of(model),
         rates_of(model),
         rows=len(model.wv),

@@ -56,13 +56,15 @@ def train_epoch(
 
     def step_sizes(epoch: int) -> dict[int, tuple[float, float]]:
         in_order = training.units_of(epoch)
-        return _step_sizes(model, corpus, in_order, epoch, told, is_corpus_file_mode)
+        return _step_sizes(model, corpus, in_order, epoch, told, threads, is_corpus_file_mode)
 
+    regime = chosen_regime(model)
+    sub_models = regime if isinstance(regime, SubModels) else None
+    # in gensim each thread counts only what it has trained of a file itself; a sub-model has one
+    threads = model.workers if is_corpus_file_mode and sub_models is None else 1
     alphas = [step_sizes(epoch)]
     if epoch < training.position.epoch:
         return training.position.finished[epoch]  # trained before the checkpoint
-    regime = chosen_regime(model)
-    sub_models = regime if isinstance(regime, SubModels) else None
     if sub_models is not None:
         alphas = [step_sizes(epoch) for epoch in range(model.epochs)]
 
@@ -116,6 +118,7 @@ def _step_sizes(
     units: list[WorkUnit],
     epoch: int,
     told: float,
+    threads: int,
     is_corpus_file_mode: bool,
 ) -> dict[int, tuple[float, float]]:
     """Step sizes at the beginning and end of each unit, by its index.
@@ -124,12 +127,11 @@ def _step_sizes(
     ----------
     told : float
         The corpus divided by what `train` was told of it.
+    threads : int
+        How many count what they have trained, each its own part of the corpus.
     """
     done = np.cumsum([0] + [unit.raw_words for unit in units])
-    reached = told * done / max(1, corpus.total_raw_words)
-    if is_corpus_file_mode:
-        # as in gensim, where each thread counts only what it has trained of the file itself
-        reached /= model.workers
+    reached = told * done / max(1, corpus.total_raw_words) / threads
     before = model.min_alpha_yet_reached
     alphas = [float(model._get_next_alpha(part, epoch)) for part in reached]
     # what gensim has noted at the end, and warns of later: nothing for files, else what its

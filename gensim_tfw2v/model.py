@@ -26,7 +26,7 @@ from gensim_tfw2v.vectors import take_vectors
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = (
-    *("cluster", "regime", "checkpoint_dir", "checkpoint_minutes", "log_dir", "progress"),
+    *("cluster", "regime", "layout", "checkpoint_dir", "checkpoint_minutes", "log_dir", "progress"),
     *("encoded_dir",),
 )
 
@@ -58,6 +58,11 @@ class TFWord2Vec(Word2Vec):
         `Synchronous`, `Downpour`, `SubModels`, or its name, with options or without
         (``"downpour:n_fetch=8"``). By default threads that share the rows; on a cluster,
         ``"asynchronous"``. Without a cluster, `workers` threads take the part of its workers.
+    layout : {"rows", "columns"}
+        What is spread over the ps tasks of a cluster: rows, which workers fetch and push; or the
+        columns of every row, which stay where they are (Ordentlich et al. 2016, "Network-Efficient
+        Distributed Word2vec Training System for Large Vocabularies"). Columns are for rows that are
+        long and too many for what travels of them; see docs/layouts.
     checkpoint_dir : str, optional
         A folder for checkpoints. If it holds one of this very training (corpus, vocabulary and
         options are compared), `train` goes on from it: run the same program again after a crash.
@@ -79,7 +84,7 @@ class TFWord2Vec(Word2Vec):
     ------
     ValueError
         If `vector_size`, `window` or `workers` is below 1, `negative` is below 0, or
-        `checkpoint_minutes` is not above 0; or `regime` or `log_dir` is none.
+        `checkpoint_minutes` is not above 0; or `regime`, `layout` or `log_dir` is none.
     ClusterError
         If `cluster` or ``TF_CONFIG`` names none.
 
@@ -107,6 +112,7 @@ class TFWord2Vec(Word2Vec):
     # Class attributes, so that models of plain gensim have them too.
     cluster: str | Cluster | None = None
     regime: RegimeOptions | str | None = None
+    layout = "rows"
     checkpoint_dir: str | None = None
     checkpoint_minutes = 10.0
     log_dir: str | TensorBoardLog | None = None
@@ -128,6 +134,7 @@ class TFWord2Vec(Word2Vec):
         corrected_cbow: bool = False,
         cluster: str | Cluster | None = None,
         regime: RegimeOptions | str | None = None,
+        layout: str = "rows",
         checkpoint_dir: str | os.PathLike[str] | None = None,
         checkpoint_minutes: float = 10.0,
         log_dir: str | os.PathLike[str] | TensorBoardLog | None = None,
@@ -141,11 +148,13 @@ class TFWord2Vec(Word2Vec):
             **options.arguments,
             cluster=cluster,
             regime=regime,
+            layout=layout,
             checkpoint_minutes=checkpoint_minutes,
             log_dir=log_dir,
         )
         self.cluster = cluster
         self.regime = regime
+        self.layout = layout
         self.checkpoint_dir = None if checkpoint_dir is None else os.fspath(checkpoint_dir)
         self.checkpoint_minutes = checkpoint_minutes
         self.log_dir = os.fspath(log_dir) if isinstance(log_dir, os.PathLike) else log_dir

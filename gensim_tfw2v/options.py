@@ -118,6 +118,8 @@ class ClusterProgram:
         rounded is a change, and the point at which it is computed.
     shared_corpus : bool
         Whether workers read units from files, rather than being sent them.
+    layout : {"rows", "columns"}
+        What is spread over the ps tasks: see `gensim_tfw2v.layouts`.
     """
 
     unit: UnitProgram
@@ -125,6 +127,7 @@ class ClusterProgram:
     threads: int = 1
     wire_dtype: str = "bfloat16"
     shared_corpus: bool = False
+    layout: str = "rows"
 
     @property
     def row_bytes(self) -> int:

@@ -1,7 +1,6 @@
 """One call of `train` by sub-models: all their epochs, and merging them into the model."""
 
 import logging
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,9 @@ from gensim_tfw2v.training import Training
 
 logger = logging.getLogger(__name__)
 
+#: Share of alpha that sub-models' step sizes end with, before they are scaled.
+LEFT = 0.1
+
 
 def train_sub_models(
     model: Any,
@@ -28,8 +30,7 @@ def train_sub_models(
     """Train all sub-models through all epochs, and put the merged vectors into the model.
 
     A sub-model has fewer steps than one model has, and of what is noise in it merging takes a part
-    away. Its steps are larger by the square root of N: with those of one model, sub-models of a
-    small corpus are far from where they are going when they are merged.
+    away. So its steps are larger, and end larger: see `step_sizes`.
 
     Parameters
     ----------
@@ -46,12 +47,11 @@ def train_sub_models(
     MergeReport
     """
     epochs = [training.units_of(epoch) for epoch in range(len(alphas))]
-    factor = math.sqrt(options.models)
     course = Course(
         sampling_of(options, training.seed),
         epochs,
         [
-            [(factor * of_epoch[unit.index][0], factor * of_epoch[unit.index][1]) for unit in units]
+            [step_sizes(of_epoch[unit.index], model.alpha, options.models) for unit in units]
             for of_epoch, units in zip(alphas, epochs, strict=True)
         ],
     )
@@ -74,6 +74,30 @@ def train_sub_models(
             training.reopen(model, lost)
     kept.wait()
     return _merge(model, options, folder)
+
+
+def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[float, float]:
+    """Step sizes of a sub-model at the beginning and at the end of a unit.
+
+    They are larger than those of one model by N ** (2/3), and fall by nine tenths of what those
+    fall: merging averages the noise that is left, as averaging along the way does (Izmailov et al.
+    2018, "Averaging Weights Leads to Wider Optima and Better Generalization"). See "Step sizes" in
+    docs/regimes/sub-models.md.
+
+    Parameters
+    ----------
+    of_one : (float, float)
+        Those of one model.
+    alpha : float
+        What one model begins with.
+    models : int
+        N.
+    """
+    begin, end = (
+        models ** (2 / 3) * (LEFT * alpha + (1 - LEFT) * size) if models > 1 else size
+        for size in of_one
+    )
+    return begin, end
 
 
 class _Kept:

@@ -10,67 +10,77 @@ size is the smaller the more it has been moved so far.
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.grouping import EntryGroups, RowGroups
+from gensim_tfw2v.slices import Slices, exactly, places, whole
 
 #: Added to Adagrad's sums, so that a row's first steps are none of any length.
 EPSILON = 1e-6
 
 
-def sum_rows(groups: RowGroups, updates: list[tf.Tensor]) -> tf.Tensor:
+def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
     """Sum a step's updates by row.
 
     Parameters
     ----------
     groups : RowGroups
         Of the step.
-    updates : list of Tensor [T/B, r, D]
+    updates : list of Slices [T/B, r, D]
         Parts of the updates of a step's R rows, laid out as T/B blocks; the r add up to R B/T.
 
     Returns
     -------
-    Tensor [U, D], float32
+    Slices [U, D], float32
     """
-    widths = [part.shape[1] for part in updates]
-    ranks = tf.split(groups.rank, widths, 1) if len(widths) > 1 else [groups.rank]
-    # copies row by row, and joins the parts on the way
-    in_order = tf.dynamic_stitch(ranks, updates)
-    return tf.math.segment_sum(tf.cast(in_order, tf.float32), groups.segment)
+
+    def of_part(*given: tf.Tensor) -> tf.Tensor:
+        *parts, rank, segment = given
+        widths = [part.shape[1] for part in parts]
+        ranks = tf.split(rank, widths, 1) if len(widths) > 1 else [rank]
+        # copies row by row, and joins the parts on the way
+        in_order = tf.dynamic_stitch(ranks, parts)
+        return tf.math.segment_sum(tf.cast(in_order, tf.float32), segment)
+
+    first, *others = updates
+    return first.map(of_part, *others, sent=[places(groups.rank), places(groups.segment)])
 
 
-def sum_entries(groups: EntryGroups, updates: tf.Tensor) -> tf.Tensor:
-    """Sum a step's updates [slots, D] by row: [U, D], float32."""
-    in_order = tf.gather(updates, groups.slot)
-    return tf.math.segment_sum(tf.cast(in_order, tf.float32), groups.segment)
+def sum_entries(groups: EntryGroups, updates: Slices) -> Slices:
+    """Sum a step's updates [blocks, C, D] by row: [U, D], float32."""
+
+    def of_part(part: tf.Tensor, slot: tf.Tensor, segment: tf.Tensor) -> tf.Tensor:
+        in_order = tf.gather(tf.reshape(part, [-1, part.shape[2]]), slot)
+        return tf.math.segment_sum(tf.cast(in_order, tf.float32), segment)
+
+    return updates.map(of_part, sent=[groups.slot, groups.segment])
 
 
-def clipped(
-    sums: tf.Tensor, alpha: tf.Tensor | float, max_norm: float
-) -> tuple[tf.Tensor, tf.Tensor]:
+def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Slices, tf.Tensor]:
     """Steps of size `alpha` along summed updates, none longer than `max_norm`.
 
     Parameters
     ----------
-    sums : Tensor [U, D]
+    sums : Slices [U, D]
         Summed updates of U rows.
     alpha : Tensor [] or [U, 1], or float
 
     Returns
     -------
-    changes : Tensor [U, D]
+    changes : Slices [U, D]
     magnitude : Tensor []
         `alpha` times the norms of the sums: not finite if any update is not.
     """
-    norms = tf.sqrt(tf.reduce_sum(tf.square(sums), 1, keepdims=True))
-    return sums * tf.minimum(alpha, max_norm / norms), tf.reduce_sum(alpha * norms)
+    norms = tf.sqrt(sums.total(_squares, exact=True))
+    sizes = tf.minimum(alpha, max_norm / norms)
+    return sums.map(tf.multiply, sent=[exactly(sizes)]), tf.reduce_sum(alpha * norms)
 
 
 def adagrad(
-    sums: tf.Tensor, squares: tf.Tensor, alpha: tf.Tensor | float
+    sums: Slices, squares: tf.Tensor, alpha: tf.Tensor | float
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Step sizes of rows that are to go along summed updates, and what those add to the squares.
 
     Parameters
     ----------
-    sums : Tensor [U, D]
+    sums : Slices [U, D]
         Summed updates of U rows.
     squares : Tensor [U, 1]
         Of each row, its squared updates so far: the mean of the D, summed over steps.
@@ -80,13 +90,42 @@ def adagrad(
     -------
     sizes, growth : Tensor [U, 1]
     """
-    growth = tf.reduce_mean(tf.square(sums), 1, keepdims=True)
+    columns = sum(part.shape[1] for part in sums.parts)
+    growth = sums.total(_squares, exact=True) / columns
     return adagrad_sizes(squares + growth, alpha), growth
+
+
+def _squares(rows: tf.Tensor) -> tf.Tensor:
+    """Summed squares of each row: [U, 1]."""
+    return tf.reduce_sum(tf.square(rows), 1, keepdims=True)
 
 
 def adagrad_sizes(squares: tf.Tensor, alpha: tf.Tensor | float) -> tf.Tensor:
     """Step sizes of rows with these squares."""
     return alpha * tf.math.rsqrt(squares + EPSILON)
+
+
+class WholeRows:
+    """A table's variable on the worker's own device, as a step reads and updates it.
+
+    Parameters
+    ----------
+    handle : Tensor [], resource
+        Of a variable [V, D].
+    """
+
+    link = None
+
+    def __init__(self, handle: tf.Tensor) -> None:
+        self._handle = handle
+
+    def read(self, ids: tf.Tensor) -> Slices:
+        """Rows [ids, D], float32."""
+        return whole(read_rows(self._handle, ids))
+
+    def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
+        """Add changes [U, D] to rows of distinct ids; see `add_rows`."""
+        add_rows(self._handle, ids, changes.parts[0], lock)
 
 
 def add_rows(

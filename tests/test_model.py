@@ -138,6 +138,7 @@ def test_signature_is_gensims():
         "corrected_cbow",
         "cluster",
         "regime",
+        "layout",
         "checkpoint_dir",
         "checkpoint_minutes",
         "log_dir",

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.grouping import RowGroups, group_rows
+from gensim_tfw2v.slices import whole
 from gensim_tfw2v.sums import running_sum
 from gensim_tfw2v.updates import EPSILON, adagrad, add_rows, clipped, sum_rows
 
@@ -23,9 +24,9 @@ def test_duplicates_are_summed_then_clipped(alpha):
     ids = tf.constant([[[0, 0, 0, 0]], [[4, 2, 4, 2]]])
     groups, distinct = step_of(*group_rows(ids, 3, max_steps=2, max_rows=4), 1)
     updates = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3) / alpha / 10)
-    parts = [updates[None, :1], updates[None, 1:]]  # in two parts of one block
+    parts = [whole(updates[None, :1]), whole(updates[None, 1:])]  # in two parts of one block
     changes, magnitude = clipped(sum_rows(groups, parts), alpha, max_norm=1.5)
-    add_rows(table.handle, distinct, changes)
+    add_rows(table.handle, distinct, changes.parts[0])
     expected = np.zeros((5, 3))
     expected[4] = alpha * (updates[0] + updates[2]).numpy()
     expected[2] = alpha * (updates[1] + updates[3]).numpy()
@@ -42,14 +43,14 @@ def test_a_non_finite_update_shows_in_the_magnitude(bad):
     groups, distinct = step_of(*group_rows(tf.constant([[[0, 1]]]), 1, max_steps=1, max_rows=2), 0)
     updates = np.zeros((1, 2, 3), np.float32)
     updates[0, 1, 2] = bad
-    sums = sum_rows(groups, [tf.constant(updates)])
+    sums = sum_rows(groups, [whole(tf.constant(updates))])
     assert not np.isfinite(clipped(sums, 0.1, 0.5)[1])
 
 
 def test_short_rows_take_the_step_size():
     rows = tf.constant([[0.3, 0.4], [3.0, 4.0], [0.0, 0.0]])
     np.testing.assert_allclose(
-        clipped(rows, 0.5, 0.6)[0], [[0.15, 0.2], [0.36, 0.48], [0, 0]], rtol=1e-5
+        clipped(whole(rows), 0.5, 0.6)[0].parts[0], [[0.15, 0.2], [0.36, 0.48], [0, 0]], rtol=1e-5
     )
 
 
@@ -61,10 +62,11 @@ def test_each_row_has_a_step_size_of_its_own():
         ids = rng.choice(4, 2, replace=False)
         sums = rng.normal(0, [[0.01], [3.0]], (2, 3))
         so_far = tf.gather(summed, ids)
-        sizes, growth = adagrad(tf.constant(sums, tf.float32), so_far, 0.2)
-        changes, _ = clipped(tf.constant(sums, tf.float32), sizes, max_norm=0.25)
+        rows_given = whole(tf.constant(sums, tf.float32))
+        sizes, growth = adagrad(rows_given, so_far, 0.2)
+        changes, _ = clipped(rows_given, sizes, max_norm=0.25)
         ids_given = tf.constant(ids, tf.int32)
-        add_rows(table.handle, ids_given, changes)
+        add_rows(table.handle, ids_given, changes.parts[0])
         add_rows(summed.handle, ids_given, growth)
         for row, update in zip(ids, sums, strict=True):
             squares[row] += sum(x**2 for x in update) / 3
@@ -76,7 +78,7 @@ def test_each_row_has_a_step_size_of_its_own():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e30])
 def test_adagrad_hides_no_update_that_is_not_finite(bad):
-    sums = tf.constant([[1.0, 0.0], [bad, 0.0]])
+    sums = whole(tf.constant([[1.0, 0.0], [bad, 0.0]]))
     sizes, _ = adagrad(sums, tf.zeros([2, 1]), 0.1)
     assert not np.isfinite(clipped(sums, sizes, 0.5)[1])
 

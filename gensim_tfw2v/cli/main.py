@@ -8,6 +8,7 @@ from gensim_tfw2v.cli.evaluate import evaluate
 from gensim_tfw2v.cli.failures import CommandsWithClearFailures
 from gensim_tfw2v.cli.merge import merge
 from gensim_tfw2v.cli.neighbours import neighbours
+from gensim_tfw2v.cli.plan import plan
 from gensim_tfw2v.cli.projector import projector
 from gensim_tfw2v.cli.task import task
 from gensim_tfw2v.cli.tensorboard import tensorboard
@@ -21,6 +22,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (train, merge, evaluate, neighbours, projector, tensorboard, demo, task):
+for command in (train, merge, evaluate, neighbours, projector, tensorboard, plan, demo, task):
     app.command()(command)
 app.add_typer(cluster.app, name="cluster")

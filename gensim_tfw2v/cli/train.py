@@ -110,6 +110,13 @@ def train(
             "options as in downpour:n_fetch=8,n_push=8.",
         ),
     ] = None,
+    layout: Annotated[
+        str | None,
+        _option(
+            panel=SPEED,
+            help="What is spread over the ps tasks: rows, or columns, for rows that are long.",
+        ),
+    ] = None,
     checkpoint_dir: Annotated[
         Path | None,
         _option(panel=SPEED, help="Write checkpoints there, and go on from one that is there."),
@@ -169,7 +176,7 @@ def train(
     options = dict(locals())
     for name in ("corpus", "output", "vectors", "binary", "verbose"):
         del options[name]
-    for name in ("encoded_dir", "progress", "cluster", "regime", *CHECKPOINTS):
+    for name in ("encoded_dir", "progress", "cluster", "regime", "layout", *CHECKPOINTS):
         if options[name] is None:
             del options[name]
     set_log(options)

@@ -18,12 +18,14 @@ class Sampling:
     Parameters
     ----------
     kind : {"shuffle", "random", "equal"}
-        ``"shuffle"``: each sentence goes to each sample with probability `rate`, drawn anew each
-        epoch, and again until at least one takes it. ``"random"``: likewise, but once for all
-        epochs, and some sentences may go to none. ``"equal"``: N runs of the text.
+        ``"shuffle"``: drawn anew each epoch, each sentence goes to one sample, and to each of the
+        others by chance, so that a sample's share is `rate`; below 1 / N, it goes to one or none.
+        ``"random"``: each sentence goes to each sample with probability `rate`, drawn once for all
+        epochs, so some may go to none. ``"equal"``: N runs of the text.
     number : int
         N.
     rate : float
+        The share of the sentences that a sample has.
     seed : int
     """
 
@@ -35,11 +37,7 @@ class Sampling:
     @property
     def share(self) -> float:
         """Expected share of a unit's sentences that a sample has, if it has any of the unit."""
-        if self.kind == "equal":
-            return 1.0
-        if self.kind == "random":
-            return self.rate
-        return self.rate / (1.0 - (1.0 - self.rate) ** self.number)
+        return 1.0 if self.kind == "equal" else self.rate
 
     def has_unit(self, sample: int, index: int, units: int) -> bool:
         """Whether a sample has sentences of a unit.
@@ -77,8 +75,11 @@ class Sampling:
 def _members(sampling: Sampling, sentences: int, index: int, epoch: int) -> np.ndarray:
     """Which sentences of a unit belong to which samples: bool [sentences, N]."""
     draws = np.random.default_rng([_STREAM, abs(sampling.seed), epoch, index])
-    taken = draws.random((sentences, sampling.number)) < sampling.rate
-    if sampling.kind == "shuffle":
-        while len(left := np.flatnonzero(~taken.any(axis=1))):
-            taken[left] = draws.random((len(left), sampling.number)) < sampling.rate
+    of_one = draws.random((sentences, sampling.number))
+    if sampling.kind == "random":
+        return of_one < sampling.rate
+    mean = sampling.rate * sampling.number  # how many samples a sentence goes to
+    taken = of_one < (mean - 1) / max(1, sampling.number - 1)
+    first = draws.integers(sampling.number, size=sentences)
+    taken[np.arange(sentences), first] = draws.random(sentences) < mean
     return taken

@@ -1,5 +1,13 @@
 """Where the rows of a table live on a cluster."""
 
+from gensim_tfw2v.layouts.base import Layout
+from gensim_tfw2v.layouts.columns import ColumnLayout, SlicedRows
 from gensim_tfw2v.layouts.rows import RowLayout
 
-__all__ = ["RowLayout"]
+#: By the names that users give.
+LAYOUTS: dict[str, type[RowLayout] | type[ColumnLayout]] = {
+    "rows": RowLayout,
+    "columns": ColumnLayout,
+}
+
+__all__ = ["LAYOUTS", "ColumnLayout", "Layout", "RowLayout", "SlicedRows"]

@@ -7,15 +7,12 @@ the work.)
 
 import uuid
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-
-#: Rows that travel between coordinator and tasks at a time.
-ROWS_AT_A_TIME = 1 << 14
+from gensim_tfw2v.layouts.base import Layout, pieces_of
 
 
 class Split(NamedTuple):
@@ -33,7 +30,7 @@ class Split(NamedTuple):
     places: list[tf.Tensor]
 
 
-class RowLayout:
+class RowLayout(Layout):
     """Rows spread over shards, one on each ps task.
 
     Parameters
@@ -49,15 +46,9 @@ class RowLayout:
     def __init__(
         self, rows: int, size: int, shards: int, variable: Callable[..., tf.Variable] = tf.Variable
     ) -> None:
-        self.rows, self.size = rows, size
-        self._mutex, self._stage = (
-            f"tfw2v-{what}-{uuid.uuid4().hex}" for what in ("push", "stage")
-        )
-        self.shards = [
-            # a function, so that every task makes its own zeros
-            variable(partial(tf.zeros, [len(range(number, rows, shards)), size]), trainable=False)
-            for number in range(shards)
-        ]
+        shapes = [(len(range(number, rows, shards)), size) for number in range(shards)]
+        super().__init__(rows, size, shapes, variable)
+        self._stage = f"tfw2v-stage-{uuid.uuid4().hex}"
 
     def split(self, ids: tf.Tensor) -> Split:
         """Say where rows are; for `fetch` and `push`."""
@@ -161,52 +152,9 @@ class RowLayout:
         for shard, rows, places in zip(self.shards, split.rows, split.places, strict=True):
             yield shard, rows, changes if len(self.shards) == 1 else tf.gather(changes, places)
 
-    def _add(self, shard: tf.Variable, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
-        """Add changes to different rows of a shard, one push at a time.
-
-        Reading, adding and writing takes half the time of ``ResourceScatterAdd``; a mutex of the
-        ps keeps other pushes from what was read and is not written yet. It is taken when the
-        changes have arrived, so no worker that ends can keep it.
-        """
-        with tf.control_dependencies([changes]):
-            mutex = tf.raw_ops.MutexV2(shared_name=self._mutex, container="")
-            lock = tf.raw_ops.MutexLock(mutex=mutex)
-        with tf.control_dependencies([lock]):
-            changes += shard.sparse_read(rows)
-            written = tf.raw_ops.ResourceScatterUpdate(
-                resource=shard.handle, indices=rows, updates=changes
-            )
-        with tf.control_dependencies([written]):
-            return tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
-
-    def load(self, array: np.ndarray) -> None:
-        """Go on from these rows [V, D]."""
-        for shard, rows, ids in self._pieces():
-            shard.scatter_update(tf.IndexedSlices(np.asarray(array[ids], np.float32), rows))
-
-    def export(self, array: np.ndarray) -> None:
-        """Copy the rows into this array [V, D]."""
-        for shard, rows, ids in self._pieces():
-            array[ids] = shard.sparse_read(rows)
-
-    def check(self) -> None:
-        """Read from each shard; raises TensorFlow's error if one is gone."""
-        for shard in self.shards:
-            shard.sparse_read(tf.zeros([min(1, int(shard.shape[0]))], tf.int32))
-
-    def finite(self) -> bool:
-        """Whether every row is finite."""
-        return all(
-            bool(tf.reduce_all(tf.math.is_finite(shard.sparse_read(rows))))
-            for shard, rows, _ in self._pieces()
-        )
-
-    def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, slice]]:
-        """Rows of the shards, piece by piece, and the slice of the table's rows they are."""
+    def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
         number = len(self.shards)
         for first, shard in enumerate(self.shards):
-            length = int(shard.shape[0])
-            for start in range(0, length, ROWS_AT_A_TIME):
-                stop = min(length, start + ROWS_AT_A_TIME)
-                ids = slice(first + start * number, first + (stop - 1) * number + 1, number)
-                yield shard, np.arange(start, stop, dtype=np.int32), ids
+            for rows in pieces_of(int(shard.shape[0])):
+                ids = slice(first + rows.start * number, first + rows[-1] * number + 1, number)
+                yield shard, np.asarray(rows, np.int32), (ids, slice(None))

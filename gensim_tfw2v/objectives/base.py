@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.blocks import StepShape, band
 from gensim_tfw2v.objectives.hierarchical_softmax import TreeGradients, TreeStep
+from gensim_tfw2v.slices import Slices, places
 
 
 class Step(NamedTuple):
@@ -18,7 +19,7 @@ class Step(NamedTuple):
     Attributes
     ----------
     shape : StepShape
-    inputs : Tensor [U, D]
+    inputs : Slices [U, D]
         The distinct input rows (gensim's ``wv.vectors``).
     input_place : Tensor [T/B, I], int32
         Which of `inputs` each input of each block has.
@@ -26,7 +27,7 @@ class Step(NamedTuple):
         The window of each centre; see `band`.
     dtype : DType
         Of what goes into matrix products.
-    outputs : Tensor [U, D]
+    outputs : Slices [U, D]
         The distinct output rows (``syn1neg``). This and the next two are for negative sampling.
     output_place : Tensor [T/B, C], int32
         Which of `outputs` each block's centres and its negatives have.
@@ -38,11 +39,11 @@ class Step(NamedTuple):
     """
 
     shape: StepShape
-    inputs: tf.Tensor
+    inputs: Slices
     input_place: tf.Tensor
     windows: tf.Tensor
     dtype: tf.DType
-    outputs: tf.Tensor = None
+    outputs: Slices = None  # type: ignore[assignment]
     output_place: tf.Tensor = None
     noise: tf.Tensor | None = None
     tree: TreeStep | None = None
@@ -50,26 +51,30 @@ class Step(NamedTuple):
     # Columns are chosen before rows are looked up: slicing rows afterwards would copy them. And
     # rows are cast before they are multiplied.
 
-    def input_rows(self) -> tf.Tensor:
+    def input_rows(self) -> Slices:
         """Input rows of each block: [T/B, I, D], dtype."""
-        return tf.gather(tf.cast(self.inputs, self.dtype), self.input_place)
+        return _looked_up(self.inputs, self.input_place, self.dtype)
 
-    def columns(self) -> tf.Tensor:
+    def columns(self) -> Slices:
         """Output rows of each block's centres and negatives: [T/B, C, D], dtype."""
-        return tf.gather(tf.cast(self.outputs, self.dtype), self.output_place)
+        return _looked_up(self.outputs, self.output_place, self.dtype)
 
-    def targets(self) -> tf.Tensor:
+    def targets(self) -> Slices:
         """Output rows of each block's centres: [T/B, O, D], float32."""
-        return tf.gather(self.outputs, self.output_place[:, : self.shape.centres])
+        of_centres = self.output_place[:, : self.shape.centres]
+        return _looked_up(self.outputs, of_centres, tf.float32)
 
-    def negatives(self) -> tf.Tensor:
+    def negatives(self) -> Slices:
         """Output rows of each block's negatives: [T/B, C - O, D], dtype."""
-        rows = tf.cast(self.outputs, self.dtype)
-        return tf.gather(rows, self.output_place[:, self.shape.centres :])
+        return _looked_up(self.outputs, self.output_place[:, self.shape.centres :], self.dtype)
 
     def band(self, mean: bool = False, dtype: tf.DType = tf.float32) -> tf.Tensor:
         """1 where an input is in a centre's window, or its share of it: [T/B, O, I]."""
         return band(self.windows, self.shape, mean, dtype)
+
+
+def _looked_up(rows: Slices, place: tf.Tensor, dtype: tf.DType) -> Slices:
+    return rows.map(lambda x, at: tf.gather(tf.cast(x, dtype), at), sent=[places(place)])
 
 
 class Gradients(NamedTuple):
@@ -77,9 +82,9 @@ class Gradients(NamedTuple):
 
     Attributes
     ----------
-    inputs : Tensor [T/B, I, D]
+    inputs : Slices [T/B, I, D]
         Updates of the blocks' input rows, to be multiplied by the step size.
-    outputs : list of Tensor [T/B, c, D]
+    outputs : list of Slices [T/B, c, D]
         Updates of the columns' output rows, likewise; the parts' c add up to C. Empty without
         negative sampling.
     tree : TreeGradients, optional
@@ -90,8 +95,8 @@ class Gradients(NamedTuple):
         How many predictions of a centre these are of; 0 unless asked for.
     """
 
-    inputs: tf.Tensor
-    outputs: list[tf.Tensor]
+    inputs: Slices
+    outputs: list[Slices]
     tree: TreeGradients | None
     loss: tf.Tensor
     predictions: tf.Tensor

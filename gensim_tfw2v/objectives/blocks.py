@@ -135,6 +135,52 @@ def band_table(shape: StepShape, mean: bool) -> np.ndarray:
     return rows.reshape(-1, shape.inputs)
 
 
+class Everything:
+    """Matrices of a step's products as they are; see `InBand`."""
+
+    def pack(self, matrices: tf.Tensor) -> tf.Tensor:
+        """The same."""
+        return matrices
+
+    def unpack(self, packed: tf.Tensor) -> tf.Tensor:
+        """The same."""
+        return packed
+
+
+class InBand(Everything):
+    """Matrices of a step's products, without those of inputs and centres that can make no pair.
+
+    Parameters
+    ----------
+    shape : StepShape
+
+    Attributes
+    ----------
+    number : int
+        n, products of a block that are left.
+    """
+
+    def __init__(self, shape: StepShape) -> None:
+        self._shape = shape
+        near = (np.abs(shape.offsets) <= shape.window) & (shape.offsets != 0)
+        needed = np.concatenate([near, np.ones((shape.shared, shape.inputs), bool)])
+        self._needed = np.flatnonzero(needed).astype(np.int32)
+        self.number = len(self._needed)
+        # where each product is among these; others are at their end, where a 0 is put
+        self._place = np.full(needed.size, len(self._needed), np.int32)
+        self._place[self._needed] = np.arange(len(self._needed))
+
+    def pack(self, matrices: tf.Tensor) -> tf.Tensor:
+        """From [T/B, C, I] to [T/B, n]."""
+        flat = tf.reshape(matrices, [-1, self._shape.columns * self._shape.inputs])
+        return tf.gather(flat, self._needed, axis=1)
+
+    def unpack(self, packed: tf.Tensor) -> tf.Tensor:
+        """From [T/B, n] to [T/B, C, I], with 0 for what is missing."""
+        wide = tf.gather(tf.pad(packed, [[0, 0], [0, 1]]), self._place, axis=1)
+        return tf.reshape(wide, [-1, self._shape.columns, self._shape.inputs])
+
+
 def in_blocks(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
     """Something of every token [n] as what each block has: [blocks, B], filled up with 0."""
     return tf.reshape(_padded(x, shape, blocks, before=0), [-1, shape.block])

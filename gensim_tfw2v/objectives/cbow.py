@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.base import Gradients, Step
+from gensim_tfw2v.objectives.blocks import band
 from gensim_tfw2v.objectives.hierarchical_softmax import predict_from_one
 from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
+from gensim_tfw2v.slices import Slices, added
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,15 @@ class Cbow:
         shape, real = step.shape, tf.float32
         if shape.halo_side != "inputs":
             raise ValueError('CBOW needs all inputs of a centre in its block: halo_side="inputs"')
-        hidden = tf.matmul(step.band(self.mean, step.dtype), step.input_rows())  # [T/B, B, D]
+        hidden = step.input_rows().map(  # [T/B, B, D]
+            lambda x, windows: tf.matmul(band(windows, shape, self.mean, step.dtype), x),
+            sent=[step.windows],
+        )
         used: tf.Tensor | None = None  # for the loss: 1 for a centre that has context, else 0
         if with_loss:
             used = tf.minimum(tf.reduce_sum(step.band(), 2, keepdims=True), 1.0)
-        updates: list[tf.Tensor] = []
-        outputs: list[tf.Tensor] = []
+        updates: list[Slices] = []
+        outputs: list[Slices] = []
         tree, total = None, tf.constant(0.0)
         if self.negative:
             d_hidden, outputs, lost = self._sampled(step, hidden, used)
@@ -61,30 +66,42 @@ class Cbow:
             total += lost
         if step.tree is not None:
             tree = predict_from_one(step.tree, hidden, used, with_loss)
-            updates.append(tf.cast(tree.hidden, real))
+            updates.append(tree.hidden.map(lambda x: tf.cast(x, real)))
             total += tree.loss
-        backward = step.band(self.mean == self.corrected, step.dtype)
-        d_hidden = tf.cast(tf.add_n(updates), step.dtype)
-        d_inputs = tf.matmul(backward, d_hidden, transpose_a=True)
+
+        def backward(d_hidden: tf.Tensor, windows: tf.Tensor) -> tf.Tensor:
+            weights = band(windows, shape, self.mean == self.corrected, step.dtype)
+            return tf.matmul(weights, tf.cast(d_hidden, step.dtype), transpose_a=True)
+
+        d_inputs = added(updates).map(backward, sent=[step.windows])
         predictions = tf.constant(0.0) if used is None else tf.reduce_sum(used)
         return Gradients(d_inputs, outputs, tree, total, predictions)
 
     def _sampled(
-        self, step: Step, hidden: tf.Tensor, used: tf.Tensor | None
-    ) -> tuple[tf.Tensor, list[tf.Tensor], tf.Tensor]:
+        self, step: Step, hidden: Slices, used: tf.Tensor | None
+    ) -> tuple[Slices, list[Slices], tf.Tensor]:
         """Updates of the hidden rows [T/B, B, D] and of the output rows, and the loss."""
         share, real = self.negative / step.shape.shared, tf.float32
         targets, negatives = step.targets(), step.negatives()
-        noise_scores = tf.cast(tf.matmul(negatives, hidden, transpose_b=True), real)
-        wide_hidden = tf.cast(hidden, real)
-        scores = tf.reduce_sum(wide_hidden * targets, 2, keepdims=True)
+        noise_scores = negatives.total(lambda y, h: tf.matmul(y, h, transpose_b=True), hidden)
+        noise_scores = tf.cast(noise_scores, real)
+        wide_hidden = hidden.map(lambda h: tf.cast(h, real))
+        scores = wide_hidden.total(lambda h, y: tf.reduce_sum(h * y, 2, keepdims=True), targets)
         noise_weights = -share if step.noise is None else -share * step.noise  # [T/B, C - B, B]
 
         g = coefficients(scores, 0.5)
         noise_g = tf.cast(coefficients(noise_scores, 0.5 * noise_weights), step.dtype)
-        d_hidden = g * targets + tf.cast(tf.matmul(noise_g, negatives, transpose_a=True), real)
+        d_hidden = targets.map(
+            lambda y, n, g, noise_g: g * y + tf.cast(tf.matmul(noise_g, n, transpose_a=True), real),
+            negatives,
+            sent=[g, noise_g],
+        )
+        outputs = [
+            wide_hidden.map(lambda h, g: g * h, sent=[g]),
+            hidden.map(lambda h, g: tf.cast(tf.matmul(g, h), real), sent=[noise_g]),
+        ]
         lost = tf.constant(0.0)
         if used is not None:
             noise_used = tf.transpose(used, [0, 2, 1])
             lost = loss(scores, used) + loss(noise_scores, noise_used * noise_weights)
-        return d_hidden, [g * wide_hidden, tf.cast(tf.matmul(noise_g, hidden), real)], lost
+        return d_hidden, outputs, lost

@@ -14,6 +14,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.deep_nodes import run_weights
 from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
+from gensim_tfw2v.slices import Slices, concat
 from gensim_tfw2v.updates import adagrad, clipped
 
 #: Centres after which the rows of the top are updated. They are on every path: the sum of a long
@@ -26,13 +27,13 @@ class TreeStep(NamedTuple):
 
     Attributes
     ----------
-    top : Tensor [N, D]
+    top : Slices [N, D]
         Rows of the top.
     signs : Tensor [leaves, N]
         See `Tree`.
     leaves : Tensor [T/B, O], int32
         By which way the path of each centre leaves the top.
-    deep : Tensor [U, D]
+    deep : Slices [U, D]
         The distinct rows of the deep nodes.
     columns : Tensor [T/B, C], int32
         Which of `deep` each column has.
@@ -48,10 +49,10 @@ class TreeStep(NamedTuple):
         Of the top's rows, for `adagrad`.
     """
 
-    top: tf.Tensor
+    top: Slices
     signs: tf.Tensor
     leaves: tf.Tensor
-    deep: tf.Tensor
+    deep: Slices
     columns: tf.Tensor
     sources: tf.Tensor
     alpha: tf.Tensor
@@ -77,39 +78,39 @@ class TreeGradients(NamedTuple):
 
     Attributes
     ----------
-    hidden : Tensor [T/B, J, D]
-    top : Tensor [N, D]
+    hidden : Slices [T/B, J, D]
+    top : Slices [N, D]
         Not a direction, but the change itself.
-    deep : Tensor [T/B, C, D]
+    deep : Slices [T/B, C, D]
     loss : Tensor []
     growth : Tensor [N, 1], optional
         Of the squares of the top's rows; see `adagrad`.
     """
 
-    hidden: tf.Tensor
-    top: tf.Tensor
-    deep: tf.Tensor
+    hidden: Slices
+    top: Slices
+    deep: Slices
     loss: tf.Tensor
     growth: tf.Tensor | None = None
 
 
 def predict_from_window(
-    step: TreeStep, hidden: tf.Tensor, pairs: tf.Tensor, with_loss: bool
+    step: TreeStep, hidden: Slices, pairs: tf.Tensor, with_loss: bool
 ) -> TreeGradients:
     """Predict centres from several hidden rows each.
 
     Parameters
     ----------
     step : TreeStep
-    hidden : Tensor [T/B, J, D]
+    hidden : Slices [T/B, J, D]
         Rows that predict; their dtype is that of the products.
     pairs : Tensor [T/B, O, J], float32
         How often each centre is predicted from each hidden row.
     """
-    centres, inputs, size = step.leaves.shape[1], hidden.shape[1], hidden.shape[2]
+    centres, inputs = step.leaves.shape[1], pairs.shape[2]
     balance = tf.gather(step.signs, step.leaves)  # [T/B, O, N]
     number, balance = (tf.matmul(pairs, x, transpose_a=True) for x in (tf.abs(balance), balance))
-    parts = (_rows(hidden), _rows(number), _rows(balance))
+    parts = (hidden.map(_rows), _rows(number), _rows(balance))
     d_flat, change, top_loss, growth = _top(step, *parts, with_loss)
 
     halves = 0.5 * pairs
@@ -117,12 +118,12 @@ def predict_from_window(
     first = np.arange(pairs.shape[0], dtype=np.int32)[:, None] * (2 * centres + 1)
     weights = tf.gather(tf.reshape(weights, [-1, inputs]), step.sources + first)
     d_hidden, d_deep, deep_loss = _deep(step, hidden, weights, with_loss)
-    d_hidden += tf.reshape(d_flat, [-1, inputs, size])
+    d_hidden = d_hidden.map(lambda x, flat: x + _in_blocks(flat, inputs), d_flat)
     return TreeGradients(d_hidden, change, d_deep, top_loss + deep_loss, growth)
 
 
 def predict_from_one(
-    step: TreeStep, hidden: tf.Tensor, used: tf.Tensor | None, with_loss: bool
+    step: TreeStep, hidden: Slices, used: tf.Tensor | None, with_loss: bool
 ) -> TreeGradients:
     """Predict each centre from the hidden row at its own place.
 
@@ -130,23 +131,27 @@ def predict_from_one(
     ----------
     step : TreeStep
         With an order of its own.
-    hidden : Tensor [T/B, B, D]
+    hidden : Slices [T/B, B, D]
         Rows that predict; their dtype is that of the products.
     used : Tensor [T/B, B, 1], float32, optional
         1 for centres that count in the loss, else 0.
     """
-    width, size = step.block, hidden.shape[2]
-    flat, balance = _rows(hidden), _rows(tf.gather(step.signs, step.leaves))
+    width = step.block
+    flat, balance = hidden.map(_rows), _rows(tf.gather(step.signs, step.leaves))
     number, weights = tf.abs(balance), tf.gather(0.5 * run_weights(width), step.sources)
     if used is not None:
         number, balance = number * _rows(used), balance * _rows(used)
         weights *= tf.reshape(tf.gather(_rows(used), step.order), [-1, 1, width])
     d_flat, change, top_loss, growth = _top(step, flat, number, balance, with_loss)
 
-    in_order = tf.reshape(tf.gather(flat, step.order), [-1, width, size])
+    in_order = flat.map(lambda h, order: _in_blocks(tf.gather(h, order), width), sent=[step.order])
     d_in_order, d_deep, deep_loss = _deep(step, in_order, weights, with_loss)
-    d_flat += tf.gather(_rows(d_in_order), step.place)
-    d_hidden = tf.reshape(d_flat, tf.shape(hidden))
+    positions = step.leaves.shape[1]
+    d_hidden = d_flat.map(
+        lambda x, own, place: _in_blocks(x + tf.gather(_rows(own), place), positions),
+        d_in_order,
+        sent=[step.place],
+    )
     return TreeGradients(d_hidden, change, d_deep, top_loss + deep_loss, growth)
 
 
@@ -154,25 +159,29 @@ def _rows(x: tf.Tensor) -> tf.Tensor:
     return tf.reshape(x, [-1, tf.shape(x)[2] if x.shape[2] is None else x.shape[2]])
 
 
+def _in_blocks(rows: tf.Tensor, number: int) -> tf.Tensor:
+    return tf.reshape(rows, [-1, number, rows.shape[1]])
+
+
 def _top(
     step: TreeStep,
-    hidden: tf.Tensor,
+    hidden: Slices,
     number: tf.Tensor,
     balance: tf.Tensor,
     with_loss: bool,
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor | None]:
+) -> tuple[Slices, Slices, tf.Tensor, tf.Tensor | None]:
     """Predict at the nodes of the top, one part of the hidden rows after the other.
 
     Parameters
     ----------
-    hidden : Tensor [n, D]
+    hidden : Slices [n, D]
     number, balance : Tensor [n, N], float32
         How often each row predicts at each node, and how often 0 less how often 1.
 
     Returns
     -------
-    d_hidden : Tensor [n, D]
-    change : Tensor [N, D]
+    d_hidden : Slices [n, D]
+    change : Slices [N, D]
         Of the top's rows.
     loss : Tensor []
     growth : Tensor [N, 1]
@@ -180,43 +189,53 @@ def _top(
     """
     rows, updates, total = step.top, [], tf.constant(0.0)
     sizes, growth = step.alpha, None
-    in_parts = (tf.split(x, step.parts) for x in (hidden, number, balance))
-    for h, count, difference in zip(*in_parts, strict=True):
-        top = tf.cast(rows, h.dtype)
-        scores = tf.cast(tf.matmul(h, top, transpose_b=True), tf.float32)
-        g = tf.cast(0.5 * (difference - count * tf.tanh(0.5 * scores)), h.dtype)
-        updates.append(tf.matmul(g, top))
-        sums = tf.cast(tf.matmul(g, h, transpose_a=True), tf.float32)
+    counts, differences = (tf.split(x, step.parts) for x in (number, balance))
+    for h, count, difference in zip(hidden.split(step.parts), counts, differences, strict=True):
+        dtype = h.parts[0].dtype
+        top = rows.map(lambda x, dtype=dtype: tf.cast(x, dtype))
+        scores = h.total(lambda x, y: tf.matmul(x, y, transpose_b=True), top)
+        scores = tf.cast(scores, tf.float32)
+        g = tf.cast(0.5 * (difference - count * tf.tanh(0.5 * scores)), dtype)
+        updates.append(top.map(lambda y, g: tf.matmul(g, y), sent=[g]))
+        sums = h.map(lambda x, g: tf.cast(tf.matmul(g, x, transpose_a=True), tf.float32), sent=[g])
         if step.squares is not None:
             before = 0.0 if growth is None else growth
             sizes, of_part = adagrad(sums, step.squares + before, step.alpha)
             growth = before + of_part
-        rows += clipped(sums, sizes, step.max_norm)[0]
+        rows = rows.map(tf.add, clipped(sums, sizes, step.max_norm)[0])
         if with_loss:
             zeros, ones = 0.5 * (count + difference), 0.5 * (difference - count)
             total += loss(scores, zeros) + loss(scores, ones)
-    return tf.concat(updates, 0), rows - step.top, total, growth
+    return concat(updates), rows.map(tf.subtract, step.top), total, growth
 
 
 def _deep(
-    step: TreeStep, hidden: tf.Tensor, halves: tf.Tensor, with_loss: bool
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    step: TreeStep, hidden: Slices, halves: tf.Tensor, with_loss: bool
+) -> tuple[Slices, Slices, tf.Tensor]:
     """Predict at the deep nodes.
 
     Parameters
     ----------
-    hidden : Tensor [blocks, J, D]
+    hidden : Slices [blocks, J, D]
     halves : Tensor [blocks, C, J], float32
         Half of how often each row predicts at each node, below 0 where the code is 1.
 
     Returns
     -------
-    d_hidden : Tensor [blocks, J, D]
-    d_deep : Tensor [blocks, C, D]
+    d_hidden : Slices [blocks, J, D]
+    d_deep : Slices [blocks, C, D]
     loss : Tensor []
     """
-    deep = tf.gather(tf.cast(step.deep, hidden.dtype), step.columns)  # [blocks, C, D]
-    scores = tf.cast(tf.matmul(deep, hidden, transpose_b=True), tf.float32)
-    g = tf.cast(coefficients(scores, halves), hidden.dtype)
+    dtype = hidden.parts[0].dtype
+    deep = step.deep.map(  # [blocks, C, D]
+        lambda y, columns: tf.gather(tf.cast(y, dtype), columns), sent=[step.columns]
+    )
+    scores = deep.total(lambda y, x: tf.matmul(y, x, transpose_b=True), hidden)
+    scores = tf.cast(scores, tf.float32)
+    g = tf.cast(coefficients(scores, halves), dtype)
     total = loss(scores, 2.0 * halves) if with_loss else tf.constant(0.0)
-    return tf.matmul(g, deep, transpose_a=True), tf.matmul(g, hidden), total
+    return (
+        deep.map(lambda y, g: tf.matmul(g, y, transpose_a=True), sent=[g]),
+        hidden.map(lambda x, g: tf.matmul(g, x), sent=[g]),
+        total,
+    )

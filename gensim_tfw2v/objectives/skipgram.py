@@ -5,8 +5,10 @@ from typing import ClassVar
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.base import Gradients, Step
+from gensim_tfw2v.objectives.blocks import Everything, InBand
 from gensim_tfw2v.objectives.hierarchical_softmax import predict_from_window
 from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
+from gensim_tfw2v.slices import Slices, added
 
 
 @dataclass(frozen=True)
@@ -35,23 +37,30 @@ class SkipGram:
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step; see `Objective`."""
         inputs, pairs = step.input_rows(), step.band()
-        updates: list[tf.Tensor] = []
-        outputs: list[tf.Tensor] = []
+        updates: list[Slices] = []
+        outputs: list[Slices] = []
         tree, total = None, tf.constant(0.0)
         if self.negative:
             weights = self._weights(step, pairs)
             columns = step.columns()
-            scores = tf.cast(tf.matmul(columns, inputs, transpose_b=True), tf.float32)
-            g = tf.cast(coefficients(scores, 0.5 * weights), step.dtype)
-            updates.append(tf.matmul(g, columns, transpose_a=True))
-            outputs.append(tf.matmul(g, inputs))
+            # what is outside the bands does not travel
+            band = InBand(step.shape) if inputs.link else Everything()
+            scores = columns.total(
+                lambda y, x: band.pack(tf.matmul(y, x, transpose_b=True)), inputs
+            )
+            scores = tf.cast(band.unpack(scores), tf.float32)
+            g = band.pack(tf.cast(coefficients(scores, 0.5 * weights), step.dtype))
+            updates.append(
+                columns.map(lambda y, g: tf.matmul(band.unpack(g), y, transpose_a=True), sent=[g])
+            )
+            outputs.append(inputs.map(lambda x, g: tf.matmul(band.unpack(g), x), sent=[g]))
             total += loss(scores, weights) if with_loss else 0.0
         if step.tree is not None:
             tree = predict_from_window(step.tree, inputs, pairs, with_loss)
             updates.append(tree.hidden)
             total += tree.loss
         predictions = tf.reduce_sum(pairs) if with_loss else tf.constant(0.0)
-        return Gradients(tf.add_n(updates), outputs, tree, total, predictions)
+        return Gradients(added(updates), outputs, tree, total, predictions)
 
     def _weights(self, step: Step, pairs: tf.Tensor) -> tf.Tensor:
         """How often each pair counts, below 0 for negatives: [T/B, C, I]."""

@@ -17,6 +17,9 @@ from gensim_tfw2v.regimes.sources import read_entries
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.unit import PreparedUnit, UnitResult, prepare_unit
 
+#: Of the id of a row, which travels once, with its change.
+ID_BYTES = 4
+
 
 class Ledger(NamedTuple):
     """What the cluster has trained, counted where a worker's end cannot undo it.
@@ -68,8 +71,8 @@ class JobResult(NamedTuple):
     ----------
     units : UnitResult of Tensor [n]
         Of each unit.
-    fetched, pushed : Tensor [], int32
-        Rows of all tables.
+    fetched, pushed : Tensor []
+        Bytes that came from the ps tasks for training, and that were sent to them.
     staleness : Tensor [], int64
         Units that others pushed between fetching and pushing.
     seconds : Tensor [3], float64
@@ -162,7 +165,7 @@ def job_function(
         with tf.control_dependencies([fetched_at]):
             # each thread has handles of its own: with the same they would take turns
             results = [
-                part.train(unit, Tables(*(table.handle() for table in scratch)), own_words)
+                part.train(unit, Tables.of_handles(table.handle() for table in scratch), own_words)
                 for part in prepared
             ]
         with tf.control_dependencies(tf.nest.flatten(results)):
@@ -189,11 +192,11 @@ def job_function(
         with tf.control_dependencies([counted]):
             pushed_at = tf.timestamp()
         times = tf.stack([began, fetched_at, trained_at, pushed_at])
-        rows = tf.add_n([tf.size(getattr(ids, name)) for name in used])
+        rows = tf.cast(tf.add_n([tf.size(getattr(ids, name)) for name in used]), tf.float64)
         return JobResult(
             UnitResult(*(tf.stack(parts) for parts in zip(*results, strict=True))),
-            rows,
-            rows,
+            rows * program.row_bytes,
+            rows * (program.row_bytes + ID_BYTES),
             tf.zeros_like(pushed_after) if staged else pushed_after - pushed_before,
             times[1:] - times[:-1],
         ).packed()

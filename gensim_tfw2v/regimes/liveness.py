@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.probe import MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.spec import Task
-from gensim_tfw2v.layouts import RowLayout
+from gensim_tfw2v.layouts import Layout
 from gensim_tfw2v.regimes.base import ClusterLost
 
 #: After how many seconds without a trained unit tasks are asked whether they are there, and after
@@ -64,7 +64,7 @@ class Liveness:
                 f"no unit was trained for {silent:.0f} s, though all tasks answer: see their logs"
             )
 
-    def stand(self, tables: Sequence[RowLayout]) -> bool:
+    def stand(self, tables: Sequence[Layout]) -> bool:
         """Whether all ps tasks have what they held: then only a worker has ended.
 
         TensorFlow takes a worker that ends while it pushes for a ps that has ended.

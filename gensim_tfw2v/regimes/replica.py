@@ -12,6 +12,7 @@ from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.combining import saturating_share
 from gensim_tfw2v.regimes.job import (
+    ID_BYTES,
     Constants,
     JobResult,
     Served,
@@ -82,8 +83,8 @@ def replica_function(
         results = [UnitResult(part.kept, *of) for part, of in zip(prepared, sums, strict=True)]
         return JobResult(
             UnitResult(*(tf.stack(parts) for parts in zip(*results, strict=True))),
-            fetched,
-            pushed + rest,
+            tf.cast(fetched, tf.float64) * program.row_bytes,
+            tf.cast(pushed + rest, tf.float64) * (program.row_bytes + ID_BYTES),
             tf.cast(pushed_after - pushed_before, tf.float32) * job.share,
             times[1:] - times[:-1],
         ).packed()
@@ -176,7 +177,7 @@ class _Job:
     def _handles(self) -> tuple[Tables, Tables | None]:
         """Handles of tables and squares, each time others: with the same, threads take turns."""
         tables, *squares = (rows.handles() for rows in self._held)
-        return tables, squares[0] if squares else None
+        return Tables.of_handles(tables), squares[0] if squares else None
 
     def _take(self, window: Window) -> list[Rows]:
         """The changes of a window, or the share of them that is to be pushed."""

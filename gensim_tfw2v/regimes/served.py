@@ -11,11 +11,12 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import WorkUnit
-from gensim_tfw2v.layouts import RowLayout
+from gensim_tfw2v.layouts import LAYOUTS
 from gensim_tfw2v.monitor.graph import step_graph
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.base import Divergence, UnitReport, unit_key
+from gensim_tfw2v.regimes.column_job import column_job_function
 from gensim_tfw2v.regimes.job import JobResult, Ledger, Served, job_function
 from gensim_tfw2v.regimes.liveness import naming_lost_tasks
 from gensim_tfw2v.regimes.sources import NOTHING, source_of
@@ -80,10 +81,11 @@ class ServedRegime:
 
     def _serve(self, setup: Setup) -> Served:
         """Make the variables of the ps tasks."""
+        layout = LAYOUTS[self.program.layout]
         objective, size = self.program.unit.objective, self.program.unit.vector_size
         tables = Tables(
             *(
-                RowLayout(setup.rows if is_used else 0, size, self.workers.shards)
+                layout(setup.rows if is_used else 0, size, self.workers.shards)
                 for is_used in (True, objective.negative > 0, objective.hierarchical)
             )
         )
@@ -99,6 +101,8 @@ class ServedRegime:
 
     def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
         """The function of a job, with variables of its own for each worker of this process."""
+        if self.program.layout == "columns":
+            return column_job_function(self.program, self.served)
         return job_function(self.program, self.served)
 
     def begin_epoch(self) -> None:
@@ -183,12 +187,11 @@ class ServedRegime:
         ]
 
     def _count(self, result: JobResult, units: Sequence[WorkUnit]) -> None:
-        row_bytes = self.program.row_bytes
         of_job = Traffic(
             units=len(units),
             tokens=int(result.units.kept.sum()),
-            fetched_bytes=int(result.fetched) * row_bytes,
-            pushed_bytes=int(result.pushed) * (row_bytes + 4),  # ids travel once, with these
+            fetched_bytes=int(result.fetched),
+            pushed_bytes=int(result.pushed),
             corpus_bytes=0
             if self.program.shared_corpus
             else 4 * sum(unit.stop - unit.start for unit in units),

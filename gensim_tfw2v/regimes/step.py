@@ -19,7 +19,7 @@ def train_step(
     tables: Tables,
     words: Words,
     squares: Tables | None = None,
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+) -> tuple[tf.Tensor, ...]:
     """Train a step.
 
     Parameters
@@ -27,8 +27,8 @@ def train_step(
     program : UnitProgram
     plan, unit
         Of the step and of its unit.
-    tables : Tables of Tensor [], resource
-        Handles of the variables, updated in place.
+    tables : Tables of WholeRows or SlicedRows
+        Updated in place.
     words : Words
     squares : Tables of Tensor [], resource, optional
         Handles of variables [V, 1] that Adagrad sums in, if the program asks for it.
@@ -37,7 +37,12 @@ def train_step(
     -------
     loss, predictions, magnitude : Tensor [], float32
         What a `UnitResult` sums.
+    traffic : Tensor [2], float32
+        If rows are sliced: see `Link.traffic`.
     """
+    link = tables.inputs.link
+    if link is not None:
+        link.begin()
     ids = _row_ids(plan, unit)
     step = _read(program, plan, unit, ids, tables, words)
     if squares is not None and step.tree is not None:
@@ -51,8 +56,7 @@ def train_step(
         groups = EntryGroups(
             plan.tree.entries.of(unit.slot), plan.tree.entries.of(unit.segment), plan.tree.distinct
         )
-        slots = tf.reshape(gradients.tree.deep, [-1, program.vector_size])
-        sums_of["nodes"] = sum_entries(groups, slots)
+        sums_of["nodes"] = sum_entries(groups, gradients.tree.deep)
     moved = tf.constant(0.0)
     for name, sums in sums_of.items():
         rows, sizes = getattr(ids, name), plan.alpha
@@ -62,20 +66,23 @@ def train_step(
             add_rows(so_far, rows, growth)
         changes, magnitude = clipped(sums, sizes, program.max_norm)
         locked = program.locked and name == "inputs"
-        add_rows(getattr(tables, name), rows, changes, words.lock if locked else None)
+        getattr(tables, name).add(rows, changes, words.lock if locked else None)
         moved += magnitude
     if gradients.tree is not None:
         if squares is not None:
             add_rows(squares.nodes, words.tree.top, gradients.tree.growth)
-        add_rows(tables.nodes, words.tree.top, gradients.tree.top)
-        moved += tf.reduce_sum(tf.abs(gradients.tree.top))
-    return gradients.loss, gradients.predictions, moved
+        tables.nodes.add(words.tree.top, gradients.tree.top)
+        moved += gradients.tree.top.total(lambda x: tf.reduce_sum(tf.abs(x)), exact=True)
+    result = gradients.loss, gradients.predictions, moved
+    return result if link is None else (*result, link.traffic())
 
 
 def step_loss(
     program: UnitProgram, plan: StepPlan, unit: UnitPlan, tables: Tables, words: Words
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """The loss of a step as its rows are, and of how many predictions; as for `train_step`."""
+    if tables.inputs.link is not None:
+        tables.inputs.link.begin()
     step = _read(program, plan, unit, _row_ids(plan, unit), tables, words)
     gradients = program.objective(step, True)
     return gradients.loss, gradients.predictions
@@ -101,14 +108,14 @@ def _read(
     """Read what a step is computed from."""
     step = Step(
         program.shape,
-        inputs=read_rows(tables.inputs, ids.inputs),
+        inputs=tables.inputs.read(ids.inputs),
         input_place=plan.inputs.place,
         windows=plan.windows,
         dtype=tf.as_dtype(program.product_dtype),
     )
     if ids.outputs is not None:
         step = step._replace(
-            outputs=read_rows(tables.outputs, ids.outputs),
+            outputs=tables.outputs.read(ids.outputs),
             output_place=plan.outputs.place,
             noise=_other_words(plan.words, program.shape) if program.skip_targets else None,
         )
@@ -129,10 +136,10 @@ def _tree_step(
     own_order = program.objective.tree_block is not None
     blocks = program.shape.tokens // program.tree_block if own_order else program.shape.blocks
     return TreeStep(
-        top=read_rows(tables.nodes, words.tree.top),
+        top=tables.nodes.read(words.tree.top),
         signs=words.tree.signs,
         leaves=tree.leaves,
-        deep=read_rows(tables.nodes, node_ids),
+        deep=tables.nodes.read(node_ids),
         columns=tf.reshape(tree.slots.of(unit.columns), [blocks, -1]),
         sources=tf.reshape(tree.slots.of(unit.sources), [blocks, -1]),
         alpha=plan.alpha,

@@ -138,7 +138,7 @@ def sub_model_functions(program: ClusterProgram, served: Served) -> SubModelFunc
         ]
         with tf.control_dependencies([is_next]):
             results = [
-                part.train(unit, Tables(*(table.handle() for table in tables)), known)
+                part.train(unit, Tables.of_handles(table.handle() for table in tables), known)
                 for part in prepared
             ]
         with tf.control_dependencies(tf.nest.flatten(results)):

@@ -1,6 +1,9 @@
 """The tables that are trained."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+from gensim_tfw2v.updates import WholeRows
 
 
 class Tables(NamedTuple):
@@ -19,3 +22,8 @@ class Tables(NamedTuple):
     inputs: Any
     outputs: Any
     nodes: Any
+
+    @classmethod
+    def of_handles(cls, handles: Iterable[Any]) -> "Tables":
+        """Tables of `WholeRows`: what a step reads and updates on the worker's own device."""
+        return cls(*map(WholeRows, handles))

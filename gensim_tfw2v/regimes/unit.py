@@ -62,7 +62,7 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
     @tf.function(autograph=False)
     def train_unit(tables, words, entries, key, alphas):  # type: ignore[no-untyped-def]
         prepared = prepare_unit(program, words, entries, key, alphas)
-        return prepared.train(program, Tables(*(table.handle for table in tables)), words)
+        return prepared.train(program, Tables.of_handles(table.handle for table in tables), words)
 
     return train_unit
 
@@ -92,15 +92,15 @@ class PreparedUnit(NamedTuple):
 
         Parameters
         ----------
-        tables : Tables of Tensor [], resource
-            Handles of the variables, updated in place.
+        tables : Tables of WholeRows or SlicedRows
+            Updated in place.
         """
         begin = self.begin(program, tables, words)
         sums = self.train_steps(program, tables, words, tf.constant(0), self.steps, begin)
-        return UnitResult(self.kept, *sums)
+        return UnitResult(self.kept, *sums[:3])
 
     def begin(self, program: UnitProgram, tables: Tables, words: Words) -> tuple[tf.Tensor, ...]:
-        """Loss, predictions and magnitude before the first step: see `UnitResult`."""
+        """What `train_steps` sums, before the first step: see `train_step`."""
         begin = (tf.constant(0.0),) * 2
         if program.loss_of == "first":
             begin = tf.cond(
@@ -108,7 +108,8 @@ class PreparedUnit(NamedTuple):
                 lambda: step_loss(program, self.plan_of(0), self.unit, tables, words),
                 lambda: (tf.constant(0.0),) * 2,
             )
-        return (*begin, tf.constant(0.0))
+        traffic = [] if tables.inputs.link is None else [tf.zeros([2])]
+        return (*begin, tf.constant(0.0), *traffic)
 
     def train_steps(
         self,
@@ -124,8 +125,8 @@ class PreparedUnit(NamedTuple):
 
         Parameters
         ----------
-        tables : Tables of Tensor [], resource
-            Handles of the variables, updated in place.
+        tables : Tables of WholeRows or SlicedRows
+            Updated in place.
         first, last : Tensor [], int32
             The first step, and the one before which to stop.
         sums : tuple of Tensor []

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
-from gensim_tfw2v.layouts import RowLayout
+from gensim_tfw2v.layouts import Layout
 from gensim_tfw2v.regimes.liveness import Liveness, naming_lost_tasks
 from gensim_tfw2v.regimes.sources import is_seen_by
 
@@ -60,7 +60,7 @@ class Workers(Protocol):
         """See, if no job has ended for long, that all tasks answer; else raise `ClusterLost`."""
         ...
 
-    def stand(self, tables: Sequence[RowLayout]) -> bool:
+    def stand(self, tables: Sequence[Layout]) -> bool:
         """Whether all that ps tasks held is there."""
         ...
 
@@ -112,7 +112,7 @@ class ClusterWorkers:
         """See, if no job has ended for long, that all tasks answer; else raise `ClusterLost`."""
         self._liveness.check()
 
-    def stand(self, tables: Sequence[RowLayout]) -> bool:
+    def stand(self, tables: Sequence[Layout]) -> bool:
         """Whether all that ps tasks held is there."""
         return self._liveness.stand(tables)
 
@@ -170,7 +170,7 @@ class LocalWorkers:
     def check(self) -> None:
         """Nothing can be lost."""
 
-    def stand(self, tables: Sequence[RowLayout]) -> bool:
+    def stand(self, tables: Sequence[Layout]) -> bool:
         """Nothing can be lost."""
         return True
 

@@ -17,18 +17,37 @@ def sentences_of(sample):
     return set(sample[sample >= 0].tolist())
 
 
-@pytest.mark.parametrize(("number", "rate"), [(10, 0.1), (5, 0.2), (3, 0.5)])
+@pytest.mark.parametrize(("number", "rate"), [(10, 0.1), (5, 0.2), (5, 0.4), (3, 0.5)])
 def test_shuffle_gives_each_sentence_to_one_sample_at_least(number, rate):
     sampling, entries = Sampling("shuffle", number, rate, 3), unit(4000)
     samples = [sampling.of(entries, sample, 5, 2) for sample in range(number)]
     taken = [sentences_of(sample) for sample in samples]
     assert set.union(*taken) == set(range(4000))
     for own in taken:
-        assert len(own) / 4000 == pytest.approx(sampling.share, abs=4 * np.sqrt(0.25 / 4000))
-    # one that is taken twice is taken as often as by chance
-    both = len(taken[0] & taken[1]) / 4000
-    none = (1 - rate) ** number
-    assert both == pytest.approx(rate**2 / (1 - none), abs=0.03)
+        assert len(own) / 4000 == pytest.approx(rate, abs=4 * np.sqrt(0.25 / 4000))
+    # all pairs of samples share as much
+    both = [len(taken[0] & taken[1]) / 4000, len(taken[0] & taken[-1]) / 4000]
+    more = (rate * number - 1) / (number - 1)
+    expected = 2 / number * more + (1 - 2 / number) * more**2
+    assert both == pytest.approx([expected] * 2, abs=0.03)
+
+
+def test_shuffle_by_one_over_n_divides_the_sentences():
+    sampling, entries = Sampling("shuffle", 8, 1 / 8, 3), unit(4000)
+    taken = [sentences_of(sampling.of(entries, sample, 5, 2)) for sample in range(8)]
+    assert sum(map(len, taken)) == len(set.union(*taken)) == 4000
+
+
+def test_shuffle_by_less_leaves_some_out():
+    sampling, entries = Sampling("shuffle", 5, 0.1, 3), unit(4000)
+    taken = [sentences_of(sampling.of(entries, sample, 5, 2)) for sample in range(5)]
+    assert sum(map(len, taken)) == len(set.union(*taken))
+    assert sum(map(len, taken)) / 4000 == pytest.approx(0.5, abs=0.03)
+
+
+def test_one_sample_of_all():
+    sampling, entries = Sampling("shuffle", 1, 1.0, 3), unit(50)
+    np.testing.assert_array_equal(sampling.of(entries, 0, 0, 0), entries)
 
 
 @pytest.mark.parametrize("cut", [False, True])

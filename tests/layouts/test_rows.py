@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.layouts import RowLayout, rows
+from gensim_tfw2v.layouts import RowLayout, base
 
 SIZE = 3
 
@@ -23,7 +23,7 @@ def table(number, shards):
 @pytest.mark.parametrize("number", [0, 1, 2, 7, 40])
 @pytest.mark.parametrize("shards", [1, 2, 3])
 def test_rows_come_out_as_they_went_in(number, shards, monkeypatch):
-    monkeypatch.setattr(rows, "ROWS_AT_A_TIME", 4)
+    monkeypatch.setattr(base, "ROWS_AT_A_TIME", 4)
     layout, array = table(number, shards)
     found = np.full_like(array, np.nan)
     layout.export(found)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.layouts import ColumnLayout, SlicedRows
 from gensim_tfw2v.objectives import Cbow, SkipGram, blocks, hierarchical_softmax
 from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.draws import draw
@@ -17,7 +18,8 @@ from gensim_tfw2v.objectives.tree import huffman_tree
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.regimes.unit import concrete_unit_function, unit_function
+from gensim_tfw2v.regimes.unit import concrete_unit_function, prepare_unit, unit_function
+from gensim_tfw2v.slices import whole
 from tests.objectives import reference
 
 #: Adding an objective is one row here: (objective, its slow loop, the halo's side).
@@ -52,26 +54,51 @@ def unit(seed: int, tokens: int, sentence: int) -> np.ndarray:
     return np.insert(ids, np.arange(sentence, tokens + 1, sentence), -1).astype(np.int32)
 
 
-def run(objective, shape, entries, key, alpha, keep, inputs, outputs, paths=None, **options):
+def run(
+    objective, shape, entries, key, alpha, keep, inputs, outputs, paths=None, slices=0, **options
+):
     """Train a unit with the program; return the tables, the result and the draws.
 
     `outputs` are the rows of negative sampling, or with `paths` those of hierarchical softmax.
+    With `slices`, columns are dealt out to so many variables.
     """
     program = UnitProgram(
         objective, shape, SIZE, id_bits=6, max_entries=2048, loss_of="all", **options
     )
     nothing = np.zeros((0, SIZE))
     tables = Tables(inputs, nothing if paths else outputs, outputs if paths else nothing)
-    tables = Tables(*(tf.Variable(t.astype(np.float32), shape=[None, SIZE]) for t in tables))
     words = Words.of(keep, None if paths else np.ones(VOCABULARY), paths).tensors()
-    entries, key = tf.constant(entries), tf.constant(key)
-    result = concrete_unit_function(program, tables)(
-        tables, words, entries, key, tf.constant([alpha, alpha], tf.float32)
-    )
+    arguments = words, tf.constant(entries), tf.constant(key), tf.constant([alpha] * 2, tf.float32)
+    if slices:
+        tables, result = run_sliced(program, tables, slices, arguments)
+    else:
+        tables = [tf.Variable(t.astype(np.float32), shape=[None, SIZE]) for t in tables]
+        tables = Tables(*tables)
+        result = concrete_unit_function(program, tables)(tables, *arguments)
+        tables = Tables(*(table.numpy() for table in tables))
     noise = None if paths else words.noise
-    draws = draw(entries, key, words.keep, noise, shape, program.shrink_windows)
-    trained = [tables.inputs.numpy(), (tables.nodes if paths else tables.outputs).numpy()]
+    draws = draw(*arguments[1:3], words.keep, noise, shape, program.shrink_windows)
+    trained = [tables.inputs, tables.nodes if paths else tables.outputs]
     return trained, result, draws
+
+
+def run_sliced(program, arrays, slices, arguments):
+    """Train a unit on tables in columns; return arrays of them and the result."""
+    layouts = [ColumnLayout(len(array), SIZE, slices) for array in arrays]
+    for layout, array in zip(layouts, arrays, strict=True):
+        layout.load(array)
+    link = layouts[0].link(tf.as_dtype(program.product_dtype))
+
+    @tf.function(autograph=False)
+    def train(words, *unit):
+        prepared = prepare_unit(program, words, *unit)
+        return prepared.train(program, Tables(*(SlicedRows(x, link) for x in layouts)), words)
+
+    result = train(*arguments)
+    trained = [np.empty_like(array, np.float32) for array in arrays]
+    for layout, array in zip(layouts, trained, strict=True):
+        layout.export(array)
+    return Tables(*trained), result
 
 
 def slow_unit(slow_step, inputs, outputs, draws, shape, targets_of):
@@ -101,11 +128,17 @@ def slow_unit(slow_step, inputs, outputs, draws, shape, targets_of):
     ("tokens", "block", "window", "shared"), [(32, 8, 3, 4), (16, 16, 5, 3), (24, 4, 6, 8)]
 )
 @pytest.mark.parametrize(
-    ("skip_targets", "product_dtype", "tolerance"),
-    [(True, "float32", 2e-5), (False, "float32", 2e-5), (True, "bfloat16", 1e-2)],
+    ("skip_targets", "product_dtype", "tolerance", "slices"),
+    [
+        (True, "float32", 2e-5, 0),
+        (False, "float32", 2e-5, 0),
+        (True, "bfloat16", 1e-2, 0),
+        (True, "float32", 2e-5, 3),
+        (False, "bfloat16", 1e-2, 2),
+    ],
 )
 def test_a_unit_equals_the_slow_loop(
-    name, tokens, block, window, shared, skip_targets, product_dtype, tolerance
+    name, tokens, block, window, shared, skip_targets, product_dtype, tolerance, slices
 ):
     objective, slow_step, halo_side = OBJECTIVES[name]
     shape = StepShape(tokens, block, window, shared, halo_side)
@@ -122,6 +155,7 @@ def test_a_unit_equals_the_slow_loop(
         np.full(VOCABULARY, 0.9),
         inputs,
         outputs,
+        slices=slices,
         skip_targets=skip_targets,
         product_dtype=product_dtype,
     )
@@ -162,8 +196,13 @@ def huffman_paths(counts):
 
 @pytest.mark.parametrize("name", TREES)
 @pytest.mark.parametrize("tree", ["balanced", "skewed"])
-@pytest.mark.parametrize(("product_dtype", "tolerance"), [("float32", 2e-5), ("bfloat16", 1e-2)])
-def test_a_unit_of_hierarchical_softmax_equals_the_slow_loop(name, tree, product_dtype, tolerance):
+@pytest.mark.parametrize(
+    ("product_dtype", "tolerance", "slices"),
+    [("float32", 2e-5, 0), ("bfloat16", 1e-2, 0), ("float32", 2e-5, 2)],
+)
+def test_a_unit_of_hierarchical_softmax_equals_the_slow_loop(
+    name, tree, product_dtype, tolerance, slices
+):
     objective, slow_step = TREES[name]
     shape = StepShape(32, 8, 3, 1)
     counts = np.full(VOCABULARY, 10) if tree == "balanced" else 1.5 ** np.arange(VOCABULARY) + 1
@@ -172,7 +211,8 @@ def test_a_unit_of_hierarchical_softmax_equals_the_slow_loop(name, tree, product
     inputs, nodes = rng.normal(0, 0.3, (2, VOCABULARY, SIZE))
     (fast_inputs, fast_nodes), result, draws = run(
         objective, shape, unit(1, 100, 9), [7, 11], 0.05, np.full(VOCABULARY, 0.9),
-        inputs, nodes, (points, codes), skip_targets=False, product_dtype=product_dtype,
+        inputs, nodes, (points, codes), slices, skip_targets=False,
+        product_dtype=product_dtype,
     )  # fmt: skip
     turns = reference.turns(list(zip(points, codes, strict=True)))
     inputs, nodes, loss = slow_unit(slow_step, inputs, nodes, draws, shape, lambda _: turns)
@@ -326,13 +366,15 @@ def test_the_top_is_updated_part_by_part(parts, squares, monkeypatch):
     top, hidden = rng.normal(0, 0.5, (3, SIZE)), rng.normal(0, 0.5, (8, SIZE))
     balance = rng.integers(-1, 2, (8, 3)).astype(np.float64)
     number = np.abs(balance)
-    step = TreeStep(*[tf.constant(top, tf.float32)] * 6, alpha=tf.constant(0.5), max_norm=0.4)
+    rows = whole(tf.constant(top, tf.float32))
+    step = TreeStep(*[rows] * 6, alpha=tf.constant(0.5), max_norm=0.4)
     step = step._replace(leaves=tf.zeros([8, 1], tf.int32))
     sizes, grown = 0.5, None
     if squares is not None:
         step, grown = step._replace(squares=tf.constant(squares)), np.array(squares)
-    arrays = (tf.constant(x, tf.float32) for x in (hidden, number, balance))
-    *found, growth = _top(step, *arrays, with_loss=True)
+    given, *arrays = (tf.constant(x, tf.float32) for x in (hidden, number, balance))
+    d_hidden, change, *found, growth = _top(step, whole(given), *arrays, with_loss=True)
+    found = [d_hidden.parts[0], change.parts[0], *found]
 
     rows, updates, total = top.copy(), [], 0.0
     for here in np.split(np.arange(8), parts):

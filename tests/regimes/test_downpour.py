@@ -69,7 +69,8 @@ def by_adagrad(trial, units, tables, squares, epoch=0):
     @tf.function(autograph=False)
     def train_unit(entries, key):
         part = prepare_unit(program, words, entries, key, tf.constant(ALPHA))
-        rows, sums = (Tables(*(table.handle for table in of)) for of in (tables, squares))
+        rows = Tables.of_handles(table.handle for table in tables)
+        sums = Tables(*(table.handle for table in squares))
         begin = part.begin(program, rows, words)
         return part.train_steps(program, rows, words, tf.constant(0), part.steps, begin, sums)
 

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.layouts import RowLayout
+from gensim_tfw2v.layouts import LAYOUTS
 from gensim_tfw2v.objectives import Cbow, SkipGram
 from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram, UnitProgram
+from gensim_tfw2v.regimes.column_job import column_job_function
 from gensim_tfw2v.regimes.combining import pair_rates, saturating_share
 from gensim_tfw2v.regimes.job import JobResult, Ledger, Served, job_function
 from gensim_tfw2v.regimes.tables import Tables
@@ -20,7 +21,14 @@ NOISE = np.arange(1.0, VOCABULARY + 1)
 OBJECTIVES = [SkipGram(5), Cbow(3), SkipGram(0, True), Cbow(2, True, True)]
 
 
-def make(objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float32", shared=False):
+#: Adding a layout is one row here: the function of its jobs.
+FUNCTIONS = {"rows": job_function, "columns": column_job_function}
+
+
+def make(
+    objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float32", shared=False,
+    layout="rows",
+):  # fmt: skip
     """A job's function, its tables and ledger, and the program of its units."""
     program = UnitProgram(
         objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_of="all", locked=lock is not None
@@ -31,7 +39,7 @@ def make(objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float
         np.random.default_rng(number).normal(0, 0.1, (VOCABULARY if used else 0, SIZE))
         for number, used in enumerate((True, objective.negative, objective.hierarchical))
     ))  # fmt: skip
-    tables = Tables(*(RowLayout(len(array), SIZE, shards) for array in arrays))
+    tables = Tables(*(LAYOUTS[layout](len(array), SIZE, shards) for array in arrays))
     for table, array in zip(tables, arrays, strict=True):
         table.load(array)
     rates = pair_rates(
@@ -40,8 +48,8 @@ def make(objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float
     )  # fmt: skip
     ledger = Ledger(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
-    train_job = job_function(
-        ClusterProgram(program, workers, threads, wire_dtype, shared),
+    train_job = FUNCTIONS[layout](
+        ClusterProgram(program, workers, threads, wire_dtype, shared, layout),
         Served(tables, *constants, ledger),
     )
 
@@ -83,9 +91,12 @@ def exported(tables):
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
 @pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("locked", [False, True])
-def test_a_job_of_one_unit_equals_the_unit(objective, shards, locked):
+@pytest.mark.parametrize("layout", FUNCTIONS)
+def test_a_job_of_one_unit_equals_the_unit(objective, shards, locked, layout):
     lock = np.linspace(0, 2, VOCABULARY) if locked else None
-    function, tables, ledger, (program, words, arrays) = make(objective, 1, shards, lock=lock)
+    function, tables, ledger, (program, words, arrays) = make(
+        objective, 1, shards, lock=lock, layout=layout
+    )
     expected = Tables(
         *(tf.Variable(array.astype(np.float32), shape=[None, SIZE]) for array in arrays)
     )
@@ -97,13 +108,36 @@ def test_a_job_of_one_unit_equals_the_unit(objective, shards, locked):
         result = function(*job(entries, places=[number]))
         np.testing.assert_allclose(result.units.loss, [one.loss], rtol=1e-5)
         np.testing.assert_array_equal(result.units.kept, [one.kept])
-        assert result.fetched == result.pushed
-        least = sum(map(bool, map(len, arrays)))
-        assert least * 20 < result.fetched <= least * VOCABULARY
+        if layout == "rows":
+            rows = result.fetched / (4 * SIZE)
+            assert result.pushed / (4 * SIZE + 4) == rows
+            least = sum(map(bool, map(len, arrays)))
+            assert least * 20 < rows <= least * VOCABULARY
+        else:
+            assert 0 < result.fetched < result.pushed
     for found, wanted in zip(exported(tables), expected, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-5)
     assert ledger.pushes.numpy() == 2
     assert ledger.times.numpy().tolist() == [1, 1, 0, 0]
+
+
+def test_each_shard_of_columns_is_sent_as_much():
+    results = {}
+    for shards in (1, 2, 3):
+        function, *_ = make(SkipGram(5), shards=shards, layout="columns")
+        results[shards] = function(*job(unit(1, 300, 11)))
+    for shards, result in results.items():
+        assert result.fetched == pytest.approx(shards * results[1].fetched)
+        assert result.pushed == pytest.approx(shards * results[1].pushed)
+
+
+def test_narrow_products_travel_in_half():
+    wide, narrow = (
+        make(SkipGram(5), shards=2, layout="columns", wire_dtype=dtype)[0](*job(unit(1, 300, 11)))
+        for dtype in ("float32", "bfloat16")
+    )
+    assert wide.fetched > 1.8 * narrow.fetched
+    np.testing.assert_allclose(wide.units.loss, narrow.units.loss, rtol=1e-2)
 
 
 def test_threads_of_a_job_share_its_rows():

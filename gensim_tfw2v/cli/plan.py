@@ -1,0 +1,132 @@
+"""``tfw2v plan``: what a training on a cluster would take, and how to lay it out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gensim_tfw2v.cli.failures import BadInput, Verbose
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.planning import Choice
+
+UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+
+
+def plan(
+    vocab: Annotated[int, typer.Option(help="Words of the vocabulary.", min=1)],
+    tokens: Annotated[str, typer.Option(help="Words of the corpus: 17e6, 100e9, 2.5G.")],
+    dim: Annotated[int, typer.Option(help="vector_size.", min=1)] = 100,
+    workers: Annotated[int, typer.Option(help="Worker tasks.", min=1)] = 4,
+    ps: Annotated[int, typer.Option(help="ps tasks.", min=1)] = 2,
+    threads: Annotated[int, typer.Option(help="Of each worker.", min=1)] = 8,
+    net: Annotated[str, typer.Option(help="Of each task: 10Gbit, 1Gbit.")] = "10Gbit",
+    latency: Annotated[float, typer.Option(help="Milliseconds there and back.", min=0)] = 0.2,
+    memory: Annotated[str, typer.Option(help="Of each task: 64GB.")] = "64GB",
+    epochs: Annotated[int, typer.Option(min=1)] = 5,
+    window: Annotated[int, typer.Option(min=1)] = 5,
+    negative: Annotated[int, typer.Option(min=1)] = 5,
+    sample: Annotated[float, typer.Option(min=0)] = 1e-3,
+    sg: Annotated[bool, typer.Option("--sg/--cbow", help="Skip-gram, or CBOW.")] = True,
+    verbose: Verbose = False,
+) -> None:
+    """Estimate memory, traffic and time on a cluster, and say which layout and regime to take.
+
+    Words are taken to be distributed by Zipf's law. What is counted is negative sampling.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from gensim_tfw2v.options import choose_shape
+    from gensim_tfw2v.planning import Frequencies, Machines, Workload, compare
+
+    words = quantity(tokens, "", "--tokens")
+    frequencies = Frequencies.zipf(vocab, sample=sample)
+    shape = choose_shape(int(words * frequencies.kept), window, negative, sg)
+    work = Workload(frequencies, dim, shape, sg)
+    machines = Machines(
+        workers,
+        ps,
+        threads,
+        quantity(net, "bit", "--net") / 8,
+        latency / 1e3,
+        quantity(memory, "B", "--memory"),
+    )
+    choices = compare(work, words, machines)
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "bytes a token", "ps holds", "worker holds", "ps net", "worker net",
+                 "words/s", "time", "bound by"):  # fmt: skip
+        table.add_column(name, justify="left" if name in ("", "bound by") else "right")
+    for one in choices:
+        table.add_row(
+            one.name,
+            f"{one.bytes_a_token:,.0f}",
+            f"{one.ps_memory / 1e9:,.1f} GB",
+            f"{one.worker_memory / 1e9:,.1f} GB",
+            f"{one.ps_net * 8 / 1e9:,.2f} Gbit/s",
+            f"{one.worker_net * 8 / 1e9:,.2f} Gbit/s",
+            f"{one.words_a_second / 1e6:,.1f} M",
+            _duration(words * epochs / one.words_a_second),
+            one.bound,
+        )
+    console = Console(highlight=False, width=120)
+    console.print(f"model      {2 * vocab * dim * 4 / 1e9:,.1f} GB: 2 tables of {vocab:,} x {dim}")
+    console.print(f"corpus     {words:,.0f} words, {frequencies.kept:.0%} of them trained on")
+    console.print(table)
+    console.print(advice(choices))
+
+
+def advice(choices: list[Choice]) -> str:
+    """What to take, and why."""
+    best, *others = choices
+    if best.bound == "memory":
+        holds = best.ps_memory if best.ps_memory > best.worker_memory else best.worker_memory
+        return f"advice     none fits: a task would hold {holds / 1e9:,.1f} GB; give more ps tasks"
+    reasons = {
+        "workers": "its workers compute all the time",
+        "network": "its network is the limit, and the others' is a narrower one",
+        "latency": "it waits for the network, and still is the fastest",
+    }
+    lines = [f"advice     {best.name}: {best.option}, for {reasons[best.bound]}"]
+    for other in others:
+        if other.bound == "memory":
+            why = f"needs {max(other.ps_memory, other.worker_memory) / 1e9:,.1f} GB in one task"
+        elif other.bound == "corpus":
+            why = "would cost quality: the corpus is small for so many"
+        elif other.words_a_second < 0.9 * best.words_a_second:
+            why = (
+                f"has {other.words_a_second / best.words_a_second:.0%} of its speed: {other.bound}"
+            )
+        else:
+            why = "gains nothing here"
+        lines.append(f"           {other.name} {why}")
+    return "\n".join(lines)
+
+
+def quantity(text: str, unit: str, option: str) -> float:
+    """A number with a unit: ``"10Gbit"``, ``"64GB"``, ``"1e9"``.
+
+    Raises
+    ------
+    BadInput
+        If it is none, or not above 0.
+    """
+    found = re.fullmatch(
+        rf"\s*([0-9.]+(?:e[0-9]+)?)\s*([KMGT]?)(?:{unit})?\s*", text, re.IGNORECASE
+    )
+    try:
+        value = float(found[1]) * UNITS[found[2].upper()] if found else 0.0
+    except ValueError:
+        value = 0.0
+    if not value > 0:
+        raise BadInput(f"{option} is {text!r}: give a number above 0, such as 1e9 or 10G{unit}")
+    return value
+
+
+def _duration(seconds: float) -> str:
+    for size, name in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:,.1f} {name}"
+    return f"{seconds:,.1f} s"

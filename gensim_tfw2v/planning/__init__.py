@@ -1,0 +1,16 @@
+"""What a training will take, before it is begun: bytes on the wire, memory, time."""
+
+from gensim_tfw2v.planning.advice import Choice, Machines, compare
+from gensim_tfw2v.planning.frequencies import Frequencies
+from gensim_tfw2v.planning.traffic import Workload, column_bytes, distinct_rows, row_bytes
+
+__all__ = [
+    "Choice",
+    "Frequencies",
+    "Machines",
+    "Workload",
+    "column_bytes",
+    "compare",
+    "distinct_rows",
+    "row_bytes",
+]

@@ -1,0 +1,101 @@
+"""How many bytes travel for each token that is trained on, with negative sampling."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gensim_tfw2v.objectives.blocks import InBand, StepShape
+from gensim_tfw2v.planning.frequencies import Frequencies
+
+#: Bytes of a number that travels, of a row's id, of a place in a step, of a row's length or size.
+NUMBER, ID, PLACE, SIZE = 2, 4, 2, 4
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is trained.
+
+    Parameters
+    ----------
+    frequencies : Frequencies
+    vector_size : int
+        D.
+    shape : StepShape
+    skipgram : bool
+    """
+
+    frequencies: Frequencies
+    vector_size: int
+    shape: StepShape
+    skipgram: bool = True
+
+    @property
+    def vocabulary(self) -> int:
+        """V."""
+        return len(self.frequencies.words)
+
+
+def distinct_rows(work: Workload, tokens: float, noise_reuse: int = 1) -> tuple[float, float]:
+    """How many rows of each table a run of tokens needs.
+
+    A word that has n p occurrences in the mean, in bursts of b, is in the run with a chance of
+    1 - exp(-n p / b).
+
+    Parameters
+    ----------
+    tokens : float
+        n.
+    noise_reuse : int
+        In how many blocks each negative is used.
+
+    Returns
+    -------
+    inputs, outputs : float
+    """
+    words = tokens * work.frequencies.words / work.frequencies.burst
+    draws = tokens / work.shape.block * work.shape.shared / noise_reuse
+    inputs = -np.expm1(-words).sum()
+    outputs = -np.expm1(-words - draws * work.frequencies.noise).sum()
+    return float(inputs), float(outputs)
+
+
+def row_bytes(work: Workload, tokens: float, noise_reuse: int = 1) -> tuple[float, float]:
+    """Bytes a token where the rows of so many tokens travel once, to the worker and back.
+
+    Parameters
+    ----------
+    tokens : float
+        Of a job; of a step, where rows travel in each.
+
+    Returns
+    -------
+    fetched, pushed : float
+    """
+    rows = sum(distinct_rows(work, tokens, noise_reuse)) / tokens
+    return rows * NUMBER * work.vector_size, rows * (NUMBER * work.vector_size + ID)
+
+
+def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
+    """Bytes a token where columns are spread over ps tasks, which multiply them.
+
+    Parameters
+    ----------
+    shards : int
+        S.
+
+    Returns
+    -------
+    fetched, pushed : float
+    """
+    shape = work.shape
+    rows = sum(distinct_rows(work, shape.tokens))
+    places = shape.blocks * (shape.inputs + shape.columns)
+    if work.skipgram:
+        products, windows = shape.blocks * InBand(shape).number, 0
+    else:
+        products = shape.blocks * shape.centres * (1 + shape.shared)
+        windows = shape.blocks * shape.centres
+    fetched = NUMBER * products + SIZE * rows
+    # of each row its place in the step, and twice where its update is summed
+    pushed = NUMBER * products + (ID + SIZE) * rows + 3 * PLACE * places + 4 * windows
+    return shards * fetched / shape.tokens, shards * pushed / shape.tokens

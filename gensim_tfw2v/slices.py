@@ -1,0 +1,194 @@
+"""Rows in slices of their columns, each on the device that holds it.
+
+A row of D numbers may be dealt out to S devices, D / S of its columns to each (Ordentlich et al.
+2016, "Network-Efficient Distributed Word2vec Training System for Large Vocabularies", section 4).
+What is computed column by column is then computed in each slice, see `Slices.map`; and what is a
+sum over the columns, as a dot product is, in each slice and over the slices, see `Slices.total`.
+Whole rows are one slice, here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from gensim_tfw2v._tensorflow import tf
+
+
+class Sent(NamedTuple):
+    """A tensor that slices need, and in which dtype it travels to them."""
+
+    tensor: tf.Tensor
+    dtype: tf.DType
+
+
+def exactly(tensor: tf.Tensor) -> Sent:
+    """A tensor that travels as it is."""
+    return Sent(tensor, tensor.dtype)
+
+
+def places(tensor: tf.Tensor) -> Sent:
+    """Integers below `MOST_PLACES`."""
+    return Sent(tensor, tf.uint16)
+
+
+#: As many rows a step may have where rows are sliced.
+MOST_PLACES = 1 << 16
+
+
+class Link:
+    """The way between a worker and the devices of slices, while the graph of a step is built.
+
+    Parameters
+    ----------
+    devices : sequence of str
+        Of the S slices.
+    wire : DType
+        In which products of rows, and what they are multiplied by, travel.
+    """
+
+    def __init__(self, devices: Sequence[str], wire: tf.DType) -> None:
+        self.devices, self.wire = tuple(devices), wire
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what belongs to the graph of another step."""
+        self._there: dict[tuple[object, tf.DType], list[tf.Tensor]] = {}
+        self._sent: list[tf.Tensor] = []
+        self._received: list[tf.Tensor] = []
+
+    def send(self, tensor: tf.Tensor, dtype: tf.DType) -> list[tf.Tensor]:
+        """Give the tensor at each device; it travels there once, in this dtype."""
+        key = tensor.ref(), dtype
+        if key not in self._there:
+            travels = tf.cast(tensor, dtype)
+            self._sent.append(_bytes(travels))
+            arrived = []
+            for device in self.devices:
+                with tf.device(device):
+                    arrived.append(tf.cast(travels, tensor.dtype))
+            self._there[key] = arrived
+        return self._there[key]
+
+    def receive(self, parts: Sequence[tf.Tensor], dtype: tf.DType) -> tf.Tensor:
+        """Give the sum of what there is at the devices; each travels here in this dtype."""
+        arrived = []
+        for device, part in zip(self.devices, parts, strict=True):
+            with tf.device(device):
+                travels = tf.cast(part, dtype)
+            self._received.append(_bytes(travels) / len(parts))
+            arrived.append(tf.cast(travels, part.dtype))
+        return tf.add_n(arrived)
+
+    def traffic(self) -> tf.Tensor:
+        """Bytes so far, of all slices: received from them, and sent to them: [2], float32."""
+        both = [tf.add_n(x) if x else 0.0 for x in (self._received, self._sent)]
+        return len(self.devices) * tf.stack(both)
+
+
+class Slices:
+    """Rows, or what is computed of them for each of their columns.
+
+    Parameters
+    ----------
+    parts : sequence of Tensor [..., D/S]
+    link : Link, optional
+        To the devices that they are on; None if there is one part, here.
+    """
+
+    def __init__(self, parts: Sequence[tf.Tensor], link: Link | None = None) -> None:
+        self.parts, self.link = list(parts), link
+
+    def map(
+        self,
+        make: Callable[..., tf.Tensor],
+        *others: Slices,
+        sent: Sequence[tf.Tensor | Sent] = (),
+    ) -> Slices:
+        """Compute something of each slice, where it is.
+
+        Parameters
+        ----------
+        make : function (part, parts of others, sent tensors) -> Tensor [..., D/S]
+        others : Slices
+        sent : sequence of Tensor or Sent
+            What the worker has of it; plain floats travel in the link's dtype.
+        """
+        return Slices(self._each(make, others, sent), self.link)
+
+    def total(
+        self,
+        make: Callable[..., tf.Tensor],
+        *others: Slices,
+        sent: Sequence[tf.Tensor | Sent] = (),
+        exact: bool = False,
+    ) -> tf.Tensor:
+        """Compute something of each slice, where it is, and its sum over the slices, here.
+
+        Parameters
+        ----------
+        make : function (part, parts of others, sent tensors) -> Tensor
+        others, sent
+            As for `map`.
+        exact : bool
+            Whether it travels as it is.
+        """
+        parts = self._each(make, others, sent)
+        if self.link is None:
+            return parts[0]
+        narrow = self.link.wire if parts[0].dtype.is_floating and not exact else parts[0].dtype
+        return self.link.receive(parts, narrow)
+
+    def split(self, number: int) -> list[Slices]:
+        """Equal parts of the first dimension."""
+        parts = [self.map(lambda x, n=n: tf.split(x, number)[n]) for n in range(number)]
+        return parts if number > 1 else [self]
+
+    def _each(
+        self,
+        make: Callable[..., tf.Tensor],
+        others: Sequence[Slices],
+        sent: Sequence[tf.Tensor | Sent],
+    ) -> list[tf.Tensor]:
+        made = []
+        for place, part in enumerate(self.parts):
+            there = [self._at(place, x) for x in sent]
+            with self._device(place):
+                made.append(make(part, *(other.parts[place] for other in others), *there))
+        return made
+
+    def _at(self, place: int, sent: tf.Tensor | Sent) -> tf.Tensor:
+        tensor = sent.tensor if isinstance(sent, Sent) else sent
+        if self.link is None:
+            return tensor
+        narrow = self.link.wire if tensor.dtype.is_floating else tensor.dtype
+        dtype = sent.dtype if isinstance(sent, Sent) else narrow
+        return self.link.send(tensor, dtype)[place]
+
+    def _device(self, place: int) -> contextlib.AbstractContextManager[object]:
+        if self.link is None:
+            return contextlib.nullcontext()
+        device: contextlib.AbstractContextManager[object] = tf.device(self.link.devices[place])
+        return device
+
+
+def whole(rows: tf.Tensor) -> Slices:
+    """Rows in one slice."""
+    return Slices([rows])
+
+
+def concat(parts: Sequence[Slices]) -> Slices:
+    """One after the other, along the first dimension."""
+    if len(parts) == 1:
+        return parts[0]
+    return parts[0].map(lambda *x: tf.concat(x, 0), *parts[1:])
+
+
+def added(parts: Sequence[Slices]) -> Slices:
+    """Their sum, column by column."""
+    return parts[0].map(lambda *x: tf.add_n(x), *parts[1:])
+
+
+def _bytes(tensor: tf.Tensor) -> tf.Tensor:
+    return tf.cast(tf.size(tensor), tf.float32) * tensor.dtype.size

@@ -1,0 +1,45 @@
+"""tfw2v plan."""
+
+import pytest
+
+from gensim_tfw2v.cli.failures import BadInput
+from gensim_tfw2v.cli.plan import quantity
+
+
+def test_plan_of_a_large_training(tfw2v):
+    printed = tfw2v(
+        "plan", "--vocab", 5_000_000, "--dim", 500, "--tokens", "100e9", "--workers", 32,
+        "--ps", 8, "--net", "10Gbit",
+    ).output  # fmt: skip
+    assert "20.0 GB: 2 tables of 5,000,000 x 500" in printed
+    assert "2.5 GB" in printed  # of each ps
+    for name in ("rows, asynchronous", "columns", "sub-models", "advice"):
+        assert name in printed
+
+
+def test_a_plan_that_does_not_fit_says_so(tfw2v):
+    printed = tfw2v(
+        "plan", "--vocab", 5_000_000, "--dim", 500, "--tokens", "1G", "--ps", 1, "--memory", "1GB"
+    ).output
+    assert "none fits: a task would hold 20.0 GB; give more ps tasks" in printed
+
+
+@pytest.mark.parametrize(("text", "unit", "value"), [
+    ("10Gbit", "bit", 1e10), ("64 GB", "B", 6.4e10), ("100e9", "", 1e11), ("2.5G", "", 2.5e9),
+    ("1000", "", 1000),
+])  # fmt: skip
+def test_quantities(text, unit, value):
+    assert quantity(text, unit, "--x") == value
+
+
+@pytest.mark.parametrize("text", ["", "ten", "-1", "0", "10Gbyte", "1.2.3"])
+def test_what_is_no_quantity(text):
+    with pytest.raises(BadInput, match="--net is .* give a number above 0"):
+        quantity(text, "bit", "--net")
+
+
+def test_usage_errors(tfw2v):
+    assert (
+        "--net is 'slow'"
+        in tfw2v("plan", "--vocab", 9, "--tokens", 9, "--net", "slow", status=2).output
+    )

@@ -1,0 +1,1 @@
+"""Tests of what is estimated before a training."""

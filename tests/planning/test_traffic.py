@@ -1,0 +1,91 @@
+"""What is predicted to travel is what workers count."""
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.layouts import LAYOUTS
+from gensim_tfw2v.objectives import Cbow, SkipGram
+from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.objectives.words import Words
+from gensim_tfw2v.options import ClusterProgram, UnitProgram
+from gensim_tfw2v.planning import Frequencies, Workload, column_bytes, distinct_rows, row_bytes
+from gensim_tfw2v.regimes.combining import pair_rates
+from gensim_tfw2v.regimes.job import JobResult, Ledger, Served
+from gensim_tfw2v.regimes.tables import Tables
+from tests.regimes.test_job import FUNCTIONS, job
+
+VOCABULARY = 3000
+
+
+def independent(frequencies, tokens, seed=1):
+    """Sentences of 20 words each, drawn independently."""
+    ids = np.random.default_rng(seed).choice(VOCABULARY, tokens, p=frequencies.words)
+    return np.insert(ids, np.arange(20, tokens + 1, 20), -1).astype(np.int32)
+
+
+def counted(frequencies, size, shards, layout, objective, shape, entries):
+    """Bytes a token that a job counts: fetched, and pushed."""
+    program = UnitProgram(objective, shape, size, 12, len(entries), skip_targets=False)
+    words = Words.of(np.ones(VOCABULARY), frequencies.noise)
+    tables = Tables(*(LAYOUTS[layout](n, size, shards) for n in (VOCABULARY, VOCABULARY, 0)))
+    rates = pair_rates(
+        frequencies.words, 4.0, isinstance(objective, SkipGram), 5, frequencies.noise, None
+    )
+    ledger = Ledger(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
+    served = Served(tables, *tf.nest.map_structure(tf.Variable, (words, rates)), ledger)
+    function = FUNCTIONS[layout](ClusterProgram(program, 1, layout=layout), served)
+    result = JobResult.unpacked(function(*job(entries)).numpy())
+    return np.array([result.fetched, result.pushed]) / result.units.kept[0]
+
+
+OBJECTIVES = {
+    "skipgram": (SkipGram(5), StepShape(128, 32, 5, 16, "centres")),
+    "cbow": (Cbow(5), StepShape(256, 32, 4, 16, "inputs")),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize(("size", "shards", "layout"), [
+    (40, 2, "rows"), (100, 1, "rows"), (40, 1, "columns"), (10, 3, "columns"),
+])  # fmt: skip
+def test_counters_agree_with_the_formulas(name, size, shards, layout):
+    objective, shape = OBJECTIVES[name]
+    frequencies = Frequencies.zipf(VOCABULARY, sample=0)._replace(burst=1.0)
+    entries = independent(frequencies, 4096)
+    found = counted(frequencies, size, shards, layout, objective, shape, entries)
+    work = Workload(frequencies, size, shape, isinstance(objective, SkipGram))
+    expected = column_bytes(work, shards) if layout == "columns" else row_bytes(work, 4096)
+    np.testing.assert_allclose(found, expected, rtol=0.05)
+
+
+@pytest.mark.parametrize("tokens", [100, 10_000, 1_000_000])
+def test_distinct_words_of_a_run(tokens):
+    frequencies = Frequencies.zipf(VOCABULARY, sample=0)._replace(burst=1.0)
+    shape = StepShape(64, 32, 5, 16)
+    ids = independent(frequencies, tokens)
+    inputs, outputs = distinct_rows(Workload(frequencies, 10, shape), tokens)
+    assert inputs == pytest.approx(len(np.unique(ids[ids >= 0])), rel=0.1)
+    assert inputs < outputs <= VOCABULARY
+
+
+def test_columns_do_not_depend_on_the_size_and_rows_do():
+    work = {
+        size: Workload(Frequencies.zipf(VOCABULARY), size, StepShape(512, 32, 5, 16, "centres"))
+        for size in (100, 500)
+    }
+    assert column_bytes(work[100], 2) == column_bytes(work[500], 2)
+    assert column_bytes(work[100], 4) == pytest.approx(2 * np.array(column_bytes(work[100], 2)))
+    for_rows = [sum(row_bytes(work[size], 512)) for size in (100, 500)]
+    assert for_rows[1] > 4.8 * for_rows[0]
+    assert sum(column_bytes(work[500], 2)) < 0.5 * for_rows[1]
+
+
+def test_counts_are_subsampled_as_gensim_does():
+    counts = np.array([1000, 100, 10])
+    of_counts = Frequencies.of_counts(counts, sample=0.1, ns_exponent=0.5)
+    share = counts / 1110
+    keep = np.minimum(1, (np.sqrt(share / 0.1) + 1) * (0.1 / share))
+    np.testing.assert_allclose(of_counts.words, share * keep / sum(share * keep))
+    assert of_counts.kept == pytest.approx(sum(share * keep))
+    np.testing.assert_allclose(of_counts.noise, np.sqrt(share) / sum(np.sqrt(share)))
