@@ -71,6 +71,29 @@ class Link:
             self._there[key] = arrived
         return self._there[key]
 
+    def send_together(self, together: Sequence[Sent]) -> None:
+        """Send integers in one message, before they are asked for: each message costs some time.
+
+        Parameters
+        ----------
+        together : sequence of Sent
+            Of dtype int32 or uint16, of shapes that are known or of one dimension.
+        """
+        parts = [tf.reshape(tf.cast(*sent), [-1]) for sent in together]
+        parts = [_halves(part) if part.dtype == tf.int32 else part for part in parts]
+        sizes = tf.stack([tf.size(part) for part in parts])
+        message = tf.concat([_halves(sizes), *parts], 0)
+        self._sent.append(_bytes(message))
+        for device in self.devices:
+            with tf.device(device):
+                sizes_there = _whole(message[: 2 * len(parts)])
+                pieces = tf.split(message[2 * len(parts) :], sizes_there, num=len(parts))
+                for (tensor, dtype), piece in zip(together, pieces, strict=True):
+                    there = _whole(piece) if dtype == tf.int32 else tf.cast(piece, tensor.dtype)
+                    shape = tensor.shape if tensor.shape.is_fully_defined() else [-1]
+                    arrived = self._there.setdefault((tensor.ref(), dtype), [])
+                    arrived.append(tf.reshape(there, shape))
+
     def receive(self, parts: Sequence[tf.Tensor], dtype: tf.DType) -> tf.Tensor:
         """Give the sum of what there is at the devices; each travels here in this dtype."""
         arrived = []
@@ -188,6 +211,16 @@ def concat(parts: Sequence[Slices]) -> Slices:
 def added(parts: Sequence[Slices]) -> Slices:
     """Their sum, column by column."""
     return parts[0].map(lambda *x: tf.add_n(x), *parts[1:])
+
+
+def _halves(integers: tf.Tensor) -> tf.Tensor:
+    """Integers [n], int32, as [2 n], uint16."""
+    return tf.reshape(tf.bitcast(integers, tf.uint16), [-1])
+
+
+def _whole(halves: tf.Tensor) -> tf.Tensor:
+    """The integers again."""
+    return tf.bitcast(tf.reshape(halves, [-1, 2]), tf.int32)
 
 
 def _bytes(tensor: tf.Tensor) -> tf.Tensor:

@@ -61,20 +61,25 @@ class Step(NamedTuple):
 
     def targets(self) -> Slices:
         """Output rows of each block's centres: [T/B, O, D], float32."""
-        of_centres = self.output_place[:, : self.shape.centres]
-        return _looked_up(self.outputs, of_centres, tf.float32)
+        of_centres = slice(self.shape.centres)
+        return _looked_up(self.outputs, self.output_place, tf.float32, of_centres)
 
     def negatives(self) -> Slices:
         """Output rows of each block's negatives: [T/B, C - O, D], dtype."""
-        return _looked_up(self.outputs, self.output_place[:, self.shape.centres :], self.dtype)
+        of_negatives = slice(self.shape.centres, None)
+        return _looked_up(self.outputs, self.output_place, self.dtype, of_negatives)
 
     def band(self, mean: bool = False, dtype: tf.DType = tf.float32) -> tf.Tensor:
         """1 where an input is in a centre's window, or its share of it: [T/B, O, I]."""
         return band(self.windows, self.shape, mean, dtype)
 
 
-def _looked_up(rows: Slices, place: tf.Tensor, dtype: tf.DType) -> Slices:
-    return rows.map(lambda x, at: tf.gather(tf.cast(x, dtype), at), sent=[places(place)])
+def _looked_up(
+    rows: Slices, place: tf.Tensor, dtype: tf.DType, which: slice = slice(None)
+) -> Slices:
+    return rows.map(
+        lambda x, at: tf.gather(tf.cast(x, dtype), at[:, which]), sent=[places(place)]
+    )
 
 
 class Gradients(NamedTuple):

@@ -30,7 +30,7 @@ class Synchronous:
         If `steps` is below 1, or there is no such `combining`.
     """
 
-    steps: int = 64
+    steps: int = 32
     combining: str = "adasum"
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.plan import StepPlan, TreePlan, UnitPlan
 from gensim_tfw2v.regimes.tables import Tables
+from gensim_tfw2v.slices import Sent, exactly, places
 from gensim_tfw2v.updates import adagrad, add_rows, clipped, read_rows, sum_entries, sum_rows
 
 
@@ -41,9 +42,10 @@ def train_step(
         If rows are sliced: see `Link.traffic`.
     """
     link = tables.inputs.link
+    ids = _row_ids(plan, unit)
     if link is not None:
         link.begin()
-    ids = _row_ids(plan, unit)
+        link.send_together(_integers(plan, ids))
     step = _read(program, plan, unit, ids, tables, words)
     if squares is not None and step.tree is not None:
         of_top = read_rows(squares.nodes, words.tree.top)
@@ -95,6 +97,15 @@ def _row_ids(plan: StepPlan, unit: UnitPlan) -> Tables:
         plan.outputs.distinct.of(unit.outputs) if plan.outputs else None,
         plan.tree.distinct.of(unit.nodes) if plan.tree else None,
     )
+
+
+def _integers(plan: StepPlan, ids: Tables) -> list[Sent]:
+    """What slices need to know of a step's rows."""
+    needed = [exactly(of_table) for of_table in ids if of_table is not None]
+    for groups in (plan.inputs, plan.outputs):
+        if groups:
+            needed += map(places, (groups.place, groups.rank, groups.segment))
+    return needed
 
 
 def _read(
