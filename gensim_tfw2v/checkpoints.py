@@ -164,7 +164,7 @@ def _save(folder: Path, name: str, array: np.ndarray) -> int:
 
 def _read(folder: Path, name: str, crc: int) -> np.ndarray:
     path = folder / f"{name}.npy"
-    array: np.ndarray = np.load(path, allow_pickle=False)
+    array: np.ndarray = np.load(path, "r", allow_pickle=False)
     if zlib.crc32(np.ascontiguousarray(array).data) != crc:
         raise ValueError(f"{path.name} is not what was written")
     return array

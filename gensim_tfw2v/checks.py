@@ -7,6 +7,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.cluster.opening import parse_cluster
 from gensim_tfw2v.layouts import LAYOUTS
+from gensim_tfw2v.mapped import all_finite
 from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, parse_regime
 
@@ -79,6 +80,8 @@ def check_state(model: Word2Vec) -> None:
     ):
         if rows is None:
             continue  # gensim says that there is nothing to train
+        if all_finite(rows):
+            continue
         bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
         if len(bad):
             raise ValueError(

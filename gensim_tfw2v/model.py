@@ -18,6 +18,7 @@ from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.engine import open_nursery
 from gensim_tfw2v.epoch import train_epoch
+from gensim_tfw2v.mapped import map_weights
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.regimes import ClusterLost, RegimeOptions, Traffic
@@ -27,7 +28,7 @@ from gensim_tfw2v.vectors import take_vectors
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = (
     *("cluster", "regime", "layout", "checkpoint_dir", "checkpoint_minutes", "log_dir", "progress"),
-    *("encoded_dir",),
+    *("encoded_dir", "tables_dir"),
 )
 
 logger = logging.getLogger(__name__)
@@ -79,6 +80,10 @@ class TFWord2Vec(Word2Vec):
     encoded_dir : str, optional
         Where the temporary folder with the encoded corpus (4 bytes a word; twice that while
         the vocabulary is built) is made; by default where Python makes temporary files.
+    tables_dir : str, optional
+        A folder in whose files the model's new arrays are (``wv.vectors``, ``syn1neg``, ``syn1``),
+        mapped into memory: for a vocabulary whose arrays are larger than memory, trained on a
+        cluster. `save` copies them, as always.
 
     Raises
     ------
@@ -118,6 +123,7 @@ class TFWord2Vec(Word2Vec):
     log_dir: str | TensorBoardLog | None = None
     progress: bool | None = None
     encoded_dir: str | None = None
+    tables_dir: str | None = None
     corrected_cbow = False
     mean_losses: Sequence[float] = ()
     traffic: Traffic | None = None
@@ -140,6 +146,7 @@ class TFWord2Vec(Word2Vec):
         log_dir: str | os.PathLike[str] | TensorBoardLog | None = None,
         progress: bool | None = None,
         encoded_dir: str | os.PathLike[str] | None = None,
+        tables_dir: str | os.PathLike[str] | None = None,
         **kwargs: Any,
     ) -> None:
         options = inspect.signature(Word2Vec).bind(*args, **kwargs)
@@ -161,6 +168,7 @@ class TFWord2Vec(Word2Vec):
         self.corrected_cbow = bool(corrected_cbow)
         self.progress = progress
         self.encoded_dir = None if encoded_dir is None else os.fspath(encoded_dir)
+        self.tables_dir = None if tables_dir is None else os.fspath(tables_dir)
         self._one_corpus = True
         try:
             super().__init__(*args, **kwargs)
@@ -202,6 +210,14 @@ class TFWord2Vec(Word2Vec):
         model = cls(vector_size=vectors.vector_size, **options)
         take_vectors(model, vectors, counts)
         return model
+
+    def init_weights(self) -> None:
+        """Give the model new weights; see gensim, and `tables_dir`."""
+        if self.tables_dir is None:
+            super().init_weights()
+        else:
+            logger.info("resetting layer weights, in files of %s", self.tables_dir)
+            map_weights(self, Path(self.tables_dir))
 
     def partial_fit(
         self,

@@ -144,6 +144,7 @@ def test_signature_is_gensims():
         "log_dir",
         "progress",
         "encoded_dir",
+        "tables_dir",
     }
     assert inspect.signature(TFWord2Vec.train) == inspect.signature(Word2Vec.train)
 

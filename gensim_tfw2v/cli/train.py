@@ -10,6 +10,7 @@ import typer
 from gensim_tfw2v.cli.failures import BadInput, Verbose, fail
 from gensim_tfw2v.cli.log import set_log
 
+FOLDERS = ("encoded_dir", "tables_dir")
 CHECKPOINTS = ("checkpoint_dir", "checkpoint_minutes")
 
 MODEL, COUNTING, SPEED, LOG = "Model", "Vocabulary", "Running", "TensorBoard"
@@ -94,6 +95,14 @@ def train(
         Path | None,
         _option(panel=SPEED, help="Put the temporary encoded corpus into this folder."),
     ] = None,
+    tables_dir: Annotated[
+        Path | None,
+        _option(
+            panel=SPEED,
+            help="Keep the model's tables in files of this folder, mapped into memory, where they "
+            "are larger than memory.",
+        ),
+    ] = None,
     cluster: Annotated[
         str | None,
         _option(
@@ -176,7 +185,15 @@ def train(
     options = dict(locals())
     for name in ("corpus", "output", "vectors", "binary", "verbose"):
         del options[name]
-    for name in ("encoded_dir", "progress", "cluster", "regime", "layout", *CHECKPOINTS):
+    for name in (
+        "encoded_dir",
+        "tables_dir",
+        "progress",
+        "cluster",
+        "regime",
+        "layout",
+        *CHECKPOINTS,
+    ):
         if options[name] is None:
             del options[name]
     set_log(options)

@@ -21,6 +21,7 @@ import numpy as np
 from gensim_tfw2v.children import last_lines, start_module
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.forkserver import Forked
+from gensim_tfw2v.mapped import all_finite, pieces
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never
 from gensim_tfw2v.regimes.coordinator import ClusterSetup
 from gensim_tfw2v.regimes.course import Course
@@ -121,8 +122,9 @@ class CoordinatedRegime:
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
         if self._are_rows and all(
-            np.array_equal(array, rows)
-            for array, rows in zip(arrays, self._rows_in_files(), strict=True)
+            np.array_equal(part, rows)
+            for array, in_file in zip(arrays, self._rows_in_files(), strict=True)
+            for part, rows in zip(pieces(array), pieces(in_file), strict=True)
         ):
             return  # what was exported last, and nothing trained since
         for name, array in arrays._asdict().items():
@@ -133,7 +135,7 @@ class CoordinatedRegime:
     def finite(self) -> bool:
         """Whether every row is finite."""
         self._export_to_files()
-        return all(bool(np.isfinite(rows).all()) for rows in self._rows_in_files())
+        return all(all_finite(rows) for rows in self._rows_in_files())
 
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
