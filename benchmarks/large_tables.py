@@ -29,12 +29,12 @@ def main(argv: list[str] | None = None) -> None:
     """Train, save, load, and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.large_tables", description=__doc__)
     add = parser.add_argument
-    add("--vocabulary", type=int, default=3_000_000, help="(3,000,000)")
+    add("--vocabulary", type=int, default=4_000_000, help="(4,000,000)")
     add("--vector-size", type=int, default=300, help="(300)")
     add("--tokens", type=int, default=1_000_000, help="of the corpus (1,000,000)")
-    add("--ps", type=int, default=4, help="ps tasks (4)")
+    add("--ps", type=int, default=6, help="ps tasks (6)")
     add("--layout", default="rows", help="rows or columns (rows)")
-    add("--memory", type=float, default=3.0, help="of each process, in GB (3)")
+    add("--memory", type=float, default=4.5, help="of each process, in GB (4.5)")
     given = parser.parse_args(argv)
     limit = int(given.memory * 1e9)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))

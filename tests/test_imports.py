@@ -22,6 +22,7 @@ ABOVE = (
         "monitor",
         "cluster",
         "options",
+        "planning",
         "regimes",
         "checks",
         "attributes",

@@ -69,6 +69,20 @@ def test_several_tasks_of_each_kind(tasks, options):
     assert not servers()
 
 
+def test_columns_train_as_rows_do():
+    options = {"epochs": 3, "vector_size": 9}
+    local, columns = (
+        trained(None, **options),
+        trained("local:ps=2,worker=1", layout="columns", **options),
+    )
+    assert likeness(local, columns) > 0.97
+    np.testing.assert_allclose(columns.mean_losses, local.mean_losses, rtol=0.01)
+    traffic = columns.traffic
+    assert 0 < traffic.fetched_bytes < traffic.pushed_bytes
+    assert (traffic.seconds[:2] > 0).all()
+    assert not servers()
+
+
 def test_a_running_cluster_is_used_again_and_again():
     with LocalCluster(1, 1, isolated=False) as running:
         pids = [running.pid(task) for task in running.cluster.tasks()]
@@ -101,6 +115,22 @@ def test_traffic_adds_up():
     assert rows > 0 == left and traffic.pushed_bytes == rows * (2 * model.vector_size + 4)
     assert len(traffic.staleness) >= units
     assert (traffic.seconds > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layout": "diagonals", "cluster": "local:ps=1,worker=1"}, "'rows' or 'columns'"),
+        ({"layout": "columns"}, "give a cluster"),
+        (
+            {"layout": "columns", "regime": "downpour", "cluster": "local:ps=1,worker=1"},
+            "no rows to fetch and push: leave out one of the two",
+        ),
+    ],
+)
+def test_layouts_that_are_refused_at_once(options, message):
+    with pytest.raises(ValueError, match=message):
+        TFWord2Vec(vector_size=5, **options)
 
 
 @pytest.mark.parametrize("name", ["local", "local:ps=1", "local:ps=0,worker=2", "remote", 3])
