@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
-# Two test processes: importing TensorFlow and waiting for child processes overlap.
-JOBS   ?= 2
+# One test process more than CI has cores: many wait for child processes.
+JOBS   ?= 3
 
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev

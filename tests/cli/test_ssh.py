@@ -31,7 +31,11 @@ COMMAND = (
 WORKER = ("worker", 1)
 
 
-@pytest.fixture(params=["stub", "openssh"])
+#: Instead of the real one, where there is none.
+STUB = pytest.param("stub", marks=() if why_no_sshd() else pytest.mark.slow)
+
+
+@pytest.fixture(params=[STUB, "openssh"])
 def ssh(request, tmp_path):
     """The command that stands after --ssh."""
     if request.param == "stub":

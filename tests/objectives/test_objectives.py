@@ -129,13 +129,7 @@ def slow_unit(slow_step, inputs, outputs, draws, shape, targets_of):
 )
 @pytest.mark.parametrize(
     ("skip_targets", "product_dtype", "tolerance", "slices"),
-    [
-        (True, "float32", 2e-5, 0),
-        (False, "float32", 2e-5, 0),
-        (True, "bfloat16", 1e-2, 0),
-        (True, "float32", 2e-5, 3),
-        (False, "bfloat16", 1e-2, 2),
-    ],
+    [(True, "float32", 2e-5, 0), (False, "float32", 2e-5, 0), (True, "bfloat16", 1e-2, 0)],
 )
 def test_a_unit_equals_the_slow_loop(
     name, tokens, block, window, shared, skip_targets, product_dtype, tolerance, slices
@@ -170,6 +164,17 @@ def test_a_unit_equals_the_slow_loop(
     np.testing.assert_allclose(fast_inputs, inputs, atol=tolerance)
     np.testing.assert_allclose(fast_outputs, outputs, atol=tolerance)
     assert float(result.loss) == pytest.approx(loss, rel=max(1e-4, tolerance))
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize(
+    ("skip_targets", "product_dtype", "tolerance", "slices"),
+    [(True, "float32", 2e-5, 3), (False, "bfloat16", 1e-2, 2)],
+)
+def test_so_does_a_unit_whose_rows_are_sliced(name, skip_targets, product_dtype, tolerance, slices):
+    test_a_unit_equals_the_slow_loop(
+        name, 24, 4, 6, 8, skip_targets, product_dtype, tolerance, slices
+    )
 
 
 #: The same for hierarchical softmax.
