@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 
@@ -165,15 +165,17 @@ class Slices:
 
     def split(self, number: int) -> list[Slices]:
         """Equal parts of the first dimension."""
-        parts = [self.map(lambda x, n=n: tf.split(x, number)[n]) for n in range(number)]
-        return parts if number > 1 else [self]
+        if number == 1:
+            return [self]
+        splits = self._each(lambda x: tf.split(x, number), (), ())
+        return [Slices(parts, self.link) for parts in zip(*splits, strict=True)]
 
     def _each(
         self,
-        make: Callable[..., tf.Tensor],
+        make: Callable[..., Any],
         others: Sequence[Slices],
         sent: Sequence[tf.Tensor | Sent],
-    ) -> list[tf.Tensor]:
+    ) -> list[Any]:
         made = []
         for place, part in enumerate(self.parts):
             there = [self._at(place, x) for x in sent]
