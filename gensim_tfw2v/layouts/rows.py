@@ -101,8 +101,9 @@ class RowLayout(Layout):
         numbers: tf.Tensor,
         dtype: tf.DType,
         combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+        drop_others: bool = True,
     ) -> tf.Operation:
-        """Add the changes that were laid down under these numbers, and drop all others.
+        """Add the changes that were laid down under these numbers.
 
         Parameters
         ----------
@@ -112,6 +113,8 @@ class RowLayout(Layout):
             That they were laid down in.
         combine : function (Tensor [u, D], Tensor [u, D]) -> Tensor [u, D]
             Makes one change of two, row by row; zeros are no change.
+        drop_others : bool
+            Whether what was laid down under other numbers is dropped, as by `drop_staged`.
         """
         done = []
         for shard in self.shards:
@@ -122,9 +125,19 @@ class RowLayout(Layout):
                     changes = [combine(*pair) for pair in pairs] + changes[len(changes) // 2 * 2 :]
                 added = self._add(shard, rows, changes[0])
                 with tf.control_dependencies([added]):
-                    kinds = [tf.int32, dtype]
-                    done.append(tf.raw_ops.MapClear(dtypes=kinds, shared_name=self._stage))
+                    done.append(self._drop(dtype) if drop_others else added)
         return tf.group(done)
+
+    def drop_staged(self, dtype: tf.DType) -> tf.Operation:
+        """Drop all changes that were laid down, in this dtype."""
+        done = []
+        for shard in self.shards:
+            with tf.device(shard.device):
+                done.append(self._drop(dtype))
+        return tf.group(done)
+
+    def _drop(self, dtype: tf.DType) -> tf.Operation:
+        return tf.raw_ops.MapClear(dtypes=[tf.int32, dtype], shared_name=self._stage)
 
     def _staged(
         self, numbers: list[tf.Tensor], dtype: tf.DType

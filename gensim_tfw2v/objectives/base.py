@@ -77,9 +77,7 @@ class Step(NamedTuple):
 def _looked_up(
     rows: Slices, place: tf.Tensor, dtype: tf.DType, which: slice = slice(None)
 ) -> Slices:
-    return rows.map(
-        lambda x, at: tf.gather(tf.cast(x, dtype), at[:, which]), sent=[places(place)]
-    )
+    return rows.map(lambda x, at: tf.gather(tf.cast(x, dtype), at[:, which]), sent=[places(place)])
 
 
 class Gradients(NamedTuple):
