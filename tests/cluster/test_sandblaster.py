@@ -73,8 +73,10 @@ def test_each_portion_counts_once_whatever_befalls_a_worker(monkeypatch, caplog)
     np.testing.assert_allclose(model.mean_losses, alone.mean_losses, rtol=1e-4)
     assert likeness(model, alone) > 0.999
     traffic = model.traffic
-    assert traffic.units - traffic.repeated == alone.traffic.units == EPOCHS * (
-        alone.traffic.units // EPOCHS
+    assert (
+        traffic.units - traffic.repeated
+        == alone.traffic.units
+        == EPOCHS * (alone.traffic.units // EPOCHS)
     )
     assert not servers()
 
@@ -89,9 +91,7 @@ def test_a_lost_ps_costs_the_history(monkeypatch, caplog):
 
         def on_train_end(self, model): ...
 
-    model = trained(
-        cluster="local:ps=2,worker=1", callbacks=[Killer(monkeypatch, None, range(0))]
-    )
+    model = trained(cluster="local:ps=2,worker=1", callbacks=[Killer(monkeypatch, None, range(0))])
     assert caplog.text.count("going back to the last checkpoint") >= 1
     losses = model.mean_losses
     assert len(losses) == EPOCHS and losses[4] == pytest.approx(min(losses[:4]), rel=1e-5)
