@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Asynchronous",
     "Downpour",
+    "Sandblaster",
     "SubModels",
     "Synchronous",
     "TFWord2Vec",
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
     from gensim_tfw2v.merged import merge_models
     from gensim_tfw2v.model import TFWord2Vec
     from gensim_tfw2v.monitor.options import TensorBoardLog
-    from gensim_tfw2v.regimes.options import Asynchronous, Downpour, SubModels, Synchronous
+    from gensim_tfw2v.regimes.options import (
+        Asynchronous,
+        Downpour,
+        Sandblaster,
+        SubModels,
+        Synchronous,
+    )
 
 _MODULES = {
     "merge_models": "merged",
@@ -30,6 +37,7 @@ _MODULES = {
     "TensorBoardLog": "monitor.options",
     "Asynchronous": "regimes.options",
     "Downpour": "regimes.options",
+    "Sandblaster": "regimes.options",
     "SubModels": "regimes.options",
     "Synchronous": "regimes.options",
 }

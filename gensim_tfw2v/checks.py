@@ -9,7 +9,9 @@ from gensim_tfw2v.cluster.opening import parse_cluster
 from gensim_tfw2v.layouts import LAYOUTS
 from gensim_tfw2v.mapped import all_finite
 from gensim_tfw2v.monitor.options import log_options
-from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, parse_regime
+from gensim_tfw2v.objectives import Cbow, Objective, SkipGram
+from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, Sandblaster, parse_regime
+from gensim_tfw2v.regimes.portion import check_gradient, check_lock
 
 
 def check_options(**options: Any) -> None:
@@ -19,8 +21,8 @@ def check_options(**options: Any) -> None:
     ------
     ValueError
         If `vector_size`, `window` or `workers` is below 1, `negative` below 0, or
-        `checkpoint_minutes` not above 0; `log_dir`, `regime` or `layout` is none; or `layout` and
-        `regime` do not go together.
+        `checkpoint_minutes` not above 0; `log_dir`, `regime` or `layout` is none; or `regime` does
+        not go together with `layout`, or with what is trained.
     ClusterError
         If `cluster` names none.
     """
@@ -37,6 +39,16 @@ def check_options(**options: Any) -> None:
     if options["cluster"] is not None:
         parse_cluster(options["cluster"])
     _check_layout(options["layout"], regime, options["cluster"] is not None)
+    if isinstance(regime, Sandblaster):
+        check_gradient(_objective(**options))
+
+
+def _objective(
+    *, sg: int, negative: int, hs: int, corrected_cbow: bool = False, **others: Any
+) -> Objective:
+    if sg:
+        return SkipGram(int(negative), bool(hs))
+    return Cbow(int(negative), hierarchical=bool(hs), corrected=corrected_cbow)
 
 
 def _check_layout(layout: Any, regime: RegimeOptions, has_cluster: bool) -> None:
@@ -58,7 +70,7 @@ def check_state(model: Word2Vec) -> None:
     ------
     ValueError
         If a row of ``wv.vectors``, ``syn1neg`` or ``syn1`` is not finite, the number of
-        ``wv.vectors_lockf`` is wrong, or there is no tree for `hs`.
+        ``wv.vectors_lockf`` is wrong or the regime cannot use them, or there is no tree for `hs`.
     """
     lock = np.asarray(getattr(model.wv, "vectors_lockf", 1.0))
     if lock.size not in (1, len(model.wv)):
@@ -66,6 +78,8 @@ def check_state(model: Word2Vec) -> None:
             f"wv.vectors_lockf has {lock.size} factors: give one for all words, or one for each "
             f"of the {len(model.wv)}"
         )
+    if getattr(model, "regime", None) and isinstance(parse_regime(model.regime), Sandblaster):
+        check_lock(lock)
     if not len(model.wv.vectors):
         return  # gensim says what is missing
     if model.hs and not (hasattr(model, "syn1") and "point" in model.wv.expandos):

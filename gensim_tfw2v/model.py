@@ -56,8 +56,8 @@ class TFWord2Vec(Word2Vec):
         `workers` is the number of threads of each worker task. By default, in this process.
     regime : RegimeOptions or str, optional
         Who trains which piece of the corpus when, and when updates meet: `Asynchronous`,
-        `Synchronous`, `Downpour`, `SubModels`, or its name, with options or without
-        (``"downpour:n_fetch=8"``). By default threads that share the rows; on a cluster,
+        `Synchronous`, `Downpour`, `SubModels`, `Sandblaster`, or its name, with options or
+        without (``"downpour:n_fetch=8"``). By default threads that share the rows; on a cluster,
         ``"asynchronous"``. Without a cluster, `workers` threads take the part of its workers.
     layout : {"rows", "columns"}
         What is spread over the ps tasks of a cluster: rows, which workers fetch and push; or the
@@ -89,7 +89,8 @@ class TFWord2Vec(Word2Vec):
     ------
     ValueError
         If `vector_size`, `window` or `workers` is below 1, `negative` is below 0, or
-        `checkpoint_minutes` is not above 0; or `regime`, `layout` or `log_dir` is none.
+        `checkpoint_minutes` is not above 0; or `regime`, `layout` or `log_dir` is none; or the
+        regime cannot train this objective.
     ClusterError
         If `cluster` or ``TF_CONFIG`` names none.
 
@@ -153,6 +154,7 @@ class TFWord2Vec(Word2Vec):
         options.apply_defaults()
         check_options(
             **options.arguments,
+            corrected_cbow=corrected_cbow,
             cluster=cluster,
             regime=regime,
             layout=layout,

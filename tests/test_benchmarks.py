@@ -155,3 +155,19 @@ def test_lee_end_to_end(tmp_path: Path) -> None:
     assert all(each["train_seconds"] > 0 for each in document["runs"])
     text = (tmp_path / "lee.json").read_text() + (tmp_path / "lee.md").read_text()
     assert str(Path(datapath("lee_background.cor")).parent) not in text
+
+
+@pytest.mark.slow
+def test_lee_pass_by_pass(tmp_path: Path) -> None:
+    from gensim.test.utils import datapath
+
+    command = [sys.executable, "-m", "benchmarks.sandblaster", datapath("lee_background.cor")]
+    command += ["--passes", "1", "3", "--size", "10", "--plot", str(tmp_path / "losses.png")]
+    out = subprocess.run(command, check=True, timeout=600, capture_output=True, text=True).stdout
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [(one["run"], one["passes"]) for one in found] == [
+        (run, passes) for run in ("local", "downpour", "sandblaster") for passes in (1, 3)
+    ]
+    for one, later in zip(found[::2], found[1::2], strict=True):
+        assert later["loss"] < one["loss"]
+    assert (tmp_path / "losses.png").stat().st_size > 1000

@@ -115,8 +115,8 @@ def train(
         str | None,
         _option(
             panel=SPEED,
-            help="Who trains what when: asynchronous (on clusters), synchronous, downpour; with "
-            "options as in downpour:n_fetch=8,n_push=8.",
+            help="Who trains what when: asynchronous (on clusters), synchronous, downpour, "
+            "sandblaster; with options as in downpour:n_fetch=8,n_push=8.",
         ),
     ] = None,
     layout: Annotated[

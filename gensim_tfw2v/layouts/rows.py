@@ -48,7 +48,9 @@ class RowLayout(Layout):
     ) -> None:
         shapes = [(len(range(number, rows, shards)), size) for number in range(shards)]
         super().__init__(rows, size, shapes, variable)
-        self._stage = f"tfw2v-stage-{uuid.uuid4().hex}"
+        # for each shard one, since several may be on one device
+        stage = f"tfw2v-stage-{uuid.uuid4().hex}"
+        self._stages = [f"{stage}-{number}" for number in range(shards)]
 
     def split(self, ids: tf.Tensor) -> Split:
         """Say where rows are; for `fetch` and `push`."""
@@ -83,7 +85,8 @@ class RowLayout(Layout):
     ) -> tf.Operation:
         """Lay changes [ids, D] down beside the rows, under a number, for `add_staged`."""
         done = []
-        for shard, rows, part in self._parts(split, tf.cast(changes, dtype)):
+        parts = self._parts(split, tf.cast(changes, dtype))
+        for stage, (shard, rows, part) in zip(self._stages, parts, strict=True):
             with tf.device(shard.device):
                 done.append(
                     tf.raw_ops.MapStage(
@@ -91,7 +94,7 @@ class RowLayout(Layout):
                         indices=[0, 1],
                         values=[tf.identity(rows), tf.identity(part)],
                         dtypes=[tf.int32, dtype],
-                        shared_name=self._stage,
+                        shared_name=stage,
                     )
                 )
         return tf.group(done)
@@ -101,8 +104,9 @@ class RowLayout(Layout):
         numbers: tf.Tensor,
         dtype: tf.DType,
         combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+        drop_others: bool = True,
     ) -> tf.Operation:
-        """Add the changes that were laid down under these numbers, and drop all others.
+        """Add the changes that were laid down under these numbers.
 
         Parameters
         ----------
@@ -112,27 +116,36 @@ class RowLayout(Layout):
             That they were laid down in.
         combine : function (Tensor [u, D], Tensor [u, D]) -> Tensor [u, D]
             Makes one change of two, row by row; zeros are no change.
+        drop_others : bool
+            Whether what was laid down under other numbers is dropped, as by `drop_staged`.
         """
         done = []
-        for shard in self.shards:
+        for stage, shard in zip(self._stages, self.shards, strict=True):
             with tf.device(shard.device):
-                rows, changes = self._staged(tf.unstack(numbers), dtype)
+                rows, changes = self._staged(stage, tf.unstack(numbers), dtype)
                 while len(changes) > 1:  # by pairs, so that each counts alike
                     pairs = zip(changes[::2], changes[1::2], strict=False)
                     changes = [combine(*pair) for pair in pairs] + changes[len(changes) // 2 * 2 :]
                 added = self._add(shard, rows, changes[0])
                 with tf.control_dependencies([added]):
-                    kinds = [tf.int32, dtype]
-                    done.append(tf.raw_ops.MapClear(dtypes=kinds, shared_name=self._stage))
+                    done.append(_drop(stage, dtype) if drop_others else added)
+        return tf.group(done)
+
+    def drop_staged(self, dtype: tf.DType) -> tf.Operation:
+        """Drop all changes that were laid down, in this dtype."""
+        done = []
+        for stage, shard in zip(self._stages, self.shards, strict=True):
+            with tf.device(shard.device):
+                done.append(_drop(stage, dtype))
         return tf.group(done)
 
     def _staged(
-        self, numbers: list[tf.Tensor], dtype: tf.DType
+        self, stage: str, numbers: list[tf.Tensor], dtype: tf.DType
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Take changes out: all their rows, and for each number the changes of these [u, D]."""
         taken = [
             tf.raw_ops.MapUnstage(
-                key=number, indices=[0, 1], dtypes=[tf.int32, dtype], shared_name=self._stage
+                key=number, indices=[0, 1], dtypes=[tf.int32, dtype], shared_name=stage
             )
             for number in numbers
         ]
@@ -158,3 +171,7 @@ class RowLayout(Layout):
             for rows in pieces_of(int(shard.shape[0])):
                 ids = slice(first + rows.start * number, first + rows[-1] * number + 1, number)
                 yield shard, np.asarray(rows, np.int32), (ids, slice(None))
+
+
+def _drop(stage: str, dtype: tf.DType) -> tf.Operation:
+    return tf.raw_ops.MapClear(dtypes=[tf.int32, dtype], shared_name=stage)

@@ -2,13 +2,20 @@
 
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.downpour import DownpourRegime
-from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, SubModels, Synchronous
+from gensim_tfw2v.regimes.options import (
+    Asynchronous,
+    RegimeOptions,
+    Sandblaster,
+    SubModels,
+    Synchronous,
+)
+from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
 from gensim_tfw2v.regimes.served import Setup
 from gensim_tfw2v.regimes.sub_models import SubModelsRegime
 from gensim_tfw2v.regimes.synchronous import SynchronousRegime
 from gensim_tfw2v.regimes.workers import Workers
 
-AnyRegime = AsynchronousRegime | SynchronousRegime | SubModelsRegime
+AnyRegime = AsynchronousRegime | SynchronousRegime | SubModelsRegime | SandblasterRegime
 
 
 def make_regime(options: RegimeOptions, setup: Setup, workers: Workers) -> AnyRegime:
@@ -24,6 +31,8 @@ def make_regime(options: RegimeOptions, setup: Setup, workers: Workers) -> AnyRe
     ------
     ClusterLost
         If a task is gone.
+    ValueError
+        If the regime cannot train the objective.
     """
     if isinstance(options, Asynchronous):
         return AsynchronousRegime(setup, workers)
@@ -31,4 +40,6 @@ def make_regime(options: RegimeOptions, setup: Setup, workers: Workers) -> AnyRe
         return SynchronousRegime(setup, workers, options)
     if isinstance(options, SubModels):
         return SubModelsRegime(setup, workers)
+    if isinstance(options, Sandblaster):
+        return SandblasterRegime(setup, workers, options)
     return DownpourRegime(setup, workers, options)

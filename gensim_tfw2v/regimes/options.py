@@ -112,7 +112,32 @@ class SubModels:
         )
 
 
-RegimeOptions = Asynchronous | Synchronous | Downpour | SubModels
+@dataclass(frozen=True)
+class Sandblaster:
+    """L-BFGS on the whole corpus: each epoch is one evaluation of its loss and of the gradient.
+
+    Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2. For skip-gram, or CBOW
+    with `corrected_cbow`, with negative sampling.
+
+    Parameters
+    ----------
+    history : int
+        Steps whose changes of the gradient are kept, to learn the curvature from: each takes as
+        much memory of the ps as two copies of all tables.
+
+    Raises
+    ------
+    ValueError
+        If `history` is below 1.
+    """
+
+    history: int = 10
+
+    def __post_init__(self) -> None:
+        _check_least(self, history=1)
+
+
+RegimeOptions = Asynchronous | Synchronous | Downpour | SubModels | Sandblaster
 """Any regime that a user chooses."""
 
 #: By the names that users give.
@@ -121,6 +146,7 @@ REGIMES: dict[str, type[Any]] = {
     "synchronous": Synchronous,
     "downpour": Downpour,
     "submodels": SubModels,
+    "sandblaster": Sandblaster,
 }
 
 

@@ -174,6 +174,16 @@ class ServedRegime:
                 f"alpha={alphas[places[0]][0]:g} with {self.program.unit.shape.tokens} tokens a "
                 "step"
             )
+        return self.counted(result, units, alphas, places)
+
+    def counted(
+        self,
+        result: JobResult,
+        units: Sequence[WorkUnit],
+        alphas: Sequence[tuple[float, float]],
+        places: range,
+    ) -> list[UnitReport]:
+        """Count what a job has done, and give the reports of its units."""
         self._count(result, [units[place] for place in places])
         return [
             UnitReport(

@@ -130,7 +130,7 @@ class PreparedUnit(NamedTuple):
         first, last : Tensor [], int32
             The first step, and the one before which to stop.
         sums : tuple of Tensor []
-            What was summed before.
+            What was summed before, in the dtypes in which it is summed.
         squares : Tables of Tensor [], resource, optional
             As for `train_step`.
         """
@@ -138,7 +138,8 @@ class PreparedUnit(NamedTuple):
         def train(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
             plan = self.plan_of(number)
             of_step = train_step(program, plan, self.unit, tables, words, squares)
-            return number + 1, tuple(x + y for x, y in zip(sums, of_step, strict=True))
+            both = zip(sums, of_step, strict=True)
+            return number + 1, tuple(x + tf.cast(y, x.dtype) for x, y in both)
 
         _, summed = tf.while_loop(
             lambda number, sums: number < last, train, [first, sums], parallel_iterations=1

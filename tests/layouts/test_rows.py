@@ -84,3 +84,44 @@ def test_one_row_that_is_not_finite_is_found():
     array[7, 1] = np.inf
     layout.load(array)
     assert not layout.finite()
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("drop_others", [False, True])
+def test_what_was_laid_down_is_added_once(shards, drop_others):
+    """Of three changes two are added; the third one then, unless it was dropped."""
+    layout, array = table(7, shards)
+    ids = [[0, 3, 6], [3, 5], [1, 3]]
+
+    @tf.function(autograph=False)
+    def stage(ids, number):
+        changes = tf.cast(number, tf.float32) * tf.ones([tf.size(ids), SIZE])
+        layout.stage(layout.split(ids), changes, tf.float32, number)
+
+    @tf.function(autograph=False)
+    def add(numbers):
+        layout.add_staged(numbers, tf.float32, tf.add, drop_others)
+
+    @tf.function(autograph=False)
+    def drop():
+        layout.drop_staged(tf.float32)
+
+    for number, rows in enumerate(ids, 1):
+        stage(tf.constant(rows), tf.constant(number, tf.int64))
+        array[rows] += number if number < 3 else 0
+    add(tf.constant([1, 2], tf.int64))
+    if drop_others:
+        stage(tf.constant(ids[0]), tf.constant(3, tf.int64))
+    add(tf.constant([3], tf.int64))
+    array[ids[0] if drop_others else ids[2]] += 3
+    found = np.empty_like(array)
+    layout.export(found)
+    np.testing.assert_allclose(found, array, atol=1e-6)
+
+    stage(tf.constant([2]), tf.constant(4, tf.int64))
+    drop()
+    stage(tf.constant([4]), tf.constant(4, tf.int64))
+    add(tf.constant([4], tf.int64))
+    array[4] += 4
+    layout.export(found)
+    np.testing.assert_allclose(found, array, atol=1e-6)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gensim_tfw2v import Asynchronous, Downpour, Synchronous, TFWord2Vec
+from gensim_tfw2v import Asynchronous, Downpour, Sandblaster, Synchronous, TFWord2Vec
 from gensim_tfw2v.regimes.options import parse_regime
 
 
@@ -17,6 +17,7 @@ from gensim_tfw2v.regimes.options import parse_regime
             Downpour(2, 4, True, 0.25),
         ),
         (Downpour(n_push=1), Downpour(32, 1)),
+        ("sandblaster:history=4", Sandblaster(4)),
     ],
 )
 def test_names_and_objects(given, meant):
@@ -36,6 +37,7 @@ def test_names_and_objects(given, meant):
         ("downpour:n_fetch=0", "n_fetch must be a whole number from 1 up, got 0"),
         ("downpour:warm_start=2", "warm_start must be from 0 to 1, got 2.0"),
         ("synchronous:steps=0", "steps must be a whole number from 1 up, got 0"),
+        ("sandblaster:history=0", "history must be a whole number from 1 up, got 0"),
     ],
 )
 def test_what_is_none_is_refused(given, said):

@@ -1,0 +1,137 @@
+"""A batch dealt out in portions, small ones, each to the next worker that is free.
+
+When none is left to hand out, workers that would be idle are given copies of those that are not
+done, and what is done first counts (Dean et al. 2012, "Large Scale Distributed Deep Networks",
+section 4.2). So neither a slow worker nor one that stands still holds up a batch.
+"""
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from gensim_tfw2v.regimes.base import ClusterLost
+from gensim_tfw2v.regimes.threads import LOOK_SECONDS
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+@dataclass(eq=False)
+class Portion(Generic[P]):
+    """A part of a batch.
+
+    Attributes
+    ----------
+    what : P
+    attempts : int
+        That run now.
+    is_done : bool
+    """
+
+    what: P
+    attempts: int = 0
+    is_done: bool = False
+
+
+class Dealer(Generic[P, R]):
+    """Deals out portions, one batch after another.
+
+    What a worker still does of a batch that has been done keeps it from being given more.
+
+    Parameters
+    ----------
+    workers : int
+        Attempts that run at a time.
+    run : function (P, number) -> R
+        Runs an attempt under a number that no other has, and waits for it; in threads.
+    take : function (P, number, R) -> None
+        Given each portion once, with the attempt that counts.
+    repeated : function (P, R) -> None
+        Given what the others have done.
+    check : function () -> None
+        Called while workers are waited for; raises what is wrong.
+    stand : function () -> bool
+        Whether what the attempts before have left is there, when one has failed.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        run: Callable[[P, int], R],
+        take: Callable[[P, int, R], None],
+        repeated: Callable[[P, R], None],
+        check: Callable[[], None],
+        stand: Callable[[], bool],
+    ) -> None:
+        self._workers, self._run, self._take, self._repeated = workers, run, take, repeated
+        self._check, self._stand = check, stand
+        self._numbers = itertools.count(1)
+        self._running: dict[Future[R], tuple[int, Portion[P]]] = {}
+        self._threads = ThreadPoolExecutor(workers, "tfw2v-portion")
+
+    def deal(self, parts: Iterable[P], stop: Callable[[], bool]) -> bool:
+        """Have all of a batch done.
+
+        Parameters
+        ----------
+        parts : iterable of P
+        stop : callable
+            Whether to hand out no more of them; those that are out are waited for.
+
+        Returns
+        -------
+        bool
+            Whether all were handed out.
+
+        Raises
+        ------
+        ClusterLost
+            If an attempt failed, and what others have left is gone.
+        """
+        waiting = deque(Portion(part) for part in parts)
+        out: list[Portion[P]] = []
+        is_stopped = False
+        while True:
+            is_stopped = is_stopped or stop()
+            out = [portion for portion in out if not portion.is_done]
+            while len(self._running) < self._workers:
+                if waiting and not is_stopped:
+                    out.append(waiting.popleft())
+                    self._begin(out[-1])
+                elif out:
+                    self._begin(min(out, key=lambda portion: portion.attempts))
+                else:
+                    break
+            if not out and (is_stopped or not waiting):
+                return not waiting
+            done, _ = wait(self._running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            self._check()
+            for future in done:
+                self._end(future)
+
+    def _begin(self, portion: Portion[P]) -> None:
+        number = next(self._numbers)
+        portion.attempts += 1
+        self._running[self._threads.submit(self._run, portion.what, number)] = number, portion
+
+    def _end(self, future: "Future[R]") -> None:
+        number, portion = self._running.pop(future)
+        portion.attempts -= 1
+        try:
+            result = future.result()
+        except ClusterLost:
+            if not self._stand():
+                raise
+            return
+        if portion.is_done:
+            self._repeated(portion.what, result)
+        else:
+            portion.is_done = True
+            self._take(portion.what, number, result)
+
+    def close(self) -> None:
+        """Wait for nothing that still runs."""
+        self._threads.shutdown(wait=False, cancel_futures=True)

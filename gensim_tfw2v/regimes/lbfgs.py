@@ -1,0 +1,190 @@
+"""L-BFGS as a state machine over vectors that it never sees: it is told f, and says where next.
+
+Nocedal and Wright 2006, "Numerical Optimization", section 7.2. A vector is whatever can be added,
+scaled, copied and multiplied with another one, wherever its numbers are, as in Dean et al. 2012,
+"Large Scale Distributed Deep Networks", section 4.2; here there are scalars only.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from gensim_tfw2v.regimes.line_search import LineSearch
+
+#: Evaluations of f along a direction, at most; then it is taken for a wrong one.
+MOST_TRIALS = 20
+
+#: A pair of which ``s.y`` is below this share of ``-s.g`` says nothing of the curvature.
+LEAST_CURVATURE = 1e-10
+
+
+class Vector(Protocol):
+    """What L-BFGS asks of a vector; it is changed in place."""
+
+    def dot(self, other: Any, /) -> float:
+        """The dot product with another one."""
+        ...
+
+    def add(self, factor: float, other: Any, /) -> None:
+        """Add so many times another one."""
+        ...
+
+    def scale(self, factor: float, /) -> None:
+        """Multiply it by a number."""
+        ...
+
+    def copy(self, other: Any, /) -> None:
+        """Make it equal to another one."""
+        ...
+
+
+V = TypeVar("V", bound=Vector)
+
+
+class Pair(NamedTuple, Generic[V]):
+    """A step that was taken, and what it changed.
+
+    Attributes
+    ----------
+    s, y : Vector
+        Of the point, and of the gradient.
+    sy : float
+        Their dot product, above 0.
+    """
+
+    s: V
+    y: V
+    sy: float
+
+
+class LBFGS(Generic[V]):
+    """Minimizes a function f, one evaluation at a time.
+
+    Evaluate f at `trial`, put its gradient there into `gradient`, and `tell` the value; again and
+    again.
+
+    Parameters
+    ----------
+    point : Vector
+        From where. It becomes the best point so far, and f never rises from one to the next.
+    make : function () -> Vector
+        Makes a vector like it. There are ``4 + 2 * history`` of them.
+    history : int
+        Pairs that are kept.
+
+    Attributes
+    ----------
+    trial, gradient : Vector
+    loss : float, optional
+        f at `point`; None before it is known.
+    """
+
+    def __init__(self, point: V, make: Callable[[], V], history: int) -> None:
+        self.point, self.trial, self.gradient = point, make(), make()
+        self._direction, self._first_gradient = make(), make()
+        self._free = [(make(), make()) for _ in range(history)]
+        self._pairs: deque[Pair[V]] = deque()
+        self._line: LineSearch | None = None
+        self.restart()
+
+    @property
+    def step(self) -> float:
+        """How far along its direction the trial is; 0 at the beginning."""
+        return 0.0 if self._line is None else self._line.step
+
+    def restart(self) -> None:
+        """Forget all but the point: f is evaluated there next."""
+        self.loss: float | None = None
+        self._line, self._reach = None, 0.0
+        self._forget_pairs()
+        self.trial.copy(self.point)
+
+    def tell(self, loss: float) -> None:
+        """Say what f is at the trial, whose gradient is there; have another trial.
+
+        Parameters
+        ----------
+        loss : float
+            Where it is not finite, the step was too long. At the first point it has to be.
+        """
+        line = self._line
+        if line is None:
+            self.loss = loss
+            self._begin_line()
+            return
+        slope = self.gradient.dot(self._direction)
+        before, tried = line.low, line.step
+        is_taken = line.tell(loss, slope)
+        if is_taken or line.low is not before:
+            self.point.copy(self.trial)
+            self.loss = loss
+        if is_taken:
+            self._reach = tried * math.sqrt(self._direction.dot(self._direction))
+            self._keep_pair(tried, slope)
+            self._begin_line()
+        elif line.trials == MOST_TRIALS:
+            reach = self._reach
+            self.restart()
+            self._reach = reach
+        else:
+            self._go(line)
+
+    def _begin_line(self) -> None:
+        """Have a direction, and the first trial along it."""
+        assert self.loss is not None
+        self._turn()
+        slope = self.gradient.dot(self._direction)
+        if self._pairs and not slope < 0.0:  # rounding has spoiled them
+            self._forget_pairs()
+            self._turn()
+            slope = self.gradient.dot(self._direction)
+        self._first_gradient.copy(self.gradient)
+        step = 1.0 if self._pairs else self._first_step(-slope)
+        self._line = LineSearch(self.loss, slope, step)
+        self._go(self._line)
+
+    def _go(self, line: LineSearch) -> None:
+        self.trial.copy(self.point)
+        self.trial.add(line.step - line.low.step, self._direction)
+
+    def _first_step(self, squares: float) -> float:
+        """A step down a gradient of these squares: as long as the one before, or as the point."""
+        length = self._reach or math.sqrt(self.point.dot(self.point)) or 1.0
+        return length / math.sqrt(squares) if squares > 0.0 else 0.0
+
+    def _turn(self) -> None:
+        """Set the direction, by the two-loop recursion (algorithm 7.4)."""
+        direction, shares = self._direction, []
+        direction.copy(self.gradient)
+        for pair in reversed(self._pairs):
+            share = pair.s.dot(direction) / pair.sy
+            direction.add(-share, pair.y)
+            shares.append(share)
+        if self._pairs:
+            newest = self._pairs[-1]
+            direction.scale(newest.sy / newest.y.dot(newest.y))
+        for pair in self._pairs:
+            direction.add(shares.pop() - pair.y.dot(direction) / pair.sy, pair.s)
+        direction.scale(-1.0)
+
+    def _keep_pair(self, step: float, slope: float) -> None:
+        """Keep the line search's step and what it has changed, in place of the oldest pair."""
+        assert self._line is not None
+        first = self._line.begin.slope
+        sy = step * (slope - first)
+        if not sy > -LEAST_CURVATURE * step * first:
+            return
+        if not self._free:
+            oldest = self._pairs.popleft()
+            self._free.append((oldest.s, oldest.y))
+        s, y = self._free.pop()
+        s.copy(self._direction)
+        s.scale(step)
+        y.copy(self.gradient)
+        y.add(-1.0, self._first_gradient)
+        self._pairs.append(Pair(s, y, sy))
+
+    def _forget_pairs(self) -> None:
+        self._free += [(pair.s, pair.y) for pair in self._pairs]
+        self._pairs.clear()

@@ -1,0 +1,191 @@
+"""Sandblaster L-BFGS: a batch method whose vectors never leave the ps.
+
+Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2. Workers compute the gradient
+of the whole corpus, portion by portion; the coordinator has numbers only, and tells the ps what to
+do with the tables.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.regimes.base import Divergence, UnitReport, never
+from gensim_tfw2v.regimes.batch import Dealer
+from gensim_tfw2v.regimes.job import JobResult
+from gensim_tfw2v.regimes.lbfgs import LBFGS
+from gensim_tfw2v.regimes.liveness import naming_lost_tasks
+from gensim_tfw2v.regimes.options import Sandblaster
+from gensim_tfw2v.regimes.portion import check_gradient, check_lock, portion_function
+from gensim_tfw2v.regimes.served import ServedRegime, Setup
+from gensim_tfw2v.regimes.sharded_vector import ShardedVector
+from gensim_tfw2v.regimes.tables import Tables
+from gensim_tfw2v.regimes.workers import Workers
+
+#: Portions whose gradients are added at a time: until then they lie at the ps beside the tables.
+ADDED_TOGETHER = 8
+
+
+class SandblasterRegime(ServedRegime):
+    """An epoch is one evaluation of f, the loss of the whole corpus, and of its gradient.
+
+    So that f is the same in each, units are drawn as in epoch 0. Step sizes are not asked for:
+    what is reported of a unit is how far along its direction the point was where f was evaluated.
+    The tables that `export` gives are the best point so far; after `load` of others, all begins
+    anew.
+
+    Parameters
+    ----------
+    setup : Setup
+        Its `units` are those of an epoch: if an epoch has fewer, because it goes on after a
+        checkpoint, what comes out is not f, and is not used.
+    workers : Workers
+    options : Sandblaster
+
+    Raises
+    ------
+    ValueError
+        If the updates of the objective are not the gradient of its loss.
+    """
+
+    def __init__(self, setup: Setup, workers: Workers, options: Sandblaster) -> None:
+        unit = setup.program.unit
+        check_gradient(unit.objective)
+        check_lock(setup.words.lock)
+        # rounding, of scores as of rows that travel, would be noise where f hardly changes
+        exact = replace(unit, max_norm=math.inf, loss_of="all", product_dtype="float32")
+        program = replace(setup.program, unit=exact, wire_dtype="float32")
+        super().__init__(setup._replace(program=program), workers)
+        with naming_lost_tasks():
+            point = ShardedVector(self.served.tables)
+            self._search = LBFGS(point, point.like, options.history)
+        self._gradient = self._search.gradient
+        self._units = setup.units
+        self._dealer: Dealer[Sequence[WorkUnit], JobResult] = Dealer(
+            workers.number,
+            self._evaluate,
+            self._take,
+            self._repeated,
+            workers.check,
+            lambda: workers.stand(self.served.tables),
+        )
+        self._begin_pass()
+        tables = [table for table in self._gradient.tables if table.rows]
+
+        @tf.function(autograph=False)  # traced for one number and for `ADDED_TOGETHER`
+        def add_staged(numbers):  # type: ignore[no-untyped-def]
+            added = [table.add_staged(numbers, tf.float32, tf.add, False) for table in tables]
+            with tf.control_dependencies(added):
+                return tf.size(numbers)
+
+        @tf.function(autograph=False)
+        def drop_staged():  # type: ignore[no-untyped-def]
+            with tf.control_dependencies([table.drop_staged(tf.float32) for table in tables]):
+                return tf.constant(0)
+
+        self._add_staged, self._drop_staged = add_staged, drop_staged
+
+    def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
+        point, gradient = self._search.trial.tables, self._gradient.tables
+        return portion_function(self.program, self.served, Tables(*point), Tables(*gradient))
+
+    def _begin_pass(self) -> None:
+        """Nothing of the corpus has been evaluated at the trial point."""
+        self._evaluated, self._loss = 0, 0.0
+        self._staged: list[int] = []
+
+    def train_epoch(
+        self,
+        units: Sequence[WorkUnit],
+        epoch: int,
+        alphas: Sequence[tuple[float, float]],
+        report: Callable[[UnitReport], None],
+        stop: Callable[[], bool] = never,
+    ) -> None:
+        """Evaluate each unit once at the trial point; after the last one have another.
+
+        If it is stopped, it goes on with the rest when it is called with them.
+
+        Raises
+        ------
+        ClusterLost
+            If a ps has ended, or no worker is left.
+        Divergence
+            If f is not finite at the point from which it begins.
+        """
+        self.workers.progress()
+        self._report, threads = report, self.program.threads
+        portions = (units[first : first + threads] for first in range(0, len(units), threads))
+        with naming_lost_tasks():
+            if not self._evaluated:
+                self._gradient.clear()
+                self._drop_staged()  # by attempts of earlier passes, that came too late
+            is_whole = self._dealer.deal(portions, stop)
+            self._add([[number] for number in self._staged])
+            if is_whole:
+                self._end_pass(epoch)
+
+    def _end_pass(self, epoch: int) -> None:
+        loss, evaluated = self._loss, self._evaluated
+        self._begin_pass()
+        if evaluated < self._units:
+            return
+        if self._search.loss is None and not math.isfinite(loss):
+            raise Divergence(f"the loss of the corpus is {loss} at the beginning of epoch {epoch}")
+        self._gradient.scale(-1.0)
+        self._search.tell(loss)
+
+    def _evaluate(self, units: Sequence[WorkUnit], number: int) -> JobResult:
+        """Have a worker evaluate some units, and wait for it."""
+        of_steps = [(1.0, 1.0)] * len(units)
+        job = self.schedule(units, 0, of_steps, range(len(units)), 1, number)
+        return JobResult.unpacked(job.fetch())
+
+    def _take(self, units: Sequence[WorkUnit], number: int, result: JobResult) -> None:
+        self._loss += math.fsum(result.units.loss[: len(units)])
+        self._evaluated += len(units)
+        self._staged.append(number)
+        if len(self._staged) == ADDED_TOGETHER:
+            self._add([self._staged])
+        for evaluated in self._reports(units, result):
+            self._report(evaluated)
+
+    def _repeated(self, units: Sequence[WorkUnit], result: JobResult) -> None:
+        self._reports(units, result)
+        self.traffic.repeated += len(units)
+
+    def _reports(self, units: Sequence[WorkUnit], result: JobResult) -> list[UnitReport]:
+        steps = [(self._search.step,) * 2] * len(units)
+        return self.counted(result, units, steps, range(len(units)))
+
+    def _add(self, batches: list[list[int]]) -> None:
+        """Add gradients that lie at the ps under these numbers."""
+        for numbers in batches:
+            self._add_staged(tf.constant(numbers, tf.int64))
+        self._staged = []
+
+    def load(self, arrays: Tables) -> None:
+        """Go on from these rows (copied): anew, unless they are those of the point."""
+        with naming_lost_tasks():
+            if self._search.loss is not None and self._stands_at(arrays):
+                return
+            super().load(arrays)
+            self._search.restart()
+        self._begin_pass()
+
+    def _stands_at(self, arrays: Tables) -> bool:
+        for table, array in zip(self.served.tables, arrays, strict=True):
+            held = np.empty_like(array, np.float32)
+            table.export(held)
+            if not np.array_equal(held, array):
+                return False
+        return True
+
+    def close(self) -> None:
+        """Free the tables."""
+        self._dealer.close()
+        super().close()
+        del self._search, self._gradient, self._add_staged, self._drop_staged

@@ -1,0 +1,109 @@
+"""Portions: each counts once, whoever is slow, stands still or fails."""
+
+import threading
+
+import pytest
+
+from gensim_tfw2v.regimes.base import ClusterLost
+from gensim_tfw2v.regimes.batch import Dealer
+
+
+class Batch:
+    """Notes what is run, taken and repeated; `before` may wait or fail."""
+
+    def __init__(self, workers, before=lambda what, number: None, stands=True):
+        self.ran, self.taken, self.repeated = [], {}, []
+        self.before = before
+        self.dealer = Dealer(
+            workers, self.run, self.take, self.repeat, lambda: None, lambda: stands
+        )
+
+    def run(self, what, number):
+        self.ran.append((what, number))
+        self.before(what, number)
+        return what * 10
+
+    def take(self, what, number, result):
+        assert result == what * 10 and what not in self.taken
+        self.taken[what] = number
+
+    def repeat(self, what, result):
+        assert result == what * 10
+        self.repeated.append(what)
+
+
+def never():
+    return False
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_each_portion_counts_once(workers):
+    batch = Batch(workers)
+    for _ in range(3):
+        batch.taken.clear()
+        assert batch.dealer.deal(range(12), never)
+        assert sorted(batch.taken) == list(range(12))
+    numbers = [number for _, number in batch.ran]
+    assert len(set(numbers)) == len(numbers)
+    assert batch.dealer.deal([], never)
+    batch.dealer.close()
+
+
+def test_one_that_stands_still_holds_up_nothing():
+    go, late = threading.Event(), []
+
+    def before(what, number):
+        if not late:
+            late.append((what, number))
+            go.wait(60)
+
+    batch = Batch(2, before)
+    try:
+        for _ in range(2):  # in the second batch it still stands
+            batch.taken.clear()
+            assert batch.dealer.deal(range(6), never)
+            assert sorted(batch.taken) == list(range(6))
+        assert late[0] not in batch.taken.items()
+        assert not batch.repeated
+    finally:
+        go.set()
+    batch.taken.clear()
+    while not batch.repeated:  # what it does in the end counts for nothing
+        batch.taken.clear()
+        assert batch.dealer.deal(range(6), never)
+    assert set(batch.repeated) <= {late[0][0], *range(6)}
+    batch.dealer.close()
+
+
+def test_one_that_fails_is_done_again():
+    failed = []
+
+    def before(what, number):
+        if what == 2 and len(failed) < 2:
+            failed.append(number)
+            raise ClusterLost("a worker is gone")
+
+    batch = Batch(1, before)
+    assert batch.dealer.deal(range(4), never)
+    assert sorted(batch.taken) == list(range(4)) and len(failed) == 2
+    assert batch.taken[2] not in failed
+    batch.dealer.close()
+
+
+def test_without_what_others_have_left_there_is_no_going_on():
+    def before(what, number):
+        raise ClusterLost("a ps is gone")
+
+    batch = Batch(2, before, stands=False)
+    with pytest.raises(ClusterLost, match="a ps is gone"):
+        batch.dealer.deal(range(4), never)
+    batch.dealer.close()
+
+
+def test_when_it_is_stopped_what_is_out_is_waited_for():
+    batch = Batch(1)
+    asked = iter([False, False, True])
+    assert not batch.dealer.deal(range(4), lambda: next(asked, True))
+    assert sorted(batch.taken) == [what for what, _ in batch.ran] == [0, 1]
+    assert not batch.dealer.deal([7], lambda: True)
+    batch.dealer.close()

@@ -1,0 +1,331 @@
+"""Sandblaster: a fixed function of the tables, its gradient, and what L-BFGS makes of them."""
+
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from gensim.test.utils import datapath
+from scipy.optimize import minimize
+
+from gensim_tfw2v import Sandblaster, TFWord2Vec
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.objectives import Cbow, SkipGram
+from gensim_tfw2v.objectives.draws import draw
+from gensim_tfw2v.regimes import Tables, make_regime
+from gensim_tfw2v.regimes.base import ClusterLost, Divergence, unit_key
+from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
+from gensim_tfw2v.regimes.workers import LocalWorkers
+from tests.objectives import reference
+from tests.regimes.trials import ENTRIES, SEED, SHAPE, SIZE, VOCABULARY, Trial, corpus
+
+LEE = datapath("lee_background.cor")
+OBJECTIVES = [SkipGram(5), Cbow(3, corrected=True), Cbow(3, mean=False, corrected=True)]
+
+
+@pytest.fixture(scope="module")
+def units():
+    """One of them has no token."""
+    with corpus(30) as encoded:
+        units = encoded.units(ENTRIES)
+        yield [*units, replace(units[0], index=len(units), stop=units[0].start)]
+
+
+def make(trial, units, shards=1, workers=None, **options):
+    trial.workers.shards = shards
+    if workers is not None:
+        workers.shards = shards
+    setup = trial.setup._replace(units=len(units))
+    return SandblasterRegime(setup, workers or trial.workers, Sandblaster(**options))
+
+
+def epoch(regime, units, number=0, stop=lambda: False):
+    """Evaluate f once, where the trial point is; give it, and its gradient."""
+    reports = []
+    regime.train_epoch(units, number, [(0.05, 0.04)] * len(units), reports.append, stop)
+    assert len({report.unit.index for report in reports}) == len(reports)
+    arrays = []
+    for table in regime._gradient.tables:
+        arrays.append(np.empty((table.rows, SIZE), np.float32))
+        table.export(arrays[-1])
+    return sum(report.loss for report in reports), flat(arrays), reports
+
+
+def flat(arrays):
+    return np.concatenate([np.asarray(array, np.float64).reshape(-1) for array in arrays])
+
+
+def tables_of(numbers, like):
+    ends = np.cumsum([array.size for array in like])[:-1]
+    parts = np.split(np.asarray(numbers, np.float32), ends)
+    return Tables(*(part.reshape(array.shape) for part, array in zip(parts, like, strict=True)))
+
+
+def slow(trial, units):
+    """The loss and the gradient of skip-gram by loops over pairs."""
+    inputs, outputs, _ = (np.asarray(array, np.float64) for array in trial.arrays)
+    loss, gradient, words = 0.0, np.zeros((2, VOCABULARY, SIZE)), trial.words.tensors()
+    for unit in units:
+        key = tf.constant(unit_key(SEED, 0, unit.index))
+        draws = draw(tf.constant(unit.read()), key, words.keep, words.noise, SHAPE, True)
+        for step in range(len(draws.inputs)):
+            centres, block_inputs, windows = (
+                x[step].numpy() for x in (draws.centres, draws.inputs, draws.windows)
+            )
+            reach = SHAPE.window + 1
+            d_inputs, d_outputs, lost = reference.skipgram_step(
+                inputs,
+                outputs,
+                reference.windows(
+                    centres, block_inputs, windows // reach, windows % reach, SHAPE.window
+                ),
+                reference.sampled(draws.negatives[step].numpy(), 5, True),
+                alpha=1.0,
+            )
+            loss += lost
+            gradient -= [d_inputs, d_outputs]
+    return loss, gradient.reshape(-1)
+
+
+def test_f_and_its_gradient_are_those_of_a_slow_loop(units):
+    trial = Trial(OBJECTIVES[0])
+    regime = make(trial, units)
+    regime.load(trial.arrays)
+    loss, gradient, reports = epoch(regime, units)
+    expected, slow_gradient = slow(trial, units)
+    assert loss == pytest.approx(expected, rel=1e-5)
+    np.testing.assert_allclose(gradient, slow_gradient, atol=1e-4)
+    assert sum(report.kept for report in reports) == 300
+    assert {report.unit.index for report in reports} == {unit.index for unit in units}
+    regime.close()
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
+def test_the_gradient_is_that_of_finite_differences(units, objective):
+    trial = Trial(objective)
+    trial.arrays = Tables(*(5 * array for array in trial.arrays))
+    regime = make(trial, units)
+
+    def at(numbers):
+        regime.load(tables_of(numbers, trial.arrays))
+        return epoch(regime, units)
+
+    point, rng = flat(trial.arrays), np.random.default_rng(1)
+    _, gradient, _ = at(point)
+    assert np.abs(gradient).max() > 1
+    for _ in range(3):
+        way = rng.normal(size=len(point))
+        (after, _, _), (before, _, _) = at(point + 1e-2 * way), at(point - 1e-2 * way)
+        assert (after - before) / 2e-2 == pytest.approx(gradient @ way, rel=1e-3, abs=0.05)
+    regime.close()
+
+
+@pytest.fixture(scope="module")
+def steady(units):
+    """Loss and gradient of three passes, by one worker of one thread."""
+    trial = Trial(OBJECTIVES[0])
+    regime = make(trial, units)
+    regime.load(trial.arrays)
+    yield [epoch(regime, units)[:2] for _ in range(3)]
+    regime.close()
+
+
+@pytest.mark.parametrize(("workers", "threads", "shards"), [(1, 3, 1), (2, 1, 3)])
+def test_f_is_the_same_however_it_is_dealt_out(units, steady, workers, threads, shards):
+    trial = Trial(OBJECTIVES[0], workers, threads)
+    regime = make(trial, units, shards)
+    regime.load(trial.arrays)
+    loss, gradient, _ = epoch(regime, units[::-1], number=3)  # draws do not tell epochs apart
+    assert loss == pytest.approx(steady[0][0], rel=1e-7)
+    np.testing.assert_allclose(gradient, steady[0][1], atol=1e-5)
+    assert regime.traffic.units - regime.traffic.repeated == len(units)
+    regime.close()
+
+
+class Flaky(LocalWorkers):
+    """Workers of which the third attempt fails when it is done, or hangs until it is let go."""
+
+    def __init__(self, number, go=None):
+        super().__init__(number)
+        self.go, self.jobs = go, 0
+
+    def schedule(self, function_of, *arguments):
+        self.jobs += 1
+        is_flaky, job = self.jobs == 3, super().schedule(function_of, *arguments)
+
+        class Late:
+            def fetch(_):
+                result = job.fetch()  # what it has laid down is not to be added
+                if is_flaky and self.go is None:
+                    raise ClusterLost("a worker is gone")
+                if is_flaky:
+                    self.go.wait(60)
+                return result
+
+        return Late()
+
+
+@pytest.mark.parametrize("kind", ["fails", "hangs"])
+def test_a_portion_that_is_run_twice_counts_once(units, steady, kind):
+    trial = Trial(OBJECTIVES[0])
+    workers = Flaky(2, threading.Event() if kind == "hangs" else None)
+    regime = make(trial, units, workers=workers)
+    regime.load(trial.arrays)
+    began = time.monotonic()
+    for loss, gradient in steady:
+        found = epoch(regime, units)
+        assert found[0] == pytest.approx(loss, rel=1e-5)
+        np.testing.assert_allclose(found[1], gradient, atol=1e-4 * np.abs(gradient).max())
+    assert time.monotonic() - began < 50, "the straggler was waited for"
+    if workers.go:
+        workers.go.set()
+    regime.close()
+
+
+def test_it_comes_to_what_scipy_comes_to(units):
+    few = units[:1]
+    trial = Trial(SkipGram(2))
+    trial.arrays = Tables(*(3 * array for array in trial.arrays))
+    regime = make(trial, few)
+
+    def f(numbers):
+        regime.load(tables_of(numbers, trial.arrays))
+        return epoch(regime, few)[:2]
+
+    options = {"maxcor": 10, "maxfun": 80, "maxiter": 1000}
+    theirs = minimize(f, flat(trial.arrays), jac=True, method="L-BFGS-B", options=options)
+    regime.close()
+    trial.workers = LocalWorkers(1)
+    regime = make(trial, few)
+    regime.load(trial.arrays)
+    best = []
+    for _ in range(80):
+        epoch(regime, few)
+        best.append(regime._search.loss)
+    known = [loss for loss in best if loss is not None]
+    assert np.all(np.diff(known) <= 0)
+    assert known[-1] < 0.5 * known[0]
+    assert known[-1] == pytest.approx(theirs.fun, rel=1e-3, abs=1e-3 * known[0])
+    regime.close()
+
+
+def test_the_best_point_is_exported(units):
+    trial = Trial(OBJECTIVES[0])
+    regime = make(trial, units)
+    regime.load(trial.arrays)
+    losses = [epoch(regime, units)[0]]
+    first = trial.exported(regime)
+    assert all(map(np.array_equal, first, trial.arrays)), "it has not moved yet"
+    losses += [epoch(regime, units)[0] for _ in range(5)]
+    best = trial.exported(regime)
+    assert regime._search.loss == min(losses) < 0.9 * losses[0]
+
+    # what was exported is where it stands: it goes on with all that it has learnt
+    pairs = len(regime._search._pairs)
+    regime.load(best)
+    assert len(regime._search._pairs) == pairs > 0
+    # other tables: all begins anew
+    regime.load(first)
+    assert not regime._search._pairs
+    assert epoch(regime, units)[0] == pytest.approx(losses[0], rel=1e-6)
+    regime.close()
+
+
+def test_a_pass_that_is_stopped_goes_on(units, steady):
+    (loss, gradient), *_ = steady
+    trial = Trial(OBJECTIVES[0])
+    regime = make(trial, units)
+    regime.load(trial.arrays)
+    asked = iter([False, False])
+    first, _, reports = epoch(regime, units, stop=lambda: next(asked, True))
+    assert 0 < len(reports) < len(units) and regime._search.loss is None
+    done = {report.unit.index for report in reports}
+    rest, found, _ = epoch(regime, [unit for unit in units if unit.index not in done])
+    assert first + rest == pytest.approx(loss, rel=1e-6)
+    np.testing.assert_allclose(found, gradient, atol=1e-5)
+    assert regime._search.loss == pytest.approx(loss, rel=1e-6)
+    regime.close()
+
+
+def test_a_part_of_the_corpus_is_not_f(units):
+    """After a checkpoint in the middle of a pass, the rest of it is evaluated for nothing."""
+    trial = Trial(OBJECTIVES[0])
+    regime = make(trial, units)
+    regime.load(trial.arrays)
+    part, _, reports = epoch(regime, units[1:])
+    assert len(reports) == len(units) - 1 and regime._search.loss is None
+    loss, _, _ = epoch(regime, units)
+    assert regime._search.loss == pytest.approx(loss) and loss > part
+    regime.close()
+
+
+def test_locked_rows_stay_as_they_are(units):
+    lock = np.ones(VOCABULARY, np.float32)
+    lock[::3] = 0
+    trial = Trial(OBJECTIVES[0], lock=lock)
+    regime = make(trial, units)
+    regime.load(trial.arrays)
+    losses = [epoch(regime, units)[0] for _ in range(6)]
+    changed = np.any(trial.exported(regime).inputs != trial.arrays.inputs, 1)
+    np.testing.assert_array_equal(changed, lock > 0)
+    assert regime._search.loss < 0.95 * losses[0]
+    regime.close()
+    for factor in (0.5, 2.0):
+        lock[1] = factor
+        with pytest.raises(ValueError, match=f"vectors_lockf has a factor {factor:g}: give 0 for"):
+            make(Trial(OBJECTIVES[0], lock=lock), units)
+
+
+def test_f_that_is_none_at_the_beginning_is_said(units):
+    trial = Trial(OBJECTIVES[0])
+    trial.arrays.inputs[:] = 1e30
+    trial.arrays.outputs[:] = 1e30
+    regime = make(trial, units)
+    regime.load(trial.arrays)
+    with pytest.raises(Divergence, match="at the beginning of epoch 4"):
+        epoch(regime, units, number=4)
+    regime.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, r"gensim's CBOW \(sg=0\) computes another one: set corrected_cbow=True, or sg=1"),
+        ({"sg": 1, "hs": 1}, r"hierarchical softmax \(hs=1\) moves its nodes"),
+        ({"corrected_cbow": True, "hs": 1, "negative": 0}, "set hs=0 and negative"),
+        ({"sg": 1, "layout": "columns", "cluster": "local:ps=1,worker=1"}, "leave out one"),
+    ],
+)
+def test_what_has_no_such_gradient_is_refused(options, said):
+    with pytest.raises(ValueError, match=said):
+        TFWord2Vec(regime="sandblaster", **options)
+
+
+@pytest.mark.parametrize("objective", [Cbow(3), SkipGram(5, True)])
+def test_so_it_is_where_a_regime_is_made(objective):
+    trial = Trial(objective)
+    with pytest.raises(ValueError, match="a batch method needs the gradient"):
+        make_regime(Sandblaster(), trial.setup, trial.workers)
+
+
+def test_factors_of_rows_are_refused_before_training():
+    model = TFWord2Vec(sg=1, min_count=1, regime="sandblaster")
+    model.build_vocab([["a", "b"]])
+    model.wv.vectors_lockf = np.array([0.5, 1.0])
+    with pytest.raises(ValueError, match="vectors_lockf has a factor 0.5"):
+        model.train([["a", "b"]], total_examples=1, epochs=1)
+
+
+@pytest.mark.parametrize("options", [{"sg": 1}, {"corrected_cbow": True}], ids=["sg", "cbow"])
+def test_a_model_learns(options):
+    model = TFWord2Vec(
+        corpus_file=LEE, vector_size=20, epochs=12, workers=1, compute_loss=True, seed=2,
+        regime=Sandblaster(history=5), **options,
+    )  # fmt: skip
+    assert len(model.mean_losses) == 12
+    assert min(model.mean_losses) < 0.9 * model.mean_losses[0]
+    assert np.isfinite(model.wv.vectors).all()
+    assert model.traffic.units - model.traffic.repeated == 12 * (
+        (model.traffic.units - model.traffic.repeated) // 12
+    )
