@@ -116,7 +116,7 @@ def train(
         _option(
             panel=SPEED,
             help="Who trains what when: asynchronous (on clusters), synchronous, downpour, "
-            "sandblaster; with options as in downpour:n_fetch=8,n_push=8.",
+            "sandblaster, submodels; with options as in downpour:n_fetch=8,n_push=8.",
         ),
     ] = None,
     layout: Annotated[
