@@ -42,6 +42,10 @@ class Vector(Protocol):
 V = TypeVar("V", bound=Vector)
 
 
+def leave(vector: Any) -> None:
+    """Multiply a vector by the identity."""
+
+
 class Pair(NamedTuple, Generic[V]):
     """A step that was taken, and what it changed.
 
@@ -72,6 +76,9 @@ class LBFGS(Generic[V]):
         Makes a vector like it. There are ``4 + 2 * history`` of them.
     history : int
         Pairs that are kept.
+    precondition : function (Vector) -> None
+        Multiplies a vector by a guess of the inverse Hessian, positive definite, but for a factor,
+        which is found out (equation 7.20); by default the identity.
 
     Attributes
     ----------
@@ -80,10 +87,17 @@ class LBFGS(Generic[V]):
         f at `point`; None before it is known.
     """
 
-    def __init__(self, point: V, make: Callable[[], V], history: int) -> None:
+    def __init__(
+        self,
+        point: V,
+        make: Callable[[], V],
+        history: int,
+        precondition: Callable[[V], None] = leave,
+    ) -> None:
         self.point, self.trial, self.gradient = point, make(), make()
         self._direction, self._first_gradient = make(), make()
         self._free = [(make(), make()) for _ in range(history)]
+        self._precondition, self._factor = precondition, 1.0
         self._pairs: deque[Pair[V]] = deque()
         self._line: LineSearch | None = None
         self.restart()
@@ -140,7 +154,7 @@ class LBFGS(Generic[V]):
             self._turn()
             slope = self.gradient.dot(self._direction)
         self._first_gradient.copy(self.gradient)
-        step = 1.0 if self._pairs else self._first_step(-slope)
+        step = 1.0 if self._pairs else self._first_step()
         self._line = LineSearch(self.loss, slope, step)
         self._go(self._line)
 
@@ -148,8 +162,9 @@ class LBFGS(Generic[V]):
         self.trial.copy(self.point)
         self.trial.add(line.step - line.low.step, self._direction)
 
-    def _first_step(self, squares: float) -> float:
-        """A step down a gradient of these squares: as long as the one before, or as the point."""
+    def _first_step(self) -> float:
+        """One as long as the step before, or as the point."""
+        squares = self._direction.dot(self._direction)
         length = self._reach or math.sqrt(self.point.dot(self.point)) or 1.0
         return length / math.sqrt(squares) if squares > 0.0 else 0.0
 
@@ -161,9 +176,8 @@ class LBFGS(Generic[V]):
             share = pair.s.dot(direction) / pair.sy
             direction.add(-share, pair.y)
             shares.append(share)
-        if self._pairs:
-            newest = self._pairs[-1]
-            direction.scale(newest.sy / newest.y.dot(newest.y))
+        self._precondition(direction)
+        direction.scale(self._factor)
         for pair in self._pairs:
             direction.add(shares.pop() - pair.y.dot(direction) / pair.sy, pair.s)
         direction.scale(-1.0)
@@ -184,7 +198,11 @@ class LBFGS(Generic[V]):
         y.copy(self.gradient)
         y.add(-1.0, self._first_gradient)
         self._pairs.append(Pair(s, y, sy))
+        self.trial.copy(y)  # of which nothing is needed now
+        self._precondition(self.trial)
+        self._factor = sy / y.dot(self.trial)
 
     def _forget_pairs(self) -> None:
         self._free += [(pair.s, pair.y) for pair in self._pairs]
         self._pairs.clear()
+        self._factor = 1.0

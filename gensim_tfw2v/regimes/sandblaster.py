@@ -25,6 +25,10 @@ from gensim_tfw2v.regimes.sharded_vector import ShardedVector
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.workers import Workers
 
+#: As seldom as this, in the mean row's share, a row takes part in predictions at least, when it is
+#: guessed how far its gradient reaches.
+LEAST_RATE = 1e-3
+
 #: Portions whose gradients are added at a time: until then they lie at the ps beside the tables.
 ADDED_TOGETHER = 8
 
@@ -61,7 +65,10 @@ class SandblasterRegime(ServedRegime):
         super().__init__(setup._replace(program=program), workers)
         with naming_lost_tasks():
             point = ShardedVector(self.served.tables)
-            self._search = LBFGS(point, point.like, options.history)
+            weights = _weights(point, setup.rates)
+            self._search = LBFGS(
+                point, point.like, options.history, lambda vector: vector.weigh(weights)
+            )
         self._gradient = self._search.gradient
         self._units = setup.units
         self._dealer: Dealer[Sequence[WorkUnit], JobResult] = Dealer(
@@ -189,3 +196,16 @@ class SandblasterRegime(ServedRegime):
         self._dealer.close()
         super().close()
         del self._search, self._gradient, self._add_staged, self._drop_staged
+
+
+def _weights(point: ShardedVector, rates: Tables) -> ShardedVector:
+    """A guess of the inverse Hessian, but for a factor: a number for each row.
+
+    The curvature of f in a row is a sum over the predictions that the row takes part in; of how
+    many it is, is known (see `pair_rates`).
+    """
+    weights = point.like(1)
+    for table, rate in zip(weights.tables, rates, strict=True):
+        if table.rows:
+            table.load(1.0 / np.maximum(rate / rate.mean(), LEAST_RATE)[:, None])
+    return weights

@@ -30,11 +30,11 @@ class ShardedVector:
         self._shards = [shard for table in tables if table.rows for shard in table.shards]
         self._devices = tuple(shard.device for shard in self._shards)
 
-    def like(self) -> ShardedVector:
-        """A vector of zeros, each shard beside this one's."""
+    def like(self, size: int | None = None) -> ShardedVector:
+        """A vector of zeros, each shard beside this one's; its rows may be of another size."""
         return ShardedVector(
             [
-                RowLayout(table.rows, table.size, len(table.shards), _beside(table.shards))
+                RowLayout(table.rows, size or table.size, len(table.shards), _beside(table.shards))
                 for table in self.tables
             ]
         )
@@ -50,6 +50,10 @@ class ShardedVector:
     def scale(self, factor: float, /) -> None:
         """Multiply it by a number."""
         _scale(self._devices, self._shards, tf.constant(factor, tf.float32))
+
+    def weigh(self, weights: ShardedVector, /) -> None:
+        """Multiply each row by the number that the weights, of size 1, have for it."""
+        _weigh(self._devices, self._shards, weights._shards)
 
     def copy(self, other: ShardedVector, /) -> None:
         """Make it equal to another one."""
@@ -96,6 +100,13 @@ def _scale(devices: Sequence[str], ones: Shards, factor: tf.Tensor) -> None:
     for device, one in zip(devices, ones, strict=True):
         with tf.device(device):
             one.assign(factor * one, read_value=False)
+
+
+@tf.function(autograph=False)
+def _weigh(devices: Sequence[str], ones: Shards, weights: Shards) -> None:
+    for device, one, weight in zip(devices, ones, weights, strict=True):
+        with tf.device(device):
+            one.assign(weight * one, read_value=False)
 
 
 @tf.function(autograph=False)

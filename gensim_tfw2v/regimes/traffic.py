@@ -12,8 +12,8 @@ class Traffic:
     Attributes
     ----------
     units, repeated : int
-        Units trained, and how many of these again, because a worker ended before it reported or
-        parameters were lost.
+        Units trained, and how many of these again, because a worker ended before it reported,
+        another one was given a copy, or parameters were lost.
     tokens : int
         Trained on, after subsampling.
     fetched_bytes, pushed_bytes, corpus_bytes : int

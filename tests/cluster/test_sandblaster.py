@@ -81,6 +81,7 @@ def test_each_portion_counts_once_whatever_befalls_a_worker(monkeypatch, caplog)
     assert not servers()
 
 
+@pytest.mark.slow
 def test_a_lost_ps_costs_the_history(monkeypatch, caplog):
     class Killer(Disturbance):
         def on_epoch_begin(self, model):

@@ -31,10 +31,10 @@ class Numbers:
         self.values[:] = other.values
 
 
-def run(function, gradient, start, evaluations, history=10):
+def run(function, gradient, start, evaluations, history=10, **options):
     """Minimize; give the points that were the best ones, and f there."""
     point = Numbers(start)
-    search = LBFGS(point, lambda: Numbers(np.full(len(start), np.nan)), history)
+    search = LBFGS(point, lambda: Numbers(np.full(len(start), np.nan)), history, **options)
     points, losses = [], []
     for _ in range(evaluations):
         search.gradient.values[:] = gradient(search.trial.values)
@@ -92,6 +92,19 @@ def test_it_reaches_what_scipy_reaches(problem):
     assert np.all(np.diff(losses) <= 0)
     for point, loss in zip(points, losses, strict=True):
         assert function(point) == pytest.approx(loss, rel=1e-12)
+
+
+def test_a_good_guess_of_the_hessian_saves_evaluations():
+    curvature = np.geomspace(1, 1e6, 30)
+    start = np.random.default_rng(0).normal(size=30)
+
+    def precondition(vector):
+        vector.values /= 3 * curvature
+
+    problem = (lambda x: 0.5 * curvature @ (x - 1) ** 2, lambda x: curvature * (x - 1), start, 15)
+    _, plain, _ = run(*problem)
+    _, guessed, _ = run(*problem, precondition=precondition)
+    assert guessed[-1] < 1e-12 * guessed[0] < plain[-1]
 
 
 def test_one_pair_is_enough_for_a_circle():

@@ -193,14 +193,14 @@ def test_it_comes_to_what_scipy_comes_to(units):
         regime.load(tables_of(numbers, trial.arrays))
         return epoch(regime, few)[:2]
 
-    options = {"maxcor": 10, "maxfun": 80, "maxiter": 1000}
+    options = {"maxcor": 10, "maxfun": 240, "maxiter": 1000}
     theirs = minimize(f, flat(trial.arrays), jac=True, method="L-BFGS-B", options=options)
     regime.close()
     trial.workers = LocalWorkers(1)
     regime = make(trial, few)
     regime.load(trial.arrays)
     best = []
-    for _ in range(80):
+    for _ in range(120):
         epoch(regime, few)
         best.append(regime._search.loss)
     known = [loss for loss in best if loss is not None]

@@ -71,6 +71,15 @@ def test_one_like_it_is_zero_and_its_own():
     np.testing.assert_array_equal(values(one), x.astype(np.float32))
 
 
+def test_rows_are_weighed_one_by_one():
+    one = vector([5, 0, 4], 2)
+    x, weights = load(one, 0), one.like(1)
+    for table, row in zip(weights.tables, (1, 1, 6), strict=True):
+        table.load(np.arange(row, row + table.rows, dtype=np.float32)[:, None])
+    one.weigh(weights)
+    np.testing.assert_allclose(values(one), x * np.repeat(np.arange(1, 10), SIZE), rtol=1e-6)
+
+
 def test_what_is_not_a_number_is_cleared():
     one = vector([3], 2)
     one.tables[0].load(np.full((3, SIZE), np.nan))
