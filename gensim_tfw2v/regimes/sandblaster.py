@@ -6,6 +6,7 @@ do with the tables.
 """
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -71,6 +72,7 @@ class SandblasterRegime(ServedRegime):
             )
         self._gradient = self._search.gradient
         self._units = setup.units
+        self._scheduling = threading.Lock()  # or several threads would trace the function
         self._dealer: Dealer[Sequence[WorkUnit], JobResult] = Dealer(
             workers.number,
             self._evaluate,
@@ -148,7 +150,8 @@ class SandblasterRegime(ServedRegime):
     def _evaluate(self, units: Sequence[WorkUnit], number: int) -> JobResult:
         """Have a worker evaluate some units, and wait for it."""
         of_steps = [(1.0, 1.0)] * len(units)
-        job = self.schedule(units, 0, of_steps, range(len(units)), 1, number)
+        with self._scheduling:
+            job = self.schedule(units, 0, of_steps, range(len(units)), 1, number)
         return JobResult.unpacked(job.fetch())
 
     def _take(self, units: Sequence[WorkUnit], number: int, result: JobResult) -> None:
