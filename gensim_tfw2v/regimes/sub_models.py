@@ -45,6 +45,7 @@ class SubModelsRegime(ServedRegime):
         self._folder, self._rows = setup.folder, setup.rows
         self._attempts = itertools.count(1)
         self._current: dict[int, int] = {}  # attempts that are being trained, by sub-model
+        self._own = threading.local()  # of each thread that waits for a sub-model's jobs
 
     def _function(self, worker: int) -> Any:
         return sub_model_functions(self.program, self.served)
@@ -84,7 +85,11 @@ class SubModelsRegime(ServedRegime):
         for number in which:
             todo.put(number)
 
+        slots = itertools.count()
+
         def work(ended: threading.Event) -> None:
+            self._own.slot = next(slots)
+
             def stopped() -> bool:
                 return ended.is_set() or stop()
 
@@ -158,6 +163,7 @@ class SubModelsRegime(ServedRegime):
             tf.constant(attempt, tf.int64),
             tf.constant(job, tf.int64),
             tf.constant(others, tf.int64),
+            slot=self._own.slot,
         )
 
     def _functions(self, worker: int) -> SubModelFunctions:
@@ -248,6 +254,7 @@ class SubModelsRegime(ServedRegime):
                 lambda worker: getattr(self._functions(worker).read, name),
                 tf.constant(attempt, tf.int64),
                 tf.constant(first, tf.int64),
+                slot=self._own.slot,
             )
 
         return self._met(schedule(), schedule, lambda rows: len(rows) > 0, self._tries)

@@ -44,8 +44,17 @@ class Workers(Protocol):
         """Variables made inside are the ps tasks'."""
         ...
 
-    def schedule(self, function_of: FunctionOf, *arguments: tf.Tensor) -> Job:
-        """Hand a job to a worker."""
+    def schedule(
+        self, function_of: FunctionOf, *arguments: tf.Tensor, slot: int | None = None
+    ) -> Job:
+        """Hand a job to the next worker that is free.
+
+        Parameters
+        ----------
+        slot : int, optional
+            To which worker instead, below N, where that can be chosen: TensorFlow's coordinator
+            lets any take it.
+        """
         ...
 
     def sees(self, folder: Path) -> bool:
@@ -89,8 +98,10 @@ class ClusterWorkers:
         """Variables made inside are the ps tasks'."""
         return self._coordinator.strategy.scope()
 
-    def schedule(self, function_of: FunctionOf, *arguments: tf.Tensor) -> Job:
-        """Hand a job to a worker."""
+    def schedule(
+        self, function_of: FunctionOf, *arguments: tf.Tensor, slot: int | None = None
+    ) -> Job:
+        """Hand a job to the next worker that is free, whatever `slot`."""
         while True:
             try:
                 scheduled = self._coordinator.schedule(function_of(0), args=arguments)
@@ -144,21 +155,31 @@ class LocalWorkers:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self._own, self._numbers = threading.local(), iter(range(number))
-        self._pool = ThreadPoolExecutor(number, "tfw2v-worker", self._begin)
+        self._own = threading.local()
+        numbers = iter(range(number))
+        self._pool = ThreadPoolExecutor(number, "tfw2v-worker", lambda: self._begin(next(numbers)))
+        self._slots = [
+            ThreadPoolExecutor(1, f"tfw2v-worker-{slot}", self._begin, (slot,))
+            for slot in range(number)
+        ]
 
-    def _begin(self) -> None:
-        self._own.number = next(self._numbers)
+    def _begin(self, number: int) -> None:
+        self._own.number = number
 
     def scope(self) -> "contextlib.AbstractContextManager[Any]":
         """Variables made inside are this process's."""
         return contextlib.nullcontext()
 
-    def schedule(self, function_of: FunctionOf, *arguments: tf.Tensor) -> Job:
-        """Hand a job to a worker."""
-        return _InThread(
-            self._pool.submit(lambda: function_of(self._own.number)(*arguments).numpy())
-        )
+    def schedule(
+        self, function_of: FunctionOf, *arguments: tf.Tensor, slot: int | None = None
+    ) -> Job:
+        """Hand a job to the next thread that is free, or to that of a slot.
+
+        Jobs of both kinds must not run at the same time: a slot and a thread that is free may be
+        the same worker.
+        """
+        pool = self._pool if slot is None else self._slots[slot]
+        return _InThread(pool.submit(lambda: function_of(self._own.number)(*arguments).numpy()))
 
     def sees(self, folder: Path) -> bool:
         """They are given what has been read: a part of a file, where a job would read it whole."""
@@ -176,7 +197,8 @@ class LocalWorkers:
 
     def close(self) -> None:
         """End the threads, after the jobs that they train."""
-        self._pool.shutdown(cancel_futures=True)
+        for pool in (self._pool, *self._slots):
+            pool.shutdown(cancel_futures=True)
 
 
 class _InThread:

@@ -116,11 +116,11 @@ class Forgetful(LocalWorkers):
         super().__init__(number)
         self.after, self.jobs, self.lives = after, 0, {}
 
-    def schedule(self, function_of, *arguments):
+    def schedule(self, function_of, *arguments, slot=None):
         self.jobs += 1
         if self.jobs == self.after:
             self.lives[0] = self.number  # variables of other names
-        return super().schedule(lambda n: function_of(self.lives.get(n, n)), *arguments)
+        return super().schedule(lambda n: function_of(self.lives.get(n, n)), *arguments, slot=slot)
 
 
 @pytest.mark.parametrize("after", [1, 2, 7, 40])
@@ -143,7 +143,7 @@ class Anyone(LocalWorkers):
         super().__init__(number)
         self.turns, self.locks = itertools.count(), [threading.Lock() for _ in range(number)]
 
-    def schedule(self, function_of, *arguments):
+    def schedule(self, function_of, *arguments, slot=None):
         turn = next(self.turns) % self.number
         with self.locks[turn]:
             result = function_of(turn)(*arguments).numpy()
@@ -159,6 +159,17 @@ def test_jobs_that_meet_the_wrong_worker_find_the_right_one(units, tmp_path, mon
     assert len(refused) > 20 and regime.traffic.repeated == 0
     for number in (0, 3, 5):
         assert_equal(files[number], by_hand(trial, given, number)[0])
+
+
+def test_threads_of_one_process_are_given_jobs_of_their_own_sub_models(
+    units, tmp_path, monkeypatch
+):
+    refused = []
+    monkeypatch.setattr(sub_models.time, "sleep", refused.append)
+    trial = Trial(OBJECTIVES[0], folder=tmp_path)
+    _, reports, files = train(trial, course(units, models=6), LocalWorkers(3), which=range(6))
+    assert not refused
+    assert len(files) == 6 and len(reports) == 6 * EPOCHS * len(units)
 
 
 def test_only_those_that_are_asked_for_are_trained(units, tmp_path):
