@@ -7,6 +7,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.objectives.noise import noise_shares
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import (
     FEW_WORDS,
@@ -38,6 +39,7 @@ def unit_program(model: Word2Vec, tokens: int, max_entries: int) -> UnitProgram:
         loss_of=_loss_of(model),
         skip_targets=bool(model.negative) and len(model.wv) <= FEW_WORDS,
         locked=_lock(model) is not None,
+        negative_shards=_negative_shards(model),
         product_dtype=choose_product_dtype(),
         max_norm=choose_max_norm(bool(model.sg), bool(model.hs)),
     )
@@ -52,7 +54,14 @@ def kept_share(model: Word2Vec) -> float:
 def step_shape(model: Word2Vec, tokens: int) -> StepShape:
     """A step, for a corpus with so many tokens that are in the vocabulary."""
     kept = int(tokens * kept_share(model))
-    return choose_shape(kept, model.window, model.negative, bool(model.sg), bool(model.hs))
+    return choose_shape(
+        kept,
+        model.window,
+        model.negative,
+        bool(model.sg),
+        bool(model.hs),
+        _negative_shards(model),
+    )
 
 
 def _loss_of(model: Word2Vec) -> str:
@@ -69,18 +78,20 @@ def words_of(model: Word2Vec) -> Words:
         noise_weights=_noise_weights(model),
         paths=(expandos["point"], expandos["code"]) if model.hs else None,
         lock=_lock(model),
+        negative_shards=_negative_shards(model),
     )
 
 
 def rates_of(model: Word2Vec) -> Tables:
     """How often each row is trained on; see `pair_rates`."""
     frequency = model.wv.expandos["count"] * keep_probability(model).astype(np.float64)
+    noise, shards = _noise_weights(model), _negative_shards(model)
     return pair_rates(
         frequency / frequency.sum(),
         pairs=model.window + 1 if model.shrink_windows else 2 * model.window,
         skipgram=bool(model.sg),
         negative=model.negative,
-        noise=_noise_weights(model),
+        noise=None if noise is None else noise_shares(noise, frequency, shards),
         paths=model.wv.expandos["point"] if model.hs else None,
     )
 
@@ -113,6 +124,16 @@ def _objective(model: Any) -> Objective:
 def _noise_weights(model: Word2Vec) -> np.ndarray | None:
     """In what proportion negatives are drawn, [V]."""
     return np.diff(model.cum_table, prepend=0) if model.negative else None
+
+
+def _negative_shards(model: Any) -> int:
+    shards = int(getattr(model, "negative_shards", 1)) if model.negative else 1
+    if shards > max(1, len(model.wv)):
+        raise ValueError(
+            f"negative_shards={shards} is more than the vocabulary's {len(model.wv)} words: "
+            "each shard needs words of which negatives can be drawn"
+        )
+    return shards
 
 
 def _lock(model: Word2Vec) -> np.ndarray | None:

@@ -20,13 +20,16 @@ def check_options(**options: Any) -> None:
     Raises
     ------
     ValueError
-        If `vector_size`, `window` or `workers` is below 1, `negative` below 0, or
-        `checkpoint_minutes` not above 0; `log_dir`, `regime` or `layout` is none; or `regime` does
-        not go together with `layout`, or with what is trained.
+        If `vector_size`, `window`, `workers` or `negative_shards` is below 1, `negative` below 0,
+        or `checkpoint_minutes` not above 0; `log_dir`, `regime` or `layout` is none; or `regime`
+        does not go together with `layout`, or with what is trained.
     ClusterError
         If `cluster` names none.
     """
-    for name, least in (("vector_size", 1), ("window", 1), ("workers", 1), ("negative", 0)):
+    for name, least in (
+        *(("vector_size", 1), ("window", 1), ("workers", 1), ("negative_shards", 1)),
+        ("negative", 0),
+    ):
         if int(options[name]) < least:
             raise ValueError(f"{name} must be at least {least}, got {options[name]!r}")
     if not float(options["checkpoint_minutes"]) > 0:

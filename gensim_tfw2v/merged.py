@@ -13,8 +13,18 @@ from gensim_tfw2v.vectors import held_counts, take_vectors, word_counts
 
 #: Options that the merged model has from the first of the given ones.
 OPTIONS = (
-    *("sg", "hs", "negative", "ns_exponent", "cbow_mean", "corrected_cbow", "window"),
-    *("shrink_windows", "alpha", "min_alpha", "sample", "epochs", "min_count", "workers", "seed"),
+    *("sg", "hs", "negative", "ns_exponent", "negative_shards", "cbow_mean", "corrected_cbow"),
+    *(
+        "window",
+        "shrink_windows",
+        "alpha",
+        "min_alpha",
+        "sample",
+        "epochs",
+        "min_count",
+        "workers",
+        "seed",
+    ),
 )
 
 
@@ -88,7 +98,9 @@ def merge_models(
         seed,
     )
     names = OPTIONS if whole else ()
-    options: dict[str, Any] = {name: getattr(models[0], name, False) for name in names}
+    options: dict[str, Any] = {
+        name: getattr(models[0], name, getattr(TFWord2Vec, name, None)) for name in names
+    }
     model = TFWord2Vec(vector_size=merged.inputs.shape[1], **options)
     counts = dict(zip(union.words, union.counts.tolist(), strict=True))
     take_vectors(model, _keyed(union.words, merged.inputs), counts)

@@ -31,6 +31,9 @@ RUNNING = (
     *("encoded_dir", "tables_dir"),
 )
 
+#: Options of a model that gensim's class has not.
+OWN = ("corrected_cbow", "negative_shards")
+
 logger = logging.getLogger(__name__)
 
 
@@ -50,6 +53,10 @@ class TFWord2Vec(Word2Vec):
         number of words in the window, which gensim leaves out (Irsoy, Benton and Stratos 2021,
         "Corrected CBOW Performs as well as Skip-gram"). It wants a larger `alpha`: the
         example of their program, kōan, has .075.
+    negative_shards : int
+        Of so many shards (word r is in shard r mod S, as rows are on ps tasks) a target's negatives
+        are drawn from its own alone: target negative sampling (Stergiou et al. 2017, "Distributed
+        Negative Sampling for Word Embeddings"). By default one: from all words.
     cluster : str or Cluster, optional
         Where to train: ``"local:ps=2,worker=4"`` starts tasks on this machine for each call of
         `train`, ``"TF_CONFIG"`` takes those that the environment variable describes. Then
@@ -88,9 +95,9 @@ class TFWord2Vec(Word2Vec):
     Raises
     ------
     ValueError
-        If `vector_size`, `window` or `workers` is below 1, `negative` is below 0, or
-        `checkpoint_minutes` is not above 0; or `regime`, `layout` or `log_dir` is none; or the
-        regime cannot train this objective.
+        If `vector_size`, `window`, `workers` or `negative_shards` is below 1, `negative` is below
+        0, or `checkpoint_minutes` is not above 0; if `regime`, `layout` or `log_dir` is none; or if
+        the regime cannot train this objective.
     ClusterError
         If `cluster` or ``TF_CONFIG`` names none.
 
@@ -126,6 +133,7 @@ class TFWord2Vec(Word2Vec):
     encoded_dir: str | None = None
     tables_dir: str | None = None
     corrected_cbow = False
+    negative_shards = 1
     mean_losses: Sequence[float] = ()
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
@@ -139,6 +147,7 @@ class TFWord2Vec(Word2Vec):
         self,
         *args: Any,
         corrected_cbow: bool = False,
+        negative_shards: int = 1,
         cluster: str | Cluster | None = None,
         regime: RegimeOptions | str | None = None,
         layout: str = "rows",
@@ -155,6 +164,7 @@ class TFWord2Vec(Word2Vec):
         check_options(
             **options.arguments,
             corrected_cbow=corrected_cbow,
+            negative_shards=negative_shards,
             cluster=cluster,
             regime=regime,
             layout=layout,
@@ -168,6 +178,7 @@ class TFWord2Vec(Word2Vec):
         self.checkpoint_minutes = checkpoint_minutes
         self.log_dir = os.fspath(log_dir) if isinstance(log_dir, os.PathLike) else log_dir
         self.corrected_cbow = bool(corrected_cbow)
+        self.negative_shards = int(negative_shards)
         self.progress = progress
         self.encoded_dir = None if encoded_dir is None else os.fspath(encoded_dir)
         self.tables_dir = None if tables_dir is None else os.fspath(tables_dir)
@@ -276,7 +287,7 @@ class TFWord2Vec(Word2Vec):
         """
         model = Word2Vec.__new__(Word2Vec)
         model.__dict__.update(self.__getstate__())
-        for name in ("corrected_cbow", "mean_losses"):
+        for name in (*OWN, "mean_losses"):
             model.__dict__.pop(name, None)
         return model
 
@@ -352,7 +363,7 @@ class TFWord2Vec(Word2Vec):
         KeyboardInterrupt
             On Ctrl-C, with the vectors trained so far in the model.
         """
-        check_options(**{name: getattr(self, name) for name in RUNNING} | self.__dict__)
+        check_options(**{name: getattr(self, name) for name in (*RUNNING, *OWN)} | self.__dict__)
         check_state(self)
         self.mean_losses = []
         open_nursery(self)

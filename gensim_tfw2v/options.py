@@ -68,6 +68,8 @@ class UnitProgram:
         Whether updates of input rows are multiplied by ``Words.lock``.
     noise_reuse : int
         In how many blocks of the unit a negative is used, on average.
+    negative_shards : int
+        Shards of the noise: a target's negatives are words of its own.
     product_dtype : {"float32", "bfloat16"}
         Precision of what goes into the matrix products and comes out of them. Rows and the
         sums of their updates are float32 in any case.
@@ -87,9 +89,15 @@ class UnitProgram:
     skip_targets: bool = True
     locked: bool = False
     noise_reuse: int = 1
+    negative_shards: int = 1
     product_dtype: str = "float32"
     max_norm: float = 0.5
     adagrad: bool = False
+
+    @property
+    def selects_negatives(self) -> bool:
+        """Whether a block's negatives do not all count the same for each of its centres."""
+        return self.skip_targets or self.negative_shards > 1
 
     @property
     def tree_block(self) -> int:
@@ -150,7 +158,12 @@ def choose_unit_entries(tokens: int, threads: int) -> int:
 
 
 def choose_shape(
-    tokens: int, window: int, negative: int, skipgram: bool, hierarchical: bool = False
+    tokens: int,
+    window: int,
+    negative: int,
+    skipgram: bool,
+    hierarchical: bool = False,
+    negative_shards: int = 1,
 ) -> StepShape:
     """Choose the step for a corpus.
 
@@ -164,6 +177,8 @@ def choose_shape(
         Skip-gram, or CBOW.
     hierarchical : bool
         gensim's `hs`.
+    negative_shards : int
+        Each has at least one of a block's negatives.
 
     Returns
     -------
@@ -182,7 +197,7 @@ def choose_shape(
         # by fewer of them
         block=16 if skipgram and hierarchical else 32,
         window=window,
-        shared=max(shared, negative),
+        shared=max(shared, negative, negative_shards),
         # skip-gram's negatives then meet a block's inputs, not the halo's: 8 % less to multiply
         # With hierarchical softmax the centres bring more rows than the inputs do.
         halo_side="centres" if skipgram and not hierarchical else "inputs",

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 #: What a training is made with, beside its corpus, its vocabulary and its seed.
 OPTIONS = (
     *("vector_size", "sg", "hs", "negative", "ns_exponent", "window", "shrink_windows"),
-    *("cbow_mean", "corrected_cbow", "sample", "alpha", "min_alpha", "epochs"),
+    *("cbow_mean", "corrected_cbow", "negative_shards", "sample", "alpha", "min_alpha", "epochs"),
 )
 
 #: How often in a row a cluster may be lost without a checkpoint in between.

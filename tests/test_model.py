@@ -136,6 +136,7 @@ def test_signature_is_gensims():
         assert ours[name] == parameter
     assert set(ours) - set(inspect.signature(Word2Vec).parameters) == {
         "corrected_cbow",
+        "negative_shards",
         "cluster",
         "regime",
         "layout",
@@ -156,6 +157,7 @@ def test_signature_is_gensims():
         ({"window": 0}, "window must be at least 1"),
         ({"workers": 0}, "workers must be at least 1"),
         ({"negative": -1}, "negative must be at least 0"),
+        ({"negative_shards": 0}, "negative_shards must be at least 1"),
     ],
 )
 def test_impossible_options_are_refused_at_once(options, message):

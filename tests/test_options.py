@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, example, given, reject, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.model import RUNNING
+from gensim_tfw2v.model import OWN, RUNNING
 
 WORDS = [f"w{number}" for number in range(12)]
 SENTENCES = st.lists(st.lists(st.sampled_from(WORDS), max_size=12), max_size=20)
@@ -110,7 +110,7 @@ def outcome(
 def state(model: Word2Vec) -> dict[str, Any]:
     """All of a model but the values of its vectors and what only a clock or a draw decides."""
     ours = {
-        "corrected_cbow",
+        *OWN,
         "mean_losses",
         "_training",
         "_held",

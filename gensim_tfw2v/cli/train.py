@@ -60,6 +60,9 @@ def train(
     corrected_cbow: Annotated[
         bool, _option(help="CBOW by the gradient of the loss, which gensim's is not.")
     ] = False,
+    negative_shards: Annotated[
+        int, _option(help="Draw negatives from the target's shard of so many alone.", min=1)
+    ] = 1,
     shrink_windows: Annotated[
         bool, _option(help="Draw each word's window from 1 to --window, or use it whole.")
     ] = True,
@@ -200,6 +203,8 @@ def train(
     options = {name: str(v) if isinstance(v, Path) else v for name, v in options.items()}
     if not corrected_cbow:
         del options["corrected_cbow"]
+    if negative_shards == 1:
+        del options["negative_shards"]
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to learn; give one of the two")
     if binary and vectors is None:

@@ -32,8 +32,8 @@ class Step(NamedTuple):
     output_place : Tensor [T/B, C], int32
         Which of `outputs` each block's centres and its negatives have.
     noise : Tensor [T/B, C - O, O], optional
-        1 where the negative is another word than the centre, else 0: as in gensim, a negative
-        that equals the target is skipped for that target. None counts all.
+        How often the negative counts for the centre: see `counted_negatives`. As in gensim, one
+        that equals the target is skipped for that target. None counts all once.
     tree : TreeStep, optional
         For hierarchical softmax.
     """

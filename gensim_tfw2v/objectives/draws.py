@@ -6,10 +6,9 @@ anywhere, and again, with the same result.
 
 from typing import NamedTuple
 
-import numpy as np
-
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.blocks import StepShape, in_blocks, in_halos
+from gensim_tfw2v.objectives.noise import draw_negatives
 from gensim_tfw2v.sums import running_sum
 
 
@@ -46,6 +45,7 @@ def draw(
     shape: StepShape,
     shrink_windows: bool,
     noise_reuse: int = 1,
+    negative_shards: int = 1,
 ) -> Draws:
     """Draw everything that training a unit needs.
 
@@ -64,6 +64,8 @@ def draw(
         Windows reduced to a uniform 1..w for each position, as in gensim.
     noise_reuse : int
         In how many blocks a negative is used, on average: with more than 1 a unit has fewer rows.
+    negative_shards : int
+        Shards of `noise`.
     """
     keys = tf.random.split(key, 3)
     with tf.name_scope("subsample"):
@@ -88,7 +90,9 @@ def draw(
     with tf.name_scope("negatives"):
         negatives = None
         if noise is not None:
-            negatives = _draw_negatives(keys[2], blocks * shape.shared, noise, noise_reuse)
+            negatives = draw_negatives(
+                keys[2], blocks, shape.shared, noise, noise_reuse, negative_shards
+            )
 
     def in_steps(x: tf.Tensor, width: int) -> tf.Tensor:
         return tf.reshape(x, [-1, shape.blocks, width])
@@ -100,70 +104,6 @@ def draw(
         windows=in_steps(windows, shape.centres),
         kept=kept,
     )
-
-
-def alias_table(weights: np.ndarray) -> np.ndarray:
-    """Make a table from which words are drawn in proportion to their weights, in constant time.
-
-    Each word has a bucket of the same size. A word lighter than a bucket leaves room, which one
-    heavier word fills: draw a bucket, then one of its two words (Walker 1977, "An Efficient Method
-    for Generating Discrete Random Variables with General Distributions"). Heavy words fill the
-    room of light ones in order, so running sums say which fills which (Hübschle-Schneider and
-    Sanders 2022, "Parallel Weighted Random Sampling").
-
-    Parameters
-    ----------
-    weights : ndarray [V]
-        Not negative, with a sum above 0.
-
-    Returns
-    -------
-    ndarray [V, 2], int32
-        For each bucket: the share of its own word, times ``2**31 - 1``, and the other word.
-    """
-    size = weights * (len(weights) / weights.sum())
-    is_heavy = size >= min(1.0, size.max())  # rounded, even the largest may be below 1
-    light, heavy = np.flatnonzero(~is_heavy), np.flatnonzero(is_heavy)
-    share, other = np.ones(len(size)), np.arange(len(size))
-    if len(light):
-        room = np.concatenate([[0.0], np.cumsum(1.0 - size[light])])  # of the first 0, 1, ...
-        excess = np.cumsum(size[heavy] - 1.0)
-        share[light] = size[light]
-        filler = np.searchsorted(excess, room[:-1], side="right")
-        other[light] = heavy[np.minimum(filler, len(heavy) - 1)]
-        # a heavy word that ends within a light one's room is now short itself: the next fills up
-        filled = room[np.minimum(np.searchsorted(room, excess[:-1]), len(light))]
-        share[heavy[:-1]] = 1.0 - (filled - excess[:-1])
-        other[heavy[:-1]] = heavy[1:]
-    limits = np.rint(np.clip(share, 0.0, 1.0) * (2**31 - 1))
-    return np.stack([limits, other], 1).astype(np.int32)
-
-
-def draw_words(key: tf.Tensor, number: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
-    """Draw `number` words from an `alias_table`.
-
-    Returns
-    -------
-    Tensor [number], int32
-    """
-    keys = tf.random.split(key, 2)
-    bucket = tf.random.stateless_uniform(
-        [number], keys[0], 0, tf.shape(words)[0], tf.int32, alg="philox"
-    )
-    place = tf.random.stateless_uniform([number], keys[1], 0, 2**31 - 1, tf.int32, alg="philox")
-    share, other = tf.unstack(tf.gather(words, bucket), axis=1)
-    return tf.where(place < share, bucket, other)
-
-
-def _draw_negatives(key: tf.Tensor, number: tf.Tensor, noise: tf.Tensor, reuse: int) -> tf.Tensor:
-    if reuse == 1:
-        return draw_words(key, number, noise)
-    keys = tf.random.split(key, 2)
-    pool = draw_words(keys[0], -(-number // reuse), noise)
-    places = tf.random.stateless_uniform(
-        [number], keys[1], 0, tf.maximum(1, tf.size(pool)), tf.int32, alg="philox"
-    )
-    return tf.gather(pool, places)
 
 
 def _subsample(

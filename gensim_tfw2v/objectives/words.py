@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.objectives.draws import alias_table
+from gensim_tfw2v.objectives.noise import alias_table
 from gensim_tfw2v.objectives.tree import Tree, huffman_tree, no_tree
 
 
@@ -38,6 +38,7 @@ class Words(NamedTuple):
         noise_weights: np.ndarray | None = None,
         paths: tuple[Sequence[np.ndarray], Sequence[np.ndarray]] | None = None,
         lock: np.ndarray | None = None,
+        negative_shards: int = 1,
     ) -> "Words":
         """Make the arrays.
 
@@ -49,11 +50,15 @@ class Words(NamedTuple):
         paths : (points, codes), optional
             See `huffman_tree`.
         lock : ndarray [V], optional
+        negative_shards : int
+            Shards of the noise.
         """
         return cls(
             keep=np.asarray(keep, np.float32),
             noise=(
-                np.zeros((0, 2), np.int32) if noise_weights is None else alias_table(noise_weights)
+                np.zeros((0, 2), np.int32)
+                if noise_weights is None
+                else alias_table(noise_weights, negative_shards)
             ),
             tree=huffman_tree(*paths) if paths else no_tree(),
             lock=np.asarray([] if lock is None else lock, np.float32),

@@ -2,7 +2,13 @@
 
 from gensim_tfw2v.planning.advice import Choice, Machines, compare
 from gensim_tfw2v.planning.frequencies import Frequencies
-from gensim_tfw2v.planning.traffic import Workload, column_bytes, distinct_rows, row_bytes
+from gensim_tfw2v.planning.traffic import (
+    Workload,
+    column_bytes,
+    distinct_rows,
+    row_bytes,
+    target_bytes,
+)
 
 __all__ = [
     "Choice",
@@ -13,4 +19,5 @@ __all__ = [
     "compare",
     "distinct_rows",
     "row_bytes",
+    "target_bytes",
 ]

@@ -99,3 +99,36 @@ def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
     # of each row its place in the step, and twice where its update is summed
     pushed = NUMBER * products + (ID + SIZE) * rows + 3 * PLACE * places + 4 * windows
     return shards * fetched / shape.tokens, shards * pushed / shape.tokens
+
+
+def target_bytes(work: Workload, shards: int, own_negatives: bool) -> tuple[float, float]:
+    """Bytes a token where output rows stay on their ps, and input rows travel to them.
+
+    No layout does so: see docs/planning.md. An input row is sent to each ps that has an output row
+    for it, and the sum of its updates comes back (Stergiou et al. 2017, "Distributed Negative
+    Sampling for Word Embeddings"); whoever trains fetches it from its own ps before, and pushes it
+    there.
+
+    Parameters
+    ----------
+    shards : int
+        S.
+    own_negatives : bool
+        Whether a target's negatives are of its own shard. Then an input row is sent only where a
+        target is that it is in the window of; else each block has negatives on each ps.
+
+    Returns
+    -------
+    fetched, pushed : float
+    """
+    shape, window = work.shape, work.shape.window
+    needed = 1.0
+    if own_negatives:
+        # a window is reduced to 1..w, so it reaches d words far with a chance of (w - d + 1) / w
+        reached = np.arange(1, window + 1) / window
+        needed -= float(np.prod((1.0 - reached / shards) ** 2))
+    words = shape.tokens * work.frequencies.words / work.frequencies.burst
+    copies = -shards * float(np.expm1(-needed * words).sum())
+    rows = (copies + distinct_rows(work, shape.tokens)[0]) / shape.tokens
+    size = NUMBER * work.vector_size
+    return rows * size, rows * (size + ID)

@@ -107,7 +107,7 @@ def plan_unit(
     if objective.negative:
         columns = tf.concat([draws.centres, draws.negatives], 2)
         outputs, output_ids = groups_of(columns, shape.columns)
-        plan = plan._replace(outputs=outputs, words=columns if program.skip_targets else ())
+        plan = plan._replace(outputs=outputs, words=columns if program.selects_negatives else ())
         unit = unit._replace(outputs=output_ids)
     if objective.hierarchical:
         tree, unit = _plan_tree(program, draws.centres, words.tree, unit)

@@ -3,8 +3,8 @@
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.grouping import EntryGroups
 from gensim_tfw2v.objectives import Step
-from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.hierarchical_softmax import TreeStep
+from gensim_tfw2v.objectives.noise import counted_negatives
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.plan import StepPlan, TreePlan, UnitPlan
@@ -128,7 +128,7 @@ def _read(
         step = step._replace(
             outputs=tables.outputs.read(ids.outputs),
             output_place=plan.outputs.place,
-            noise=_other_words(plan.words, program.shape) if program.skip_targets else None,
+            noise=_noise(program, plan.words) if program.selects_negatives else None,
         )
     if ids.nodes is not None:
         step = step._replace(tree=_tree_step(program, plan, unit, ids.nodes, tables, words))
@@ -160,7 +160,7 @@ def _tree_step(
     )
 
 
-def _other_words(outputs: tf.Tensor, shape: StepShape) -> tf.Tensor:
-    """1 where a block's negative is another word than its centre: [T/B, C - O, O]."""
-    words, negatives = outputs[:, : shape.centres], outputs[:, shape.centres :]
-    return tf.cast(negatives[:, :, None] != words[:, None, :], tf.float32)
+def _noise(program: UnitProgram, columns: tf.Tensor) -> tf.Tensor | None:
+    """How often negatives count for each centre: [T/B, C - O, O]."""
+    centres, negatives = tf.split(columns, [program.shape.centres, program.shape.shared], axis=1)
+    return counted_negatives(centres, negatives, program.skip_targets, program.negative_shards)

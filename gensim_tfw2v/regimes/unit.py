@@ -161,6 +161,7 @@ def prepare_unit(
             program.shape,
             program.shrink_windows,
             program.noise_reuse,
+            program.negative_shards,
         )
         plan, unit = plan_unit(program, draws, words, alphas)
         edges = Tables(

@@ -25,12 +25,13 @@ def windows(centres, block_inputs, left, right, shift):
             yield block, centre, [block_inputs[block, i] for i in reached if i != at]
 
 
-def sampled(negatives, negative, skip_targets):
+def sampled(negatives, negative, skip_targets, shards=1):
     """Targets of negative sampling, (row, label, weight); negatives [N, S]."""
-    share = negative / negatives.shape[1]
 
     def targets(block, centre):
-        noise = [n for n in negatives[block] if n != centre or not skip_targets]
+        own = [n for n in negatives[block] if n % shards == centre % shards]
+        share = negative / len(own)
+        noise = [n for n in own if n != centre or not skip_targets]
         return [(centre, 1.0, 1.0), *((n, 0.0, share) for n in noise)]
 
     return targets

@@ -10,20 +10,24 @@ from scipy import stats
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives import blocks
 from gensim_tfw2v.objectives.blocks import StepShape, band, in_halos
-from gensim_tfw2v.objectives.draws import alias_table, draw, draw_words
+from gensim_tfw2v.objectives.draws import draw
+from gensim_tfw2v.objectives.noise import alias_table, draw_words, noise_shares
 
 
-def draws_of(entries, key=(1, 2), keep=None, shape=None, shrink=True, vocabulary=50, reuse=1):
+def draws_of(
+    entries, key=(1, 2), keep=None, shape=None, shrink=True, vocabulary=50, reuse=1, shards=1
+):
     shape = shape or StepShape(64, 16, 5, 8)
     keep = np.ones(vocabulary) if keep is None else keep
     return draw(
         tf.constant(entries, tf.int32),
         tf.constant(key, tf.int32),
         tf.constant(keep, tf.float32),
-        tf.constant(alias_table(np.ones(vocabulary))),
+        tf.constant(alias_table(np.ones(vocabulary), shards)),
         shape,
         shrink,
         reuse,
+        shards,
     )
 
 
@@ -123,6 +127,57 @@ def test_negatives_may_be_used_again(length):
         np.testing.assert_allclose(np.mean(means), 50_000, rtol=0.02)
         # not the same ones in neighbouring blocks
         assert len(np.unique(often.reshape(-1)[:64])) > 60
+
+
+@pytest.mark.parametrize("reuse", [1, 4])
+@pytest.mark.parametrize("shards", [2, 3, 8])
+def test_each_shard_has_negatives_of_its_own_in_each_block(shards, reuse):
+    shape = StepShape(64, 16, 5, 8)
+    negatives = draws_of([0] * 20_000, shape=shape, vocabulary=1001, reuse=reuse, shards=shards)
+    negatives = negatives.negatives.numpy().reshape(-1, 8)
+    np.testing.assert_array_equal(negatives % shards, [np.arange(8) % shards] * len(negatives))
+    for shard in range(shards):
+        of_shard = negatives[:, shard::shards].ravel()
+        words = np.arange(shard, 1001, shards)
+        # all but those that are missed by as many draws as there are in the pool
+        missed = np.exp(-len(of_shard) / reuse / len(words))
+        assert len(np.unique(of_shard)) / len(words) == pytest.approx(1 - missed, abs=0.08)
+        if reuse == 1:
+            found = np.bincount(of_shard, minlength=1001)[words]
+            assert stats.chisquare(found).pvalue > 1e-3
+
+
+def test_negatives_of_a_shard_follow_its_words_weights():
+    weights = np.array([100, 10, 1, 50, 5, 0, 7, 3.0])
+    table = tf.constant(alias_table(weights, shards=3))
+    shard = tf.constant([2] * 60_000 + [1] * 60_000)
+    words = draw_words(tf.constant([3, 4]), 120_000, table, shard, 3).numpy()
+    for drawn, of_shard in ((words[:60_000], [2, 5]), (words[60_000:], [1, 4, 7])):
+        found = np.bincount(drawn, minlength=8)
+        expected = weights[of_shard] / weights[of_shard].sum() * 60_000
+        assert found[of_shard].sum() == 60_000
+        real = expected > 0
+        assert not found[of_shard][~real].any()
+        if real.sum() > 1:
+            assert stats.chisquare(found[of_shard][real], expected[real]).pvalue > 1e-3
+
+
+def test_shards_are_even():
+    # the words of a text: those of a shard are never more frequent than the most frequent word
+    counts = (np.arange(1, 70_001) + 2.7) ** -1.15
+    noise = counts**0.75
+    for shards, most in ((2, 1.01), (8, 1.06), (32, 1.32)):
+        of_shard = np.bincount(np.arange(70_000) % shards, noise)
+        assert np.ptp(of_shard) <= noise.max()
+        assert of_shard.max() / of_shard.mean() < most
+
+
+def test_the_share_of_a_word_among_negatives():
+    noise, frequency = np.array([4.0, 3, 2, 1]), np.array([0.5, 0.3, 0.1, 0.1])
+    np.testing.assert_allclose(noise_shares(noise, frequency, 1), noise / 10)
+    # of targets 0.6 are in the first shard, whose words are drawn as 4 to 2
+    np.testing.assert_allclose(noise_shares(noise, frequency, 2), [0.4, 0.3, 0.2, 0.1])
+    np.testing.assert_allclose(noise_shares(noise, frequency, 4), frequency)
 
 
 def test_other_keys_give_other_draws():

@@ -67,7 +67,9 @@ def run(
     )
     nothing = np.zeros((0, SIZE))
     tables = Tables(inputs, nothing if paths else outputs, outputs if paths else nothing)
-    words = Words.of(keep, None if paths else np.ones(VOCABULARY), paths).tensors()
+    shards = program.negative_shards
+    noise = None if paths else np.ones(VOCABULARY)
+    words = Words.of(keep, noise, paths, negative_shards=shards).tensors()
     arguments = words, tf.constant(entries), tf.constant(key), tf.constant([alpha] * 2, tf.float32)
     if slices:
         tables, result = run_sliced(program, tables, slices, arguments)
@@ -77,7 +79,9 @@ def run(
         result = concrete_unit_function(program, tables)(tables, *arguments)
         tables = Tables(*(table.numpy() for table in tables))
     noise = None if paths else words.noise
-    draws = draw(*arguments[1:3], words.keep, noise, shape, program.shrink_windows)
+    draws = draw(
+        *arguments[1:3], words.keep, noise, shape, program.shrink_windows, negative_shards=shards
+    )
     trained = [tables.inputs, tables.nodes if paths else tables.outputs]
     return trained, result, draws
 
@@ -132,7 +136,7 @@ def slow_unit(slow_step, inputs, outputs, draws, shape, targets_of):
     [(True, "float32", 2e-5, 0), (False, "float32", 2e-5, 0), (True, "bfloat16", 1e-2, 0)],
 )
 def test_a_unit_equals_the_slow_loop(
-    name, tokens, block, window, shared, skip_targets, product_dtype, tolerance, slices
+    name, tokens, block, window, shared, skip_targets, product_dtype, tolerance, slices, shards=1
 ):
     objective, slow_step, halo_side = OBJECTIVES[name]
     shape = StepShape(tokens, block, window, shared, halo_side)
@@ -152,11 +156,12 @@ def test_a_unit_equals_the_slow_loop(
         slices=slices,
         skip_targets=skip_targets,
         product_dtype=product_dtype,
+        negative_shards=shards,
     )
     inputs, outputs, loss = slow_unit(
         slow_step, inputs, outputs, draws, shape,
         lambda step: reference.sampled(
-            draws.negatives[step].numpy(), objective.negative, skip_targets
+            draws.negatives[step].numpy(), objective.negative, skip_targets, shards
         ),
     )  # fmt: skip
     assert 70 < draws.kept < 100
@@ -174,6 +179,17 @@ def test_a_unit_equals_the_slow_loop(
 def test_so_does_a_unit_whose_rows_are_sliced(name, skip_targets, product_dtype, tolerance, slices):
     test_a_unit_equals_the_slow_loop(
         name, 24, 4, 6, 8, skip_targets, product_dtype, tolerance, slices
+    )
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize(("shared", "shards"), [(4, 4), (8, 3)])
+@pytest.mark.parametrize(("skip_targets", "slices"), [(True, 0), (False, 2)])
+def test_so_does_a_unit_whose_negatives_are_of_the_targets_shard(
+    name, shared, shards, skip_targets, slices
+):
+    test_a_unit_equals_the_slow_loop(
+        name, 24, 4, 6, shared, skip_targets, "float32", 2e-5, slices, shards
     )
 
 

@@ -7,9 +7,18 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.layouts import LAYOUTS
 from gensim_tfw2v.objectives import Cbow, SkipGram
 from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.objectives.draws import draw
+from gensim_tfw2v.objectives.noise import alias_table
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram, UnitProgram
-from gensim_tfw2v.planning import Frequencies, Workload, column_bytes, distinct_rows, row_bytes
+from gensim_tfw2v.planning import (
+    Frequencies,
+    Workload,
+    column_bytes,
+    distinct_rows,
+    row_bytes,
+    target_bytes,
+)
 from gensim_tfw2v.regimes.combining import pair_rates
 from gensim_tfw2v.regimes.job import JobResult, Ledger, Served
 from gensim_tfw2v.regimes.tables import Tables
@@ -67,6 +76,46 @@ def test_distinct_words_of_a_run(tokens):
     inputs, outputs = distinct_rows(Workload(frequencies, 10, shape), tokens)
     assert inputs == pytest.approx(len(np.unique(ids[ids >= 0])), rel=0.1)
     assert inputs < outputs <= VOCABULARY
+
+
+def places_of_input_rows(draws, shape, shards, own_negatives):
+    """How many ps tasks each step's distinct input rows are sent to, in all."""
+    reaches = shape.window + 1
+    number = 0
+    for step in range(len(draws.inputs)):
+        centres, inputs, windows = (
+            x[step].numpy() for x in (draws.centres, draws.inputs, draws.windows)
+        )
+        offset = shape.offsets[None]  # of each input from each centre
+        left, right = (x[:, :, None] for x in (windows // reaches, windows % reaches))
+        reached = (offset >= -left) & (offset <= right) & (offset != 0)
+        block, centre, at = np.nonzero(reached)
+        where = centres[block, centre] % shards
+        if not own_negatives:
+            block, at, where = (np.repeat(x, shards) for x in (block, at, where))
+            where = np.tile(np.arange(shards), len(where) // shards)
+        number += len(np.unique(inputs[block, at].astype(np.int64) * shards + where))
+    return number
+
+
+@pytest.mark.parametrize("own_negatives", [True, False])
+@pytest.mark.parametrize("shards", [2, 8, 32])
+def test_input_rows_that_travel_to_the_targets(shards, own_negatives):
+    shape = StepShape(128, 32, 5, 16, "centres")
+    frequencies = Frequencies.zipf(VOCABULARY, sample=0)._replace(burst=1.0)
+    # one long sentence, so that few windows end at its ends
+    entries = independent(frequencies, 8192)
+    entries = entries[entries >= 0]
+    noise = tf.constant(alias_table(frequencies.noise))
+    keep = tf.ones([VOCABULARY])
+    draws = draw(tf.constant(entries), tf.constant([3, 4]), keep, noise, shape, True)
+    work = Workload(frequencies, 100, shape)
+    fetched, pushed = target_bytes(work, shards, own_negatives)
+    own = distinct_rows(work, shape.tokens)[0] / shape.tokens
+    copies = fetched / 200 - own
+    found = places_of_input_rows(draws, shape, shards, own_negatives) / len(entries)
+    assert copies == pytest.approx(found, rel=0.05)
+    assert pushed == pytest.approx(fetched * 204 / 200)
 
 
 def test_columns_do_not_depend_on_the_size_and_rows_do():
