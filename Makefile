@@ -21,7 +21,7 @@ demo: $(RUN)  ## install into .venv if needed, train on a small local cluster, p
 	@$(BIN)/tfw2v demo --log-dir runs/demo
 
 test: $(DEV)  ## run the tests (PYTEST_ARGS="-m slow" runs the studies)
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 browser:  ## install Chromium for the tests that open pages, if apt-get can; else they are skipped
 	@{ command -v chromium && command -v chromedriver; } >/dev/null || timeout 600 sh -c ' \
