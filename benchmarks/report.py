@@ -92,8 +92,8 @@ def quality_cell(values: Sequence[float], base: Sequence[float]) -> str:
     return f"{cell} ({fmean(values) - fmean(base):+.3f})" if base else cell
 
 
-def quality_table(groups: Mapping[str, Sequence[Round]]) -> str:
-    """Quality of each engine; empty if none was evaluated."""
+def quality_table(groups: Mapping[str, Sequence[Round]], what: str = "engine") -> str:
+    """Quality of each engine, or what else it is called; empty if none was evaluated."""
     names = unique(name for runs in groups.values() for run in runs for name in run.quality)
     if not names:
         return ""
@@ -114,7 +114,7 @@ def quality_table(groups: Mapping[str, Sequence[Round]]) -> str:
         ]
         for engine in groups
     ]
-    return table(["engine", *names], rows)
+    return table([what, *names], rows)
 
 
 def machine_lines(document: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -83,14 +84,15 @@ class Bench:
             "epochs": job.epochs,
         }
         paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+        command = peer.filled(values)
         measured = run(
-            peer.filled(values),
+            command,
             environment=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))},
             cores=usable_cores()[: self._settings.threads] if self._given.pin else None,
             limit=self._given.limit * 60,
         )
         if not vectors.is_file():
-            raise CommandError(f"{peer.command.strip()}\nwrote no vectors")
+            raise CommandError(f"{shlex.join(command)}\nwrote no vectors")
         return measured
 
     def _evaluated(self, peer: Peer, vectors: Path) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def markdown(document: Mapping[str, Any], runs: Sequence[PeerRun]) -> str:
     parts += ["## Speed, time and memory", f"{options}; seeds {seeds}"]
     parts += [speed_table(peers, runs, epochs)]
     groups = {peer: own for peer in peers if (own := _succeeded(runs, peer, epochs))}
-    if quality := quality_table(groups):
+    if quality := quality_table(groups, "tool"):
         parts += ["## Quality", quality]
     if document["time_to_quality"] and (times := time_table(peers, runs)):
         parts += ["## Time to gensim's quality", times]
