@@ -24,12 +24,10 @@ from benchmarks.process import ROOT
 
 def train_seconds(peer: Peer, output: str) -> float | None:
     """What a tool says it has trained, in seconds; None if it does not."""
-    if peer.seconds is not None:
-        found = re.findall(peer.seconds, output)
-        return float(found[-1]) if found else None
     try:
-        last = json.loads(output.splitlines()[-1])
-        return float(last["train_seconds"])
+        if peer.seconds is not None:
+            return float(re.findall(peer.seconds, output)[-1])
+        return float(json.loads(output.splitlines()[-1])["train_seconds"])
     except (IndexError, KeyError, TypeError, ValueError):  # not all tools end so
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shlex
 import shutil
 import string
@@ -108,4 +109,20 @@ def _peer(where: str, name: str, table: Any) -> Peer:
         raise ConfigurationError(f"{where}: command: has to write {{vectors}}")
     lists = {key: tuple(table[key]) for key in ("versions", "modules") if key in table}
     note = " ".join(table.get("note", "").split())
-    return Peer(**{**table, **lists, "name": name, "note": note})
+    peer = Peer(**{**table, **lists, "name": name, "note": note})
+    try:
+        peer.filled(dict.fromkeys(PLACEHOLDERS, "") | Settings().placeholders() | {"seed": 1})
+    except (AttributeError, IndexError, ValueError) as error:
+        raise ConfigurationError(f"{where}: command: {error}") from error
+    if peer.seconds is not None:
+        _check_pattern(where, peer.seconds)
+    return peer
+
+
+def _check_pattern(where: str, pattern: str) -> None:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise ConfigurationError(f"{where}: seconds: {error}") from error
+    if groups != 1:
+        raise ConfigurationError(f"{where}: seconds: has {groups} groups in place of one")
