@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean, median
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from benchmarks.records import REFERENCE, Run
 
 MEGABYTE = 2**20
+
+
+class Round(Protocol):
+    """A run of whatever kind: those of the same round are compared, and vectors have a quality."""
+
+    @property
+    def round(self) -> int:
+        """Which round it ran in."""
+
+    @property
+    def quality(self) -> Mapping[str, float | None]:
+        """Scores by name."""
+
+
+RunT = TypeVar("RunT", bound=Round)
 
 
 def unique(values: Iterable[str]) -> list[str]:
@@ -17,7 +32,7 @@ def unique(values: Iterable[str]) -> list[str]:
 
 
 def paired_ratios(
-    runs: Sequence[Run], reference: Sequence[Run], measure: Callable[[Run], float]
+    runs: Sequence[RunT], reference: Sequence[RunT], measure: Callable[[RunT], float]
 ) -> list[float]:
     """`measure` of each run over that of the reference's run in the same round."""
     base = {run.round: measure(run) for run in reference}
@@ -77,8 +92,8 @@ def quality_cell(values: Sequence[float], base: Sequence[float]) -> str:
     return f"{cell} ({fmean(values) - fmean(base):+.3f})" if base else cell
 
 
-def quality_table(groups: Mapping[str, Sequence[Run]]) -> str:
-    """Quality of each engine; empty if none was evaluated."""
+def quality_table(groups: Mapping[str, Sequence[Round]], what: str = "engine") -> str:
+    """Quality of each engine, or what else it is called; empty if none was evaluated."""
     names = unique(name for runs in groups.values() for run in runs for name in run.quality)
     if not names:
         return ""
@@ -99,7 +114,7 @@ def quality_table(groups: Mapping[str, Sequence[Run]]) -> str:
         ]
         for engine in groups
     ]
-    return table(["engine", *names], rows)
+    return table([what, *names], rows)
 
 
 def machine_lines(document: Mapping[str, Any]) -> str:
@@ -107,7 +122,8 @@ def machine_lines(document: Mapping[str, Any]) -> str:
     machine, corpus = document["machine"], document["corpus"]
     versions = ", ".join(f"{k} {v}" for k, v in machine["versions"].items() if v)
     imports = ", ".join(
-        f"{name} {size / MEGABYTE:.0f} MiB" for name, size in document["import_bytes"].items()
+        f"{name} {size / MEGABYTE:.0f} MiB"
+        for name, size in document.get("import_bytes", {}).items()
     )
     return "\n".join(
         [
@@ -117,7 +133,7 @@ def machine_lines(document: Mapping[str, Any]) -> str:
             f"{machine['memory_bytes'] / 2**30:.0f} GiB, {machine['system']}, "
             f"load {machine['load_average'][0]:.1f} at the start",
             f"- versions: {versions}",
-            f"- memory of a process that only imports: {imports}",
+            *([f"- memory of a process that only imports: {imports}"] if imports else []),
             f"- date: {document['date']}",
         ]
     )

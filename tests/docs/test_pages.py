@@ -141,6 +141,10 @@ def is_module(name, arguments):
         return False
     if not name.startswith("benchmarks."):
         return True
+    if spec.submodule_search_locations is not None:  # a package: its options are in another file
+        spec = importlib.util.find_spec(f"{name}.__main__")
+    if spec is None:
+        return False
     source = Path(spec.origin).read_text(encoding="utf-8")
     return all(
         f'"{word}"' in source for word in arguments if word.startswith("--") and word != "--help"

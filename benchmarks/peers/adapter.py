@@ -1,0 +1,57 @@
+"""What commands for tools that are Python packages share: options, and what they print last."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Sequence
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """The options that `peers.toml` gives each of them.
+
+    Parameters
+    ----------
+    description : str or None
+
+    Returns
+    -------
+    argparse.ArgumentParser
+        For a tool's own options to be added.
+    """
+    made = argparse.ArgumentParser(description=description)
+    add = made.add_argument
+    add("corpus", help="text, one sentence a line, words separated by spaces")
+    add("vectors", help="the file to write, in word2vec's text form")
+    add("--sg", type=int, choices=(0, 1), required=True, help="1 skip-gram, 0 CBOW")
+    for name in ("vector-size", "window", "negative", "min-count", "epochs", "threads", "seed"):
+        add(f"--{name}", type=int, required=True)
+    for name in ("sample", "alpha"):
+        add(f"--{name}", type=float, required=True)
+    return made
+
+
+def write_text(
+    path: str, size: int, rows: Iterable[tuple[str, Sequence[float]]], words: int
+) -> None:
+    """Write vectors in word2vec's text form.
+
+    Parameters
+    ----------
+    path : str
+    size : int
+        Dimensions.
+    rows : iterable of (str, sequence of float)
+        Each word and its vector.
+    words : int
+        How many there are.
+    """
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{words} {size}\n")
+        for word, vector in rows:
+            file.write(f"{word} {' '.join(f'{value:.7g}' for value in vector)}\n")
+
+
+def done(train_seconds: float) -> None:
+    """Print the last line, which `benchmarks.peers` reads."""
+    print(json.dumps({"train_seconds": train_seconds}), flush=True)

@@ -1,0 +1,128 @@
+"""Carries out trainings: a tool's command, then the evaluation of what it wrote."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import usable_cores
+from benchmarks.peers.command import CommandError, Measured, run
+from benchmarks.peers.configured import Peer
+from benchmarks.peers.evaluate import counted
+from benchmarks.peers.records import Job, PeerRun, Settings
+from benchmarks.process import ROOT
+
+
+def train_seconds(peer: Peer, output: str) -> float | None:
+    """What a tool says it has trained, in seconds; None if it does not."""
+    try:
+        if peer.seconds is not None:
+            return float(re.findall(peer.seconds, output)[-1])
+        return float(json.loads(output.splitlines()[-1])["train_seconds"])
+    except (IndexError, KeyError, TypeError, ValueError):  # not all tools end so
+        return None
+
+
+class Bench:
+    """Carries out jobs on one corpus.
+
+    Parameters
+    ----------
+    given : argparse.Namespace
+        The command line.
+    settings : Settings
+    folder : Path
+        For what is of no use later.
+    """
+
+    def __init__(self, given: argparse.Namespace, settings: Settings, folder: Path) -> None:
+        self._given, self._settings, self._folder = given, settings, folder
+        counts = counted(str(given.corpus))
+        self.raw_words = sum(counts.values())
+        words = [word for word, count in counts.most_common() if count >= settings.min_count]
+        self._words = folder / "words.txt"
+        self._words.write_text("\n".join(words), encoding="utf-8")
+
+    def carry_out(self, peer: Peer, job: Job) -> PeerRun:
+        """Train, and evaluate the vectors; a failure is a run too."""
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            vectors = Path(folder, "vectors")
+            try:
+                measured = self._train(peer, job, vectors)
+                found = self._evaluated(peer, vectors)
+            except CommandError as error:
+                print(f"{peer.name} failed: {error}", file=sys.stderr, flush=True)
+                return PeerRun(**asdict(job), raw_words=self.raw_words, error=self._unnamed(error))
+        return PeerRun(
+            **asdict(job),
+            raw_words=self.raw_words,
+            wall_seconds=measured.wall_seconds,
+            cpu_seconds=measured.cpu_seconds,
+            peak_bytes=measured.peak_bytes,
+            train_seconds=train_seconds(peer, measured.output),
+            vocabulary=found["vocabulary"],
+            quality=found["quality"],
+        )
+
+    def _train(self, peer: Peer, job: Job, vectors: Path) -> Measured:
+        values = self._settings.placeholders() | {
+            "python": sys.executable,
+            "corpus": str(self._given.corpus.resolve()),
+            "vectors": str(vectors),
+            "seed": job.seed,
+            "epochs": job.epochs,
+        }
+        paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+        command = peer.filled(values)
+        measured = run(
+            command,
+            environment=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))},
+            cores=usable_cores()[: self._settings.threads] if self._given.pin else None,
+            limit=self._given.limit * 60,
+        )
+        if not vectors.is_file():
+            raise CommandError(f"{shlex.join(command)}\nwrote no vectors")
+        return measured
+
+    def _evaluated(self, peer: Peer, vectors: Path) -> dict[str, Any]:
+        asked = {
+            "vectors": str(vectors),
+            "binary": peer.format == "binary",
+            "words": str(self._words),
+            "pairs": {path.stem: str(path.resolve()) for path in self._given.eval},
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.peers.evaluate"],
+            input=json.dumps(asked), capture_output=True, text=True, cwd=ROOT,
+        )  # fmt: skip
+        if done.returncode:
+            raise CommandError(
+                f"{peer.name}\nvectors that cannot be evaluated:\n{done.stderr[-2000:]}"
+            )
+        answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return answer
+
+    def _unnamed(self, error: CommandError) -> str:
+        """An error without this machine's paths, for files that are handed on."""
+        text = str(error)
+        places = {
+            str(self._given.corpus.resolve()): "CORPUS",
+            str(self._folder): "TEMPORARY",
+            sys.executable: "python",
+            sys.prefix: "PREFIX",
+            str(ROOT): "ROOT",
+            str(Path.cwd()): "HERE",
+            str(Path.home()): "HOME",
+        }
+        for place, name in places.items():
+            text = text.replace(place, name) if len(place) > 1 else text
+        return text

@@ -1,0 +1,128 @@
+"""Tools as lines of configuration: a TOML file to commands."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import shutil
+import string
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.records import Settings
+
+SHIPPED = Path(__file__).with_name("peers.toml")
+PLACEHOLDERS = {"python", "corpus", "vectors", "seed", *Settings().placeholders()}
+FORMATS = ("text", "binary")
+KINDS: dict[str, type] = {"versions": list, "modules": list, "only": dict}
+
+
+class ConfigurationError(Exception):
+    """A configuration that cannot be used; names the file, the tool and what is wrong."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A tool; `peers.toml` says what each field is."""
+
+    name: str
+    command: str
+    format: str = "text"
+    seconds: str | None = None
+    versions: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    only: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+    def filled(self, values: Mapping[str, Any]) -> list[str]:
+        """Fill in the placeholders, word for word: a path with a blank stays one word."""
+        return [word.format(**values) for word in shlex.split(self.command)]
+
+    def missing(self, settings: Settings) -> str | None:
+        """Why it cannot take part here and what to do about it; None if it can."""
+        asked = settings.placeholders()
+        for name, value in self.only.items():
+            if asked[name] != value:
+                return f"it needs {name}={value}"
+        for module in self.modules:
+            if importlib.util.find_spec(module) is None:
+                return f"Python finds no module {module}; run: pip install '.[peers]'"
+        program = shlex.split(self.command)[0].format(python=sys.executable)
+        if shutil.which(program) is None:
+            return f"there is no program {program}"
+        return None
+
+
+def read(path: Path) -> list[Peer]:
+    """Read the tools of a file, in its order.
+
+    Raises
+    ------
+    ConfigurationError
+        It is no TOML, or a tool has no command, an unknown key or an unknown placeholder.
+    OSError
+        It cannot be read.
+    """
+    try:
+        tables = _parsed(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: {error}") from error
+    return [_peer(f"{path}: {name}", name, table) for name, table in tables.items()]
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    return tomllib.loads(text)
+
+
+def _peer(where: str, name: str, table: Any) -> Peer:
+    known = [each.name for each in fields(Peer)][1:]
+    if not isinstance(table, dict) or "command" not in table:
+        raise ConfigurationError(f"{where}: a tool is a table with a command")
+    for key, value in table.items():
+        if key not in known:
+            raise ConfigurationError(f"{where}: unknown key {key} (known: {', '.join(known)})")
+        if not isinstance(value, kind := KINDS.get(key, str)):
+            raise ConfigurationError(f"{where}: {key} has to be a {kind.__name__}")
+    if table.get("format", "text") not in FORMATS:
+        raise ConfigurationError(f"{where}: format is one of {', '.join(FORMATS)}")
+    if unknown := set(table.get("only", {})) - set(Settings().placeholders()):
+        raise ConfigurationError(f"{where}: only names no settings: {', '.join(sorted(unknown))}")
+    try:
+        asked = {part[1] for part in string.Formatter().parse(table["command"])} - {None}
+        words = shlex.split(table["command"])
+    except ValueError as error:
+        raise ConfigurationError(f"{where}: command: {error}") from error
+    if unknown := {str(one) for one in asked} - PLACEHOLDERS:
+        raise ConfigurationError(
+            f"{where}: command: unknown {', '.join(f'{{{one}}}' for one in sorted(unknown))} "
+            f"(known: {', '.join(sorted(PLACEHOLDERS))})"
+        )
+    if not words or "vectors" not in asked:
+        raise ConfigurationError(f"{where}: command: has to write {{vectors}}")
+    lists = {key: tuple(table[key]) for key in ("versions", "modules") if key in table}
+    note = " ".join(table.get("note", "").split())
+    peer = Peer(**{**table, **lists, "name": name, "note": note})
+    try:
+        peer.filled(dict.fromkeys(PLACEHOLDERS, "") | Settings().placeholders() | {"seed": 1})
+    except (AttributeError, IndexError, ValueError) as error:
+        raise ConfigurationError(f"{where}: command: {error}") from error
+    if peer.seconds is not None:
+        _check_pattern(where, peer.seconds)
+    return peer
+
+
+def _check_pattern(where: str, pattern: str) -> None:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise ConfigurationError(f"{where}: seconds: {error}") from error
+    if groups != 1:
+        raise ConfigurationError(f"{where}: seconds: has {groups} groups in place of one")

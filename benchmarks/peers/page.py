@@ -1,0 +1,145 @@
+"""Runs of several tools to a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean, median
+from typing import Any
+
+from benchmarks.peers.evaluate import ALL_QUESTIONS
+from benchmarks.peers.records import PeerRun
+from benchmarks.peers.time_to_quality import DEFINITION, goal, reached
+from benchmarks.records import REFERENCE
+from benchmarks.report import (
+    MEGABYTE,
+    machine_lines,
+    paired_ratios,
+    quality_table,
+    spread,
+    table,
+    unique,
+)
+
+NOTES = f"""\
+Every training is a command that reads the text and writes a file of vectors, one after the
+other, with the order changed from round to round. All figures are taken from outside and are
+of the command with all processes that it starts. Whole times, CPU times and memory are
+medians; a ratio ("× gensim", larger is better) compares the two runs of the same round, with
+{REFERENCE}; given are its median and its range over the rounds. "Words/s" are raw words of
+the text times epochs, over the whole time: start, imports, counting and the writing of the
+vectors are in it. "In training" is over the time that the tool itself says it has trained,
+where it says so; what that leaves out is the tool's own choice.
+
+Quality is of the file of vectors, evaluated here, the same for all, with the words in the
+order of the corpus's counts: mean ± half the range over the seeds, then the difference to
+{REFERENCE}'s mean. Spearman correlation for word pairs; accuracy for analogies, of questions
+with known words among the 30,000 most frequent words ("analogies") and of all questions among
+all words ("{ALL_QUESTIONS}")."""
+
+
+def _succeeded(runs: Sequence[PeerRun], peer: str, epochs: int) -> list[PeerRun]:
+    own = [run for run in runs if run.peer == peer and run.epochs == epochs and run.error is None]
+    return sorted(own, key=lambda run: run.round)
+
+
+def speed_table(peers: Sequence[str], runs: Sequence[PeerRun], epochs: int) -> str:
+    """Speed, times and memory of each tool with all epochs, and what failed."""
+    base = _succeeded(runs, REFERENCE, epochs)
+    rows = []
+    for peer in peers:
+        if not (own := _succeeded(runs, peer, epochs)):
+            if any(run.peer == peer and run.error for run in runs):
+                rows.append([peer, "failed", *["–"] * 7])
+            continue
+        trained = [run.train_words_per_second for run in own]
+        known = [speed for speed in trained if speed is not None]
+        rows.append(
+            [
+                peer,
+                f"{median(run.wall_seconds for run in own):.1f}",
+                spread(paired_ratios(own, base, lambda run: 1 / run.wall_seconds)),
+                f"{median(run.words_per_second for run in own) / 1e6:.3f} M",
+                f"{median(known) / 1e6:.3f} M" if known else "–",
+                f"{median(run.cpu_seconds for run in own):.1f}",
+                spread(paired_ratios(own, base, lambda run: 1 / run.cpu_seconds)),
+                f"{median(run.peak_bytes for run in own) / MEGABYTE:.0f}",
+                f"{median(run.vocabulary for run in own):,.0f}",
+            ]
+        )
+    head = ["tool", "whole time, s", "× gensim", "words/s", "in training", "CPU s", "× gensim"]
+    return table([*head, "peak memory, MiB", "vectors"], rows)
+
+
+def time_table(peers: Sequence[str], runs: Sequence[PeerRun]) -> str:
+    """Time to gensim's quality, with its definition; empty while there is nothing to reach."""
+    aim = goal(runs)
+    if aim is None:
+        return ""
+    rows = []
+    for peer in peers:
+        own = [run for run in runs if run.peer == peer and run.error is None]
+        if not own:
+            continue
+        best = reached(runs, peer, aim)
+        if best is None:
+            full = [aim.quality(run) for run in own if run.epochs == aim.epochs]
+            rows.append([peer, "not reached", f"{fmean(full):.4f}" if full else "–", "–", "–"])
+            continue
+        cells = [str(best.epochs), f"{best.quality:.4f}", f"{best.seconds:.1f}"]
+        rows.append([peer, *cells, spread(best.ratios)])
+    text = DEFINITION.format(
+        reference=REFERENCE,
+        epochs=aim.epochs,
+        target=aim.target,
+        mean=aim.mean,
+        tolerance=aim.tolerance,
+    )
+    head = ["tool", "epochs", "quality", "whole time, s", "÷ gensim's with all epochs"]
+    measures = f"The measures are {', '.join(aim.measures)}."
+    return "\n\n".join([f"{text} {measures}", table(head, rows)])
+
+
+def markdown(document: Mapping[str, Any], runs: Sequence[PeerRun]) -> str:
+    """The whole page.
+
+    Parameters
+    ----------
+    document : mapping
+        What `benchmarks.peers` writes as JSON; its runs are not read.
+    runs : sequence of PeerRun
+        The runs, in any order.
+
+    Returns
+    -------
+    str
+        Markdown, ending with a line feed.
+    """
+    settings, peers = document["settings"], list(document["peers"])
+    epochs = settings["epochs"]
+    options = ", ".join(f"{name}={value}" for name, value in settings.items())
+    seeds = ", ".join(str(seed) for seed in sorted({run.seed for run in runs}))
+    parts = [f"# word2vec tools: {document['corpus']['name']}", machine_lines(document), NOTES]
+    parts += ["## Speed, time and memory", f"{options}; seeds {seeds}"]
+    parts += [speed_table(peers, runs, epochs)]
+    groups = {peer: own for peer in peers if (own := _succeeded(runs, peer, epochs))}
+    if quality := quality_table(groups, "tool"):
+        parts += ["## Quality", quality]
+    if document["time_to_quality"] and (times := time_table(peers, runs)):
+        parts += ["## Time to gensim's quality", times]
+    notes = {name: peer["note"] for name, peer in document["peers"].items() if peer["note"]}
+    if notes:
+        lines = "\n".join(f"- {name}: {note}" for name, note in notes.items())
+        parts += ["## What is not the same", lines]
+    if document["left_out"]:
+        lines = "\n".join(f"- {name}: {why}" for name, why in document["left_out"].items())
+        parts += ["## Left out", lines]
+    failed = unique(f"- {run.peer}: {_first_and_last(run.error)}" for run in runs if run.error)
+    if failed:
+        parts += ["## Failed", "\n".join(failed)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _first_and_last(error: str | None) -> str:
+    """What happened and the last that it wrote, in one line; the JSON file has all of it."""
+    _, *lines = (error or "").splitlines()
+    return " ".join(unique([*lines[:1], *lines[-1:]]))

@@ -1,0 +1,48 @@
+"""fastText as a command: ``python -m benchmarks.peers.with_fasttext``.
+
+Its Python package reads, counts and trains in one call, so there are no seconds of training alone.
+"""
+
+from __future__ import annotations
+
+import os
+
+from benchmarks.machine import usable_cores
+from benchmarks.peers import adapter
+
+#: Each of its first ten threads draws the first values of a tenth of the rows. With fewer threads,
+#: other rows begin as what the memory held, and training ends in "Encountered NaN" or with zeros.
+LEAST_THREADS = 10
+
+
+def main() -> None:
+    """Train, and write the vectors."""
+    given = adapter.parser(__doc__).parse_args()
+    import fasttext
+
+    if hasattr(os, "sched_setaffinity"):  # more threads, but no more cores
+        os.sched_setaffinity(0, usable_cores()[: given.threads])
+    # train_unsupervised() takes no seed, but all that is in here
+    fasttext.FastText.unsupervised_default["seed"] = given.seed
+    model = fasttext.train_unsupervised(
+        given.corpus,
+        model="skipgram" if given.sg else "cbow",
+        dim=given.vector_size,
+        ws=given.window,
+        loss="ns",
+        neg=given.negative,
+        t=given.sample,
+        minCount=given.min_count,
+        lr=given.alpha,
+        epoch=given.epochs,
+        thread=max(given.threads, LEAST_THREADS),
+        minn=0,
+        maxn=0,  # no subwords: a word's vector is its row
+        verbose=0,
+    )
+    rows = zip(model.words, model.get_input_matrix(), strict=False)
+    adapter.write_text(given.vectors, given.vector_size, rows, len(model.words))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Spark MLlib's Word2Vec as a command: ``python -m benchmarks.peers.with_spark``.
+
+One program with as many threads as asked for (``local[N]``), and as many partitions. MLlib knows
+skip-gram with hierarchical softmax alone: ``--negative`` and ``--sample`` change nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from benchmarks.peers import adapter
+
+
+def main() -> None:
+    """Train, and write the vectors."""
+    parser = adapter.parser(__doc__)
+    parser.add_argument("--memory", default="4g", help="what the driver's JVM may take (4g)")
+    given = parser.parse_args()
+    if not given.sg:
+        parser.error("MLlib has no CBOW")
+    from pyspark.ml.feature import Word2Vec
+    from pyspark.sql import SparkSession
+    from pyspark.sql.functions import col, split
+
+    spark = (
+        SparkSession.builder.master(f"local[{given.threads}]")
+        .config("spark.driver.memory", given.memory)
+        .config("spark.driver.maxResultSize", "0")  # each epoch brings all vectors to the driver
+        .config("spark.driver.host", "localhost")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.execution.arrow.pyspark.enabled", "false")
+        .config("spark.log.level", "ERROR")
+        .getOrCreate()
+    )
+    path = os.path.abspath(given.corpus)
+    lines = spark.read.text(f"file://{path}").select(split(col("value"), " ").alias("words"))
+    began = time.perf_counter()  # counting is inside fit()
+    model = Word2Vec(
+        inputCol="words",
+        vectorSize=given.vector_size,
+        windowSize=given.window,
+        minCount=given.min_count,
+        stepSize=given.alpha,
+        maxIter=given.epochs,
+        numPartitions=given.threads,
+        maxSentenceLength=10_000,  # gensim's
+        seed=given.seed,
+    ).fit(lines)
+    seconds = time.perf_counter() - began
+    rows = [(row["word"], row["vector"].toArray()) for row in model.getVectors().collect()]
+    rows = [row for row in rows if row[0]]  # two blanks in a row are an empty word to it
+    adapter.write_text(given.vectors, given.vector_size, rows, len(rows))
+    spark.stop()
+    adapter.done(seconds)
+
+
+if __name__ == "__main__":
+    main()
