@@ -16,10 +16,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.machine import describe, usable_cores
 from benchmarks.process import one_run
 from benchmarks.records import REFERENCE, Run, Task
 from benchmarks.report import markdown
+from gensim_tfw2v.machine import describe, usable_cores
 
 GENSIM = "gensim.models:Word2Vec"
 

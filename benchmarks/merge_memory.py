@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from benchmarks.machine import describe
+from gensim_tfw2v.machine import describe
 from gensim_tfw2v.merging import METHODS, SubModel, merge
 
 #: Share of the words that each sub-model holds.

@@ -14,8 +14,8 @@ import sys
 import time
 from typing import Any
 
-from benchmarks.machine import usable_cores
 from benchmarks.records import Run, Task
+from gensim_tfw2v.machine import usable_cores
 
 
 def peak_bytes() -> int:

@@ -32,7 +32,7 @@ ABOVE = (
         "sub_models",
         "epoch",
     ),
-    *("model", "merged", "", "cli", "__main__"),
+    *("model", "merged", "", "scaling", "cli", "__main__"),
 )
 LEVELS = dict.fromkeys(AXES, 1) | {name: level for level, name in enumerate(ABOVE, 2)}
 

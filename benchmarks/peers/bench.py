@@ -14,12 +14,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import usable_cores
 from benchmarks.peers.command import CommandError, Measured, run
 from benchmarks.peers.configured import Peer
 from benchmarks.peers.evaluate import counted
 from benchmarks.peers.records import Job, PeerRun, Settings
 from benchmarks.process import ROOT
+from gensim_tfw2v.machine import usable_cores
 
 
 def train_seconds(peer: Peer, output: str) -> float | None:

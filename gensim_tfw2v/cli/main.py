@@ -2,7 +2,7 @@
 
 import typer
 
-from gensim_tfw2v.cli import cluster
+from gensim_tfw2v.cli import benchmark, cluster
 from gensim_tfw2v.cli.demo import demo
 from gensim_tfw2v.cli.evaluate import evaluate
 from gensim_tfw2v.cli.failures import CommandsWithClearFailures
@@ -25,3 +25,4 @@ app = typer.Typer(
 for command in (train, merge, evaluate, neighbours, projector, tensorboard, plan, demo, task):
     app.command()(command)
 app.add_typer(cluster.app, name="cluster")
+app.add_typer(benchmark.app, name="benchmark")

@@ -9,15 +9,14 @@ def step_graph(function: Any) -> Any:
     Parameters
     ----------
     function : ConcreteFunction
-        Whose steps are the body of its ``tf.while_loop``.
+        Whose steps are the innermost of its loops, which may be one of units and one of steps.
 
     Returns
     -------
     tf.Graph or None
         None if there is no loop in it.
     """
-    for operation in function.graph.get_operations():
-        if operation.type in ("While", "StatelessWhile"):
-            body = operation.get_attr("body").name
-            return function.graph._get_function(body).graph
-    return None
+    graph, body = function.graph, None
+    while loops := [op for op in graph.get_operations() if op.type in ("While", "StatelessWhile")]:
+        graph = body = graph._get_function(loops[0].get_attr("body").name).graph
+    return body

@@ -5,14 +5,17 @@ Parameters stand on ps tasks, under TensorFlow's ``ParameterServerStrategy`` (Li
 know of each other.
 """
 
-import queue
 import threading
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.regimes.base import ClusterLost, UnitReport, never
 from gensim_tfw2v.regimes.served import ServedRegime
 from gensim_tfw2v.regimes.threads import run_threads
+from gensim_tfw2v.regimes.turns import Turns, in_turn, most_in_turn, runs_of
 
 #: Seconds that jobs have to end when training is interrupted.
 ENDING_SECONDS = 20.0
@@ -71,27 +74,45 @@ class AsynchronousRegime(ServedRegime):
         """
         waiting = 1 if replicas else (1 + AHEAD) * self.workers.number
         replicas = replicas or self.workers.number
-        jobs: queue.SimpleQueue[range] = queue.SimpleQueue()
-        for first in range(which.start, which.stop, self.program.threads):
-            jobs.put(range(first, min(first + self.program.threads, which.stop)))
+        turns = Turns(which, self.program.threads, replicas, self._most)
         in_order = threading.Lock()
 
         def work(ended: threading.Event) -> None:
             while not (ended.is_set() or stop()):
+                with in_order:  # so that one worker trains units in their order
+                    if (places := turns.take()) is None:
+                        return
+                    jobs = runs_of(places, self.program.threads)
+                    arguments = [
+                        self.arguments(units, epoch, alphas, of_job, replicas) for of_job in jobs
+                    ]
+                    turn = self.workers.schedule(
+                        self._function_of,
+                        *(tf.constant(np.stack(each)) for each in zip(*arguments, strict=True)),
+                    )
                 try:
-                    with in_order:  # so that one worker trains units in their order
-                        places = jobs.get_nowait()
-                        job = self.schedule(units, epoch, alphas, places, replicas)
-                except queue.Empty:
-                    return
-                try:
-                    for trained in self.reports(job, units, epoch, alphas, places):
-                        report(trained)
+                    results = turn.fetch()
                 except ClusterLost:
                     # it may have been pushed in part, and is trained again
-                    jobs.put(places)
+                    turns.again(places)
                     if not self.workers.stand(self.served.tables):
                         raise
+                    continue
+                for of_job, packed in zip(jobs, results, strict=True):
+                    for trained in self.reported(packed, units, epoch, alphas, of_job):
+                        report(trained)
 
         # also after Ctrl-C, what workers are training is pushed, and has to be reported
         run_threads(work, waiting, "tfw2v-job", self.workers.check, ENDING_SECONDS)
+
+    def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
+        return in_turn(self._job_function(), self.program.threads, self._most)
+
+    def _job_function(self) -> tf.types.experimental.PolymorphicFunction:
+        """The function of a job."""
+        return super()._function(0)
+
+    @property
+    def _most(self) -> int:
+        """Jobs of a turn, at most."""
+        return most_in_turn(self.program.threads * self.program.unit.max_entries)

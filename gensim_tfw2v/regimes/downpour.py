@@ -41,7 +41,7 @@ class DownpourRegime(AsynchronousRegime):
         squares = (RowLayout(table.rows, 1, self.workers.shards) for table in served.tables)
         return served._replace(squares=Tables(*squares))
 
-    def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
+    def _job_function(self) -> tf.types.experimental.PolymorphicFunction:
         return replica_function(self.program, self.served, self.options)
 
     def alone(self, epoch: int, left: int) -> int:

@@ -17,6 +17,9 @@ from gensim_tfw2v.regimes.sources import read_entries
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.unit import PreparedUnit, UnitResult, prepare_unit
 
+#: Numbers of a `JobResult` beside those of its units.
+OF_JOB = 6
+
 #: Of the id of a row, which travels once, with its change.
 ID_BYTES = 4
 
@@ -95,9 +98,16 @@ class JobResult(NamedTuple):
     def unpacked(cls, packed: np.ndarray) -> "JobResult":
         """The same in arrays."""
         fields = len(UnitResult._fields)
-        *units, rest = np.split(packed, np.arange(1, fields + 1) * ((len(packed) - 6) // fields))
+        *units, rest = np.split(
+            packed, np.arange(1, fields + 1) * ((len(packed) - OF_JOB) // fields)
+        )
         fetched, pushed, staleness = rest[:3]
         return cls(UnitResult(*units), fetched, pushed, staleness, rest[3:])
+
+
+def packed_size(threads: int) -> int:
+    """Numbers of a packed `JobResult`."""
+    return len(UnitResult._fields) * threads + OF_JOB
 
 
 def job_signature(threads: int) -> list[tf.TensorSpec]:

@@ -137,19 +137,32 @@ class ServedRegime:
         number : int
             Of the job, where that matters.
         """
+        arguments = self.arguments(units, epoch, alphas, places, replicas, number)
+        return self.workers.schedule(self._function_of, *map(tf.constant, arguments))
+
+    def arguments(
+        self,
+        units: Sequence[WorkUnit],
+        epoch: int,
+        alphas: Sequence[tuple[float, float]],
+        places: range,
+        replicas: int,
+        number: int = 0,
+    ) -> tuple[Any, ...]:
+        """What `job_signature` says, of a job; parameters as for `schedule`."""
         empty = self.program.threads - len(places)
         of_units = [source_of(units[place], self.program.shared_corpus) for place in places]
         sources, ranges = zip(*of_units, *[NOTHING] * empty, strict=True)
         keys = [unit_key(self._seed, epoch, units[place].index) for place in places]
-        return self.workers.schedule(
-            self._function_of,
-            tf.constant(sources),
-            tf.constant(ranges, tf.int32),
-            tf.constant([*places, *[-1] * empty], tf.int32),
-            tf.constant([*keys, *[[0, 0]] * empty], tf.int32),
-            tf.constant([alphas[place] for place in places] + [alphas[places[0]]] * empty),
-            tf.constant(replicas, tf.float32),
-            tf.constant(number, tf.int64),
+        steps = [alphas[place] for place in places] + [alphas[places[0]]] * empty
+        return (
+            np.array(sources, object),
+            np.array(ranges, np.int32),
+            np.array([*places, *[-1] * empty], np.int32),
+            np.array([*keys, *[[0, 0]] * empty], np.int32),
+            np.array(steps, np.float32),
+            np.float32(replicas),
+            np.int64(number),
         )
 
     def reports(
@@ -167,7 +180,18 @@ class ServedRegime:
         Divergence
             If an update was not finite.
         """
-        result = JobResult.unpacked(job.fetch())
+        return self.reported(job.fetch(), units, epoch, alphas, places)
+
+    def reported(
+        self,
+        packed: np.ndarray,
+        units: Sequence[WorkUnit],
+        epoch: int,
+        alphas: Sequence[tuple[float, float]],
+        places: range,
+    ) -> list[UnitReport]:
+        """The reports of the units of a job whose result has come, as from `reports`."""
+        result = JobResult.unpacked(packed)
         if not np.isfinite(result.units.magnitude).all():
             raise Divergence(
                 f"training turned non-finite in epoch {epoch}, at step size "

@@ -249,7 +249,7 @@ class Watched(LocalWorkers):
     def schedule(self, function_of, *arguments):
         with self._lock:
             self._running += 1
-            self.seen.append((self._running, int(arguments[5])))
+            self.seen.append((self._running, int(arguments[5][0])))
         job = super().schedule(function_of, *arguments)
 
         class Noted:

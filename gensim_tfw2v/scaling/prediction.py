@@ -1,0 +1,66 @@
+"""What an epoch of so many workers consists of."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from gensim_tfw2v.options import choose_noise_reuse, choose_shape, choose_unit_entries
+from gensim_tfw2v.planning import Frequencies, Workload, distinct_rows
+from gensim_tfw2v.planning.traffic import ID, NUMBER
+from gensim_tfw2v.regimes.turns import most_in_turn
+from gensim_tfw2v.scaling.simulation import Work
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A text and how it is trained on.
+
+    Parameters
+    ----------
+    counts : tuple of int
+        Of the vocabulary's words.
+    sentences : int
+    options : dict
+        Of `TFWord2Vec`.
+    """
+
+    counts: tuple[int, ...]
+    sentences: int
+    options: dict[str, object]
+
+    @property
+    def tokens(self) -> int:
+        """Words that are in the vocabulary."""
+        return sum(self.counts)
+
+    def workload(self) -> Workload:
+        """For the traffic model."""
+        option = {"window": 5, "negative": 5, "sg": 0, "vector_size": 100, "sample": 1e-3}
+        option |= self.options  # type: ignore[arg-type]
+        frequencies = Frequencies.of_counts(np.array(self.counts), float(option["sample"]))
+        kept = int(self.tokens * frequencies.kept)
+        shape = choose_shape(
+            kept, int(option["window"]), int(option["negative"]), bool(option["sg"])
+        )
+        return Workload(frequencies, int(option["vector_size"]), shape, bool(option["sg"]))
+
+    def work(self, workers: int, threads: int, rows_factor: float = 1.0) -> Work:
+        """An epoch of so many workers.
+
+        Parameters
+        ----------
+        threads : int
+            Of each.
+        rows_factor : float
+            How many rows travel for each one that the traffic model predicts.
+        """
+        load = self.workload()
+        entries = choose_unit_entries(self.tokens, workers * threads)
+        units = math.ceil((self.tokens + self.sentences) / entries)
+        jobs = math.ceil(units / threads)
+        tokens = self.tokens * load.frequencies.kept / jobs
+        rows = sum(distinct_rows(load, tokens, choose_noise_reuse(self.tokens)))
+        size = NUMBER * load.vector_size
+        most = most_in_turn(entries * threads)
+        return Work(jobs, tokens, rows * rows_factor, size, size + ID, threads, most)

@@ -1,0 +1,172 @@
+"""A study's document as a page."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, median
+from typing import Any
+
+NOTES = """\
+Words/s are raw words of the text, from the end of the first epoch on: what is set up once is in
+the first. **Really run**: all tasks on the machine that is described, which they share; medians of
+the rounds. The prediction is computed from what one worker cost in the same round, by the
+simulation that the next table is from. **Simulated**: a machine for each task, of the cores and the
+network that are given, each core as fast as this machine's; nothing of it was run. **Quality** was
+really computed, by the schedule of so many workers in one process; 0 workers: threads that share
+the rows. Given is the mean over the seeds, and the difference to 0 workers."""
+
+
+def page(document: Mapping[str, Any]) -> str:
+    """Markdown, ending with a line feed."""
+    machine = document["machine"]
+    versions = ", ".join(f"{name} {of}" for name, of in machine["versions"].items() if of)
+    corpus, hosts = document["corpus"], document["hosts"]
+    options = ", ".join(f"{name}={value}" for name, value in document["options"].items())
+    parts = [
+        f"# Scaling: {corpus['name']}",
+        f"- corpus: {corpus['name']}, {corpus['bytes'] / 1e6:.1f} MB, {corpus['words']:,} words\n"
+        f"- options: {options}; workers of {document['threads']} thread\n"
+        f"- machine: {machine['cpu']}, {machine['cores']} cores, "
+        f"{machine['memory_bytes'] / 2**30:.0f} GiB, {machine['system']}\n"
+        f"- versions: {versions}\n"
+        f"- date: {document['date']}",
+        NOTES,
+        "## Really run",
+        _real(document["real"]),
+    ]
+    if "simulated" in document:
+        parts += [
+            "## Simulated",
+            f"Machines of {hosts['cores']:g} cores, {hosts['net'] * 8 / 1e9:g} Gbit/s each, "
+            f"{hosts['latency'] * 1e3:g} ms there and back.",
+            _simulated(document["simulated"]),
+            "## What the pieces cost",
+            _costs(document["calibration"], document.get("roofline")),
+        ]
+    if document["quality"]:
+        staleness = {one["workers"]: one["staleness"] for one in document.get("simulated", [])}
+        parts += ["## Quality", _quality(document["quality"], staleness)]
+    return "\n\n".join(parts) + "\n"
+
+
+def errors(document: Mapping[str, Any]) -> dict[int, float]:
+    """By how much too many words/s were predicted, by the number of workers: the rounds' median."""
+    return {
+        workers: median(
+            one["predicted"]["words_per_second"] / one["measured"]["words_per_second"] - 1
+            for one in of_workers
+        )
+        for workers, of_workers in _by_workers(document["real"]).items()
+    }
+
+
+def _real(rows: Sequence[Mapping[str, Any]]) -> str:
+    lines = []
+    for workers, of_workers in _by_workers(rows).items():
+        measured = [one["measured"] for one in of_workers]
+        predicted = [one["predicted"] for one in of_workers]
+        found = [
+            p["words_per_second"] / m["words_per_second"] - 1
+            for m, p in zip(measured, predicted, strict=True)
+        ]
+
+        def middle(name: str, rows: Sequence[Mapping[str, Any]] = measured) -> float:
+            return median(one[name] for one in rows)
+
+        tokens = middle("tokens")
+        kinds = ("worker_cores", "ps_cores", "coordinator_cores")
+        lines.append(
+            [
+                f"{workers}",
+                f"{measured[0]['ps']}",
+                f"{middle('words_per_second') / 1e6:.3f} M",
+                f"{middle('words_per_second', predicted) / 1e6:.3f} M",
+                f"{median(found):+.0%} ({min(found):+.0%} to {max(found):+.0%})",
+                *(f"{middle(kind) / tokens * 1e9:,.0f}" for kind in kinds),
+                f"{middle('bytes_per_token'):.0f}",
+                f"{sum(measured[0]['peak_memory'].values()) / 2**20:,.0f}",
+            ]
+        )
+    head = ["workers", "ps", "words/s", "predicted", "error", "workers' core ns a token", "ps'"]
+    return table([*head, "coordinator's", "bytes a token", "memory of all tasks, MiB"], lines)
+
+
+def _simulated(rows: Sequence[Mapping[str, Any]]) -> str:
+    base = rows[0]["words_per_second"] / rows[0]["workers"]
+    lines = []
+    for one in rows:
+        speed_up = one["words_per_second"] / base
+        lines.append(
+            [
+                f"{one['workers']}",
+                f"{one['ps']}",
+                f"{one['words_per_second'] / 1e6:.2f} M",
+                f"{speed_up:.1f}",
+                f"{speed_up / one['workers']:.0%}",
+                one["bound"],
+                *(f"{share:.0%}" for share in one["busy"].values()),
+                f"{one['bytes_per_token']:.0f}",
+                f"{one['staleness']:.1f}",
+            ]
+        )
+    head = ["workers", "ps", "words/s", "speed-up", "efficiency", "limited by"]
+    busy = [f"{name} busy" for name in rows[0]["busy"]]
+    return table([*head, *busy, "bytes a token", "staleness, units"], lines)
+
+
+def _costs(calibration: Mapping[str, float], roof: Mapping[str, float] | None) -> str:
+    lines = (
+        f"- a worker: {calibration['token'] * 1e9:.0f} ns of a core for a token, "
+        f"{calibration['row'] * 1e9:.0f} ns for a row that it fetches and pushes, on "
+        f"{calibration['threads']:.2f} cores\n"
+        f"- a ps: {calibration['ps_row'] * 1e9:.0f} ns for a row\n"
+        f"- the coordinator: {calibration['turn'] * 1e3:.1f} ms for a turn of jobs, "
+        f"{calibration['epoch'] * 1e3:.0f} ms for an epoch"
+    )
+    if roof is None:
+        return lines
+    return lines + (
+        f"\n- the kernel: {roof['flops_per_token'] / 1e3:.1f} thousand operations in matrix "
+        f"products and {roof['bytes_per_token'] / 1e3:.1f} kB moved for a token, "
+        f"{roof['products_per_second'] / 1e9:.1f} G operations/s of a thread, which is "
+        f"{roof['fraction']:.0%} of the {roof['machine'] / 1e9:.1f} G that it does in one large "
+        "product of the same precision"
+    )
+
+
+def _quality(rows: Sequence[Mapping[str, Any]], staleness: Mapping[int, float]) -> str:
+    names = list(rows[0]["quality"])
+    groups = _by_workers(rows)
+
+    def mean(workers: int, name: str) -> float:
+        return fmean(one["quality"][name] for one in groups[workers])
+
+    lines = []
+    for workers, of_workers in groups.items():
+        losses = [one["loss"] for one in of_workers if one["loss"] is not None]
+        lines.append(
+            [
+                f"{workers}",
+                f"{fmean(one['staleness'] for one in of_workers):.1f}" if workers else "–",
+                f"{staleness[workers]:.1f}" if workers in staleness else "–",
+                f"{fmean(losses):.3f}" if losses else "–",
+                *(
+                    f"{mean(workers, name):.3f}"
+                    + (f" ({mean(workers, name) - mean(0, name):+.3f})" if workers and 0 in groups
+                       else "")
+                    for name in names
+                ),
+            ]
+        )  # fmt: skip
+    return table(["workers", "staleness, units", "simulated", "loss", *names], lines)
+
+
+def _by_workers(rows: Iterable[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
+    groups: dict[int, list[Mapping[str, Any]]] = {}
+    for one in rows:
+        groups.setdefault(one.get("measured", one)["workers"], []).append(one)
+    return dict(sorted(groups.items()))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table of figures."""
+    lines = [list(head), ["---:"] * len(head), *map(list, rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

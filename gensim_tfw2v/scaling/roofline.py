@@ -1,0 +1,91 @@
+"""How much of what a machine can do the kernel uses.
+
+Williams, Waterman and Patterson 2009, "Roofline: An Insightful Visual Performance Model for
+Multicore Architectures".
+"""
+
+import time
+from typing import NamedTuple
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.objectives.blocks import StepShape
+
+#: Side of the matrices whose product is timed, and for how many seconds.
+SIZE, SECONDS = 1024, 2.0
+
+#: Bytes of a number of a row.
+FLOAT = 4
+
+
+class Roofline(NamedTuple):
+    """A kernel against a machine.
+
+    Attributes
+    ----------
+    products_per_second : float
+        Floating point operations of matrix products that the kernel does.
+    machine : float
+        The same that the machine does in one large product of the kernel's precision.
+    flops_per_token, bytes_per_token : float
+        Of the products; of rows that are read and written, and of copies for the blocks.
+    """
+
+    products_per_second: float
+    machine: float
+    flops_per_token: float
+    bytes_per_token: float
+
+    @property
+    def fraction(self) -> float:
+        """Of the machine's products."""
+        return self.products_per_second / self.machine
+
+
+def roofline(
+    shape: StepShape,
+    vector_size: int,
+    skipgram: bool,
+    dtype: str,
+    tokens_per_second: float,
+    rows_per_token: float,
+    threads: int,
+) -> Roofline:
+    """Compare a kernel with the machine.
+
+    Parameters
+    ----------
+    tokens_per_second : float
+        That are trained on.
+    rows_per_token : float
+        Distinct rows of a step for each of its tokens.
+    threads : int
+        That trained.
+    """
+    if skipgram:  # scores, and the updates of both sides
+        products = 3 * shape.columns * shape.inputs
+    else:  # into and out of the hidden rows; scores, and the updates of both sides
+        products = 2 * shape.centres * shape.inputs + 3 * shape.centres * (1 + shape.shared)
+    flops = 2.0 * products * vector_size / shape.block
+    # a step's rows are read, and read and written when its updates are added; each place of a
+    # block has a copy of its row and of its update, which are written and read
+    width = tf.as_dtype(dtype).size
+    places = (shape.inputs + shape.columns) / shape.block
+    moved = vector_size * (3 * FLOAT * rows_per_token + 2 * (width + FLOAT) * places)
+    machine = threads * products_per_second(dtype)
+    return Roofline(flops * tokens_per_second, machine, flops, moved)
+
+
+def products_per_second(dtype: str) -> float:
+    """Floating point operations of one thread in a large product."""
+    one = tf.cast(tf.random.stateless_normal([SIZE, SIZE], [1, 2]), dtype)
+
+    @tf.function(autograph=False)
+    def product(x: tf.Tensor) -> tf.Tensor:
+        return tf.matmul(x, x)
+
+    product(one)
+    rounds, began = 0, time.perf_counter()
+    while (passed := time.perf_counter() - began) < SECONDS:
+        product(one).numpy()
+        rounds += 1
+    return 2.0 * SIZE**3 * rounds / passed

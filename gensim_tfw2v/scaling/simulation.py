@@ -1,0 +1,184 @@
+"""What a cluster does in an epoch of asynchronous training, as programs for the simulation."""
+
+from collections import deque
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.regimes.asynchronous import AHEAD
+from gensim_tfw2v.regimes.turns import Turns
+from gensim_tfw2v.scaling.costs import FETCHING, Costs
+from gensim_tfw2v.scaling.events import (
+    Compute,
+    Host,
+    Program,
+    Put,
+    Send,
+    Simulation,
+    Take,
+    Together,
+    Wait,
+)
+
+#: Turns that may be handed out, that wait for a worker, and that have been trained.
+FREE, READY, DONE = "free", "ready", "done"
+
+
+@dataclass(frozen=True)
+class Work:
+    """An epoch.
+
+    Parameters
+    ----------
+    jobs : int
+        Into which it is cut.
+    tokens, rows : float
+        Of each: tokens that are trained on, and rows that travel.
+    fetched_bytes, pushed_bytes : float
+        Of each row.
+    units : int
+        Of each job.
+    most : int
+        Jobs that a worker is handed at a time, at most.
+    """
+
+    jobs: int
+    tokens: float
+    rows: float
+    fetched_bytes: float
+    pushed_bytes: float
+    units: int = 1
+    most: int = 1
+
+    def turns(self, workers: int) -> list[int]:
+        """How many jobs are handed out at a time."""
+        turns = Turns(range(self.jobs), 1, workers, self.most)
+        return [len(taken) for taken in iter(turns.take, None)]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which task is on which host.
+
+    Parameters
+    ----------
+    hosts : tuple of Host
+    coordinator : int
+    ps, workers : tuple of int
+        The host of each.
+    latency : float
+        Seconds of a message to another host and of its answer.
+    """
+
+    hosts: tuple[Host, ...]
+    coordinator: int
+    ps: tuple[int, ...]
+    workers: tuple[int, ...]
+    latency: float
+
+    @classmethod
+    def one_host(cls, host: Host, ps: int, workers: int) -> "Layout":
+        """All tasks on one machine."""
+        return cls((host,), 0, (0,) * ps, (0,) * workers, 0.0)
+
+    @classmethod
+    def own_hosts(cls, host: Host, ps: int, workers: int, latency: float) -> "Layout":
+        """A machine for each task."""
+        number = 1 + ps + workers
+        tasks = tuple(range(1, number))
+        return cls((host,) * number, 0, tasks[:ps], tasks[ps:], latency)
+
+
+class Outcome(NamedTuple):
+    """An epoch, simulated.
+
+    Attributes
+    ----------
+    seconds : float
+    staleness : float
+        Units of others that were pushed between a job's fetching and its pushing, on average.
+    computed, sent, received : ndarray [hosts]
+        Core seconds used, and bytes.
+    """
+
+    seconds: float
+    staleness: float
+    computed: np.ndarray
+    sent: np.ndarray
+    received: np.ndarray
+
+
+def simulate(costs: Costs, work: Work, layout: Layout) -> Outcome:
+    """Simulate an epoch."""
+    number = len(layout.workers)
+    locks: dict[Hashable, int] = dict.fromkeys(range(len(layout.ps)), 1)
+    simulation = Simulation(layout.hosts, {FREE: (1 + AHEAD) * number} | locks)
+    epoch = _Epoch(costs, work, layout)
+    simulation.run([epoch.coordinator(), *(epoch.worker(host) for host in layout.workers)])
+    return Outcome(
+        simulation.now,
+        float(np.mean(epoch.staleness)),
+        simulation.computed,
+        simulation.sent,
+        simulation.received,
+    )
+
+
+class _Epoch:
+    """What workers share."""
+
+    def __init__(self, costs: Costs, work: Work, layout: Layout) -> None:
+        self.costs, self.work, self.layout = costs, work, layout
+        self.turns = deque(work.turns(len(layout.workers)))
+        self.left, self.pushed = len(self.turns), 0
+        self.ready: deque[int] = deque()
+        self.staleness: list[float] = []
+
+    def coordinator(self) -> Program:
+        """Hand out jobs, some ahead of the workers, and end the epoch."""
+        host = self.layout.coordinator
+        number = len(self.turns)
+        for jobs in self.turns:
+            yield Take(FREE)
+            yield Compute(host, self.costs.turn)
+            self.ready.append(jobs)
+            yield Put(READY)
+        for _ in range(number):
+            yield Take(DONE)
+        yield Compute(host, self.costs.epoch)
+
+    def worker(self, host: int) -> Program:
+        """Train jobs until none is left."""
+        costs, work, layout = self.costs, self.work, self.layout
+        rows = work.rows / len(layout.ps)
+        while self.left:
+            self.left -= 1
+            yield Take(READY)
+            yield Wait(layout.latency)
+            for _ in range(self.ready.popleft()):
+                before = self.pushed
+                yield Together([self.fetch(ps, host, rows) for ps in layout.ps])
+                yield Compute(host, costs.row * work.rows / 2, costs.threads)
+                yield Compute(host, costs.token * work.tokens, costs.threads)
+                yield Compute(host, costs.row * work.rows / 2, costs.threads)
+                yield Together([self.push(i, ps, host, rows) for i, ps in enumerate(layout.ps)])
+                self.staleness.append(self.pushed - before)
+                self.pushed += work.units
+            yield Put(FREE)
+            yield Put(DONE)
+
+    def fetch(self, ps: int, host: int, rows: float) -> Program:
+        """Ask a ps task for rows, and wait for them."""
+        yield Wait(self.layout.latency)
+        yield Compute(ps, FETCHING * self.costs.ps_row * rows)
+        yield Send(ps, host, self.work.fetched_bytes * rows)
+
+    def push(self, number: int, ps: int, host: int, rows: float) -> Program:
+        """Send changes to a ps task, which adds those of one worker after the other."""
+        yield Send(host, ps, self.work.pushed_bytes * rows)
+        yield Take(number)
+        yield Compute(ps, (1 - FETCHING) * self.costs.ps_row * rows)
+        yield Put(number)
+        yield Wait(self.layout.latency)

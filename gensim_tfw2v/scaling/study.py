@@ -1,0 +1,215 @@
+"""How training scales with the number of workers: measured, simulated, and its quality."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.scaling.costs import Costs, Measured, fit
+from gensim_tfw2v.scaling.events import Host
+from gensim_tfw2v.scaling.prediction import Corpus
+from gensim_tfw2v.scaling.run import Asked, Trained, in_a_process
+from gensim_tfw2v.scaling.simulation import Layout, Outcome, Work, simulate
+from gensim_tfw2v.scaling.usage import read_usage
+
+#: Workers for each ps task.
+WORKERS_A_PS = 2
+
+#: Part of the corpus on which the second run for calibration trains: its jobs are shorter.
+PART = 8
+
+#: Share of a resource's time above which it is what limits.
+BUSY = 0.8
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be studied.
+
+    Parameters
+    ----------
+    corpus : Path
+    options : dict
+        Of `TFWord2Vec`.
+    workers : tuple of int
+    real : int
+        Up to how many workers the cluster is really run.
+    seeds : tuple of int
+        Of the runs that quality is measured in.
+    cores, threads : int
+        Of this machine; of each worker.
+    host : Host
+        What the simulated machines are, one for each task.
+    latency : float
+        Seconds of a message and its answer.
+    pairs : dict of str to str
+        See `Asked`.
+    """
+
+    corpus: Path
+    options: dict[str, Any]
+    workers: tuple[int, ...]
+    real: int
+    seeds: tuple[int, ...]
+    cores: int
+    threads: int
+    host: Host
+    latency: float
+    pairs: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def vector_size(self) -> int:
+        """D."""
+        return int(self.options.get("vector_size", 100))
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """An epoch of so many workers.
+
+    Parameters
+    ----------
+    workers, ps : int
+    words_per_second : float
+    staleness : float
+        Units of others between a job's fetching and its pushing.
+    busy : dict of str to float
+        Share of the time in which each kind of resource is in use: of the busiest of its kind.
+    bound : str
+        By what it is limited.
+    bytes_per_token : float
+    """
+
+    workers: int
+    ps: int
+    words_per_second: float
+    staleness: float
+    busy: dict[str, float]
+    bound: str
+    bytes_per_token: float
+
+
+def ps_tasks(workers: int) -> int:
+    """How many ps tasks there are for so many workers."""
+    return max(1, workers // WORKERS_A_PS)
+
+
+def run_cluster(
+    question: Question, workers: int, folder: Path, corpus: Path | None = None
+) -> tuple[Trained, Measured]:
+    """Run a local cluster of so many workers, and read what its processes took."""
+    options = question.options | {
+        "cluster": f"local:ps={ps_tasks(workers)},worker={workers}",
+        "workers": question.threads,
+        "log_dir": str(folder),
+        "progress": False,
+    }
+    trained = in_a_process(Asked(str(corpus or question.corpus), options))
+    return trained, Measured.of(trained, read_usage(folder), question.vector_size)
+
+
+def calibrate(question: Question, folder: Path) -> tuple[Costs, Corpus, float, list[Measured]]:
+    """Run one worker on the corpus, and all that are run on a part of it, whose jobs are shorter.
+
+    Returns
+    -------
+    costs : Costs
+    corpus : Corpus
+    rows_factor : float
+        How many rows travel for each one that the traffic model predicts.
+    runs : list of Measured
+    """
+    part = folder / "part.txt"
+    _copy_part(question.corpus, part, PART)
+    runs, factors = [], []
+    for name, workers, path in (("whole", 1, question.corpus), ("part", question.real, part)):
+        trained, measured = run_cluster(question, workers, folder / name, path)
+        corpus = Corpus(tuple(trained.counts), trained.sentences, question.options)
+        predicted = corpus.work(workers, question.threads)
+        factors.append(measured.rows / (predicted.rows * predicted.jobs))
+        runs.append(measured)
+        if name == "whole":
+            whole = corpus
+    rows_factor = sum(factors) / len(factors)
+    costs = _with_threads(
+        question, fit(runs, 1.0), whole.work(1, question.threads, rows_factor), runs[0]
+    )
+    return costs, whole, rows_factor, runs
+
+
+def _with_threads(question: Question, costs: Costs, work: Work, measured: Measured) -> Costs:
+    """Find how many cores a worker keeps busy: as many as give the time that was measured."""
+    layout = Layout.one_host(Host(question.cores, np.inf), 1, 1)
+
+    def too_slow(threads: float) -> bool:
+        tried = replace(costs, threads=threads)
+        return simulate(tried, work, layout).seconds > measured.seconds
+
+    low, high = 0.0, float(question.cores)
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if too_slow(middle) else (low, middle)
+    return replace(costs, threads=high)
+
+
+def _copy_part(source: Path, target: Path, part: int) -> None:
+    """Copy every so manieth line."""
+    with open(source, "rb") as lines, open(target, "wb") as copy:
+        copy.writelines(line for number, line in enumerate(lines) if number % part == 0)
+
+
+def predict(costs: Costs, work: Work, layout: Layout, raw_words: int) -> Simulated:
+    """Simulate an epoch, and say what limits it."""
+    outcome = simulate(costs, work, layout)
+    busy = _busy(outcome, layout, costs, work)
+    most = max(busy, key=lambda name: busy[name])
+    tokens = work.jobs * work.tokens
+    travelled = work.jobs * work.rows * (work.fetched_bytes + work.pushed_bytes)
+    return Simulated(
+        workers=len(layout.workers),
+        ps=len(layout.ps),
+        words_per_second=raw_words / outcome.seconds,
+        staleness=outcome.staleness,
+        busy=busy,
+        bound=most if busy[most] >= BUSY else "waiting",
+        bytes_per_token=travelled / tokens,
+    )
+
+
+def _busy(outcome: Outcome, layout: Layout, costs: Costs, work: Work) -> dict[str, float]:
+    """Share of the time in which each kind of resource was in use.
+
+    A worker's cores are those that it can keep busy.
+    """
+    coordinating = (
+        costs.turn * len(work.turns(len(layout.workers))) + costs.epoch
+    ) / outcome.seconds
+    cores = np.array([host.cores for host in layout.hosts])
+    computing = outcome.computed / outcome.seconds / cores
+    if len(layout.hosts) == 1:
+        return {"cores": float(computing[0]), "coordinator": coordinating}
+    net = np.array([host.net for host in layout.hosts])
+    usable = np.maximum(1.0, cores / costs.threads)
+    sending, receiving = (x / outcome.seconds / net for x in (outcome.sent, outcome.received))
+    ps, workers = list(layout.ps), list(layout.workers)
+    return {
+        "workers": float((computing * usable)[workers].max()),
+        "ps": float(computing[ps].max()),
+        "coordinator": coordinating,
+        "network of ps": float(max(sending[ps].max(), receiving[ps].max())),
+        "network of workers": float(max(sending[workers].max(), receiving[workers].max())),
+    }
+
+
+def quality(question: Question, workers: int, seed: int) -> Trained:
+    """Train by the schedule of so many workers in one process, and evaluate; 0: without a cluster.
+
+    Threads of this process take the part of the workers, each with jobs of the same length as on
+    a cluster, so what a job does not know of the others' is what it would not know there.
+    """
+    options = question.options | {"seed": seed, "progress": False}
+    options |= (
+        {"regime": "asynchronous", "workers": workers} if workers else {"workers": question.cores}
+    )
+    return in_a_process(Asked(str(question.corpus), options, question.pairs))

@@ -1,0 +1,73 @@
+"""What was measured is explained by costs."""
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v.scaling.costs import Measured, fit
+from gensim_tfw2v.scaling.run import Trained
+from gensim_tfw2v.scaling.usage import Usage
+
+TOKEN, ROW, PS_ROW, TURN, EPOCH = 1e-6, 2e-6, 5e-7, 4e-3, 0.2
+
+
+def measured(tokens, rows, jobs, error=1.0):
+    return Measured(
+        workers=1,
+        ps=1,
+        seconds=1.0,
+        words_per_second=1.0,
+        tokens=tokens,
+        rows=rows,
+        jobs=3 * jobs,
+        turns=jobs,
+        worker_cores=error * (TOKEN * tokens + ROW * rows),
+        ps_cores=PS_ROW * rows,
+        coordinator_cores=TURN * jobs + EPOCH,
+        peak_memory={},
+        bytes_per_token=1.0,
+    )
+
+
+def test_costs_are_found_again():
+    costs = fit([measured(1e7, 2e6, 32), measured(1e6, 9e5, 128)], threads=1.5)
+    assert costs.token == pytest.approx(TOKEN) and costs.row == pytest.approx(ROW)
+    assert costs.ps_row == pytest.approx(PS_ROW)
+    assert costs.turn == pytest.approx(TURN) and costs.epoch == pytest.approx(EPOCH)
+    assert costs.threads == 1.5
+
+
+def test_none_is_below_zero():
+    costs = fit([measured(1e7, 2e6, 32), measured(1e6, 9e5, 128, error=0.1)], threads=1.0)
+    assert min(costs.token, costs.row, costs.ps_row, costs.turn, costs.epoch) >= 0
+
+
+def test_the_first_epoch_is_left_out():
+    cores = [{}, {"worker-0": 9.0, "ps-0": 1.0}, {"worker-0": 12.0, "ps-0": 2.0, "chief": 1.0}]
+    trained = Trained(
+        raw_words=1000,
+        sentences=10,
+        tokens=1400,
+        epochs=2,
+        marks=[0.0, 50.0, 60.0],
+        cores=cores,
+        units=8,
+        repeated=0,
+        jobs=8,
+        entries=1 << 20,
+        fetched_bytes=8000,
+        pushed_bytes=2 * 3 * 204,
+        corpus_bytes=0,
+        staleness=0.0,
+        losses=[],
+        quality={},
+        counts=[],
+    )
+    usage = Usage(*([[1.0, 2.0]] * 5))
+    usages = dict.fromkeys(
+        ["worker-0", "ps-0", "chief"], usage._replace(memory=np.array([1.0, 7.0]))
+    )
+    found = Measured.of(trained, usages, vector_size=100)
+    assert (found.workers, found.ps, found.seconds, found.words_per_second) == (1, 1, 10.0, 100.0)
+    assert (found.tokens, found.rows, found.jobs, found.turns) == (700, 3, 4, 4)
+    assert (found.worker_cores, found.ps_cores, found.coordinator_cores) == (3.0, 1.0, 1.0)
+    assert found.peak_memory["ps-0"] == 7.0

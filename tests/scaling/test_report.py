@@ -1,0 +1,114 @@
+"""A study's page and pictures, of a document that is made up."""
+
+import copy
+
+import pytest
+
+from gensim_tfw2v.scaling.plots import draw
+from gensim_tfw2v.scaling.report import errors, page
+
+
+def real(number, workers, measured, predicted):
+    return {
+        "round": number,
+        "measured": {
+            "workers": workers, "ps": 1, "seconds": 10.0, "words_per_second": measured,
+            "tokens": 1e6, "rows": 1e5, "jobs": 32, "turns": 32, "worker_cores": 1.0, "ps_cores": 0.25,
+            "coordinator_cores": 0.125, "peak_memory": {"worker-0": 2.0**30, "ps-0": 2.0**29},
+            "bytes_per_token": 90.0,
+        },
+        "predicted": simulated(workers, predicted),
+    }  # fmt: skip
+
+
+def simulated(workers, speed, bound="workers"):
+    busy = {"workers": 0.9, "ps": 0.2, "coordinator": 0.1}
+    return {"workers": workers, "ps": 1, "words_per_second": speed, "staleness": workers - 1.0,
+            "busy": busy, "bound": bound, "bytes_per_token": 95.0}  # fmt: skip
+
+
+def quality(workers, seed, similarity):
+    return {"workers": workers, "seed": seed, "words_per_second": 1e6, "staleness": 0.9 * workers,
+            "loss": 2.5, "quality": {"WS353": similarity, "analogies": 0.25}}  # fmt: skip
+
+
+USAGE = {"times": [1.0, 2.0], "cores": [0.5, 1.0], "memory": [1e8, 2e8],
+         "sent": [0.0, 1e6], "received": [1e6, 0.0]}  # fmt: skip
+
+DOCUMENT = {
+    "date": "2026-01-01",
+    "machine": {"cpu": "a processor", "cores": 2, "memory_bytes": 2**34, "system": "Linux",
+                "versions": {"python": "3.11", "tensorflow": None}},
+    "corpus": {"name": "text.txt", "bytes": 10_000_000, "words": 1_700_000},
+    "options": {"sg": 1, "epochs": 3},
+    "threads": 1,
+    "hosts": {"cores": 2, "net": 1.25e9, "latency": 2e-4},
+    "real": [real(0, 1, 1e6, 1e6), real(0, 2, 1.5e6, 1.2e6), real(1, 2, 1e6, 0.9e6),
+             real(2, 2, 1e6, 1.1e6)],
+    "calibration": {"token": 1e-6, "row": 2e-6, "ps_row": 5e-7, "turn": 4e-3, "epoch": 0.2,
+                    "threads": 1.5, "rows_factor": 1.0},
+    "simulated": [simulated(1, 1e6), simulated(16, 8e6, "coordinator")],
+    "roofline": {"flops_per_token": 34_800.0, "bytes_per_token": 5100.0, "fraction": 0.25,
+                 "products_per_second": 5e10, "machine": 2e11},
+    "quality": [quality(0, 1, 0.65), quality(0, 2, 0.67), quality(16, 1, 0.63)],
+    "usage": {"2": {"worker-0": USAGE, "ps-0": USAGE}},
+}  # fmt: skip
+
+
+def row(text, first):
+    """Cells of the only row that begins so."""
+    (line,) = (line for line in text.splitlines() if line.startswith(f"| {first} |"))
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def section(name):
+    text = page(DOCUMENT)
+    return text[text.index(f"## {name}\n") :].split("\n## ", 1)[0]
+
+
+def test_what_was_run_beside_what_was_predicted():
+    assert row(section("Really run"), 2) == [
+        "2", "1", "1.000 M", "1.100 M", "-10% (-20% to +10%)", "1,000", "250", "125", "90", "1,536",
+    ]  # fmt: skip
+    assert errors(DOCUMENT) == pytest.approx({1: 0.0, 2: -0.1})
+
+
+def test_speed_up_efficiency_and_bound():
+    cells = row(section("Simulated"), 16)
+    assert cells[2:6] == ["8.00 M", "8.0", "50%", "coordinator"]
+    assert cells[6:9] == ["90%", "20%", "10%"]
+
+
+def test_quality_and_its_difference():
+    cells = row(section("Quality"), 16)
+    assert cells == ["16", "14.4", "15.0", "2.500", "0.630 (-0.030)", "0.250 (+0.000)"]
+
+
+def test_costs_and_the_roofline():
+    text = section("What the pieces cost")
+    for part in (
+        "1000 ns of a core for a token",
+        "4.0 ms for a turn of jobs",
+        "25% of the 200.0 G",
+    ):
+        assert part in text
+
+
+def test_what_there_is_so_far():
+    begun = {"real": [], "quality": []}
+    begun |= {k: DOCUMENT[k] for k in DOCUMENT if k not in ("real", "quality", "simulated")}
+    assert "## Simulated" not in page(begun) and "## Quality" not in page(begun)
+    without = copy.deepcopy(DOCUMENT)
+    del without["roofline"]
+    assert "the kernel" not in page(without)
+
+
+def test_pictures(tmp_path):
+    pytest.importorskip("matplotlib")
+    written = draw(DOCUMENT, tmp_path / "study")
+    assert [path.name for path in written] == [
+        "study-speed.svg", "study-quality.svg", "study-usage.svg",
+    ]  # fmt: skip
+    before = [path.read_text() for path in written]
+    assert all("<svg" in text for text in before)
+    assert [path.read_text() for path in draw(DOCUMENT, tmp_path / "study")] == before

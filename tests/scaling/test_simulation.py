@@ -1,0 +1,100 @@
+"""A simulated epoch, where its time can be computed by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from gensim_tfw2v.planning import Frequencies, Workload, distinct_rows
+from gensim_tfw2v.scaling import Corpus, Costs, Host, Layout, Work, predict, simulate
+
+#: A job costs 1 s of a worker's core, beside .2 s for its rows; a ps .1 s in all.
+COSTS = Costs(token=1e-4, row=2e-4, ps_row=1e-4, turn=1e-3, epoch=0.0, threads=1.0)
+WORK = Work(jobs=64, tokens=10_000, rows=1000, fetched_bytes=200, pushed_bytes=204)
+FAST = Host(1, 1e12)
+
+
+def layout(workers, ps=1, host=FAST, latency=0.0):
+    return Layout.own_hosts(host, ps, workers, latency)
+
+
+def test_one_worker_does_all_one_after_the_other():
+    outcome = simulate(COSTS, WORK, layout(1))
+    assert outcome.seconds == pytest.approx(64 * 1.3, rel=1e-3)
+    assert outcome.staleness == 0
+    # what is used: by the coordinator, the ps, the worker
+    assert outcome.computed == pytest.approx([0.064, 6.4, 76.8])
+    assert outcome.sent == pytest.approx([0, 64 * 200e3, 64 * 204e3])
+
+
+def test_workers_that_are_in_nobodys_way_are_so_many_times_faster():
+    costs = Costs(1e-4, 2e-4, 1e-6, 1e-6, 0.0, 1.0)
+    alone = simulate(costs, WORK, layout(1)).seconds
+    for workers in (2, 4, 8):
+        outcome = simulate(costs, WORK, layout(workers, ps=workers))
+        assert outcome.seconds == pytest.approx(alone / workers, rel=0.01)
+        assert outcome.staleness == pytest.approx(workers - 1, rel=0.2)
+
+
+def test_a_ps_that_is_the_limit():
+    outcome = simulate(COSTS, WORK, layout(32))
+    assert outcome.seconds == pytest.approx(64 * 0.1, rel=0.35)
+    predicted = predict(COSTS, WORK, layout(32), 640_000)
+    assert predicted.bound == "ps" and predicted.busy["ps"] > 0.8
+    # with eight of them it is not
+    assert predict(COSTS, WORK, layout(32, ps=8), 640_000).bound == "workers"
+
+
+def test_a_coordinator_that_is_the_limit():
+    costs = Costs(1e-4, 2e-4, 1e-6, 0.1, 2.0, 1.0)
+    predicted = predict(costs, WORK, layout(32, ps=8), 640_000)
+    assert predicted.words_per_second == pytest.approx(640_000 / (6.4 + 1.2 + 2), rel=0.01)
+    assert predicted.bound == "coordinator"
+
+
+def test_jobs_that_are_handed_out_in_turns_are_less_work_for_the_coordinator():
+    costs = Costs(1e-4, 2e-4, 1e-6, 0.1, 0.0, 1.0)
+    work = replace(WORK, jobs=640, most=8)
+    lengths = work.turns(8)
+    assert sum(lengths) == 640 and max(lengths) == 8 and lengths[-1] == 1
+    one_by_one = simulate(costs, replace(work, most=1), layout(8, ps=8))
+    in_turns = simulate(costs, work, layout(8, ps=8))
+    assert one_by_one.computed[0] == pytest.approx(64.0)
+    assert in_turns.computed[0] == pytest.approx(0.1 * len(lengths))
+    assert in_turns.seconds == pytest.approx(640 * 1.2 / 8, rel=0.03)
+
+
+def test_a_network_that_is_the_limit():
+    slow = Host(1, 1e6)
+    work = replace(WORK, jobs=640)
+    predicted = predict(COSTS, work, layout(32, host=slow), 6_400_000)
+    assert predicted.words_per_second == pytest.approx(6_400_000 / (640 * 0.204), rel=0.12)
+    assert predicted.bound == "network of ps"
+    assert predicted.bytes_per_token == pytest.approx(404 * 1000 / 10_000)
+
+
+def test_latency_is_waited_for():
+    outcome = simulate(COSTS, WORK, layout(1, latency=0.1))
+    assert outcome.seconds == pytest.approx(64 * (1.3 + 0.3), rel=1e-2)
+
+
+def test_tasks_of_one_host_share_its_cores():
+    costs = Costs(1e-4, 2e-4, 1e-4, 1e-3, 0.0, threads=2.0)
+    one_host = Layout.one_host(Host(2, 1e12), ps=2, workers=4)
+    outcome = simulate(costs, WORK, one_host)
+    assert outcome.seconds == pytest.approx(64 * (1.2 + 0.1 + 0.001) / 2, rel=0.03)
+    assert predict(costs, WORK, one_host, 640_000).bound == "cores"
+
+
+def test_an_epoch_of_more_workers_has_more_and_shorter_jobs():
+    counts = tuple(int(1e7 / rank) for rank in range(1, 5001))
+    corpus = Corpus(counts, sentences=1_000_000, options={"sg": 1})
+    frequencies = Frequencies.of_counts(counts)
+    for workers, threads in ((1, 1), (4, 1), (2, 2)):
+        work = corpus.work(workers, threads)
+        assert work.jobs * threads >= 32 * workers * threads
+        assert work.units == threads
+        assert work.jobs * work.tokens == pytest.approx(sum(counts) * frequencies.kept)
+        load = Workload(frequencies, 100, corpus.workload().shape)
+        assert work.rows == pytest.approx(sum(distinct_rows(load, work.tokens, 4)))
+    assert corpus.work(4, 1, rows_factor=1.5).rows == pytest.approx(1.5 * corpus.work(4, 1).rows)
+    assert (corpus.work(1, 1).fetched_bytes, corpus.work(1, 1).pushed_bytes) == (200, 204)
