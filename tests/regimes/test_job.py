@@ -27,14 +27,16 @@ FUNCTIONS = {"rows": job_function, "columns": column_job_function}
 
 def make(
     objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float32", shared=False,
-    layout="rows",
+    layout="rows", negative_shards=1,
 ):  # fmt: skip
     """A job's function, its tables and ledger, and the program of its units."""
     program = UnitProgram(
-        objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_of="all", locked=lock is not None
-    )
+        objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_of="all", locked=lock is not None,
+        negative_shards=negative_shards,
+    )  # fmt: skip
     paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None
-    words = Words.of(np.full(VOCABULARY, 0.9), NOISE if objective.negative else None, paths, lock)
+    noise = NOISE if objective.negative else None
+    words = Words.of(np.full(VOCABULARY, 0.9), noise, paths, lock, negative_shards)
     arrays = Tables(*(
         np.random.default_rng(number).normal(0, 0.1, (VOCABULARY if used else 0, SIZE))
         for number, used in enumerate((True, objective.negative, objective.hierarchical))
@@ -90,17 +92,18 @@ def exported(tables):
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
 @pytest.mark.parametrize(
-    ("layout", "shards", "locked"),
+    ("layout", "shards", "locked", "negative_shards"),
     [
-        *(("rows", shards, locked) for shards in (1, 3) for locked in (False, True)),
-        ("columns", 1, False),
-        ("columns", 3, True),
+        *(("rows", shards, locked, 1) for shards in (1, 3) for locked in (False, True)),
+        ("rows", 2, False, 2),
+        ("columns", 1, False, 1),
+        ("columns", 3, True, 3),
     ],
 )
-def test_a_job_of_one_unit_equals_the_unit(objective, shards, locked, layout):
+def test_a_job_of_one_unit_equals_the_unit(objective, shards, locked, layout, negative_shards):
     lock = np.linspace(0, 2, VOCABULARY) if locked else None
     function, tables, ledger, (program, words, arrays) = make(
-        objective, 1, shards, lock=lock, layout=layout
+        objective, 1, shards, lock=lock, layout=layout, negative_shards=negative_shards
     )
     expected = Tables(
         *(tf.Variable(array.astype(np.float32), shape=[None, SIZE]) for array in arrays)

@@ -14,7 +14,8 @@ def real(number, workers, measured, predicted):
         "measured": {
             "workers": workers, "ps": 1, "seconds": 10.0, "words_per_second": measured,
             "tokens": 1e6, "rows": 1e5, "jobs": 32, "turns": 32, "worker_cores": 1.0,
-            "ps_cores": 0.25, "coordinator_cores": 0.125, "peak_memory": {"worker-0": 2.0**30, "ps-0": 2.0**29},
+            "ps_cores": 0.25, "coordinator_cores": 0.125,
+            "peak_memory": {"worker-0": 2.0**30, "ps-0": 2.0**29},
             "bytes_per_token": 90.0,
         },
         "predicted": simulated(workers, predicted),
