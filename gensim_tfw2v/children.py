@@ -19,13 +19,6 @@ PR_SET_NAME = 15
 LOG_LINES = 12
 
 
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1  # not Linux
-
-
 def last_lines(log: Path) -> str:
     """Where a process's log ends, for an error; nothing if the log is empty."""
     lines = log.read_text(errors="replace").splitlines()[-LOG_LINES:]

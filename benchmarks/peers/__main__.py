@@ -119,6 +119,8 @@ def main(argv: list[str] | None = None) -> None:
     for name, why in left_out.items():
         print(f"{name} is left out: {why}", flush=True)
     peers = {name: peer for name, peer in peers.items() if name not in left_out}
+    if not peers:
+        raise SystemExit("no tool is left to compare")
     if REFERENCE not in peers:
         print(f"without {REFERENCE}, there are no ratios", flush=True)
     fewer = given.seeds if given.time_to_quality < 0 else given.time_to_quality

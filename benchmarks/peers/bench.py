@@ -100,10 +100,16 @@ class Bench:
             "words": str(self._words),
             "pairs": {path.stem: str(path.resolve()) for path in self._given.eval},
         }
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.peers.evaluate"],
-            input=json.dumps(asked), capture_output=True, text=True, cwd=ROOT,
-        )  # fmt: skip
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "benchmarks.peers.evaluate"],
+                input=json.dumps(asked), capture_output=True, text=True, cwd=ROOT,
+                timeout=self._given.limit * 60,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            raise CommandError(
+                f"{peer.name}\nevaluating took more than --limit {self._given.limit:g} minutes"
+            ) from error
         if done.returncode:
             raise CommandError(
                 f"{peer.name}\nvectors that cannot be evaluated:\n{done.stderr[-2000:]}"

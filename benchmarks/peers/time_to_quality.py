@@ -38,7 +38,7 @@ class Goal:
 
     def quality(self, run: PeerRun) -> float:
         """Mean of the measures of a run."""
-        return fmean(run.quality[name] or 0.0 for name in self.measures)
+        return fmean(run.quality.get(name) or 0.0 for name in self.measures)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,8 @@ def goal(runs: Sequence[PeerRun]) -> Goal | None:
     measures = tuple(
         name
         for name in unique(name for run in runs for name in run.quality)
-        if name != ALL_QUESTIONS and all(run.quality.get(name) is not None for run in runs)
+        if name != ALL_QUESTIONS
+        and all(run.quality.get(name) is not None for run in runs if run.quality)
     )
     full = [run for run in runs if run.peer == REFERENCE and run.epochs == epochs]
     if not full or not measures:

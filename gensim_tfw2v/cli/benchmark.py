@@ -20,7 +20,12 @@ def benchmark() -> None:
 
 @app.command()
 def scaling(
-    corpus: Annotated[Path, typer.Argument(help="Text, one sentence a line.", exists=True)],
+    corpus: Annotated[
+        Path,
+        typer.Argument(
+            help="Text, one sentence a line, not compressed.", exists=True, dir_okay=False
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Folder for NAME.md, NAME.json and the pictures.")],
     name: Annotated[str, typer.Option(help="Of the results.")] = "scaling",
     workers: Annotated[str, typer.Option(help="Numbers of workers.")] = "1,2,4,6,8,10,16,32",
@@ -36,12 +41,13 @@ def scaling(
     epochs: Annotated[int, typer.Option(help="Of each training.", min=2)] = 5,
     sg: Annotated[bool, typer.Option("--sg/--cbow", help="Skip-gram, or CBOW.")] = True,
     cores: Annotated[
-        float, typer.Option(help="Of each simulated machine; 0: as many as this one.")
+        float, typer.Option(help="Of each simulated machine; 0: as many as this one.", min=0)
     ] = 0,
     net: Annotated[str, typer.Option(help="Of each simulated machine.")] = "10Gbit",
     latency: Annotated[float, typer.Option(help="Milliseconds there and back.", min=0)] = 0.2,
     pairs: Annotated[
-        list[Path] | None, typer.Option("--eval", help="Files of rated word pairs.", exists=True)
+        list[Path] | None,
+        typer.Option("--eval", help="A file of rated word pairs; may be given again.", exists=True),
     ] = None,
     plots: Annotated[bool, typer.Option(help="Draw pictures (needs matplotlib).")] = True,
     verbose: Verbose = False,
@@ -52,13 +58,28 @@ def scaling(
     are measured here; quality is computed by the schedule of so many workers.
     """
     import json
+    from importlib.util import find_spec
 
+    from gensim_tfw2v.evaluation import read_pairs
     from gensim_tfw2v.machine import usable_cores
     from gensim_tfw2v.scaling import Host, Question
     from gensim_tfw2v.scaling.document import study
     from gensim_tfw2v.scaling.plots import draw
     from gensim_tfw2v.scaling.report import page
 
+    if corpus.suffix in (".gz", ".bz2", ".xz"):
+        raise BadInput(f"{corpus} is compressed: give the text itself")
+    if plots and find_spec("matplotlib") is None:
+        raise BadInput(
+            "pictures need matplotlib: pip install 'gensim-tfw2v[benchmark]'; or --no-plots"
+        )
+    for path in pairs or ():
+        read_pairs(path)
+    if threads > 1 and threads * real > len(usable_cores()):
+        raise BadInput(
+            f"--threads {threads} for --real {real} workers: this machine has "
+            f"{len(usable_cores())} cores; give --real {max(1, len(usable_cores()) // threads)}"
+        )
     question = Question(
         corpus=corpus.resolve(),
         options={"sg": int(sg), "vector_size": vector_size, "epochs": epochs},

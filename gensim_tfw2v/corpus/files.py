@@ -10,7 +10,7 @@ from itertools import pairwise
 from lzma import LZMAError
 from typing import BinaryIO
 
-from gensim_tfw2v.children import usable_cores
+from gensim_tfw2v.machine import usable_cores
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # known to smart_open by these endings
 MAGIC = {
@@ -103,7 +103,7 @@ def line_ranges(path: str, processes: int | None) -> list[tuple[int, int]]:
     """
     size = os.path.getsize(path)
     if processes is None:
-        processes = max(1, min(usable_cores(), MAX_HELPERS, size // BYTES_A_HELPER))
+        processes = max(1, min(len(usable_cores()), MAX_HELPERS, size // BYTES_A_HELPER))
     elif processes < 1:
         raise ValueError(f"processes must be at least 1, but is {processes}")
     edges = [0]

@@ -9,7 +9,7 @@ def step_graph(function: Any) -> Any:
     Parameters
     ----------
     function : ConcreteFunction
-        Whose steps are the innermost of its loops, which may be one of units and one of steps.
+        Whose steps are the innermost of its loops, which may be one of jobs and one of steps.
 
     Returns
     -------

@@ -29,12 +29,23 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
     shards : int
         S: the two words of a bucket are of the same one.
 
+    Raises
+    ------
+    ValueError
+        If a shard's weights are all 0.
+
     Returns
     -------
     ndarray [V, 2], int32
         For each bucket: the share of its own word, times ``2**31 - 1``, and the other word.
     """
     if shards > 1:
+        empty = [one for one in range(shards) if not weights[one::shards].sum() > 0]
+        if empty:
+            raise ValueError(
+                f"no negatives can be drawn in {len(empty)} of {shards} shards, whose words "
+                "have no weight: give fewer negative_shards"
+            )
         table = np.empty((len(weights), 2), np.int32)
         for shard in range(shards):
             table[shard::shards] = alias_table(weights[shard::shards])

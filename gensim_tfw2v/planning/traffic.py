@@ -115,18 +115,19 @@ def target_bytes(work: Workload, shards: int, own_negatives: bool) -> tuple[floa
         S.
     own_negatives : bool
         Whether a target's negatives are of its own shard. Then an input row is sent only where a
-        target is that it is in the window of; else each block has negatives on each ps.
+        target is that it is in the window of; else also where one of its block's negatives is.
 
     Returns
     -------
     fetched, pushed : float
     """
     shape, window = work.shape, work.shape.window
-    needed = 1.0
-    if own_negatives:
-        # a window is reduced to 1..w, so it reaches d words far with a chance of (w - d + 1) / w
-        reached = np.arange(1, window + 1) / window
-        needed -= float(np.prod((1.0 - reached / shards) ** 2))
+    # a window is reduced to 1..w, so it reaches d words far with a chance of (w - d + 1) / w
+    reached = np.arange(1, window + 1) / window
+    without = float(np.prod((1.0 - reached / shards) ** 2))
+    if not own_negatives:
+        without *= (1.0 - 1.0 / shards) ** shape.shared
+    needed = 1.0 - without
     words = shape.tokens * work.frequencies.words / work.frequencies.burst
     copies = -shards * float(np.expm1(-needed * words).sum())
     rows = (copies + distinct_rows(work, shape.tokens)[0]) / shape.tokens

@@ -20,12 +20,12 @@ from gensim_tfw2v.regimes.turns import Turns, in_turn, most_in_turn, runs_of
 #: Seconds that jobs have to end when training is interrupted.
 ENDING_SECONDS = 20.0
 
-#: Jobs that wait at the coordinator for each worker, beside the one that it trains.
+#: Turns that wait at the coordinator for each worker, beside the one that it trains.
 AHEAD = 1
 
 
 class AsynchronousRegime(ServedRegime):
-    """A job a worker, and one that waits; see `ServedRegime`."""
+    """A turn of jobs for each worker, and one that waits; see `ServedRegime`."""
 
     def train_epoch(
         self,
@@ -70,7 +70,7 @@ class AsynchronousRegime(ServedRegime):
         which : range
             Their places.
         replicas : int
-            How many jobs are trained at a time; 0 for one a worker.
+            How many workers train; 0 for all.
         """
         waiting = 1 if replicas else (1 + AHEAD) * self.workers.number
         replicas = replicas or self.workers.number
@@ -80,7 +80,7 @@ class AsynchronousRegime(ServedRegime):
         def work(ended: threading.Event) -> None:
             while not (ended.is_set() or stop()):
                 with in_order:  # so that one worker trains units in their order
-                    if (places := turns.take()) is None:
+                    if ended.is_set() or stop() or (places := turns.take()) is None:
                         return
                     jobs = runs_of(places, self.program.threads)
                     arguments = [

@@ -3,8 +3,11 @@
 import queue
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.options import CLUSTER_ENTRIES
 from gensim_tfw2v.regimes.job import job_signature, packed_size
+
+#: Entries of a turn of several jobs, at most: what has been handed out is trained to the end, also
+#: after Ctrl-C.
+TURN_ENTRIES = 1 << 17
 
 
 def in_turn(
@@ -47,11 +50,8 @@ def in_turn(
 
 
 def most_in_turn(entries: int) -> int:
-    """How many jobs of so many entries a worker is handed at a time, at most.
-
-    Together they are not longer than a job is where the corpus is long.
-    """
-    return max(1, CLUSTER_ENTRIES // max(1, entries))
+    """How many jobs of so many entries a worker is handed at a time, at most."""
+    return max(1, TURN_ENTRIES // max(1, entries))
 
 
 def turn_length(left: int, workers: int, most: int) -> int:
@@ -99,5 +99,6 @@ class Turns:
         return taken
 
     def again(self, places: range) -> None:
-        """Units that have to be trained again, when the others have been handed out."""
-        self._again.put(places)
+        """Units that have to be trained again, when the others have been handed out: job by job."""
+        for job in runs_of(places, self._threads):
+            self._again.put(job)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from gensim_tfw2v.machine import describe
@@ -47,6 +48,7 @@ def study(question: Question, rounds: int, say: Callable[[str], None]) -> Iterat
         "options": question.options,
         "threads": question.threads,
         "hosts": {**question.host._asdict(), "latency": question.latency},
+        "calibrations": [],
         "real": [],
         "quality": [],
     }
@@ -54,6 +56,10 @@ def study(question: Question, rounds: int, say: Callable[[str], None]) -> Iterat
         for number in range(rounds):
             corpus = _round(question, number, Path(folder) / str(number), document, say)
             yield document
+    document["calibration"] = {
+        name: median(one[name] for one in document["calibrations"])
+        for name in document["calibrations"][0]
+    }
     document["simulated"] = list(_simulated(question, corpus, document))
     if document["calibration"]["token"]:
         document["roofline"] = _roofline(question, corpus, document)
@@ -79,7 +85,7 @@ def _round(
     say(f"round {number + 1}: {costs}, {rows_factor:.2f} of the rows that were predicted")
     raw_words = runs[0].words_per_second * runs[0].seconds
     document["corpus"]["words"] = round(raw_words)
-    document["calibration"] = {**asdict(costs), "rows_factor": rows_factor}
+    document["calibrations"].append({**asdict(costs), "rows_factor": rows_factor})
     for workers in (one for one in question.workers if one <= question.real):
         if workers == 1:
             measured, logs = runs[0], folder / "whole"
@@ -130,7 +136,6 @@ def _roofline(question: Question, corpus: Corpus, document: dict[str, Any]) -> d
         choose_product_dtype(),
         1 / document["calibration"]["token"],
         sum(distinct_rows(load, load.shape.tokens)) / load.shape.tokens,
-        1,
     )
     return {**found._asdict(), "fraction": found.fraction}
 

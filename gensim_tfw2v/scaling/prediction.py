@@ -7,6 +7,7 @@ import numpy as np
 
 from gensim_tfw2v.options import choose_noise_reuse, choose_shape, choose_unit_entries
 from gensim_tfw2v.planning import Frequencies, Workload, distinct_rows
+from gensim_tfw2v.planning.advice import ENTRY, FLOAT
 from gensim_tfw2v.planning.traffic import ID, NUMBER
 from gensim_tfw2v.regimes.turns import most_in_turn
 from gensim_tfw2v.scaling.simulation import Work
@@ -63,4 +64,14 @@ class Corpus:
         rows = sum(distinct_rows(load, tokens, choose_noise_reuse(self.tokens)))
         size = NUMBER * load.vector_size
         most = most_in_turn(entries * threads)
-        return Work(jobs, tokens, rows * rows_factor, size, size + ID, threads, most)
+        return Work(
+            jobs,
+            tokens,
+            rows * rows_factor,
+            fetched_bytes=size,
+            pushed_bytes=size + ID,
+            units=threads,
+            most=most,
+            text_bytes=ENTRY * (self.tokens + self.sentences) / jobs,
+            model_bytes=2.0 * FLOAT * len(self.counts) * load.vector_size,
+        )

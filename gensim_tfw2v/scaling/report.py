@@ -7,11 +7,13 @@ from typing import Any
 NOTES = """\
 Words/s are raw words of the text, from the end of the first epoch on: what is set up once is in
 the first. **Really run**: all tasks on the machine that is described, which they share; medians of
-the rounds. The prediction is computed from what one worker cost in the same round, by the
-simulation that the next table is from. **Simulated**: a machine for each task, of the cores and the
-network that are given, each core as fast as this machine's; nothing of it was run. **Quality** was
-really computed, by the schedule of so many workers in one process; 0 workers: threads that share
-the rows. Given is the mean over the seeds, and the difference to 0 workers."""
+the rounds. Predictions are computed by the simulation that the next table is from, with what one
+worker, and several on a part of the corpus, cost in the same round; that one worker takes as long
+as it did is what the simulation is adjusted to. **Simulated**: a machine for each task, of the
+cores and the network that are given, each core as fast as this machine's, with the medians of the
+rounds' costs; nothing of it was run, and speed-up is that over the smallest number of workers.
+**Quality** was really computed, by the schedule of so many workers in one process; 0 workers:
+threads that share the rows. Given is the mean over the seeds, and the difference to 0 workers."""
 
 
 def page(document: Mapping[str, Any]) -> str:
@@ -47,17 +49,6 @@ def page(document: Mapping[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def errors(document: Mapping[str, Any]) -> dict[int, float]:
-    """By how much too many words/s were predicted, by the number of workers: the rounds' median."""
-    return {
-        workers: median(
-            one["predicted"]["words_per_second"] / one["measured"]["words_per_second"] - 1
-            for one in of_workers
-        )
-        for workers, of_workers in _by_workers(document["real"]).items()
-    }
-
-
 def _real(rows: Sequence[Mapping[str, Any]]) -> str:
     lines = []
     for workers, of_workers in _by_workers(rows).items():
@@ -79,7 +70,9 @@ def _real(rows: Sequence[Mapping[str, Any]]) -> str:
                 f"{measured[0]['ps']}",
                 f"{middle('words_per_second') / 1e6:.3f} M",
                 f"{middle('words_per_second', predicted) / 1e6:.3f} M",
-                f"{median(found):+.0%} ({min(found):+.0%} to {max(found):+.0%})",
+                "–"
+                if workers == 1
+                else f"{median(found):+.0%} ({min(found):+.0%} to {max(found):+.0%})",
                 *(f"{middle(kind) / tokens * 1e9:,.0f}" for kind in kinds),
                 f"{middle('bytes_per_token'):.0f}",
                 f"{sum(measured[0]['peak_memory'].values()) / 2**20:,.0f}",

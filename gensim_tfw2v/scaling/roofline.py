@@ -49,18 +49,15 @@ def roofline(
     dtype: str,
     tokens_per_second: float,
     rows_per_token: float,
-    threads: int,
 ) -> Roofline:
     """Compare a kernel with the machine.
 
     Parameters
     ----------
     tokens_per_second : float
-        That are trained on.
+        That one thread trains on.
     rows_per_token : float
         Distinct rows of a step for each of its tokens.
-    threads : int
-        That trained.
     """
     if skipgram:  # scores, and the updates of both sides
         products = 3 * shape.columns * shape.inputs
@@ -72,7 +69,7 @@ def roofline(
     width = tf.as_dtype(dtype).size
     places = (shape.inputs + shape.columns) / shape.block
     moved = vector_size * (3 * FLOAT * rows_per_token + 2 * (width + FLOAT) * places)
-    machine = threads * products_per_second(dtype)
+    machine = products_per_second(dtype)
     return Roofline(flops * tokens_per_second, machine, flops, moved)
 
 

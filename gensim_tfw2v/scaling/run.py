@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 
 #: Hours that a training may take.
@@ -50,7 +51,7 @@ class Trained:
     cores : list of dict of str to float
         At these times, core seconds so far of each process that logs for TensorBoard, by the
         name of its run.
-    units, repeated, jobs : int
+    units, jobs : int
         Of all epochs; see `Traffic`.
     entries : int
         Of a unit, at most.
@@ -71,7 +72,6 @@ class Trained:
     marks: list[float]
     cores: list[dict[str, float]]
     units: int
-    repeated: int
     jobs: int
     entries: int
     fetched_bytes: int
@@ -109,17 +109,20 @@ def in_a_process(asked: Asked) -> Trained:
     Raises
     ------
     RuntimeError
-        If it fails; with the end of what it printed.
+        If it fails, with the end of what it printed, or takes too long.
     """
     command = [sys.executable, "-m", __name__]
-    done = subprocess.run(
-        command,
-        input=json.dumps(asdict(asked)),
-        capture_output=True,
-        text=True,
-        timeout=3600 * LIMIT,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(asdict(asked)),
+            capture_output=True,
+            text=True,
+            timeout=3600 * LIMIT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RuntimeError(f"the training {asked.options} took more than {LIMIT} hours") from error
     if done.returncode:
         raise RuntimeError(
             f"the training {asked.options} ended with {done.returncode}:\n{done.stderr[-3000:]}"
@@ -186,13 +189,12 @@ def train(asked: Asked) -> Trained:
         marks=marks,
         cores=cores,
         units=0 if traffic is None else traffic.units,
-        repeated=0 if traffic is None else traffic.repeated,
         jobs=0 if traffic is None else len(traffic.staleness),
         entries=0 if traffic is None else unit_entries(model, sum(counts)),
         fetched_bytes=0 if traffic is None else traffic.fetched_bytes,
         pushed_bytes=0 if traffic is None else traffic.pushed_bytes,
         corpus_bytes=0 if traffic is None else traffic.corpus_bytes,
-        staleness=sum(traffic.staleness) / len(traffic.staleness) if traffic else 0.0,
+        staleness=float(np.mean(traffic.staleness)) if traffic and traffic.staleness else 0.0,
         losses=[float(loss) for loss in model.mean_losses],
         quality=quality,
         counts=counts,

@@ -42,6 +42,10 @@ class Work:
         Of each job.
     most : int
         Jobs that a worker is handed at a time, at most.
+    text_bytes : float
+        Of a job's encoded text, that a worker on another host is sent.
+    model_bytes : float
+        Of all rows, which come back at the end.
     """
 
     jobs: int
@@ -51,6 +55,8 @@ class Work:
     pushed_bytes: float
     units: int = 1
     most: int = 1
+    text_bytes: float = 0.0
+    model_bytes: float = 0.0
 
     def turns(self, workers: int) -> list[int]:
         """How many jobs are handed out at a time."""
@@ -147,7 +153,13 @@ class _Epoch:
             yield Put(READY)
         for _ in range(number):
             yield Take(DONE)
+        ps = self.layout.ps
+        yield Together([self.export(one, self.work.model_bytes / len(ps)) for one in ps])
         yield Compute(host, self.costs.epoch)
+
+    def export(self, ps: int, size: float) -> Program:
+        """Send a ps task's rows to the coordinator."""
+        yield Send(ps, self.layout.coordinator, size)
 
     def worker(self, host: int) -> Program:
         """Train jobs until none is left."""
@@ -157,7 +169,9 @@ class _Epoch:
             self.left -= 1
             yield Take(READY)
             yield Wait(layout.latency)
-            for _ in range(self.ready.popleft()):
+            jobs = self.ready.popleft()
+            yield Send(layout.coordinator, host, jobs * work.text_bytes)
+            for _ in range(jobs):
                 before = self.pushed
                 yield Together([self.fetch(ps, host, rows) for ps in layout.ps])
                 yield Compute(host, costs.row * work.rows / 2, costs.threads)

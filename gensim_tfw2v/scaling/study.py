@@ -197,6 +197,9 @@ def _busy(outcome: Outcome, layout: Layout, costs: Costs, work: Work) -> dict[st
         "workers": float((computing * usable)[workers].max()),
         "ps": float(computing[ps].max()),
         "coordinator": coordinating,
+        "network of the coordinator": float(
+            max(sending[layout.coordinator], receiving[layout.coordinator])
+        ),
         "network of ps": float(max(sending[ps].max(), receiving[ps].max())),
         "network of workers": float(max(sending[workers].max(), receiving[workers].max())),
     }

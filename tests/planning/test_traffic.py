@@ -91,10 +91,12 @@ def places_of_input_rows(draws, shape, shards, own_negatives):
         reached = (offset >= -left) & (offset <= right) & (offset != 0)
         block, centre, at = np.nonzero(reached)
         where = centres[block, centre] % shards
-        if not own_negatives:
-            block, at, where = (np.repeat(x, shards) for x in (block, at, where))
-            where = np.tile(np.arange(shards), len(where) // shards)
-        number += len(np.unique(inputs[block, at].astype(np.int64) * shards + where))
+        pairs = [inputs[block, at].astype(np.int64) * shards + where]
+        if not own_negatives:  # each input of a block meets each of its negatives
+            block, at = np.nonzero(reached.any(axis=1))
+            noise = draws.negatives[step].numpy()[block] % shards
+            pairs.append((inputs[block, at].astype(np.int64)[:, None] * shards + noise).ravel())
+        number += len(np.unique(np.concatenate(pairs)))
     return number
 
 

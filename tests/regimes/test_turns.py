@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.options import CLUSTER_ENTRIES
 from gensim_tfw2v.regimes.job import job_signature, packed_size
-from gensim_tfw2v.regimes.turns import Turns, in_turn, most_in_turn, runs_of
+from gensim_tfw2v.regimes.turns import TURN_ENTRIES, Turns, in_turn, most_in_turn, runs_of
 
 
 @given(
@@ -33,10 +32,10 @@ def test_every_unit_is_handed_out_once(number, first, threads, workers, most):
 
 
 def test_what_was_lost_comes_last():
-    turns = Turns(range(4), 1, 1, 1)
-    turns.again(turns.take())
-    assert [turns.take() for _ in range(5)] == [
-        range(1, 2), range(2, 3), range(3, 4), range(0, 1), None,
+    turns = Turns(range(9), 2, 1, 2)
+    turns.again(turns.take())  # of two jobs
+    assert [turns.take() for _ in range(6)] == [
+        range(4, 6), range(6, 8), range(8, 9), range(0, 2), range(2, 4), None,
     ]  # fmt: skip
 
 
@@ -46,9 +45,9 @@ def test_jobs_of_a_turn():
 
 
 def test_long_jobs_are_handed_out_one_by_one():
-    assert most_in_turn(CLUSTER_ENTRIES) == most_in_turn(10 * CLUSTER_ENTRIES) == 1
-    assert most_in_turn(CLUSTER_ENTRIES // 2) == 2
-    assert most_in_turn(1) == CLUSTER_ENTRIES
+    assert most_in_turn(TURN_ENTRIES) == most_in_turn(10 * TURN_ENTRIES) == 1
+    assert most_in_turn(TURN_ENTRIES // 2) == 2
+    assert most_in_turn(1) == TURN_ENTRIES
 
 
 @pytest.mark.parametrize(("most", "jobs"), [(1, 1), (5, 1), (5, 4)])

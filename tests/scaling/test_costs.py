@@ -51,7 +51,6 @@ def test_the_first_epoch_is_left_out():
         marks=[0.0, 50.0, 60.0],
         cores=cores,
         units=8,
-        repeated=0,
         jobs=8,
         entries=1 << 20,
         fetched_bytes=8000,
