@@ -115,4 +115,5 @@ class AsynchronousRegime(ServedRegime):
     @property
     def _most(self) -> int:
         """Jobs of a turn, at most."""
-        return most_in_turn(self.program.threads * self.program.unit.max_entries)
+        entries = self.program.threads * self.program.unit.max_entries
+        return most_in_turn(entries, self.workers.number)

@@ -9,6 +9,10 @@ from gensim_tfw2v.regimes.job import job_signature, packed_size
 #: after Ctrl-C.
 TURN_ENTRIES = 1 << 17
 
+#: So many leave the coordinator time enough: then the loop of a turn, in which ps tasks take part,
+#: would cost more than it saves.
+FEW_WORKERS = 8
+
 
 def in_turn(
     job: tf.types.experimental.PolymorphicFunction, threads: int, most: int
@@ -49,8 +53,10 @@ def in_turn(
     return tf.function(train_jobs, autograph=False, input_signature=signature)
 
 
-def most_in_turn(entries: int) -> int:
-    """How many jobs of so many entries a worker is handed at a time, at most."""
+def most_in_turn(entries: int, workers: int) -> int:
+    """How many jobs of so many entries one of so many workers is handed at a time, at most."""
+    if workers <= FEW_WORKERS:
+        return 1
     return max(1, TURN_ENTRIES // max(1, entries))
 
 

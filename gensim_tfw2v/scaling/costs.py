@@ -86,8 +86,8 @@ class Measured:
             return sum(trained.epoch_cores(name) for name in roles if roles[name] in of_roles)
 
         workers, jobs = list(roles.values()).count("worker"), round(trained.jobs / trained.epochs)
-        most = most_in_turn(trained.entries * round(trained.units / max(1, trained.jobs)))
-        turns = Turns(range(jobs), 1, workers, most)
+        entries = trained.entries * round(trained.units / max(1, trained.jobs))
+        turns = Turns(range(jobs), 1, workers, most_in_turn(entries, workers))
         travelled = trained.fetched_bytes + trained.pushed_bytes + trained.corpus_bytes
         return cls(
             workers=workers,

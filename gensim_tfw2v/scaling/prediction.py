@@ -63,7 +63,6 @@ class Corpus:
         tokens = self.tokens * load.frequencies.kept / jobs
         rows = sum(distinct_rows(load, tokens, choose_noise_reuse(self.tokens)))
         size = NUMBER * load.vector_size
-        most = most_in_turn(entries * threads)
         return Work(
             jobs,
             tokens,
@@ -71,7 +70,7 @@ class Corpus:
             fetched_bytes=size,
             pushed_bytes=size + ID,
             units=threads,
-            most=most,
+            most=most_in_turn(entries * threads, workers),
             text_bytes=ENTRY * (self.tokens + self.sentences) / jobs,
             model_bytes=2.0 * FLOAT * len(self.counts) * load.vector_size,
         )

@@ -6,26 +6,34 @@ import pytest
 from gensim.test.utils import datapath
 
 
-def test_a_small_study(tfw2v, tmp_path):
+def study(tfw2v, folder, *options):
     output = tfw2v(
-        "benchmark", "scaling", datapath("lee_background.cor"), "--out", tmp_path, "--workers",
-        "1,2,4", "--real", 2, "--rounds", 1, "--epochs", 2, "--seeds", 1, "--vector-size", 16,
-        "--no-plots",
+        "benchmark", "scaling", datapath("lee_background.cor"), "--out", folder, "--rounds", 1,
+        "--epochs", 2, "--vector-size", 16, "--no-plots", *options,
     ).output  # fmt: skip
     assert "written:" in output
-    document = json.loads((tmp_path / "scaling.json").read_text())
+    return json.loads((folder / "scaling.json").read_text())
+
+
+def test_a_small_study(tfw2v, tmp_path):
+    document = study(tfw2v, tmp_path, "--workers", "1,2,4", "--real", 2, "--seeds", "none")
     alone, real = document["real"]
     assert alone["measured"]["workers"] == 1
     assert real["measured"]["workers"] == 2 and real["measured"]["words_per_second"] > 1000
     assert real["measured"]["worker_cores"] > 0 and real["measured"]["ps_cores"] > 0
     assert 0.2 < real["predicted"]["words_per_second"] / real["measured"]["words_per_second"] < 5
-    tasks = {"chief", "program", "ps-0", "worker-0", "worker-1"}
-    assert set(document["usage"]["2"]) == tasks
+    assert set(document["usage"]["2"]) >= {"ps-0", "worker-0", "worker-1"}
     assert [one["workers"] for one in document["simulated"]] == [1, 2, 4, 8, 16, 32, 64, 128, 256]
+    assert "## Simulated" in (tmp_path / "scaling.md").read_text()
+
+
+@pytest.mark.slow
+def test_quality_of_as_many_as_there_are_not(tfw2v, tmp_path):
+    document = study(tfw2v, tmp_path, "--workers", "1,12", "--real", 1, "--seeds", 1)
     qualities = {one["workers"]: one for one in document["quality"]}
-    assert set(qualities) == {0, 1, 2, 4}
+    assert set(qualities) == {0, 1, 12}
     assert qualities[0]["staleness"] == qualities[1]["staleness"] == 0
-    assert qualities[4]["staleness"] > 0  # a job does not know of some of the others' units
+    assert qualities[12]["staleness"] > 1  # a job does not know of some of the others' units
     assert "## Quality" in (tmp_path / "scaling.md").read_text()
 
 

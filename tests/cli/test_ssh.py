@@ -172,6 +172,7 @@ def test_a_training_ends_with_the_model_though_a_worker_is_killed(ssh, run):
     until(lambda: gone(family) and not training.tasks() and not training.ports(), 10)
 
 
+@pytest.mark.slow  # as local clusters do, of which this is tested always
 def test_a_killed_command_leaves_no_tasks(best_ssh, run):
     training = run(best_ssh, "--epochs", 100_000)
     family = training.wait_for_training()
@@ -184,6 +185,7 @@ def test_a_killed_command_leaves_no_tasks(best_ssh, run):
     assert not training.model.exists()
 
 
+@pytest.mark.slow
 def test_tasks_come_back_and_ctrl_c_leaves_nothing_behind(run, tmp_path):
     training = run(stub(tmp_path), "--epochs", 100_000)
     training.wait_for_training()

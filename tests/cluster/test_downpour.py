@@ -22,7 +22,7 @@ def short_units(monkeypatch):
     ("regime", "alpha"),
     [
         pytest.param(Downpour(2, 4, warm_start=0.3), 0.05, marks=pytest.mark.slow),
-        (Downpour(2, 2, adagrad=True), 0.1),
+        pytest.param(Downpour(2, 2, adagrad=True), 0.1, marks=pytest.mark.slow),
     ],
     ids=["plain", "adagrad"],
 )

@@ -77,6 +77,7 @@ def test_killed_workers_come_back(monkeypatch, undisturbed, caplog):
     assert not servers()
 
 
+@pytest.mark.slow
 def test_the_only_worker_comes_back(monkeypatch, undisturbed):
     killer = Killer(monkeypatch, ("worker", 0))
     model = trained("local:ps=1,worker=1", callbacks=[killer], **OPTIONS)

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.regimes.job import job_signature, packed_size
-from gensim_tfw2v.regimes.turns import TURN_ENTRIES, Turns, in_turn, most_in_turn, runs_of
+from gensim_tfw2v.regimes.turns import (
+    FEW_WORKERS,
+    TURN_ENTRIES,
+    Turns,
+    in_turn,
+    most_in_turn,
+    runs_of,
+)
 
 
 @given(
@@ -45,9 +52,11 @@ def test_jobs_of_a_turn():
 
 
 def test_long_jobs_are_handed_out_one_by_one():
-    assert most_in_turn(TURN_ENTRIES) == most_in_turn(10 * TURN_ENTRIES) == 1
-    assert most_in_turn(TURN_ENTRIES // 2) == 2
-    assert most_in_turn(1) == TURN_ENTRIES
+    many = FEW_WORKERS + 1
+    assert most_in_turn(TURN_ENTRIES, many) == most_in_turn(10 * TURN_ENTRIES, many) == 1
+    assert most_in_turn(TURN_ENTRIES // 2, many) == 2
+    assert most_in_turn(1, many) == TURN_ENTRIES
+    assert most_in_turn(1, FEW_WORKERS) == 1
 
 
 @pytest.mark.parametrize(("most", "jobs"), [(1, 1), (5, 1), (5, 4)])
