@@ -94,6 +94,7 @@ def test_a_running_cluster_is_used_again_and_again():
         running.check()
 
 
+@pytest.mark.slow
 def test_a_running_cluster_takes_another_vocabulary():
     other = [["one", "two", "three", "four", "five", "six"] * 20] * 60
     with LocalCluster(1, 1, isolated=False) as running:

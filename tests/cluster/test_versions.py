@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from gensim.test.utils import datapath
 
 from gensim_tfw2v.cluster.local import free_ports
@@ -79,6 +80,7 @@ def connected(cluster):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_same_version_passes_and_takes_no_time():
     with cluster(OWN, PATCHED) as running:
         done = connected(running)
