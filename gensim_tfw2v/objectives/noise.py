@@ -70,15 +70,20 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
 
 
 def draw_words(
-    key: tf.Tensor, number: tf.Tensor, words: tf.Tensor, shard: tf.Tensor | None = None,
+    key: tf.Tensor,
+    number: tf.Tensor,
+    words: tf.Tensor,
+    shard: tf.Tensor | None = None,
     shards: int = 1,
-) -> tf.Tensor:  # fmt: skip
+) -> tf.Tensor:
     """Draw words from an `alias_table`.
 
     Parameters
     ----------
     shard : Tensor [number], int32, optional
-        From which shard each is drawn; without it from all.
+        From which shard each is drawn; without it from all words.
+    shards : int
+        S, of the table.
 
     Returns
     -------

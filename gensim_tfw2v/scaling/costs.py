@@ -12,7 +12,7 @@ from gensim_tfw2v.scaling.run import Trained
 from gensim_tfw2v.scaling.usage import Usage
 
 #: Of a ps task's work with a row, the share of fetching: it reads and casts it; pushed, it is cast,
-#: read, added to and written.
+#: read, added to and written. Assumed, not measured: both are waited for, so little depends on it.
 FETCHING = 0.4
 
 

@@ -211,7 +211,7 @@ def quality(question: Question, workers: int, seed: int) -> Trained:
     Threads of this process take the part of the workers, each with jobs of the same length as on
     a cluster, so what a job does not know of the others' is what it would not know there.
     """
-    options = question.options | {"seed": seed, "progress": False}
+    options = question.options | {"seed": seed, "progress": False, "compute_loss": True}
     options |= (
         {"regime": "asynchronous", "workers": workers} if workers else {"workers": question.cores}
     )

@@ -14,11 +14,11 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives import Cbow, SkipGram
 from gensim_tfw2v.objectives.draws import draw
 from gensim_tfw2v.regimes import Tables, make_regime
-from gensim_tfw2v.regimes.base import ClusterLost, Divergence, unit_key
+from gensim_tfw2v.regimes.base import Divergence, unit_key
 from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
 from gensim_tfw2v.regimes.workers import LocalWorkers
 from tests.objectives import reference
-from tests.regimes.trials import ENTRIES, SEED, SHAPE, SIZE, VOCABULARY, Trial, corpus
+from tests.regimes.trials import ENTRIES, SEED, SHAPE, SIZE, VOCABULARY, Flaky, Trial, corpus
 
 LEE = datapath("lee_background.cor")
 OBJECTIVES = [SkipGram(5), Cbow(3, corrected=True), Cbow(3, mean=False, corrected=True)]
@@ -143,33 +143,10 @@ def test_f_is_the_same_however_it_is_dealt_out(units, steady, workers, threads, 
     regime.close()
 
 
-class Flaky(LocalWorkers):
-    """Workers of which the third attempt fails when it is done, or hangs until it is let go."""
-
-    def __init__(self, number, go=None):
-        super().__init__(number)
-        self.go, self.jobs = go, 0
-
-    def schedule(self, function_of, *arguments):
-        self.jobs += 1
-        is_flaky, job = self.jobs == 3, super().schedule(function_of, *arguments)
-
-        class Late:
-            def fetch(_):
-                result = job.fetch()  # what it has laid down is not to be added
-                if is_flaky and self.go is None:
-                    raise ClusterLost("a worker is gone")
-                if is_flaky:
-                    self.go.wait(60)
-                return result
-
-        return Late()
-
-
 @pytest.mark.parametrize("kind", ["fails", "hangs"])
 def test_a_portion_that_is_run_twice_counts_once(units, steady, kind):
     trial = Trial(OBJECTIVES[0])
-    workers = Flaky(2, threading.Event() if kind == "hangs" else None)
+    workers = Flaky(2, 3, threading.Event() if kind == "hangs" else None)
     regime = make(trial, units, workers=workers)
     regime.load(trial.arrays)
     began = time.monotonic()

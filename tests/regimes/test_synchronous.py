@@ -9,11 +9,9 @@ import pytest
 from gensim_tfw2v import Asynchronous, Synchronous, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.regimes import Tables, make_regime, synchronous
-from gensim_tfw2v.regimes.base import ClusterLost
 from gensim_tfw2v.regimes.combining import adasum
 from gensim_tfw2v.regimes.synchronous import SynchronousRegime
-from gensim_tfw2v.regimes.workers import LocalWorkers
-from tests.regimes.trials import ALPHA, ENTRIES, OBJECTIVES, Trial, assert_equal, corpus
+from tests.regimes.trials import ALPHA, ENTRIES, OBJECTIVES, Flaky, Trial, assert_equal, corpus
 
 
 @pytest.fixture(scope="module")
@@ -127,29 +125,6 @@ def test_stopping_leaves_whole_rounds(units):
     regime.close()
 
 
-class Flaky(LocalWorkers):
-    """Workers of which the first job of a round fails, or hangs until it is let go."""
-
-    def __init__(self, number, go=None):
-        super().__init__(number)
-        self.go, self.jobs = go, 0
-
-    def schedule(self, function_of, *arguments):
-        self.jobs += 1
-        first, job = self.jobs == 1, super().schedule(function_of, *arguments)
-
-        class Late:
-            def fetch(_):
-                if first and self.go is None:
-                    job.fetch()  # what it has laid down is not to be added
-                    raise ClusterLost("a worker is gone")
-                if first:
-                    self.go.wait(60)
-                return job.fetch()
-
-        return Late()
-
-
 @pytest.mark.parametrize("kind", ["fails", "hangs"])
 def test_a_job_is_run_again_elsewhere_and_counts_once(units, kind, monkeypatch):
     monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", 0.05)
@@ -158,7 +133,7 @@ def test_a_job_is_run_again_elsewhere_and_counts_once(units, kind, monkeypatch):
     train(steady, expected, units)
 
     trial = Trial(OBJECTIVES[0], workers=3)
-    workers = Flaky(3, threading.Event() if kind == "hangs" else None)
+    workers = Flaky(3, 1, threading.Event() if kind == "hangs" else None)
     regime = SynchronousRegime(trial.setup, workers, ADASUM)
     began = time.monotonic()
     reports = train(regime, trial, units)

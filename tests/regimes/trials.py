@@ -12,7 +12,7 @@ from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram, UnitProgram
 from gensim_tfw2v.regimes import LocalWorkers, Setup, Tables, pair_rates
-from gensim_tfw2v.regimes.base import unit_key
+from gensim_tfw2v.regimes.base import ClusterLost, unit_key
 from gensim_tfw2v.regimes.unit import concrete_unit_function
 from tests.objectives.test_objectives import huffman_paths
 
@@ -79,3 +79,26 @@ def assert_equal(found, expected, atol=1e-5):
     """Tables are equal, up to rounding."""
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=atol)
+
+
+class Flaky(LocalWorkers):
+    """Workers of which one attempt, by its number, fails when it is done, or hangs until let go."""
+
+    def __init__(self, number, attempt, go=None):
+        super().__init__(number)
+        self.attempt, self.go, self.jobs = attempt, go, 0
+
+    def schedule(self, function_of, *arguments):
+        self.jobs += 1
+        is_flaky, job = self.jobs == self.attempt, super().schedule(function_of, *arguments)
+
+        class Late:
+            def fetch(_):
+                result = job.fetch()  # what it has laid down is not to be added
+                if is_flaky and self.go is None:
+                    raise ClusterLost("a worker is gone")
+                if is_flaky:
+                    self.go.wait(60)
+                return result
+
+        return Late()
