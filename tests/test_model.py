@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.options import choose_shape
 from gensim_tfw2v.regimes import LocalRegime, UnitReport
+from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.base import Divergence
 
 LEE = datapath("lee_background.cor")
@@ -374,9 +375,15 @@ def test_steps_of_hierarchical_softmax_are_shorter(skipgram, tokens, block):
 
 
 @pytest.mark.parametrize(
-    ("from_file", "workers", "falls_to"), [(False, 4, 0.5), (True, 1, 0.5), (True, 4, 0.875)]
+    ("from_file", "workers", "regime", "falls_to"),
+    [
+        (False, 4, None, 0.5),
+        (True, 1, None, 0.5),
+        (True, 4, None, 0.875),
+        (True, 4, "asynchronous", 0.5),  # as on a cluster of workers of one thread
+    ],
 )
-def test_step_sizes_are_gensims(monkeypatch, from_file, workers, falls_to):
+def test_step_sizes_are_gensims(monkeypatch, from_file, workers, regime, falls_to):
     seen = []
 
     def note(self, units, epoch, alphas, report, stop):
@@ -384,11 +391,12 @@ def test_step_sizes_are_gensims(monkeypatch, from_file, workers, falls_to):
         for unit in units:
             report(UnitReport(unit, unit.tokens, 0.0, 0.0, 0.0))
 
-    monkeypatch.setattr(LocalRegime, "train_epoch", note)
+    monkeypatch.setattr(AsynchronousRegime if regime else LocalRegime, "train_epoch", note)
     corpus = {"corpus_file": datapath("lee_background.cor")}
     if not from_file:
         corpus = {"sentences": lee_corpus_list}
-    TFWord2Vec(**corpus, vector_size=2, alpha=0.2, min_alpha=0.0, epochs=2, workers=workers)
+    steps = {"alpha": 0.2, "min_alpha": 0.0, "epochs": 2}
+    TFWord2Vec(**corpus, vector_size=2, workers=workers, regime=regime, **steps)
     # with files each of gensim's threads counts what it has trained itself
     assert seen == [
         (pytest.approx(0.2), pytest.approx(0.2 * falls_to)),

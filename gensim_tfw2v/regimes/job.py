@@ -11,7 +11,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
-from gensim_tfw2v.regimes.combining import saturating_share
+from gensim_tfw2v.regimes.combining import concurrent_step_sizes, saturating_share
 from gensim_tfw2v.regimes.scratch import Scratch, cached, unique_name
 from gensim_tfw2v.regimes.sources import read_entries
 from gensim_tfw2v.regimes.tables import Tables
@@ -162,6 +162,8 @@ def job_function(
     def train_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
         began = tf.timestamp()
         known = constants.words()
+        if not staged:
+            alphas = concurrent_step_sizes(alphas, replicas)
         prepared = prepare_units(program, known, sources, ranges, keys, alphas)
         ids, prepared, own_words = own_ids(prepared, known)
         used = [name for name in Tables._fields if getattr(ids, name) is not None]

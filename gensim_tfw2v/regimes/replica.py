@@ -10,7 +10,7 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
-from gensim_tfw2v.regimes.combining import saturating_share
+from gensim_tfw2v.regimes.combining import concurrent_step_sizes, saturating_share
 from gensim_tfw2v.regimes.job import (
     ID_BYTES,
     Constants,
@@ -54,6 +54,7 @@ def replica_function(
     def train_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
         began = tf.timestamp()
         known = constants.words()
+        alphas = concurrent_step_sizes(alphas, replicas)
         prepared = prepare_units(program, known, sources, ranges, keys, alphas)
         ids, prepared, own_words = own_ids(prepared, known)
         rates = Tables(

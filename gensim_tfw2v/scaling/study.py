@@ -209,10 +209,9 @@ def quality(question: Question, workers: int, seed: int) -> Trained:
     """Train by the schedule of so many workers in one process, and evaluate; 0: without a cluster.
 
     Threads of this process take the part of the workers, each with jobs of the same length as on
-    a cluster, so what a job does not know of the others' is what it would not know there.
+    a cluster, so what a job does not know of the others' is what it would not know there. Without
+    a cluster one thread trains: alpha then falls as it does with workers of one thread.
     """
     options = question.options | {"seed": seed, "progress": False, "compute_loss": True}
-    options |= (
-        {"regime": "asynchronous", "workers": workers} if workers else {"workers": question.cores}
-    )
+    options |= {"regime": "asynchronous", "workers": workers} if workers else {"workers": 1}
     return in_a_process(Asked(str(question.corpus), options, question.pairs))

@@ -61,8 +61,8 @@ def make(
     return function, tables, ledger, (program, words.tensors(), arrays)
 
 
-def job(*units, places=None, folder=None, replicas=1.0):
-    """A job's arguments, at alpha .05; with a folder the units are read from there."""
+def job(*units, places=None, folder=None, replicas=1.0, alpha=0.05):
+    """A job's arguments; with a folder the units are read from there."""
     number = len(units)
     sources = [part.astype("<i4").tobytes() for part in units]
     ranges = np.zeros((number, 2), np.int32)
@@ -77,7 +77,7 @@ def job(*units, places=None, folder=None, replicas=1.0):
         tf.constant(ranges, tf.int32),
         tf.constant(range(number) if places is None else places),
         tf.constant([[5, place] for place in range(number)]),
-        tf.fill([number, 2], 0.05),
+        tf.fill([number, 2], alpha),
         tf.constant(replicas),
         tf.constant(0, tf.int64),
     )
@@ -192,16 +192,16 @@ def test_shares_go_from_the_sum_to_the_mean():
     np.testing.assert_allclose(alone, 1.0, atol=1e-6)
 
 
-def test_changes_are_multiplied_by_their_share():
+def test_changes_are_multiplied_by_their_share_of_larger_steps():
     entries = unit(3, 300, 12)
     alone, with_others = make(SkipGram(5)), make(SkipGram(5), workers=8)
     start = exported(alone[1])
     changes = []
-    for function, tables, _, _ in (alone, with_others):
-        function(*job(entries, replicas=8.0))
-        changes.append(exported(tables)[0] - start[0])
+    for made, replicas, alpha in ((alone, 1.0, 0.05), (with_others, 8.0, 0.025)):
+        made[0](*job(entries, replicas=replicas, alpha=alpha))
+        changes.append(exported(made[1])[0] - start[0])
     rates = pair_rates(np.full(VOCABULARY, 1 / VOCABULARY), 4.0, True, 5, NOISE, None)
-    kept = with_others[0](*job(entries)).units.kept[0]
+    kept = alone[0](*job(entries)).units.kept[0]
     share = saturating_share(
         tf.constant(rates.inputs), tf.cast(kept, tf.float32), tf.constant(0.05), 8
     )
