@@ -61,6 +61,7 @@ def step_shape(model: Word2Vec, tokens: int) -> StepShape:
         bool(model.sg),
         bool(model.hs),
         _negative_shards(model),
+        model.vector_size,
     )
 
 

@@ -332,18 +332,21 @@ def test_ctrl_c_leaves_a_usable_model_and_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("tokens", "skipgram", "step", "shared"),
+    ("tokens", "skipgram", "vector_size", "step", "shared"),
     [
-        (1, True, 64, 32),
-        (36_000, True, 64, 32),
-        (200_000, True, 256, 32),
-        (12_000_000, True, 512, 16),
-        (200_000, False, 256, 32),
-        (12_000_000, False, 2048, 16),
+        (1, True, 100, 64, 32),
+        (36_000, True, 100, 64, 32),
+        (200_000, True, 100, 256, 32),
+        (12_000_000, True, 100, 512, 16),
+        (12_000_000, True, 300, 512, 16),
+        (200_000, False, 100, 256, 32),
+        (12_000_000, False, 100, 2048, 16),
+        (12_000_000, False, 300, 512, 16),
+        (12_000_000, False, 100_000, 64, 16),
     ],
 )
-def test_steps_adapt_to_the_corpus(tokens, skipgram, step, shared):
-    shape = choose_shape(tokens, 5, 5, skipgram)
+def test_steps_adapt_to_the_corpus(tokens, skipgram, vector_size, step, shared):
+    shape = choose_shape(tokens, 5, 5, skipgram, vector_size=vector_size)
     assert (shape.tokens, shape.shared) == (step, shared)
     assert choose_shape(tokens, 5, 50, skipgram).shared == 50
 

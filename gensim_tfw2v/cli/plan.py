@@ -44,7 +44,7 @@ def plan(
 
     words = quantity(tokens, "", "--tokens")
     frequencies = Frequencies.zipf(vocab, sample=sample)
-    shape = choose_shape(int(words * frequencies.kept), window, negative, sg)
+    shape = choose_shape(int(words * frequencies.kept), window, negative, sg, vector_size=dim)
     work = Workload(frequencies, dim, shape, sg)
     machines = Machines(
         workers,

@@ -42,7 +42,11 @@ class Corpus:
         frequencies = Frequencies.of_counts(np.array(self.counts), float(option["sample"]))
         kept = int(self.tokens * frequencies.kept)
         shape = choose_shape(
-            kept, int(option["window"]), int(option["negative"]), bool(option["sg"])
+            kept,
+            int(option["window"]),
+            int(option["negative"]),
+            bool(option["sg"]),
+            vector_size=int(option["vector_size"]),
         )
         return Workload(frequencies, int(option["vector_size"]), shape, bool(option["sg"]))
 
