@@ -38,7 +38,8 @@ LARGEST_STEP = {"skipgram": 512, "cbow": 2048}
 LARGEST_TREE_STEP = {"skipgram": 256, "cbow": 1024}
 
 #: Numbers in the rows of a step's tokens, T D, at most: above, what passes between its operations
-#: is no longer in a core's cache. CBOW with D = 300 is half as fast again with T = 512 as with 2048.
+#: is no longer in a core's cache. CBOW with D = 300 is half as fast again with T = 512 as with
+#: 2048.
 STEP_NUMBERS = 1 << 18
 
 #: Steps that an epoch should have at least: below, updates of a step are too stale for a
