@@ -34,9 +34,6 @@ class Costs:
         Of the coordinator and the program that trains, at the end.
     threads : float
         Cores that a worker keeps busy with a job, where it has as many.
-    spare : float
-        Core seconds of a worker on a host that has cores to spare, for each that it takes on one
-        that has none: threads that have gone to sleep have to be woken.
     """
 
     token: float
@@ -45,7 +42,6 @@ class Costs:
     turn: float
     epoch: float
     threads: float
-    spare: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -110,27 +106,22 @@ class Measured:
         )
 
 
-def fit(alone: Measured, crowded: Sequence[Measured], threads: float) -> Costs:
+def fit(runs: Sequence[Measured], threads: float) -> Costs:
     """Find the costs that explain best what tasks took, none below 0.
 
     Parameters
     ----------
-    alone : Measured
-        A cluster that left cores to spare.
-    crowded : sequence of Measured
-        Two or more that left none, with different numbers of turns, and with jobs of different
-        lengths, and so with different numbers of rows for the same tokens.
+    runs : sequence of Measured
+        Two or more, with different numbers of turns, and with jobs of different lengths, and so
+        with different numbers of rows for the same tokens.
     threads : float
         Of `Costs`, which core seconds do not tell.
     """
-    cores = [run.worker_cores for run in crowded]
-    token, row = _solve(([run.tokens, run.rows] for run in crowded), cores)
-    spare = alone.worker_cores / max(1e-12, token * alone.tokens + row * alone.rows)
-    runs = [alone, *crowded]
+    token, row = _solve(([run.tokens, run.rows] for run in runs), (r.worker_cores for r in runs))
     (ps_row,) = _solve(([run.rows] for run in runs), (run.ps_cores for run in runs))
     took = [run.coordinator_cores for run in runs]
     turn, epoch = _solve(([run.turns, 1.0] for run in runs), took)
-    return Costs(token, row, ps_row, turn, epoch, threads, spare)
+    return Costs(token, row, ps_row, turn, epoch, threads)
 
 
 def _solve(amounts: Iterable[Sequence[float]], took: Iterable[float]) -> list[float]:

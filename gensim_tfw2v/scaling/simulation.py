@@ -96,10 +96,6 @@ class Layout:
         tasks = tuple(range(1, number))
         return cls((host,) * number, 0, tasks[:ps], tasks[ps:], latency)
 
-    def spares(self, host: int, threads: float) -> bool:
-        """Whether a host has as many cores as its workers keep busy."""
-        return self.workers.count(host) * threads <= self.hosts[host].cores
-
 
 class Outcome(NamedTuple):
     """An epoch, simulated.
@@ -169,8 +165,6 @@ class _Epoch:
         """Train jobs until none is left."""
         costs, work, layout = self.costs, self.work, self.layout
         rows = work.rows / len(layout.ps)
-        slower = costs.spare if layout.spares(host, costs.threads) else 1.0
-        token, row = slower * costs.token, slower * costs.row
         while self.left:
             self.left -= 1
             yield Take(READY)
@@ -180,9 +174,9 @@ class _Epoch:
             for _ in range(jobs):
                 before = self.pushed
                 yield Together([self.fetch(ps, host, rows) for ps in layout.ps])
-                yield Compute(host, row * work.rows / 2, costs.threads)
-                yield Compute(host, token * work.tokens, costs.threads)
-                yield Compute(host, row * work.rows / 2, costs.threads)
+                yield Compute(host, costs.row * work.rows / 2, costs.threads)
+                yield Compute(host, costs.token * work.tokens, costs.threads)
+                yield Compute(host, costs.row * work.rows / 2, costs.threads)
                 yield Together([self.push(i, ps, host, rows) for i, ps in enumerate(layout.ps)])
                 self.staleness.append(self.pushed - before)
                 self.pushed += work.units

@@ -16,10 +16,8 @@ from gensim_tfw2v.scaling.usage import read_usage
 #: Workers for each ps task.
 WORKERS_A_PS = 2
 
-#: Every so manieth line is what other runs for calibration train on: of as many workers as are
-#: really run, whose jobs are then shorter, and of half as many, whose jobs are as long as theirs
-#: on all lines.
-PART, HALF = 8, 2
+#: Part of the corpus on which the second run for calibration trains: its jobs are shorter.
+PART = 8
 
 #: Share of a resource's time above which it is what limits.
 BUSY = 0.8
@@ -112,7 +110,7 @@ def run_cluster(
 
 
 def calibrate(question: Question, folder: Path) -> tuple[Costs, Corpus, float, list[Measured]]:
-    """Run one worker on the corpus, and several on parts of it.
+    """Run one worker on the corpus, and all that are run on a part of it, whose jobs are shorter.
 
     Returns
     -------
@@ -122,16 +120,10 @@ def calibrate(question: Question, folder: Path) -> tuple[Costs, Corpus, float, l
         How many rows travel for each one that the traffic model predicts.
     runs : list of Measured
     """
-    part, half = folder / "part.txt", folder / "half.txt"
+    part = folder / "part.txt"
     _copy_part(question.corpus, part, PART)
-    _copy_part(question.corpus, half, HALF)
-    several = max(min(2, question.real), question.real // 2)
     runs, factors = [], []
-    for name, workers, path in (
-        ("whole", 1, question.corpus),
-        ("part", question.real, part),
-        ("half", several, half),
-    ):
+    for name, workers, path in (("whole", 1, question.corpus), ("part", question.real, part)):
         trained, measured = run_cluster(question, workers, folder / name, path)
         corpus = Corpus(tuple(trained.counts), trained.sentences, question.options)
         predicted = corpus.work(workers, question.threads)
@@ -141,10 +133,7 @@ def calibrate(question: Question, folder: Path) -> tuple[Costs, Corpus, float, l
             whole = corpus
     rows_factor = sum(factors) / len(factors)
     costs = _with_threads(
-        question,
-        fit(runs[0], runs[1:], 1.0),
-        whole.work(1, question.threads, rows_factor),
-        runs[0],
+        question, fit(runs, 1.0), whole.work(1, question.threads, rows_factor), runs[0]
     )
     return costs, whole, rows_factor, runs
 

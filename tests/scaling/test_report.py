@@ -47,7 +47,7 @@ DOCUMENT = {
     "real": [real(0, 1, 1e6, 1e6), real(0, 2, 1.5e6, 1.2e6), real(1, 2, 1e6, 0.9e6),
              real(2, 2, 1e6, 1.1e6)],
     "calibration": {"token": 1e-6, "row": 2e-6, "ps_row": 5e-7, "turn": 4e-3, "epoch": 0.2,
-                    "threads": 1.5, "spare": 1.1, "rows_factor": 1.0},
+                    "threads": 1.5, "rows_factor": 1.0},
     "simulated": [simulated(1, 1e6), simulated(16, 8e6, "coordinator")],
     "roofline": {"flops_per_token": 34_800.0, "bytes_per_token": 5100.0, "fraction": 0.25,
                  "products_per_second": 5e10, "machine": 2e11},

@@ -85,14 +85,6 @@ def test_tasks_of_one_host_share_its_cores():
     assert predict(costs, WORK, one_host, 640_000).bound == "cores"
 
 
-def test_workers_with_cores_to_spare_take_more_core_seconds():
-    costs = replace(COSTS, threads=2.0, spare=1.5)
-    for workers, times in ((1, 1.5), (2, 1.0)):
-        one_host = Layout.one_host(Host(2, 1e12), ps=1, workers=workers)
-        outcome = simulate(costs, WORK, one_host)
-        assert outcome.computed == pytest.approx([64 * (times * 1.2 + 0.1 + 0.001)])
-
-
 def test_an_epoch_of_more_workers_has_more_and_shorter_jobs():
     counts = tuple(int(1e7 / rank) for rank in range(1, 5001))
     corpus = Corpus(counts, sentences=1_000_000, options={"sg": 1})
