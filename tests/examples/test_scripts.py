@@ -95,6 +95,7 @@ def test_continue_gensim(printed):
     assert gensim[3] != went_on[3]
 
 
+@pytest.mark.slow  # TF_CONFIG is read in other tests, too
 def test_tf_config_job(printed):
     lines = printed("tf_config_job.py")
     check_neighbours(lines)
