@@ -62,8 +62,8 @@ def train_epoch(
     sub_models = regime if isinstance(regime, SubModels) else None
     # in gensim each thread counts only what it has trained of a file itself; what trains a
     # sub-model, and what takes the part of a worker in this process, is one thread
-    shares_rows = model.cluster is not None or model.regime is None
-    threads = model.workers if is_corpus_file_mode and shares_rows and sub_models is None else 1
+    one_thread = sub_models is not None or (model.cluster is None and model.regime is not None)
+    threads = model.workers if is_corpus_file_mode and not one_thread else 1
     alphas = [step_sizes(epoch)]
     if epoch < training.position.epoch:
         return training.position.finished[epoch]  # trained before the checkpoint

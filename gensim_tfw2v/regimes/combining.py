@@ -22,10 +22,14 @@ def concurrent_step_sizes(alphas: tf.Tensor, workers: tf.Tensor | float) -> tf.T
 
     Parameters
     ----------
-    alphas : Tensor
-        Of one worker.
+    alphas : Tensor [n, 2]
+        Of one worker, at the beginning and at the end of each unit.
     workers : Tensor [] or float
         N.
+
+    Returns
+    -------
+    Tensor [n, 2]
     """
     return alphas * tf.pow(workers, 1 / 3)
 

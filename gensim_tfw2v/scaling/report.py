@@ -13,7 +13,7 @@ as it did is what the simulation is adjusted to. **Simulated**: a machine for ea
 cores and the network that are given, each core as fast as this machine's, with the medians of the
 rounds' costs; nothing of it was run, and speed-up is that over the smallest number of workers.
 **Quality** was really computed, by the schedule of so many workers in one process; 0 workers:
-threads that share the rows. Given is the mean over the seeds, and the difference to 0 workers."""
+one thread without a cluster. Given is the mean over the seeds, and the difference to 0 workers."""
 
 
 def page(document: Mapping[str, Any]) -> str:
