@@ -1,6 +1,8 @@
 """Packages that are too old are named with the cure."""
 
 import importlib.metadata
+import subprocess
+import sys
 
 import pytest
 
@@ -20,3 +22,15 @@ def test_old_packages_are_refused_with_the_cure(package, found, monkeypatch):
 def test_new_ones_are_fine(package, found, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", lambda name: found)
     _tensorflow.require(package)
+
+
+def test_keras_is_imported_when_it_is_asked_for():
+    code = """
+import sys
+from gensim_tfw2v._tensorflow import tf
+assert not [name for name in sys.modules if name.partition(".")[0] == "keras"]
+assert tf.keras.optimizers.SGD(0.5).learning_rate == 0.5
+import keras
+assert keras is not None and "keras.src.optimizers" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

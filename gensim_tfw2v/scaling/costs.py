@@ -23,9 +23,11 @@ class Costs:
     Parameters
     ----------
     token : float
-        Of a worker for each token that is trained on.
+        Of a worker for each token that is trained on, where all cores are busy.
     row : float
-        Of a worker for each row that it fetches and pushes.
+        Of a worker for each row that it fetches and pushes, likewise.
+    job : float
+        Of a worker for each job.
     ps_row : float
         Of a ps task for each of them.
     turn : float
@@ -33,11 +35,13 @@ class Costs:
     epoch : float
         Of the coordinator and the program that trains, at the end.
     threads : float
-        Cores that a worker keeps busy with a job, where it has as many.
+        How many times as fast a worker is that has a machine's cores for itself: less than the
+        cores that it then keeps busy, for threads that wake each other up take time of their own.
     """
 
     token: float
     row: float
+    job: float
     ps_row: float
     turn: float
     epoch: float
@@ -106,22 +110,26 @@ class Measured:
         )
 
 
-def fit(runs: Sequence[Measured], threads: float) -> Costs:
+def fit(token: float, runs: Sequence[Measured], threads: float) -> Costs:
     """Find the costs that explain best what tasks took, none below 0.
 
     Parameters
     ----------
+    token, threads : float
+        Of `Costs`.
     runs : sequence of Measured
-        Two or more, with different numbers of turns, and with jobs of different lengths, and so
-        with different numbers of rows for the same tokens.
-    threads : float
-        Of `Costs`, which core seconds do not tell.
+        With different numbers of turns. What rows and jobs cost a worker is found from those with
+        the most workers, which should keep all cores busy; two or more, whose jobs differ in
+        length.
     """
-    token, row = _solve(([run.tokens, run.rows] for run in runs), (r.worker_cores for r in runs))
+    most = max(run.workers for run in runs)
+    busy = [run for run in runs if run.workers == most]
+    beyond = [max(0.0, run.worker_cores - token * run.tokens) for run in busy]
+    row, job = _solve(([run.rows, run.jobs] for run in busy), beyond)
     (ps_row,) = _solve(([run.rows] for run in runs), (run.ps_cores for run in runs))
     took = [run.coordinator_cores for run in runs]
     turn, epoch = _solve(([run.turns, 1.0] for run in runs), took)
-    return Costs(token, row, ps_row, turn, epoch, threads)
+    return Costs(token, row, job, ps_row, turn, epoch, threads)
 
 
 def _solve(amounts: Iterable[Sequence[float]], took: Iterable[float]) -> list[float]:

@@ -7,9 +7,9 @@ from typing import Any
 NOTES = """\
 Words/s are raw words of the text, from the end of the first epoch on: what is set up once is in
 the first. **Really run**: all tasks on the machine that is described, which they share; medians of
-the rounds. Predictions are computed by the simulation that the next table is from, with what one
-worker, and several on a part of the corpus, cost in the same round; that one worker takes as long
-as it did is what the simulation is adjusted to. **Simulated**: a machine for each task, of the
+the rounds. Predictions are computed by the simulation that the next table is from, with what
+threads without a cluster, and several workers on parts of the corpus, cost in the same round; that
+one worker takes as long as it did is what the simulation is adjusted to. **Simulated**: a machine for each task, of the
 cores and the network that are given, each core as fast as this machine's, with the medians of the
 rounds' costs; nothing of it was run, and speed-up is that over the smallest number of workers.
 **Quality** was really computed, by the schedule of so many workers in one process; 0 workers:
@@ -108,8 +108,9 @@ def _simulated(rows: Sequence[Mapping[str, Any]]) -> str:
 def _costs(calibration: Mapping[str, float], roof: Mapping[str, float] | None) -> str:
     lines = (
         f"- a worker: {calibration['token'] * 1e9:.0f} ns of a core for a token, "
-        f"{calibration['row'] * 1e9:.0f} ns for a row that it fetches and pushes, on "
-        f"{calibration['threads']:.2f} cores\n"
+        f"{calibration['row'] * 1e9:.0f} ns for a row that it fetches and pushes, "
+        f"{calibration['job'] * 1e3:.1f} ms for a job; "
+        f"{calibration['threads']:.2f} times as fast as that where it has a machine for itself\n"
         f"- a ps: {calibration['ps_row'] * 1e9:.0f} ns for a row\n"
         f"- the coordinator: {calibration['turn'] * 1e3:.1f} ms for a turn of jobs, "
         f"{calibration['epoch'] * 1e3:.0f} ms for an epoch"

@@ -172,6 +172,7 @@ class _Epoch:
             jobs = self.ready.popleft()
             yield Send(layout.coordinator, host, jobs * work.text_bytes)
             for _ in range(jobs):
+                yield Compute(host, costs.job)
                 before = self.pushed
                 yield Together([self.fetch(ps, host, rows) for ps in layout.ps])
                 yield Compute(host, costs.row * work.rows / 2, costs.threads)

@@ -16,8 +16,9 @@ from gensim_tfw2v.scaling.usage import read_usage
 #: Workers for each ps task.
 WORKERS_A_PS = 2
 
-#: Part of the corpus on which the second run for calibration trains: its jobs are shorter.
-PART = 8
+#: Parts of the corpus on which clusters for calibration train: the shorter, the shorter are jobs, and
+#: the more rows they have for each token.
+PARTS = 2, 8
 
 #: Share of a resource's time above which it is what limits.
 BUSY = 0.8
@@ -110,7 +111,11 @@ def run_cluster(
 
 
 def calibrate(question: Question, folder: Path) -> tuple[Costs, Corpus, float, list[Measured]]:
-    """Run one worker on the corpus, and all that are run on a part of it, whose jobs are shorter.
+    """Measure what pieces of the work cost.
+
+    A token's cost is that of threads on all cores, without a cluster; what a row and a job cost is
+    what workers take beyond it, as many as are run, on parts of the corpus. How much faster a
+    worker is that has cores to spare is found from one worker on the corpus.
 
     Returns
     -------
@@ -119,27 +124,42 @@ def calibrate(question: Question, folder: Path) -> tuple[Costs, Corpus, float, l
     rows_factor : float
         How many rows travel for each one that the traffic model predicts.
     runs : list of Measured
+        Of the clusters, the one worker first.
     """
-    part = folder / "part.txt"
-    _copy_part(question.corpus, part, PART)
-    runs, factors = [], []
-    for name, workers, path in (("whole", 1, question.corpus), ("part", question.real, part)):
+    asked = {"whole": (1, question.corpus)}
+    for part in PARTS:
+        name = f"part-{part}"
+        asked[name] = question.real, folder / f"{name}.txt"
+        _copy_part(question.corpus, asked[name][1], part)
+    runs, factors, corpora = [], [], []
+    for name, (workers, path) in asked.items():
         trained, measured = run_cluster(question, workers, folder / name, path)
         corpus = Corpus(tuple(trained.counts), trained.sentences, question.options)
         predicted = corpus.work(workers, question.threads)
         factors.append(measured.rows / (predicted.rows * predicted.jobs))
         runs.append(measured)
-        if name == "whole":
-            whole = corpus
-    rows_factor = sum(factors) / len(factors)
+        corpora.append(corpus)
+    whole, rows_factor = corpora[0], sum(factors) / len(factors)
+    token = _token_cost(question, folder / "threads", runs[0].tokens)
     costs = _with_threads(
-        question, fit(runs, 1.0), whole.work(1, question.threads, rows_factor), runs[0]
+        question, fit(token, runs, 1.0), whole.work(1, question.threads, rows_factor), runs[0]
     )
     return costs, whole, rows_factor, runs
 
 
+def _token_cost(question: Question, folder: Path, tokens: float) -> float:
+    """Core seconds of a token, of an epoch with so many, where no rows travel."""
+    options = question.options | {
+        "workers": question.cores,
+        "log_dir": str(folder),
+        "progress": False,
+    }
+    trained = in_a_process(Asked(str(question.corpus), options))
+    return sum(map(trained.epoch_cores, trained.cores[-1])) / tokens
+
+
 def _with_threads(question: Question, costs: Costs, work: Work, measured: Measured) -> Costs:
-    """Find how many cores a worker keeps busy: as many as give the time that was measured."""
+    """Find how fast one worker is: as fast as gives the time that was measured."""
     layout = Layout.one_host(Host(question.cores, np.inf), 1, 1)
 
     def too_slow(threads: float) -> bool:

@@ -7,12 +7,12 @@ from gensim_tfw2v.scaling.costs import Measured, fit
 from gensim_tfw2v.scaling.run import Trained
 from gensim_tfw2v.scaling.usage import Usage
 
-TOKEN, ROW, PS_ROW, TURN, EPOCH = 1e-6, 2e-6, 5e-7, 4e-3, 0.2
+TOKEN, ROW, JOB, PS_ROW, TURN, EPOCH = 1e-6, 2e-6, 3e-3, 5e-7, 4e-3, 0.2
 
 
-def measured(tokens, rows, jobs, error=1.0):
+def measured(tokens, rows, jobs, error=1.0, workers=4):
     return Measured(
-        workers=1,
+        workers=workers,
         ps=1,
         seconds=1.0,
         words_per_second=1.0,
@@ -20,7 +20,7 @@ def measured(tokens, rows, jobs, error=1.0):
         rows=rows,
         jobs=3 * jobs,
         turns=jobs,
-        worker_cores=error * (TOKEN * tokens + ROW * rows),
+        worker_cores=error * (TOKEN * tokens + ROW * rows + JOB * 3 * jobs),
         ps_cores=PS_ROW * rows,
         coordinator_cores=TURN * jobs + EPOCH,
         peak_memory={},
@@ -29,16 +29,24 @@ def measured(tokens, rows, jobs, error=1.0):
 
 
 def test_costs_are_found_again():
-    costs = fit([measured(1e7, 2e6, 32), measured(1e6, 9e5, 128)], threads=1.5)
-    assert costs.token == pytest.approx(TOKEN) and costs.row == pytest.approx(ROW)
+    runs = measured(1e7, 2e6, 32), measured(1e6, 9e5, 128)
+    costs = fit(TOKEN, runs, threads=1.5)
+    assert costs.row == pytest.approx(ROW) and costs.job == pytest.approx(JOB)
     assert costs.ps_row == pytest.approx(PS_ROW)
     assert costs.turn == pytest.approx(TURN) and costs.epoch == pytest.approx(EPOCH)
-    assert costs.threads == 1.5
+    assert (costs.token, costs.threads) == (TOKEN, 1.5)
 
 
-def test_none_is_below_zero():
-    costs = fit([measured(1e7, 2e6, 32), measured(1e6, 9e5, 128, error=0.1)], threads=1.0)
-    assert min(costs.token, costs.row, costs.ps_row, costs.turn, costs.epoch) >= 0
+def test_a_worker_with_cores_to_spare_does_not_tell_what_rows_cost():
+    runs = measured(1e7, 2e6, 32), measured(1e6, 9e5, 128)
+    alone = measured(1e7, 2e6, 48, error=1.3, workers=1)
+    assert fit(TOKEN, [alone, *runs], 1.0).row == pytest.approx(ROW)
+
+
+@pytest.mark.parametrize("error", [0.1, 3.0])
+def test_none_is_below_zero(error):
+    costs = fit(TOKEN, [measured(1e7, 2e6, 32), measured(1e6, 9e5, 128, error)], threads=1.0)
+    assert min(costs.row, costs.job, costs.ps_row, costs.turn, costs.epoch) >= 0
 
 
 def test_the_first_epoch_is_left_out():

@@ -8,7 +8,7 @@ from gensim_tfw2v.planning import Frequencies, Workload, distinct_rows
 from gensim_tfw2v.scaling import Corpus, Costs, Host, Layout, Work, predict, simulate
 
 #: A job costs 1 s of a worker's core, beside .2 s for its rows; a ps .1 s in all.
-COSTS = Costs(token=1e-4, row=2e-4, ps_row=1e-4, turn=1e-3, epoch=0.0, threads=1.0)
+COSTS = Costs(token=1e-4, row=2e-4, job=0.0, ps_row=1e-4, turn=1e-3, epoch=0.0, threads=1.0)
 WORK = Work(jobs=64, tokens=10_000, rows=1000, fetched_bytes=200, pushed_bytes=204)
 FAST = Host(1, 1e12)
 
@@ -24,10 +24,13 @@ def test_one_worker_does_all_one_after_the_other():
     # what is used: by the coordinator, the ps, the worker
     assert outcome.computed == pytest.approx([0.064, 6.4, 76.8])
     assert outcome.sent == pytest.approx([0, 64 * 200e3, 64 * 204e3])
+    # what a job costs beside does not depend on its length
+    longer = simulate(replace(COSTS, job=0.5), WORK, layout(1))
+    assert longer.seconds == pytest.approx(outcome.seconds + 32, rel=1e-3)
 
 
 def test_workers_that_are_in_nobodys_way_are_so_many_times_faster():
-    costs = Costs(1e-4, 2e-4, 1e-6, 1e-6, 0.0, 1.0)
+    costs = replace(COSTS, ps_row=1e-6, turn=1e-6)
     alone = simulate(costs, WORK, layout(1)).seconds
     for workers in (2, 4, 8):
         outcome = simulate(costs, WORK, layout(workers, ps=workers))
@@ -45,14 +48,14 @@ def test_a_ps_that_is_the_limit():
 
 
 def test_a_coordinator_that_is_the_limit():
-    costs = Costs(1e-4, 2e-4, 1e-6, 0.1, 2.0, 1.0)
+    costs = replace(COSTS, ps_row=1e-6, turn=0.1, epoch=2.0)
     predicted = predict(costs, WORK, layout(32, ps=8), 640_000)
     assert predicted.words_per_second == pytest.approx(640_000 / (6.4 + 1.2 + 2), rel=0.01)
     assert predicted.bound == "coordinator"
 
 
 def test_jobs_that_are_handed_out_in_turns_are_less_work_for_the_coordinator():
-    costs = Costs(1e-4, 2e-4, 1e-6, 0.1, 0.0, 1.0)
+    costs = replace(COSTS, ps_row=1e-6, turn=0.1)
     work = replace(WORK, jobs=640, most=8)
     lengths = work.turns(8)
     assert sum(lengths) == 640 and max(lengths) == 8 and lengths[-1] == 1
@@ -78,7 +81,7 @@ def test_latency_is_waited_for():
 
 
 def test_tasks_of_one_host_share_its_cores():
-    costs = Costs(1e-4, 2e-4, 1e-4, 1e-3, 0.0, threads=2.0)
+    costs = replace(COSTS, threads=2.0)
     one_host = Layout.one_host(Host(2, 1e12), ps=2, workers=4)
     outcome = simulate(costs, WORK, one_host)
     assert outcome.seconds == pytest.approx(64 * (1.2 + 0.1 + 0.001) / 2, rel=0.03)
