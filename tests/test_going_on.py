@@ -109,8 +109,15 @@ def test_corrected_cbow_is_saved_but_gensim_has_none(tmp_path):
     assert not {"corrected_cbow", "mean_losses"} & set(vars(model.to_gensim()))
 
 
-@pytest.mark.parametrize("options", [{"sg": 1}, {"sg": 0}, {"sg": 1, "hs": 1, "negative": 0},
-                                     {"sg": 0, "hs": 1, "negative": 0}])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sg": 1},
+        pytest.param({"sg": 0}, marks=pytest.mark.slow),
+        pytest.param({"sg": 1, "hs": 1, "negative": 0}, marks=pytest.mark.slow),
+        {"sg": 0, "hs": 1, "negative": 0},
+    ],
+)
 def test_losses_have_gensims_scale(options):
     options = {**options, "corpus_file": LEE, "compute_loss": True, "workers": 1, "epochs": 3}
     model = TFWord2Vec(**options)

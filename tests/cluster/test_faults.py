@@ -116,15 +116,8 @@ model.save(sys.argv[2] + "/model")
 """
 
 
-@pytest.mark.parametrize(
-    "cluster",
-    [
-        [],
-        # `tfw2v cluster local` is tested with a killed training always
-        pytest.param(["local:ps=1,worker=1"], marks=pytest.mark.slow),
-    ],
-    ids=["local", "cluster"],
-)
+@pytest.mark.slow  # `tfw2v cluster local` is tested with a killed training always
+@pytest.mark.parametrize("cluster", [[], ["local:ps=1,worker=1"]], ids=["local", "cluster"])
 def test_a_killed_coordinator_goes_on_when_it_is_run_again(tmp_path, undisturbed, cluster):
     command = [sys.executable, "-c", RUN, LEE, str(tmp_path), *cluster]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

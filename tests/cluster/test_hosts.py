@@ -86,6 +86,7 @@ def close(found, expected, share):
     return abs(found / expected - 1) < share
 
 
+@pytest.mark.slow  # what is counted is compared with formulas always
 def test_what_is_counted_is_what_travels(hosts, train):
     training, epochs, seen = train(epochs=6), [], None
     while (found := training.hear(120)).get("words") is None:

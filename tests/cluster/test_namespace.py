@@ -197,6 +197,7 @@ def test_without_namespaces_a_cluster_trains_and_warns(monkeypatch, caplog):
     assert any(watch.reached) and watch.listening
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_not_isolated_is_reached():
     with LocalCluster(isolated=False) as local:
         assert all(reached(task.port) for task in local.cluster.tasks())

@@ -63,7 +63,8 @@ def test_a_cluster_gives_what_threads_give(undisturbed):
     assert not servers()
 
 
-@pytest.mark.parametrize("role", ["worker", pytest.param("ps", marks=pytest.mark.slow)])
+@pytest.mark.slow  # workers that lose their sub-models are tested without a cluster always
+@pytest.mark.parametrize("role", ["worker", "ps"])
 def test_a_killed_task_costs_sub_models_that_are_not_done(monkeypatch, watch, undisturbed, role):
     locals_ = []
     enter = local_module.LocalCluster.__enter__

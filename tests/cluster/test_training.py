@@ -56,7 +56,7 @@ def test_one_worker_trains_as_this_process_does():
 @pytest.mark.parametrize(
     ("tasks", "options"),
     [
-        ("local:ps=2,worker=2", {}),
+        pytest.param("local:ps=2,worker=2", {}, marks=pytest.mark.slow),
         ("local:ps=3,worker=2", {"sg": 0, "hs": 1, "negative": 3}),
     ],
 )

@@ -21,6 +21,7 @@ from gensim_tfw2v.updates import EPSILON
 from tests.regimes.trials import (
     ALPHA,
     ENTRIES,
+    MOSTLY_TWO,
     OBJECTIVES,
     SEED,
     VOCABULARY,
@@ -105,7 +106,7 @@ def test_one_replica_equals_training_on_the_tables(units, objective, n_fetch, n_
 
 
 @pytest.mark.parametrize(("n_fetch", "n_push", "shards"), WINDOWS[2:3])
-@pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
+@pytest.mark.parametrize("objective", MOSTLY_TWO)
 def test_so_it_does_with_adagrad(units, objective, n_fetch, n_push, shards):
     trial = Trial(objective)
     regime = make(trial, n_fetch, n_push, shards, adagrad=True)
@@ -122,7 +123,7 @@ def test_so_it_does_with_adagrad(units, objective, n_fetch, n_push, shards):
     regime.close()
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
+@pytest.mark.parametrize("objective", MOSTLY_TWO)
 def test_a_step_of_adagrad_equals_a_slow_one(short_units, objective):
     trial = Trial(objective)
     trial.unit_program = replace(trial.unit_program, max_norm=1e9)
@@ -147,7 +148,7 @@ def test_a_step_of_adagrad_equals_a_slow_one(short_units, objective):
 
 
 @pytest.mark.parametrize("adagrad", [False, True])
-@pytest.mark.parametrize("objective", OBJECTIVES[:2], ids=str)
+@pytest.mark.parametrize("objective", OBJECTIVES[1:2], ids=str)
 def test_locked_rows_stay_as_they_are(units, objective, adagrad):
     lock = np.ones(VOCABULARY, np.float32)
     lock[::3] = 0
@@ -293,10 +294,9 @@ def test_a_graph_can_be_shown():
 
 
 @pytest.mark.parametrize(
-    ("options", "alpha"),
-    [("n_fetch=2", 0.05), ("n_fetch=4,n_push=2,adagrad=true,warm_start=0.2", 0.1)],
+    ("options", "alpha", "sg"),
+    [("n_fetch=2", 0.05, 1), ("n_fetch=4,n_push=2,adagrad=true,warm_start=0.2", 0.1, 0)],
 )
-@pytest.mark.parametrize("sg", [0, 1])
 def test_a_model_learns(options, alpha, sg):
     model = TFWord2Vec(
         corpus_file=datapath("lee_background.cor"), vector_size=20, epochs=4, sg=sg, workers=2,

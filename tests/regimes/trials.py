@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encode import encode_sentences
@@ -19,6 +20,11 @@ from tests.objectives.test_objectives import huffman_paths
 VOCABULARY, SIZE, ENTRIES, SEED = 40, 6, 132, 7
 SHAPE = StepShape(32, 8, 3, 4)
 OBJECTIVES = [SkipGram(5), Cbow(3), SkipGram(0, True), Cbow(2, True, True)]
+#: The same, where the first and the last say most: the others run with the slow tests.
+MOSTLY_TWO = [
+    pytest.param(objective, marks=[pytest.mark.slow] if 0 < number < 3 else [], id=str(objective))
+    for number, objective in enumerate(OBJECTIVES)
+]
 ALPHA = (0.05, 0.04)
 
 
