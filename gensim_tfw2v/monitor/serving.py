@@ -14,6 +14,9 @@ from typing import Any
 #: How long the first page waits for the search for vectors.
 SEARCH_SECONDS = 5.0
 
+#: How often to look for a port that is free.
+ATTEMPTS = 5
+
 logger = logging.getLogger(__name__)
 
 
@@ -51,6 +54,24 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
     plugins[plugins.index(ProjectorPlugin)] = _rereading_projector()
     board = program.TensorBoard(plugins)
     board.configure(logdir=str(log_dir), host=host, port=port)
+    attempts = ATTEMPTS if port is None else 1
+    while True:
+        attempts -= 1
+        try:
+            return _launched(board, host)
+        except _NotListeningError:
+            # a port that was free when TensorBoard looked was taken when it listened: look again
+            if not attempts:
+                raise
+
+
+class _NotListeningError(RuntimeError):
+    """The web server could not listen."""
+
+
+def _launched(board: Any, host: str) -> str:
+    from tensorboard import program
+
     noise = io.StringIO()
     try:
         with contextlib.redirect_stderr(noise):
@@ -59,7 +80,7 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
         raise RuntimeError(error.msg) from error
     except SystemExit as error:  # of the web server below it, which says why where it logs
         reason = noise.getvalue().strip().rpartition("\n")[2]
-        raise RuntimeError(f"TensorBoard cannot listen on {host}: {reason}") from error
+        raise _NotListeningError(f"TensorBoard cannot listen on {host}: {reason}") from error
     finally:
         logger.info("TensorBoard: %s", noise.getvalue().strip())
 

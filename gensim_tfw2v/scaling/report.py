@@ -5,15 +5,16 @@ from statistics import fmean, median
 from typing import Any
 
 NOTES = """\
-Words/s are raw words of the text, from the end of the first epoch on: what is set up once is in
-the first. **Really run**: all tasks on the machine that is described, which they share; medians of
-the rounds. Predictions are computed by the simulation that the next table is from, with what
-threads without a cluster, and several workers on parts of the corpus, cost in the same round; that
-one worker takes as long as it did is what the simulation is adjusted to. **Simulated**: a machine for each task, of the
-cores and the network that are given, each core as fast as this machine's, with the medians of the
-rounds' costs; nothing of it was run, and speed-up is that over the smallest number of workers.
-**Quality** was really computed, by the schedule of so many workers in one process; 0 workers:
-one thread without a cluster. Given is the mean over the seeds, and the difference to 0 workers."""
+Words/s are raw words of the text, from the end of the first epoch on: what is set up once is in the
+first. **Really run**: all tasks on the machine that is described, which they share; medians of the
+rounds. Predictions are computed by the simulation that the next table is from, with what threads
+without a cluster, and several workers on parts of the corpus, cost in the same round; that one
+worker takes as long as it did is what the simulation is adjusted to. **Simulated**: a machine for
+each task, of the cores and the network that are given, each core as fast as this machine's, with
+the medians of the rounds' costs; nothing of it was run, and speed-up is that over the smallest
+number of workers. **Quality** was really computed, by the schedule of so many workers in one
+process; 0 workers: one thread without a cluster. Given is the mean over the seeds, and the
+difference to 0 workers."""
 
 
 def page(document: Mapping[str, Any]) -> str:

@@ -16,8 +16,8 @@ from gensim_tfw2v.scaling.usage import read_usage
 #: Workers for each ps task.
 WORKERS_A_PS = 2
 
-#: Parts of the corpus on which clusters for calibration train: the shorter, the shorter are jobs, and
-#: the more rows they have for each token.
+#: Parts of the corpus on which clusters for calibration train: the shorter, the shorter are jobs,
+#: and the more rows they have for each token.
 PARTS = 2, 8
 
 #: Share of a resource's time above which it is what limits.

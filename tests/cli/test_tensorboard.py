@@ -11,7 +11,9 @@ import time
 import psutil
 import pytest
 from gensim.models import KeyedVectors
+from tensorboard import program
 
+from gensim_tfw2v.monitor import serving
 from gensim_tfw2v.monitor.projector import write_projector
 from tests.served import tensorboard
 
@@ -80,6 +82,20 @@ def test_two_at_once_without_a_port(folder):
             process.terminate()
             process.communicate(timeout=30)
     assert len(lines) == 2 and all("http://127.0.0.1:60" in line for line in lines)
+
+
+@pytest.mark.parametrize(("port", "tries"), [(None, serving.ATTEMPTS), (6006, 1)])
+def test_a_port_that_is_taken_in_between(folder, monkeypatch, port, tries):
+    tried = []
+
+    def launch(board):
+        tried.append(board)
+        sys.exit(1)
+
+    monkeypatch.setattr(program.TensorBoard, "launch", launch)
+    with pytest.raises(RuntimeError, match=r"TensorBoard cannot listen on 127\.0\.0\.1"):
+        serving.serve(folder, port=port)
+    assert len(tried) == tries
 
 
 @pytest.mark.parametrize(
