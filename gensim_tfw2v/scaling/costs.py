@@ -1,6 +1,6 @@
 """What pieces of the work cost, from clusters that were measured."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,17 +124,20 @@ def fit(token: float, runs: Sequence[Measured], threads: float) -> Costs:
     """
     most = max(run.workers for run in runs)
     busy = [run for run in runs if run.workers == most]
-    beyond = [max(0.0, run.worker_cores - token * run.tokens) for run in busy]
-    row, job = _solve(([run.rows, run.jobs] for run in busy), beyond)
-    (ps_row,) = _solve(([run.rows] for run in runs), (run.ps_cores for run in runs))
+    of_workers = [run.worker_cores for run in busy]
+    beyond = [run.worker_cores - token * run.tokens for run in busy]
+    row, job = _solve([[run.rows, run.jobs] for run in busy], beyond, of_workers)
+    of_ps = [run.ps_cores for run in runs]
+    (ps_row,) = _solve([[run.rows] for run in runs], of_ps, of_ps)
     took = [run.coordinator_cores for run in runs]
-    turn, epoch = _solve(([run.turns, 1.0] for run in runs), took)
+    turn, epoch = _solve([[run.turns, 1.0] for run in runs], took, took)
     return Costs(token, row, job, ps_row, turn, epoch, threads)
 
 
-def _solve(amounts: Iterable[Sequence[float]], took: Iterable[float]) -> list[float]:
-    """Costs of each amount, such that the relative errors are small."""
-    matrix, right = np.array(list(amounts)), np.array(list(took))
-    scale = np.maximum(right, 1e-12)
-    solution, _ = nnls(matrix / scale[:, None], right / scale)
+def _solve(
+    amounts: Sequence[Sequence[float]], took: Sequence[float], total: Sequence[float]
+) -> list[float]:
+    """Costs of each amount, such that the errors are small beside what was measured in total."""
+    scale = np.maximum(total, 1e-12)
+    solution, _ = nnls(np.array(amounts) / scale[:, None], np.array(took) / scale)
     return [float(x) for x in solution]

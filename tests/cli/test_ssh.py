@@ -219,7 +219,7 @@ TRAINING = ("--", "train", LEE, "-o", "model")
 @pytest.mark.parametrize(
     ("script", "message"),
     [
-        ("echo 'no route to host' >&2; exit 255", r"ps 0 .*255 \(ssh could not connect"),
+        ("echo 'no route to host' >&2; exit 255", r"(ps|worker) 0 .*255 \(ssh could not connect"),
         ("echo 'sh: 1: tfw2v: not found' >&2; exit 127", r"127 \(the command was not found"),
         ("sleep 60", "no answer within 1 s from ps 0 .*worker 0"),
     ],

@@ -63,6 +63,7 @@ def trained(**options):
     )  # fmt: skip
 
 
+@pytest.mark.slow  # portions that are run twice are tested without a cluster always
 def test_each_portion_counts_once_whatever_befalls_a_worker(monkeypatch, caplog):
     disturbance = Disturbance(monkeypatch, 2, range(5, 7))
     model = trained(cluster="local:ps=1,worker=2", callbacks=[disturbance])

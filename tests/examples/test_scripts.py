@@ -107,6 +107,7 @@ def test_tf_config_job(printed):
     assert lines[3:6] == [f"{task} ended" for task in tasks]
 
 
+@pytest.mark.slow  # the commands that do the same are tested always
 def test_sub_models(printed):
     lines = printed("sub_models.py")
     assert len(lines) == 8
