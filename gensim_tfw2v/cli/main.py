@@ -1,7 +1,10 @@
 """The tool itself: its name, its commands, and what all of them share."""
 
+from typing import Annotated
+
 import typer
 
+from gensim_tfw2v import __version__
 from gensim_tfw2v.cli import benchmark, cluster
 from gensim_tfw2v.cli.demo import demo
 from gensim_tfw2v.cli.evaluate import evaluate
@@ -22,6 +25,26 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"tfw2v {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Say the version, and end.", callback=_say_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Take what goes before the name of a command."""
+
+
 for command in (train, merge, evaluate, neighbours, projector, tensorboard, plan, demo, task):
     app.command()(command)
 app.add_typer(cluster.app, name="cluster")

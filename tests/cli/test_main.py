@@ -6,6 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from gensim_tfw2v import __version__
 from gensim_tfw2v.cli.failures import BadInput, CommandsWithClearFailures
 from tests.cli.conftest import ROOT
 
@@ -14,6 +15,10 @@ def test_help_names_every_command(process):
     result = process("--help")
     assert result.returncode == 0
     assert all(name in result.stdout for name in ("train", "evaluate", "neighbours", "demo"))
+
+
+def test_version(tfw2v):
+    assert tfw2v("--version").stdout == f"tfw2v {__version__}\n"
 
 
 def test_help_imports_nothing_heavy():
