@@ -107,8 +107,18 @@ def attacks_rank(model):
     [
         {"sg": 1, "window": 4, "negative": 15, "epochs": 10},
         {"sg": 0, "alpha": 0.05, "negative": 15, "epochs": 10, "sample": 0},
+        # windows of one length are in gensim's own tests, too
+        pytest.param(
+            {"sg": 1, "window": 5, "negative": 15, "epochs": 10, "shrink_windows": False},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"sg": 0, "alpha": 0.1, "negative": 15, "epochs": 10, "sample": 0}
+            | {"shrink_windows": False},
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["skipgram", "cbow"],  # windows of one length are in gensim's own tests
+    ids=["skipgram", "cbow", "skipgram-fixed", "cbow-fixed"],
 )
 def test_a_small_corpus_reaches_the_rank_that_gensims_tests_ask(options):
     ranks = []

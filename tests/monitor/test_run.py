@@ -97,7 +97,14 @@ def test_a_sample_of_the_loss_is_near_that_of_all(tmp_path):
     assert both.get_latest_training_loss() == computed.get_latest_training_loss() > 0
 
 
-@pytest.mark.parametrize("options", [{"hs": 1, "negative": 0}, {"sg": 0, "hs": 1}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"sg": 0}, marks=pytest.mark.slow),
+        {"hs": 1, "negative": 0},
+        {"sg": 0, "hs": 1},
+    ],
+)
 def test_every_objective_logs_its_loss(tmp_path, options):
     model = TFWord2Vec(**OPTIONS | options | {"workers": 1}, log_dir=tmp_path)
     whole = TFWord2Vec(**OPTIONS | options | {"workers": 1}, compute_loss=True)

@@ -148,7 +148,9 @@ def test_a_step_of_adagrad_equals_a_slow_one(short_units, objective):
 
 
 @pytest.mark.parametrize("adagrad", [False, True])
-@pytest.mark.parametrize("objective", OBJECTIVES[1:2], ids=str)
+@pytest.mark.parametrize(
+    "objective", [pytest.param(OBJECTIVES[0], marks=pytest.mark.slow), OBJECTIVES[1]], ids=str
+)
 def test_locked_rows_stay_as_they_are(units, objective, adagrad):
     lock = np.ones(VOCABULARY, np.float32)
     lock[::3] = 0
@@ -295,7 +297,14 @@ def test_a_graph_can_be_shown():
 
 @pytest.mark.parametrize(
     ("options", "alpha", "sg"),
-    [("n_fetch=2", 0.05, 1), ("n_fetch=4,n_push=2,adagrad=true,warm_start=0.2", 0.1, 0)],
+    [
+        ("n_fetch=2", 0.05, 1),
+        pytest.param("n_fetch=2", 0.05, 0, marks=pytest.mark.slow),
+        ("n_fetch=4,n_push=2,adagrad=true,warm_start=0.2", 0.1, 0),
+        pytest.param(
+            "n_fetch=4,n_push=2,adagrad=true,warm_start=0.2", 0.1, 1, marks=pytest.mark.slow
+        ),
+    ],
 )
 def test_a_model_learns(options, alpha, sg):
     model = TFWord2Vec(

@@ -58,7 +58,13 @@ def test_one_worker_equals_training_on_the_tables(units, objective, options):
 
 @pytest.mark.parametrize(
     ("objective", "options"),
-    [(OBJECTIVES[0], SUM), (OBJECTIVES[3], SUM), (OBJECTIVES[0], ADASUM)],
+    [
+        (OBJECTIVES[0], SUM),
+        pytest.param(OBJECTIVES[1], SUM, marks=pytest.mark.slow),
+        pytest.param(OBJECTIVES[2], SUM, marks=pytest.mark.slow),
+        (OBJECTIVES[3], SUM),
+        (OBJECTIVES[0], ADASUM),
+    ],
     ids=str,
 )
 def test_a_round_combines_changes_from_one_snapshot(units, objective, options):
