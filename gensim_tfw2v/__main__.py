@@ -1,5 +1,6 @@
 """``python -m gensim_tfw2v`` is the command line tool ``tfw2v``."""
 
-from gensim_tfw2v.cli.main import app
+from gensim_tfw2v.cli.main import main
 
-app(prog_name="tfw2v")
+if __name__ == "__main__":
+    main()

@@ -15,7 +15,7 @@ import sys
 import traceback
 from typing import Any, NoReturn
 
-from gensim_tfw2v.children import name_process
+from gensim_tfw2v.children import name_process, run_and_leave
 from gensim_tfw2v.forkserver import LONGEST_MESSAGE
 
 
@@ -101,4 +101,4 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    main()
+    run_and_leave(main)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from gensim_tfw2v import __version__
+from gensim_tfw2v.children import run_and_leave
 from gensim_tfw2v.cli import benchmark, cluster
 from gensim_tfw2v.cli.demo import demo
 from gensim_tfw2v.cli.evaluate import evaluate
@@ -49,3 +50,8 @@ for command in (train, merge, evaluate, neighbours, projector, tensorboard, plan
     app.command()(command)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(benchmark.app, name="benchmark")
+
+
+def main() -> None:
+    """Be the tool: do what the arguments of this process ask for, and end it."""
+    run_and_leave(lambda: app(prog_name="tfw2v"))

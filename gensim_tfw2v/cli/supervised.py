@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 
-from gensim_tfw2v.cli.main import app
+from gensim_tfw2v.cli.main import main
 
 
 def end_with_parent() -> None:
@@ -17,4 +17,4 @@ def end_with_parent() -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=end_with_parent, name="tfw2v-parent", daemon=True).start()
-    app(prog_name="tfw2v")
+    main()

@@ -1,0 +1,43 @@
+import subprocess
+import sys
+
+import pytest
+
+HEAD = "import atexit, sys\nfrom gensim_tfw2v.children import run_and_leave\n"
+
+
+def leave(body):
+    """Run a function with this body by `run_and_leave` in another process."""
+    lines = [f"    {line}" for line in body.splitlines()]
+    code = "\n".join([HEAD, "def run():", *lines, "run_and_leave(run)"])
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "error"),
+    [
+        ("pass", 0, ""),
+        ("sys.exit()", 0, ""),
+        ("sys.exit(7)", 7, ""),
+        ("sys.exit('too much')", 1, "too much\n"),
+        ("raise ValueError('as asked')", 1, "ValueError: as asked\n"),
+    ],
+)
+def test_what_ends_a_process_is_seen_outside(body, status, error):
+    left = leave(body)
+    assert left.returncode == status
+    assert left.stderr.endswith(error) and bool(left.stderr) == bool(error)
+
+
+def test_what_was_to_be_done_at_the_end_is_done_and_the_rest_is_not():
+    left = leave(
+        "class Loud:\n"
+        "    def __del__(self): print('taken apart')\n"
+        "sys.modules['kept'] = Loud()\n"
+        "atexit.register(print, 'done', end='')\n"  # not flushed by its function
+    )
+    assert left.stdout == "done" and left.returncode == 0
+
+
+def test_a_closed_output_does_not_change_the_status():
+    assert leave("print('x')\nsys.stdout.close()\nsys.exit(3)").returncode == 3
