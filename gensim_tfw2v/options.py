@@ -19,9 +19,11 @@ UNIT_ENTRIES = 1 << 16
 #: On a cluster: entries of a unit, at most and at least.
 CLUSTER_ENTRIES, LEAST_ENTRIES = 1 << 18, 1 << 12
 
-#: As many jobs each worker should train in an epoch, if units of `LEAST_ENTRIES` allow it: the
-#: more, the fewer changes of others its rows lack; the fewer, the less travels.
-JOBS_A_WORKER = 32
+#: As many units each thread should train in an epoch, if units of `LEAST_ENTRIES` allow it: the
+#: more, the fewer changes of others its rows lack; the fewer, the less travels. Where more threads
+#: train, more changes are lacking: the first for one thread, times the root of their number, and
+#: the second at most.
+UNITS_OF_ONE, MOST_UNITS = 8, 32
 
 #: In how many blocks of a unit on a cluster a negative is used: rows of which nothing else is
 #: trained are then fewer, and of those that travel a fifth is saved. With fewer tokens in the
@@ -159,7 +161,8 @@ def choose_unit_entries(tokens: int, threads: int) -> int:
     threads : int
         Of all workers together.
     """
-    return min(CLUSTER_ENTRIES, max(LEAST_ENTRIES, tokens // (JOBS_A_WORKER * threads)))
+    units = threads * min(MOST_UNITS, math.ceil(UNITS_OF_ONE * math.sqrt(threads)))
+    return min(CLUSTER_ENTRIES, max(LEAST_ENTRIES, tokens // units))
 
 
 def choose_shape(

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.options import choose_shape
+from gensim_tfw2v.options import choose_shape, choose_unit_entries
 from gensim_tfw2v.regimes import LocalRegime, UnitReport
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.base import Divergence
@@ -377,6 +377,16 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
     assert all(sorted(order) == list(range(len(orders[0]))) for order in orders)
     assert orders[0] == orders[2] != orders[1] == orders[3]
     assert orders[4] not in orders[:4]
+
+
+@pytest.mark.parametrize(
+    ("threads", "units"), [(1, 8), (2, 12), (3, 14), (4, 16), (9, 24), (16, 32), (64, 32)]
+)
+def test_units_of_a_thread_grow_with_the_root_of_their_number_to_32(threads, units):
+    tokens = 100_000 * threads * units
+    assert choose_unit_entries(tokens, threads) == 100_000
+    assert choose_unit_entries(10 * tokens, threads) == 1 << 18
+    assert choose_unit_entries(100, threads) == 4096
 
 
 @pytest.mark.parametrize(("skipgram", "tokens", "block"), [(True, 256, 16), (False, 1024, 32)])

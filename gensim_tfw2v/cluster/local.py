@@ -1,6 +1,7 @@
 """A whole cluster on this machine: real processes, real sockets."""
 
 import contextlib
+import os
 import socket
 import subprocess
 import tempfile
@@ -19,7 +20,11 @@ from gensim_tfw2v.cluster.restarts import restarting
 from gensim_tfw2v.cluster.server import SERVES
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.forkserver import Forked
+from gensim_tfw2v.machine import usable_cores
 from gensim_tfw2v.monitor.task import LOG_DIR
+
+#: How many operations a process of TensorFlow runs side by side.
+OP_THREADS = "TF_NUM_INTEROP_THREADS"
 
 #: Seconds between asking a task to end and killing it.
 GRACE_SECONDS = 5.0
@@ -137,10 +142,22 @@ class LocalCluster:
                     "TF_CONFIG": self.cluster.tf_config(task.role, task.index),
                     "CUDA_VISIBLE_DEVICES": "",  # tasks of one machine would fight for its GPU
                     LOG_DIR: self._tensorboard_dir or "",
+                    **self._own_threads(task),
                 },
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
+
+    def _own_threads(self, task: Task) -> dict[str, str]:
+        """What a task is told of its share of the machine's cores.
+
+        TensorFlow gives each process as many threads as there are cores. Those of workers that
+        share cores would hand a unit's operations to each other, and wake each other for it, for
+        nothing: no core is free. Who has set the number means it.
+        """
+        if task.role != "worker" or OP_THREADS in os.environ:
+            return {}
+        return {OP_THREADS: str(max(1, len(usable_cores()) // len(self.cluster.worker)))}
 
     def start_module(
         self, module: str, *arguments: str, **options: Any

@@ -1,5 +1,6 @@
 """A cluster of this machine: real processes, real kills."""
 
+import json
 import logging
 import os
 import signal
@@ -11,7 +12,7 @@ import time
 import psutil
 import pytest
 
-from gensim_tfw2v.cluster.local import LocalCluster, TaskEnded
+from gensim_tfw2v.cluster.local import OP_THREADS, LocalCluster, TaskEnded
 from gensim_tfw2v.cluster.spec import ClusterError
 from tests.cluster.test_training import servers
 
@@ -114,6 +115,25 @@ def test_what_keeps_processes_from_starting_is_shown(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ConnectionError, match="(?s)has ended.*no such thing"), LocalCluster():
         pass
+
+
+def test_workers_share_the_cores_as_the_user_says_or_evenly(tmp_path, monkeypatch):
+    monkeypatch.setattr("gensim_tfw2v.cluster.local.usable_cores", lambda: list(range(6)))
+    started = {}
+
+    def start(self, module, *arguments, environment, **options):
+        config = json.loads(environment["TF_CONFIG"])["task"]
+        started[config["type"]] = environment.get(OP_THREADS)
+
+    monkeypatch.setattr(LocalCluster, "start_module", start)
+    monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
+    monkeypatch.setattr(LocalCluster, "close", lambda *_: None)
+    for workers, threads in ((1, "6"), (3, "2"), (4, "1"), (7, "1")):
+        with LocalCluster(1, workers, log_dir=tmp_path, isolated=False):
+            assert started == {"ps": None, "worker": threads}  # a ps serves all workers
+    monkeypatch.setenv(OP_THREADS, "5")  # which tasks inherit
+    with LocalCluster(1, 3, log_dir=tmp_path, isolated=False):
+        assert started == {"ps": None, "worker": None}
 
 
 def test_a_cluster_needs_both_roles():
