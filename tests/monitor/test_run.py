@@ -102,7 +102,7 @@ def test_a_sample_of_the_loss_is_near_that_of_all(tmp_path):
     [
         pytest.param({"sg": 0}, marks=pytest.mark.slow),
         {"hs": 1, "negative": 0},
-        {"sg": 0, "hs": 1},
+        pytest.param({"sg": 0, "hs": 1}, marks=pytest.mark.slow),
     ],
 )
 def test_every_objective_logs_its_loss(tmp_path, options):

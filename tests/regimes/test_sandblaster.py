@@ -160,6 +160,7 @@ def test_a_portion_that_is_run_twice_counts_once(units, steady, kind):
     regime.close()
 
 
+@pytest.mark.slow  # the method itself is compared with SciPy's always
 def test_it_comes_to_what_scipy_comes_to(units):
     few = units[:1]
     trial = Trial(SkipGram(2))
