@@ -17,7 +17,7 @@ from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster, parse_cluster
 from gensim_tfw2v.cluster.probe import READY_SECONDS
 from gensim_tfw2v.corpus.sampling import Sampling
-from gensim_tfw2v.machine import usable_cores
+from gensim_tfw2v.machine import cores_each
 from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.options import (
     UNIT_ENTRIES,
@@ -87,7 +87,7 @@ def _workers_and_threads(model: Any) -> tuple[int, int]:
         return int(model.workers), 1
     which = parse_cluster(model.cluster)
     if isinstance(which, LocalTasks):
-        return which.workers, min(model.workers, max(1, len(usable_cores()) // which.workers))
+        return which.workers, min(model.workers, cores_each(which.workers))
     return len(which.worker), int(model.workers)
 
 

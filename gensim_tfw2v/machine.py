@@ -34,6 +34,11 @@ def usable_cores() -> list[int]:
     return list(range(os.cpu_count() or 1))
 
 
+def cores_each(processes: int) -> int:
+    """Cores for each of so many processes that share this machine; one at least."""
+    return max(1, len(usable_cores()) // processes)
+
+
 def version(package: str) -> str | None:
     """Installed version of a package, without importing it; None if it is not installed."""
     try:

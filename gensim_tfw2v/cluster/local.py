@@ -20,7 +20,7 @@ from gensim_tfw2v.cluster.restarts import restarting
 from gensim_tfw2v.cluster.server import SERVES
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.forkserver import Forked
-from gensim_tfw2v.machine import usable_cores
+from gensim_tfw2v.machine import cores_each
 from gensim_tfw2v.monitor.task import LOG_DIR
 
 #: How many operations a process of TensorFlow runs side by side.
@@ -153,11 +153,11 @@ class LocalCluster:
 
         TensorFlow gives each process as many threads as there are cores. Those of workers that
         share cores would hand a unit's operations to each other, and wake each other for it, for
-        nothing: no core is free. Who has set the number means it.
+        nothing: no core is free. A number that is set already is left as it is.
         """
         if task.role != "worker" or OP_THREADS in os.environ:
             return {}
-        return {OP_THREADS: str(max(1, len(usable_cores()) // len(self.cluster.worker)))}
+        return {OP_THREADS: str(cores_each(len(self.cluster.worker)))}
 
     def start_module(
         self, module: str, *arguments: str, **options: Any
