@@ -1,6 +1,7 @@
 """The regime that a model asks for, ready to train."""
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,8 @@ from gensim_tfw2v.attributes import (
 from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster, parse_cluster
 from gensim_tfw2v.cluster.probe import READY_SECONDS
+from gensim_tfw2v.cluster.readers import open_readers
+from gensim_tfw2v.corpus.held import Reading, reading_here
 from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.machine import cores_each
 from gensim_tfw2v.monitor.options import log_options
@@ -74,6 +77,13 @@ def open_nursery(model: Any) -> None:
     local = model.cluster is not None and isinstance(parse_cluster(model.cluster), LocalTasks)
     if local and model._nursery is None:
         model._nursery = Nursery()
+
+
+def reading_of(model: Any) -> Reading:
+    """Who reads the files of a model's corpus: the hosts of its cluster too, if it has some."""
+    if model.cluster is None or isinstance(which := parse_cluster(model.cluster), LocalTasks):
+        return reading_here
+    return functools.partial(open_readers, which)
 
 
 def chosen_regime(model: Any) -> RegimeOptions:

@@ -16,7 +16,7 @@ from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.corpus.held import HeldScan, Source, encode_source
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
-from gensim_tfw2v.engine import open_nursery
+from gensim_tfw2v.engine import open_nursery, reading_of
 from gensim_tfw2v.epoch import train_epoch
 from gensim_tfw2v.mapped import map_weights
 from gensim_tfw2v.merging import MergeReport
@@ -86,7 +86,8 @@ class TFWord2Vec(Word2Vec):
         Whether to show a progress bar; by default on terminals and in notebooks.
     encoded_dir : str, optional
         Where the temporary folder with the encoded corpus (4 bytes a word; twice that while
-        the vocabulary is built) is made; by default where Python makes temporary files.
+        the vocabulary is built) is made; by default where Python makes temporary files. If the
+        machines of a cluster's workers see it and the corpus, they read the corpus together.
     tables_dir : str, optional
         A folder in whose files the model's new arrays are (``wv.vectors``, ``syn1neg``, ``syn1``),
         mapped into memory: for a vocabulary whose arrays are larger than memory, trained on a
@@ -328,7 +329,7 @@ class TFWord2Vec(Word2Vec):
 
         source = corpus_iterable if corpus_file is None else Path(corpus_file)
         assert source is not None
-        self._held = HeldScan(source, self.encoded_dir, progress)
+        self._held = HeldScan(source, self.encoded_dir, progress, reading_of(self))
         scan = self._held.scan
         if corpus_file is None and not self._one_corpus:
             self._forget_scan()  # what an iterable gives later may be another corpus
@@ -434,7 +435,7 @@ class TFWord2Vec(Word2Vec):
             if held.is_of(source):
                 return held.encode(self.wv.key_to_index)
             held.close()
-        return encode_source(source, self.wv.key_to_index, self.encoded_dir)
+        return encode_source(source, self.wv.key_to_index, self.encoded_dir, reading_of(self))
 
     def _forget_scan(self) -> None:
         if self._held is not None:

@@ -11,6 +11,7 @@ import threading
 
 from gensim_tfw2v.children import name_process
 from gensim_tfw2v.cluster.keepalive import keep_alive
+from gensim_tfw2v.cluster.reading import publish_reader
 from gensim_tfw2v.cluster.spec import Cluster, Task, from_tf_config
 from gensim_tfw2v.cluster.versions import publish_version
 from gensim_tfw2v.monitor.task import LOG_DIR, TaskLog
@@ -77,11 +78,12 @@ def serve(
     )
     keep_alive(cluster.tasks())
     publish_version(server, task)
+    reader = publish_reader(server, task)
     log = None if log_dir is None else TaskLog(log_dir, f"{task.role}-{task.index}")
     print(SERVES.format(task), flush=True)
     while not ended.wait(1.0):  # with a limit: else Python sees no signal
         pass
-    del server
+    del server, reader
     if log is not None:
         log.close()
     return reason[0]

@@ -1,7 +1,6 @@
 """Whether all tasks have the TensorFlow whose graphs they are sent.
 
-A server of TensorFlow tells nobody its version. So each task keeps it in a variable of its own
-device, which it makes through a session on itself, and which the coordinator finds by its name.
+Each task publishes its own, and the coordinator asks for it.
 """
 
 import logging
@@ -9,6 +8,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+from gensim_tfw2v.cluster.published import device_of, publish, variable
 from gensim_tfw2v.cluster.spec import Task
 
 logger = logging.getLogger(__name__)
@@ -38,26 +38,10 @@ class OtherVersion(ConnectionError):
 
 
 def publish_version(server: Any, task: Task) -> None:
-    """Let a server's clients know its version.
-
-    Parameters
-    ----------
-    server : tf.distribute.Server
-        Of this process.
-    task : Task
-        Its task.
-    """
+    """Let the clients of a task's server know its version of TensorFlow."""
     from gensim_tfw2v._tensorflow import tf
 
-    job = f"/job:{task.role}/task:{task.index}"
-    with tf.Graph().as_default() as graph, tf.device(f"{job}/device:CPU:0"):
-        assign = tf.raw_ops.AssignVariableOp(
-            resource=_variable(tf), value=tf.constant(tf.version.VERSION)
-        )
-    # without the filter, the session would wait for all tasks of the cluster
-    config = tf.compat.v1.ConfigProto(device_filters=[job])
-    with tf.compat.v1.Session(server.target, graph=graph, config=config) as session:
-        session.run(assign)
+    publish(server, task, NAME, tf.version.VERSION)
 
 
 def check_versions(tasks: Iterable[Task]) -> None:
@@ -97,18 +81,14 @@ def check_versions(tasks: Iterable[Task]) -> None:
 
 def _version_of(tf: Any, task: Task) -> str | None:
     try:
-        with tf.device(f"/job:{task.role}/task:{task.index}/device:CPU:0"):
-            variable = _variable(tf)
-            if not tf.raw_ops.VarIsInitializedOp(resource=variable):
+        with tf.device(device_of(task)):
+            resource = variable(NAME)
+            if not tf.raw_ops.VarIsInitializedOp(resource=resource):
                 return None
-            found = tf.raw_ops.ReadVariableOp(resource=variable, dtype=tf.string).numpy()
+            found = tf.raw_ops.ReadVariableOp(resource=resource, dtype=tf.string).numpy()
     except tf.errors.OpError as error:
         raise ConnectionError(f"{task} was lost while its version was asked for") from error
     return str(found.decode())
-
-
-def _variable(tf: Any) -> Any:
-    return tf.raw_ops.VarHandleOp(dtype=tf.string, shape=[], shared_name=NAME)
 
 
 def _series(version: str) -> str:

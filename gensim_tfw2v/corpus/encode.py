@@ -1,16 +1,15 @@
 """Encoding a corpus with a vocabulary that exists: the text is read once."""
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from gensim_tfw2v.corpus.files import check_corpus, line_ranges, open_corpus
-from gensim_tfw2v.corpus.helpers import read_ranges
+from gensim_tfw2v.corpus.helpers import Processes, Readers, read_texts
 from gensim_tfw2v.corpus.keeping import check_unused
-from gensim_tfw2v.corpus.lines import encode_lines
 from gensim_tfw2v.corpus.numbering import KnownWords, Numbering, Progress
 from gensim_tfw2v.corpus.parts import Part, read_part
 from gensim_tfw2v.corpus.sentences import SentenceEncoder
+from gensim_tfw2v.corpus.texts import Texts, encode_pieces
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 
@@ -60,8 +59,25 @@ def encode_file(
     ValueError
         If the file holds compressed data without being named so.
     """
+    return encode_texts([path], key_to_index, folder, Processes(processes), progress)
+
+
+def encode_texts(
+    paths: Sequence[str | os.PathLike[str]],
+    key_to_index: Mapping[str, int],
+    folder: Folder = None,
+    readers: Readers | None = None,
+    progress: Progress | None = None,
+) -> EncodedCorpus:
+    """Encode text files as if they were one; see `encode_file`.
+
+    Parameters
+    ----------
+    readers : Readers, optional
+        Who runs helper processes; by default this machine.
+    """
     with fresh_workspace(folder) as workspace:
-        parts = file_parts(path, key_to_index, workspace, processes, progress)
+        parts = texts_parts(paths, key_to_index, workspace, readers or Processes(), progress)
         return EncodedCorpus.from_parts(workspace, parts, folder)
 
 
@@ -111,19 +127,18 @@ def fresh_workspace(folder: Folder) -> Iterator[Workspace]:
         raise
 
 
-def file_parts(
-    path: str | os.PathLike[str],
+def texts_parts(
+    paths: Sequence[str | os.PathLike[str]],
     key_to_index: Mapping[str, int] | None,
     workspace: Workspace,
-    processes: int | None,
+    readers: Readers,
     progress: Progress | None,
 ) -> Iterable[Part]:
-    """Read a file, here or with helpers; without a vocabulary its words are numbered."""
-    path = os.fspath(path)
-    ranges = line_ranges(path, processes) if check_corpus(path) else []
-    if len(ranges) > 1:
-        return read_ranges(path, ranges, key_to_index, workspace.folder, progress)
+    """Read texts, here or with helpers; without a vocabulary their words are numbered."""
+    texts = Texts.found(paths)
+    runs = texts.cut(readers.runs(texts.bytes))
+    if len(runs) > 1:
+        return read_texts(runs, key_to_index, workspace.folder, readers, progress)
     ids = Numbering() if key_to_index is None else KnownWords(key_to_index)
-    with open_corpus(path) as stream:
-        chunks = encode_lines(stream, ids, path=path)
-        return [read_part(chunks, ids, workspace.folder, progress=progress)]
+    chunks = encode_pieces(runs[0] if runs else [], ids)
+    return [read_part(chunks, ids, workspace.folder, progress=progress)]

@@ -1,16 +1,14 @@
-"""Corpus files: what can be read, how it is opened, and where it can be cut for helpers."""
+"""Corpus files: what can be read, how it is opened, and where it can be cut."""
 
 import errno
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from lzma import LZMAError
 from typing import BinaryIO
-
-from gensim_tfw2v.machine import usable_cores
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # known to smart_open by these endings
 MAGIC = {
@@ -20,8 +18,6 @@ MAGIC = {
     b"\x28\xb5\x2f\xfd": (".zst", "zstd"),
     b"PK\x03\x04": (".zip", "zip"),
 }
-BYTES_A_HELPER = 8 << 20  # a helper starts in the time in which one process reads about 4 MB
-MAX_HELPERS = 8  # each holds the vocabulary of its part
 
 
 def check_corpus(path: str) -> bool:
@@ -86,36 +82,33 @@ def open_corpus(path: str) -> Iterator[BinaryIO]:
         raise type(error)(advice) from error
 
 
-def line_ranges(path: str, processes: int | None) -> list[tuple[int, int]]:
-    """Cut a plain file into at most `processes` byte ranges that end where lines end.
+def line_ranges(path: str, edges: Iterable[int]) -> list[tuple[int, int]]:
+    """Cut a plain file where lines end.
 
     Parameters
     ----------
     path : str
         A plain file.
-    processes : int, optional
-        By default one for every usable core, fewer for small files.
+    edges : iterable of int
+        Bytes, rising: a cut is made at the first end of a line behind each, if there is one
+        before the next.
 
     Returns
     -------
     list of (start, stop)
-        In order, without gaps, none empty but for an empty file: [(0, 0)].
+        In bytes; in order, without gaps, none empty but for an empty file: [(0, 0)].
     """
     size = os.path.getsize(path)
-    if processes is None:
-        processes = max(1, min(len(usable_cores()), MAX_HELPERS, size // BYTES_A_HELPER))
-    elif processes < 1:
-        raise ValueError(f"processes must be at least 1, but is {processes}")
-    edges = [0]
+    cuts = [0]
     with open(path, "rb") as file:
-        for part in range(1, processes):
-            edge = max(size * part // processes, edges[-1])
+        for edge in edges:
+            edge = max(edge, cuts[-1])
             file.seek(edge)
             while block := file.read(1 << 20):
                 if (newline := block.find(b"\n")) >= 0:
-                    edges.append(edge + newline + 1)
+                    cuts.append(edge + newline + 1)
                     break
                 edge += len(block)
             else:  # the last line goes on to the end
                 break
-    return list(pairwise([*(edge for edge in edges if edge < size), size])) or [(0, 0)]
+    return list(pairwise([*(cut for cut in cuts if cut < size), size])) or [(0, 0)]

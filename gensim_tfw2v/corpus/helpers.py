@@ -1,80 +1,105 @@
-"""Reading a corpus file with several helper processes."""
+"""Reading texts with several helper processes, on this machine or on others."""
 
+import gzip
 import json
 import os
-import pickle
 import subprocess
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager, contextmanager
+from lzma import LZMAError
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from gensim_tfw2v.children import start_module
 from gensim_tfw2v.corpus.lines import CorpusDecodeError
-from gensim_tfw2v.corpus.numbering import Progress
+from gensim_tfw2v.corpus.numbering import ID, Ids, Progress
 from gensim_tfw2v.corpus.parts import Part
+from gensim_tfw2v.corpus.shards import Shard
+from gensim_tfw2v.corpus.texts import Piece
 from gensim_tfw2v.corpus.workspace import explained
+from gensim_tfw2v.machine import usable_cores
+
+BYTES_A_HELPER = 8 << 20  # a helper starts in the time in which one process reads about 4 MB
+MAX_HELPERS = 8  # each holds the vocabulary of its part
+
+#: The file of a job: what each helper is to make a `Part` of. Beside it stand arrays of the job.
+JOB, WORDS, WORD_IDS, TABLE = "job.json", "words.txt", "words.npy", "table{:05}.npy"
+
+#: What a damaged file raises, whatever process reads it.
+DAMAGED = {kind.__name__: kind for kind in (EOFError, gzip.BadGzipFile, zlib.error, LZMAError)}
 
 
-def read_ranges(
-    path: str,
-    ranges: Sequence[tuple[int, int]],
-    key_to_index: Mapping[str, int] | None,
-    folder: Path,
-    progress: Progress | None = None,
-) -> Iterator[Part]:
-    """Read each range with a process of its own.
+class Readers(Protocol):
+    """Those who run helper processes."""
+
+    def runs(self, size: int) -> int:
+        """Into how many runs texts of so many bytes should be cut."""
+        ...
+
+    def messages(
+        self, folder: Path, sizes: Sequence[int]
+    ) -> AbstractContextManager[Iterator[dict[str, Any]]]:
+        """Run a helper for each part of the job in a folder; give what they say.
+
+        Parameters
+        ----------
+        folder : Path
+        sizes : sequence of int
+            Bytes that are to be read for each.
+        """
+        ...
+
+
+class Processes:
+    """Helper processes of this machine, all at the same time.
 
     Parameters
     ----------
-    path : str
-        A plain file.
-    ranges : list of (start, stop)
-        In bytes, each of whole lines.
-    key_to_index : dict, optional
-        The vocabulary, if it is known.
-    folder : Path
-        Where shards are written.
-
-    Returns
-    -------
-    iterator of Part
-        In the order of the ranges; loaded one by one, for each holds a vocabulary.
+    number : int, optional
+        By default one for every usable core, fewer for small texts.
 
     Raises
     ------
-    CorpusDecodeError, OSError
-        As the helpers met them.
-    RuntimeError
-        If a helper failed otherwise, or was killed.
+    ValueError
+        If `number` is below 1.
     """
-    job = folder / "job.pickle"
-    # a word that is no str does not occur in a file
-    known = key_to_index and {w: i for w, i in key_to_index.items() if isinstance(w, str)}
-    with explained(folder):
-        job.write_bytes(pickle.dumps((os.path.abspath(path), known)))
-    commands = [(str(job), str(n), str(a), str(b)) for n, (a, b) in enumerate(ranges)]
-    with _running(commands) as messages:
-        _follow(path, messages, len(ranges), progress)
-    job.unlink()
-    return (_load(folder / f"part{number:03}.pickle") for number in range(len(ranges)))
+
+    def __init__(self, number: int | None = None) -> None:
+        if number is not None and number < 1:
+            raise ValueError(f"processes must be at least 1, but is {number}")
+        self._number = number
+
+    def runs(self, size: int) -> int:
+        """Into how many runs texts of so many bytes should be cut."""
+        if self._number is not None:
+            return self._number
+        return max(1, min(len(usable_cores()), MAX_HELPERS, size // BYTES_A_HELPER))
+
+    def messages(
+        self, folder: Path, sizes: Sequence[int]
+    ) -> AbstractContextManager[Iterator[dict[str, Any]]]:
+        """Run a helper for each part of the job in a folder; give what they say."""
+        return running(folder, range(len(sizes)))
 
 
 @contextmanager
-def _running(commands: Sequence[Sequence[str]]) -> Iterator[Iterator[dict[str, Any]]]:
-    """Run helpers, give their messages, and leave none running."""
+def running(folder: Path, parts: Sequence[int]) -> Iterator[Iterator[dict[str, Any]]]:
+    """Run a helper for each of some parts of a job, give their messages, and leave none running."""
     one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     read_end, write_end = os.pipe()
     processes: list[subprocess.Popen[bytes]] = []
     with open(read_end, "rb") as messages:
         try:
             try:
-                for command in commands:
+                for part in parts:
                     processes.append(
                         start_module(
                             "gensim_tfw2v.corpus.worker",
-                            *command,
+                            str(folder),
+                            str(part),
                             environment=one_thread,
                             stdout=write_end,
                         )
@@ -89,12 +114,92 @@ def _running(commands: Sequence[Sequence[str]]) -> Iterator[Iterator[dict[str, A
                 process.communicate()
 
 
-def _follow(
-    path: str, messages: Iterator[dict[str, Any]], helpers: int, progress: Progress | None
-) -> None:
+def read_texts(
+    runs: Sequence[Sequence[Piece]],
+    key_to_index: Mapping[str, int] | None,
+    folder: Path,
+    readers: Readers,
+    progress: Progress | None = None,
+) -> Iterator[Part]:
+    """Read runs of texts, each with a process of its own.
+
+    Parameters
+    ----------
+    runs : list of list of Piece
+    key_to_index : dict, optional
+        The vocabulary, if it is known; else words are numbered.
+    folder : Path
+        Where shards are written.
+    readers : Readers
+
+    Returns
+    -------
+    iterator of Part
+        In the order of the runs; loaded one by one, for each holds a vocabulary.
+
+    Raises
+    ------
+    CorpusDecodeError, OSError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError
+        As the helpers met them.
+    RuntimeError
+        If a helper failed otherwise, or was killed.
+    """
+    with explained(folder):
+        if key_to_index is not None:
+            # what is no string, or has a line's end in it, does not occur in a text
+            known = {w: i for w, i in key_to_index.items() if isinstance(w, str) and "\n" not in w}
+            text = "\n".join(known).encode("utf-8", "surrogatepass")
+            (folder / WORDS).write_bytes(text)
+            np.save(folder / WORD_IDS, np.fromiter(known.values(), ID, len(known)))
+    runs = [[piece._replace(path=_absolute(piece.path)) for piece in run] for run in runs]
+    sizes = [sum((piece.stop or _size(piece.path)) - piece.start for piece in run) for run in runs]
+    job = {"is_known": key_to_index is not None, "runs": runs}
+    return _parts(job, folder, sizes, readers, progress)
+
+
+def renumber(
+    parts: Sequence[tuple[Sequence[Shard], Ids]], folder: Path, readers: Readers
+) -> Iterator[Part]:
+    """Give the ids in shards other numbers, part by part, each with a process of its own.
+
+    Parameters
+    ----------
+    parts : list of (list of Shard, int32 array)
+        Shards, and the new number of each id in them.
+    folder : Path
+        Where the new shards are written.
+
+    Returns
+    -------
+    iterator of Part
+        Errors are those of `read_texts`.
+    """
+    with explained(folder):
+        for number, (_, table) in enumerate(parts):
+            np.save(folder / TABLE.format(number), table)
+    shards = [[vars(shard) for shard in shards] for shards, _ in parts]
+    sizes = [ID.itemsize * sum(shard.entries for shard in shards) for shards, _ in parts]
+    return _parts({"shards": shards}, folder, sizes, readers, None)
+
+
+def _parts(
+    job: Mapping[str, Any],
+    folder: Path,
+    sizes: Sequence[int],
+    readers: Readers,
+    progress: Progress | None,
+) -> Iterator[Part]:
+    with explained(folder):
+        (folder / JOB).write_text(json.dumps(job), encoding="utf-8")
+    with readers.messages(folder, sizes) as messages:
+        _follow(messages, len(sizes), progress)
+    return (Part.load(folder, number) for number in range(len(sizes)))
+
+
+def _follow(messages: Iterator[dict[str, Any]], helpers: int, progress: Progress | None) -> None:
     """Report the progress of all helpers together until all are done."""
     latest: dict[int, tuple[int, int, int]] = {}
-    done = 0
+    done: set[int] = set()
     for message in messages:
         if "progress" in message:
             number, *state = message["progress"]
@@ -103,25 +208,29 @@ def _follow(
                 words, sentences, word_types = zip(*latest.values(), strict=True)
                 progress(sum(words), sum(sentences), max(word_types))
         elif "done" in message:
-            done += 1
-            if done == helpers:
+            done.add(message["done"])
+            if len(done) == helpers:
                 return
         elif "undecodable" in message:
-            near, start, end, reason, offset = message["undecodable"]
+            path, near, start, end, reason, offset = message["undecodable"]
             error = UnicodeDecodeError("utf-8", bytes.fromhex(near), start, end, reason)
             raise CorpusDecodeError(error, path, offset)
+        elif "damaged" in message:
+            kind, text = message["damaged"]
+            raise DAMAGED.get(kind, OSError)(text)
         elif "oserror" in message:
             raise OSError(*message["oserror"])
         else:
-            raise RuntimeError(f"a helper that read {path} failed:\n{message['failure']}")
+            raise RuntimeError(f"a helper that read the corpus failed:\n{message['failure']}")
     raise RuntimeError(
-        f"a helper that read {path} ended early: was it killed, for example for want of memory? "
+        "a helper that read the corpus ended early: was it killed, for example for want of memory? "
         "Fewer helpers (processes=1) need less"
     )
 
 
-def _load(path: Path) -> Part:
-    with open(path, "rb") as file:
-        part, text = pickle.load(file)
-    path.unlink()
-    return replace(part, words=text.split("\n") if text else [])
+def _absolute(path: str) -> str:
+    return path if "://" in path else os.path.abspath(path)
+
+
+def _size(path: str) -> int:
+    return 0 if "://" in path else os.path.getsize(path)

@@ -5,8 +5,7 @@ import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from gensim_tfw2v.corpus.numbering import ID
-from gensim_tfw2v.corpus.shards import Shard
+from gensim_tfw2v.corpus.shards import Shard, check_shards, in_folder
 from gensim_tfw2v.corpus.workspace import explained
 
 DESCRIPTION = "corpus.json"
@@ -57,7 +56,7 @@ def keep(corpus: Description, folder: Path) -> Description:
         for path in made:
             path.unlink(missing_ok=True)
         raise
-    return replace(corpus, shards=_in_folder(shards, folder))
+    return replace(corpus, shards=in_folder(shards, folder))
 
 
 def described(folder: Path) -> Description:
@@ -78,13 +77,6 @@ def described(folder: Path) -> Description:
         ) from None
     if (form := text.pop("format")) != FORMAT:
         raise ValueError(f"{folder} has format {form}, not {FORMAT}: encode the corpus again")
-    shards = _in_folder([Shard(**shard) for shard in text.pop("shards")], folder)
-    for shard in shards:
-        size = os.path.getsize(shard.path) if os.path.exists(shard.path) else 0
-        if size != shard.entries * ID.itemsize:
-            raise ValueError(f"{shard.path} is missing or cut short: encode the corpus again")
+    shards = in_folder([Shard(**shard) for shard in text.pop("shards")], folder)
+    check_shards(shards)
     return Description(shards, **text)
-
-
-def _in_folder(shards: list[Shard], folder: Path) -> list[Shard]:
-    return [replace(shard, path=str(folder / shard.path)) for shard in shards]

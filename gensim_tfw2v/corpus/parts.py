@@ -1,5 +1,7 @@
 """A part of a corpus, read by one process: its shards, and its words and their counts."""
 
+import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus.numbering import Ids, KnownWords, Numbering, Progress, without_unknown
-from gensim_tfw2v.corpus.shards import Shard, ShardWriter
+from gensim_tfw2v.corpus.shards import Shard, ShardWriter, check_shards, in_folder
+
+#: The file of a part among others.
+PART = "part{:05}.npz"
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,40 @@ class Part:
     sentences: int
     words: list[Any]
     counts: NDArray[np.int64]  # [words]
+
+    def save(self, folder: Path, number: int) -> None:
+        """Write what is not in its shards, which are in the same folder, to a file there."""
+        shards = [vars(shard) | {"path": Path(shard.path).name} for shard in self.shards]
+        about = {"shards": shards, "raw_words": self.raw_words, "sentences": self.sentences}
+        # one string is far quicker to load than many; words of a text hold no end of a line
+        texts = json.dumps(about), "\n".join(map(str, self.words))
+        arrays = [np.frombuffer(text.encode(), np.uint8) for text in texts]
+        path = folder / PART.format(number)
+        begun = path.with_name(f"{path.name}.{os.getpid()}")
+        with open(begun, "wb") as file:
+            np.savez(file, about=arrays[0], words=arrays[1], counts=self.counts)
+        os.replace(begun, path)
+
+    @classmethod
+    def load(cls, folder: Path, number: int) -> "Part":
+        """Take what `save` wrote; its file is removed.
+
+        Raises
+        ------
+        ValueError
+            If there is something else, or its shards are not what was written.
+        """
+        path = folder / PART.format(number)
+        with np.load(path, allow_pickle=False) as file:
+            about, text = (bytes(file[name]).decode() for name in ("about", "words"))
+            counts = file["counts"].astype(np.int64, copy=False)
+        path.unlink()
+        words, told = text.split("\n") if text else [], json.loads(about)
+        if counts.shape != (len(words),):
+            raise ValueError(f"{path} has {len(words)} words and {counts.shape} counts")
+        shards = in_folder([Shard(**shard) for shard in told.pop("shards")], folder)
+        check_shards(shards)
+        return cls(shards, words=words, counts=counts, **told)
 
 
 class Tally:

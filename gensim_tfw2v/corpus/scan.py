@@ -1,15 +1,15 @@
 """Counting a vocabulary, and encoding the corpus without reading the text again."""
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.corpus.encode import Folder, file_parts, fresh_workspace
+from gensim_tfw2v.corpus.encode import Folder, fresh_workspace, texts_parts
+from gensim_tfw2v.corpus.helpers import Processes, Readers, renumber
 from gensim_tfw2v.corpus.numbering import (
-    END,
     ID,
     UNKNOWN,
     Ids,
@@ -19,7 +19,7 @@ from gensim_tfw2v.corpus.numbering import (
 )
 from gensim_tfw2v.corpus.parts import Part, read_part
 from gensim_tfw2v.corpus.sentences import SentenceEncoder
-from gensim_tfw2v.corpus.shards import Shard, ShardWriter
+from gensim_tfw2v.corpus.shards import Shard, ShardWriter, renumbered
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 
@@ -67,13 +67,17 @@ class Scan:
         if sentences is not None:
             self.corpus_count = sentences
 
-    def encode(self, key_to_index: Mapping[str, int]) -> EncodedCorpus:
+    def encode(
+        self, key_to_index: Mapping[str, int], readers: Readers | None = None
+    ) -> EncodedCorpus:
         """Turn the provisional ids into those of a vocabulary, a shard at a time.
 
         Parameters
         ----------
         key_to_index : dict
             Words to ids from 0 up; other words are left out.
+        readers : Readers, optional
+            Who runs helper processes for it; by default this process does it alone.
 
         Returns
         -------
@@ -89,9 +93,14 @@ class Scan:
             map(key_to_index.get, self._words, repeat(UNKNOWN)), ID, len(self._words)
         )
         with fresh_workspace(self._folder) as workspace:
+            if readers is not None and len(self._shards) > 1:
+                tables = [(shards, new_ids[ids]) for shards, ids in self._shards]
+                parts = renumber(tables, workspace.folder, readers)
+                return EncodedCorpus.from_parts(workspace, parts, self._folder)
             writer = ShardWriter(workspace.folder, "", without_unknown)
-            for run in self._runs(new_ids):
-                writer.write(run)
+            for shards, ids in self._shards:
+                for shard in shards:
+                    writer.write(renumbered(shard, new_ids[ids]))
             part = Part(writer.close(), self.total_words, self.corpus_count, [], np.zeros(0, int))
             return EncodedCorpus.from_parts(workspace, [part], self._folder)
 
@@ -105,12 +114,6 @@ class Scan:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _runs(self, new_ids: Ids) -> Iterator[bytes]:
-        for shards, ids in self._shards:
-            table = np.append(new_ids[ids], ID.type(END))  # so that table[END] is END
-            for shard in shards:
-                yield table[np.fromfile(shard.path, ID)].tobytes()
-
 
 def scan_file(
     path: str | os.PathLike[str],
@@ -122,8 +125,19 @@ def scan_file(
 
     Parameters and errors are those of `encode_file`; `folder` is where `Scan.encode` will write.
     """
+    return scan_texts([path], folder, Processes(processes), progress)
+
+
+def scan_texts(
+    paths: Sequence[str | os.PathLike[str]],
+    folder: Folder = None,
+    readers: Readers | None = None,
+    progress: Progress | None = None,
+) -> Scan:
+    """Count the words of text files as if they were one; parameters as of `encode_texts`."""
     with fresh_workspace(folder) as workspace:
-        return Scan(workspace, folder, file_parts(path, None, workspace, processes, progress))
+        parts = texts_parts(paths, None, workspace, readers or Processes(), progress)
+        return Scan(workspace, folder, parts)
 
 
 def scan_sentences(

@@ -1,7 +1,8 @@
 """Writing encoded sentences to disk, a shard at a time."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,30 @@ class Shard:
     tokens: int  # of them words
     raw_words: int  # words of the text that it stands for
     sentences: int  # sentences of the text that it stands for
+
+
+def in_folder(shards: Iterable[Shard], folder: Path) -> list[Shard]:
+    """The same shards, whose paths are names in a folder."""
+    return [replace(shard, path=str(folder / Path(shard.path).name)) for shard in shards]
+
+
+def check_shards(shards: Iterable[Shard]) -> None:
+    """See that files are as long as was written.
+
+    Raises
+    ------
+    ValueError
+    """
+    for shard in shards:
+        size = os.path.getsize(shard.path) if os.path.exists(shard.path) else 0
+        if size != shard.entries * ID.itemsize:
+            raise ValueError(f"{shard.path} is missing or cut short: encode the corpus again")
+
+
+def renumbered(shard: Shard, numbers: Ids) -> bytes:
+    """Give a shard's ids, packed, with ``numbers[id]`` in place of each id."""
+    table = np.append(numbers, ID.type(END))  # so that table[END] is END
+    return table[np.fromfile(shard.path, ID)].tobytes()
 
 
 class ShardWriter:

@@ -1,57 +1,91 @@
-"""A helper process: reads one byte range of a corpus file (started by helpers.py).
+"""A helper process: makes one part of an encoded corpus (started by helpers.py).
 
-It is called with the path of a job, the number of its part, and its range. It writes shards and
-a pickled `Part` beside the job, and says on standard output, a JSON object a line, how far it is,
-that it is done, or what went wrong. It ends when its standard input does, so that it never
-outlives the process that started it.
+It is called with the folder of a job and the number of its part. It writes shards and a `Part`
+there, and says on standard output, a JSON object a line, how far it is, that it is done, or what
+went wrong. It ends when its standard input does, so that it never outlives the process that
+started it.
 """
 
 import json
 import os
-import pickle
 import sys
 import threading
 import traceback
-from dataclasses import replace
+import uuid
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.corpus.files import open_corpus
-from gensim_tfw2v.corpus.lines import CorpusDecodeError, encode_lines
-from gensim_tfw2v.corpus.numbering import KnownWords, Numbering
-from gensim_tfw2v.corpus.parts import read_part
+import numpy as np
+
+from gensim_tfw2v.corpus.helpers import DAMAGED, JOB, TABLE, WORD_IDS, WORDS
+from gensim_tfw2v.corpus.lines import CorpusDecodeError
+from gensim_tfw2v.corpus.numbering import KnownWords, Numbering, Progress, without_unknown
+from gensim_tfw2v.corpus.parts import Part, read_part
+from gensim_tfw2v.corpus.shards import Shard, ShardWriter, renumbered
+from gensim_tfw2v.corpus.texts import Piece, encode_pieces
 from gensim_tfw2v.corpus.workspace import explained
 
 
-def main(job: str, number: str, start: str, stop: str) -> None:
-    """Read the bytes from `start` to `stop` of the job's corpus as part `number`."""
+def main(folder: str, number: str) -> None:
+    """Make part `number` of the job in a folder."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        _read(Path(job), int(number), int(start), int(stop))
-        _say(done=True)
+        _make(Path(folder), int(number))
+        _say(done=int(number))
     except CorpusDecodeError as error:
         fields = bytes(error.object).hex(), error.start, error.end, error.reason, error.offset
-        _say(undecodable=fields)
+        _say(undecodable=(error.path, *fields))
     except OSError as error:
-        _say(oserror=(error.errno, error.strerror or str(error), error.filename))
+        if error.errno is None:
+            _say(damaged=(type(error).__name__, str(error)))
+        else:
+            _say(oserror=(error.errno, error.strerror or str(error), error.filename))
+    except tuple(DAMAGED.values()) as error:
+        _say(damaged=(type(error).__name__, str(error)))
     except Exception:
         _say(failure=traceback.format_exc(limit=-3)[-2000:])
 
 
-def _read(job: Path, number: int, start: int, stop: int) -> None:
-    path, known = pickle.loads(job.read_bytes())
+def _make(folder: Path, number: int) -> None:
+    job = json.loads((folder / JOB).read_text(encoding="utf-8"))
 
     def progress(words: int, sentences: int, word_types: int) -> None:
         _say(progress=(number, words, sentences, word_types))
 
-    ids = Numbering() if known is None else KnownWords(known)
-    with open_corpus(path) as stream:
-        stream.seek(start)
-        chunks = encode_lines(stream, ids, path=path, start=start, stop=stop)
-        part = read_part(chunks, ids, job.parent, f"part{number:03}-", progress)
-    with explained(job.parent), open(job.parent / f"part{number:03}.pickle", "wb") as file:
-        # words hold no white space, and one string is far quicker to load than many
-        pickle.dump((replace(part, words=[]), "\n".join(map(str, part.words))), file)
+    # its own files, also beside another that makes the same part because this one seemed lost
+    prefix = f"part{number:05}-{uuid.uuid4().hex[:8]}-"
+    if "shards" in job:
+        shards = [Shard(**shard) for shard in job["shards"][number]]
+        part = _renumber(shards, folder, number, prefix)
+    else:
+        part = _read(job, folder, number, prefix, progress)
+    with explained(folder):
+        part.save(folder, number)
+
+
+def _read(
+    job: Mapping[str, Any], folder: Path, number: int, prefix: str, progress: Progress
+) -> Part:
+    ids: KnownWords | Numbering = Numbering()
+    if job["is_known"]:
+        words = (folder / WORDS).read_bytes().decode("utf-8", "surrogatepass").split("\n")
+        ids = KnownWords(dict(zip(words, np.load(folder / WORD_IDS).tolist(), strict=False)))
+    pieces = [Piece(*piece) for piece in job["runs"][number]]
+    return read_part(encode_pieces(pieces, ids), ids, folder, prefix, progress)
+
+
+def _renumber(shards: list[Shard], folder: Path, number: int, prefix: str) -> Part:
+    writer = ShardWriter(folder, prefix, without_unknown)
+    for run in _runs(shards, folder / TABLE.format(number)):
+        writer.write(run)
+    return Part(writer.close(), writer.raw_words, writer.sentences, [], np.zeros(0, np.int64))
+
+
+def _runs(shards: list[Shard], table: Path) -> Iterator[bytes]:
+    numbers = np.load(table)
+    for shard in shards:
+        yield renumbered(shard, numbers)
 
 
 def _say(**message: Any) -> None:

@@ -7,7 +7,7 @@ from gensim.models import Word2Vec
 from gensim.models.word2vec import LineSentence
 
 from gensim_tfw2v.corpus import scan_file, scan_sentences
-from gensim_tfw2v.corpus.files import line_ranges
+from gensim_tfw2v.corpus.texts import Texts
 from tests.corpus.reference import LEE, decoded, line_sentences
 
 
@@ -61,8 +61,10 @@ def test_more_processes_than_lines(tmp_path):
 
 def test_ranges_cover_a_file(odd_file):
     for processes in range(1, 9):
-        ranges = line_ranges(str(odd_file), processes)
-        assert 1 <= len(ranges) <= processes
+        runs = Texts.found([odd_file]).cut(processes)
+        assert 1 <= len(runs) <= processes
+        assert all(len(run) == 1 and run[0].path == str(odd_file) for run in runs)
+        ranges = [(piece.start, piece.stop) for (piece,) in runs]
         assert [start for start, _ in ranges] == [0] + [stop for _, stop in ranges[:-1]]
         assert ranges[-1][1] == odd_file.stat().st_size
         content = odd_file.read_bytes()

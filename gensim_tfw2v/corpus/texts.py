@@ -1,0 +1,116 @@
+"""The files that sentences come from, cut into runs that several processes read."""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gensim_tfw2v.corpus.files import check_corpus, line_ranges, open_corpus
+from gensim_tfw2v.corpus.lines import MAX_SENTENCE, encode_lines
+
+
+class Piece(NamedTuple):
+    """Whole lines of a text.
+
+    Attributes
+    ----------
+    path : str
+    start : int
+        Byte.
+    stop : int, optional
+        None for a text that is not cut, because it has to be streamed.
+    """
+
+    path: str
+    start: int = 0
+    stop: int | None = None
+
+
+class Texts(NamedTuple):
+    """What is known of texts before they are read.
+
+    Attributes
+    ----------
+    paths : list of str
+    sizes : list of int
+        Bytes on disk; 0 where they are not known.
+    can_be_cut : list of bool
+    """
+
+    paths: list[str]
+    sizes: list[int]
+    can_be_cut: list[bool]
+
+    @classmethod
+    def found(cls, paths: Sequence[str | os.PathLike[str]]) -> "Texts":
+        """Look at files; errors as of `check_corpus`."""
+        names = [os.fspath(path) for path in paths]
+        plain = [check_corpus(name) for name in names]
+        sizes = [0 if "://" in name else os.path.getsize(name) for name in names]
+        return cls(names, sizes, plain)
+
+    @property
+    def bytes(self) -> int:
+        """Of all."""
+        return sum(self.sizes)
+
+    def cut(self, runs: int) -> list[list[Piece]]:
+        """Cut them into at most so many runs of about equal size.
+
+        Returns
+        -------
+        list of list of Piece
+            In the order of the text, none empty.
+        """
+        total, begin = max(1, self.bytes), 0
+        cut: list[list[Piece]] = [[] for _ in range(runs)]
+        for path, size, is_plain in zip(*self, strict=True):
+            if is_plain:
+                edges = (total * run // runs - begin for run in range(1, runs))
+                for start, stop in line_ranges(path, [e for e in edges if 0 < e < size]):
+                    pieces = cut[min((begin + start) * runs // total, runs - 1)]
+                    if start and pieces:  # a short range behind a long line
+                        start = pieces.pop().start
+                    pieces.append(Piece(path, start, stop))
+            else:  # in the run that its middle is in
+                run = (begin + size // 2) * runs // total
+                cut[min(run, runs - 1)].append(Piece(path))
+            begin += size
+        return [pieces for pieces in cut if pieces]
+
+
+def text_files(source: object) -> list[str] | None:
+    """Name the files that a source stands for, if it is gensim's way to read them whole.
+
+    Parameters
+    ----------
+    source : Path, or iterable of list of str
+        Sentences of gensim's `LineSentence` and `PathLineSentences` are those of the files that
+        they name, if neither their number nor their length is limited otherwise than by default.
+
+    Returns
+    -------
+    list of str, or None
+    """
+    if isinstance(source, Path):
+        return [str(source)]
+    gensim: Any = sys.modules.get("gensim.models.word2vec")  # there, if the source is of it
+    if gensim is None or type(source) not in (gensim.LineSentence, gensim.PathLineSentences):
+        return None
+    reader: Any = source
+    if reader.max_sentence_length != MAX_SENTENCE or reader.limit is not None:
+        return None
+    paths = [reader.source] if type(reader) is gensim.LineSentence else reader.input_files
+    if not all(isinstance(path, (str, os.PathLike)) for path in paths):
+        return None  # an open file
+    return [os.fspath(path) for path in paths]
+
+
+def encode_pieces(pieces: Sequence[Piece], ids: dict[Any, bytes]) -> Iterator[bytes]:
+    """Encode pieces one after another; see `encode_lines`."""
+    for path, start, stop in pieces:
+        with open_corpus(path) as stream:
+            if start:
+                stream.seek(start)
+            yield from encode_lines(stream, ids, path=path, start=start, stop=stop)

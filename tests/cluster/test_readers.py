@@ -1,0 +1,205 @@
+"""Corpora that the machines of a cluster's workers read together, by real tasks."""
+
+import contextlib
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gensim.models import Word2Vec
+from gensim.models.word2vec import PathLineSentences
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.cluster import MissingTasks, readers
+from gensim_tfw2v.cluster.local import free_ports
+from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.corpus import CorpusDecodeError, EncodedCorpus
+from tests.corpus.reference import decoded, line_sentences
+
+LEE = datapath("lee_background.cor")
+
+#: A task that takes itself for one of another machine, where files of some folders are others.
+SERVE = """
+import os, sys
+from gensim_tfw2v.cluster import reading, server
+reading.machine = lambda: sys.argv[1]
+size = os.path.getsize
+os.path.getsize = lambda path: size(path) + ("/different/" in path)
+server.main()
+"""
+
+
+@contextlib.contextmanager
+def tasks():
+    """A ps and two workers, each as if on a machine of its own; and their processes."""
+    ps, *workers = (f"127.0.0.1:{port}" for port in free_ports(3))
+    cluster = Cluster((ps,), tuple(workers))
+    running = []
+    try:
+        for task in cluster.servers():
+            config = {"TF_CONFIG": cluster.tf_config(task.role, task.index)}
+            command = [sys.executable, "-c", SERVE, str(task), "--with-parent"]
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            running.append(subprocess.Popen(command, env=os.environ | config, **pipes))
+        for process in running:
+            assert b"serves" in process.stdout.readline()
+        yield cluster, running
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+            process.stdin.close()
+            process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with tasks() as (cluster, _):
+        yield cluster
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Let them share small texts too."""
+    monkeypatch.setattr(readers, "LEAST_BYTES", 1)
+    monkeypatch.setattr(readers, "BYTES_A_RUN", 20_000)
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """A folder of text files, one of them empty."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    lines = Path(LEE).read_bytes().splitlines(keepends=True)
+    for number in range(0, len(lines), 90):
+        (folder / f"{number:03}.txt").write_bytes(b"".join(lines[number : number + 90]))
+    (folder / "095.txt").touch()
+    return folder
+
+
+def sentences_of(corpus: EncodedCorpus, model):
+    return decoded(corpus, model.wv.index_to_key)
+
+
+@pytest.mark.parametrize("source", [pytest.param("file", marks=pytest.mark.slow), "folder"])
+def test_the_machines_of_workers_read_a_corpus(source, cluster, shards, tmp_path, caplog):
+    corpus = {"corpus_file": LEE} if source == "file" else {"sentences": PathLineSentences(shards)}
+    options = dict(min_count=2, vector_size=8, sg=1, epochs=1, seed=1)
+    with caplog.at_level(logging.INFO, "gensim_tfw2v"):
+        model = TFWord2Vec(**corpus, **options, cluster=cluster, encoded_dir=tmp_path)
+    gensim = Word2Vec(**corpus, **options)
+    assert model.wv.index_to_key == gensim.wv.index_to_key
+    assert list(model.wv.expandos["count"]) == list(gensim.wv.expandos["count"])
+    for name in ("corpus_count", "corpus_total_words", "raw_vocab"):
+        assert getattr(model, name) == getattr(gensim, name)
+    assert model.traffic.tokens > 20_000 and model.traffic.corpus_bytes == 0
+    # once to count, and once to number what was counted
+    assert caplog.text.count("reading the corpus on 3 machines: this machine, worker 0 (") == 2
+    assert not list(tmp_path.glob("tfw2v*"))
+
+
+def test_what_they_write_is_the_text(cluster, shards, tmp_path):
+    model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
+    model._one_corpus = True
+    model.build_vocab(sentences := PathLineSentences(shards))
+    expected = line_sentences(LEE, model.wv.key_to_index)
+    counted, folder = model._encoded(sentences)
+    assert sentences_of(counted, model) == expected
+    known, other = model._encoded(sentences)  # nothing is held any more: with the vocabulary
+    assert sentences_of(known, model) == expected
+    assert known.total_raw_words == counted.total_raw_words == model.corpus_total_words
+    for encoded in (counted, known):
+        assert np.concatenate([unit.read() for unit in encoded.units(999)]).max() < len(model.wv)
+    folder.close()
+    other.close()
+
+
+def test_each_part_is_made_by_a_machine_that_has_time(cluster, tmp_path, monkeypatch):
+    asked = []
+
+    def counting(self, machines):
+        self._machines = [
+            machine._replace(
+                ask=lambda question, seconds, machine=machine: (
+                    asked.append((machine.name, question)) or machine.ask(question, seconds)
+                )
+            )
+            for machine in machines
+        ]
+
+    monkeypatch.setattr(readers.MachineReaders, "__init__", counting)
+    model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
+    model.build_vocab(corpus_file=LEE)
+    names, questions = zip(*asked, strict=True)
+    assert len(set(names)) == 3
+    parts = [part for what, _, parts in questions for part in parts]
+    assert sorted(parts) == list(range(os.path.getsize(LEE) // 20_000))
+    assert {what for what, _, _ in questions} == {"run"}
+
+
+def test_errors_come_from_where_they_are(cluster, shards, tmp_path):
+    (shards / "500.txt").write_bytes(b"caf\xe9 noir\n")
+    with pytest.raises(CorpusDecodeError, match="500.txt is not UTF-8 text.* at byte 3 "):
+        TFWord2Vec(PathLineSentences(shards), cluster=cluster, encoded_dir=tmp_path)
+    (shards / "500.txt").rename(shards / "500.txt.gz")
+    with pytest.raises(OSError, match="500.txt.gz is damaged, cut short, or not what"):
+        TFWord2Vec(PathLineSentences(shards), cluster=cluster, encoded_dir=tmp_path)
+    assert not list(tmp_path.glob("tfw2v*"))
+
+
+def test_workers_that_see_other_files_are_left_out(cluster, tmp_path, caplog):
+    folder = tmp_path / "different"
+    folder.mkdir()
+    with caplog.at_level(logging.INFO, "gensim_tfw2v"):
+        model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=folder)
+        model.build_vocab(corpus_file=LEE)
+    assert model.corpus_count == 300
+    assert caplog.text.count(" does not read the corpus: ") == 2
+    assert "(it has 1 bytes there, 0 here)" in caplog.text
+    assert "machines:" not in caplog.text
+
+
+def test_a_worker_that_is_not_there_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(readers.open_readers.__wrapped__, "__defaults__", (0.5,))
+    missing = Cluster(*((f"127.0.0.1:{port}",) for port in free_ports(2)))
+    model = TFWord2Vec(min_count=2, cluster=missing, encoded_dir=tmp_path)
+    with pytest.raises(MissingTasks, match="no answer within 0.5 s from worker 0"):
+        model.build_vocab(corpus_file=LEE)
+    assert not list(tmp_path.glob("tfw2v*"))
+
+
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)]
+)
+def test_others_make_the_parts_of_a_machine_that_is_lost(how, tmp_path, monkeypatch, caplog):
+    text = tmp_path / "text.txt"
+    text.write_bytes((Path(LEE).read_bytes() + b"\n") * 200)  # 12 MB
+    monkeypatch.setattr(readers, "BYTES_A_RUN", 1 << 20)
+    monkeypatch.setattr(readers, "RUN_SECONDS", 3.0)
+    with tasks() as (cluster, processes):
+        began = threading.Event()
+        ask = readers.answer
+
+        def stop(question):
+            if json.loads(question)[0] == "run" and not began.is_set():
+                began.set()
+                time.sleep(0.5)  # the others have begun too
+                os.kill(processes[1].pid, how)
+            return ask(question)
+
+        monkeypatch.setattr(readers, "answer", stop)
+        model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
+        model.build_vocab(corpus_file=str(text))
+        assert (model.corpus_count, began.is_set()) == (60_000, True)
+        assert "worker 0 (" in caplog.text and "does not read the corpus any more" in caplog.text
+        processes[1].kill()
+    model._forget_scan()
+    assert not [name for name in os.listdir(tmp_path) if name != "text.txt"]

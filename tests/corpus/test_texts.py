@@ -1,0 +1,149 @@
+"""Texts in several files: recognised, cut, and read as if they were one."""
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gensim.models.word2vec import LineSentence, PathLineSentences
+from gensim.test.utils import datapath
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gensim_tfw2v.corpus.encode import encode_texts
+from gensim_tfw2v.corpus.helpers import Processes
+from gensim_tfw2v.corpus.parts import Part
+from gensim_tfw2v.corpus.scan import scan_texts
+from gensim_tfw2v.corpus.shards import Shard
+from gensim_tfw2v.corpus.texts import Texts, text_files
+from tests.corpus.reference import decoded, line_sentences
+
+LEE = datapath("lee_background.cor")
+
+LINES = st.lists(st.sampled_from([b"", b"a b c", b"d" * 50, b"e  f", "é".encode()]), max_size=9)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A corpus in five files: one packed, one empty, one without an end of its last line."""
+    made = tmp_path / "texts"
+    made.mkdir()
+    lines = Path(LEE).read_bytes().splitlines(keepends=True)
+    parts = [lines[:40], lines[40:140], [], lines[140:250], [*lines[250:], b"\none more"]]
+    for number, part in enumerate(parts):
+        text = b"".join(part)
+        name, text = (f"{number}.gz", gzip.compress(text)) if number == 1 else (str(number), text)
+        (made / name).write_bytes(text)
+    return made
+
+
+@given(files=st.lists(LINES, max_size=5), runs=st.integers(1, 7))
+def test_runs_are_all_lines_in_their_order(files, runs, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    paths = [folder / str(number) for number in range(len(files))]
+    for path, lines in zip(paths, files, strict=True):
+        path.write_bytes(b"\n".join(lines))
+    cut = Texts.found(paths).cut(runs)
+    assert len(cut) <= runs and all(cut)
+    pieces = [piece for run in cut for piece in run]
+    for path in paths:
+        of_file = [piece for piece in pieces if piece.path == str(path)]
+        content = path.read_bytes()
+        edges = [0, *(piece.stop for piece in of_file)]
+        assert [piece.start for piece in of_file] == edges[:-1] and edges[-1] == len(content)
+        assert all(content[edge - 1 : edge] == b"\n" for edge in edges[1:-1])
+    assert [p.path for p in pieces] == sorted(
+        (p.path for p in pieces), key=lambda p: int(Path(p).name)
+    )
+
+
+def test_runs_are_of_about_equal_size(folder):
+    texts = Texts.found(sorted(folder.iterdir()))
+    assert texts.can_be_cut == [True, False, True, True, True]
+    sizes = [
+        sum((piece.stop or Path(piece.path).stat().st_size) - piece.start for piece in run)
+        for run in texts.cut(4)
+    ]
+    assert len(sizes) == 4 and sum(sizes) == texts.bytes
+    assert max(sizes) < 0.35 * texts.bytes
+
+
+@pytest.mark.parametrize("processes", [1, 4])
+def test_several_files_are_read_as_one(folder, processes):
+    paths, expected = sorted(folder.iterdir()), PathLineSentences(str(folder))
+    readers = Processes(processes)
+    with scan_texts(paths, readers=readers) as scan:
+        counts: dict[str, int] = {}
+        for sentence in expected:
+            for word in sentence:
+                counts[word] = counts.get(word, 0) + 1
+        assert list(scan.raw_vocab.items()) == list(counts.items())
+        assert (scan.corpus_count, scan.total_words) == (301, sum(counts.values()))
+        known = {word: number for number, word in enumerate(counts) if number % 3}
+        by_number = {number: word for word, number in known.items()}
+        sentences = [[w for w in s if w in known] for s in expected]
+        sentences = [sentence for sentence in sentences if sentence]
+        for corpus in (
+            scan.encode(known, readers),
+            encode_texts(paths, known | {5: 1, "a\nb": 2}, readers=readers),
+        ):
+            with corpus:
+                assert corpus.total_raw_words == scan.total_words
+                assert corpus.total_sentences == 301
+                assert decoded(corpus, by_number) == sentences
+
+
+def test_a_vocabulary_without_words(folder):
+    with encode_texts(sorted(folder.iterdir()), {}, readers=Processes(3)) as corpus:
+        assert (corpus.total_tokens, corpus.total_sentences) == (0, 301)
+
+
+def test_which_sources_are_files(folder):
+    path = str(folder / "0")
+    assert text_files(Path(path)) == text_files(LineSentence(path)) == [path]
+    assert text_files(PathLineSentences(str(folder))) == [str(p) for p in sorted(folder.iterdir())]
+    assert text_files(LineSentence(path, limit=3)) is None
+    assert text_files(LineSentence(path, max_sentence_length=9)) is None
+    assert text_files([["a"]]) is None
+    with open(path, "rb") as file:
+        assert text_files(LineSentence(file)) is None
+
+    class Upper(LineSentence):
+        def __iter__(self):
+            return ([word.upper() for word in sentence] for sentence in super().__iter__())
+
+    assert text_files(Upper(path)) is None
+
+
+def test_a_part_is_what_was_written_or_refused(tmp_path):
+    np.arange(3, dtype="<i4").tofile(tmp_path / "0.int32")
+    shard = Shard(str(tmp_path / "0.int32"), 3, 3, 3, 1)
+    part = Part([shard], 3, 1, ["a", "é"], np.array([2, 1]))
+    part.save(tmp_path, 7)
+    found = Part.load(tmp_path, 7)
+    assert (found.shards, found.words, found.counts.tolist()) == ([shard], ["a", "é"], [2, 1])
+    assert not list(tmp_path.glob("part*"))
+    replace(part, words=["a"]).save(tmp_path, 7)
+    with pytest.raises(ValueError, match="1 words and"):
+        Part.load(tmp_path, 7)
+    replace(part, shards=[replace(shard, entries=4)]).save(tmp_path, 7)
+    with pytest.raises(ValueError, match=r"0.int32 is missing or cut short"):
+        Part.load(tmp_path, 7)
+    # of files in other folders, it is told the names alone
+    replace(part, shards=[replace(shard, path="/etc/0.int32")]).save(tmp_path, 7)
+    assert Part.load(tmp_path, 7).shards == [shard]
+
+
+def test_damaged_files_are_explained_by_helpers_too(folder):
+    (folder / "1.gz").write_bytes((folder / "1.gz").read_bytes()[:-20])
+    with pytest.raises(EOFError, match="1.gz is damaged, cut short, or not what its name says"):
+        scan_texts(sorted(folder.iterdir()), readers=Processes(3))
+    (folder / "1.gz").write_bytes(b"text")
+    with pytest.raises(gzip.BadGzipFile, match="1.gz is damaged"):
+        scan_texts(sorted(folder.iterdir()), readers=Processes(3))
+
+
+def test_sentences_of_lee(tmp_path):
+    with encode_texts([LEE, LEE], {"the": 0, "of": 1}, readers=Processes(2)) as corpus:
+        assert decoded(corpus, ["the", "of"]) == 2 * line_sentences(LEE, {"the": 0, "of": 1})
