@@ -6,6 +6,7 @@ TCP's, and offers no option. So the kernel is asked for it, connection by connec
 """
 
 import contextlib
+import functools
 import socket
 import sys
 import threading
@@ -28,9 +29,12 @@ def keep_alive(tasks: Iterable[Task]) -> None:
     A thread looks for new ones as long as the process lasts. Nothing is done if all tasks are on a
     loopback, where nothing can break, nor on systems other than Linux.
     """
-    if sys.platform != "linux" or all(task.is_loopback for task in tasks):
-        return
+    if sys.platform == "linux" and not all(task.is_loopback for task in tasks):
+        _begin_to_look()
 
+
+@functools.cache  # one thread is enough
+def _begin_to_look() -> None:
     def look() -> None:
         known: set[str] = set()
         while True:
