@@ -5,6 +5,7 @@ have as its standard ones, and says there which have started and which have ende
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -18,13 +19,20 @@ from typing import Any, NoReturn
 from gensim_tfw2v.children import name_process, run_and_leave
 from gensim_tfw2v.forkserver import LONGEST_MESSAGE
 
+#: What is imported once for all, so far as it starts no thread: it is mostly tasks that are forked.
+MODULES = (
+    *("gensim_tfw2v._tensorflow", "gensim_tfw2v", "grpc"),
+    *("gensim_tfw2v.cluster.server", "gensim_tfw2v.regimes.coordinator"),
+)
+
 
 def main() -> None:
     """Fork until the other end of the socket is closed; then kill what was forked and runs."""
     name_process("tfw2v forks")
     requests = socket.socket(fileno=os.dup(0))
-    for module in ("gensim_tfw2v._tensorflow", "gensim_tfw2v", "grpc"):
+    for module in MODULES:
         importlib.import_module(module)
+    gc.freeze()  # else each process would copy all that it shares, when it collects garbage
     numbers: dict[int, int] = {}  # by the pid
     try:
         with contextlib.suppress(ConnectionError):

@@ -11,7 +11,8 @@ from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 from tensorboard.plugins.text.summary_v2 import text_pb
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from gensim_tfw2v.monitor.projector import EMPTY
+#: A file without events, which makes a folder a run.
+EMPTY = "events.out.tfevents.0.projector"
 
 #: Seconds until what was written is in the file.
 FLUSH_SECONDS = 2

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gensim_tfw2v.monitor.events import EMPTY
 from gensim_tfw2v.vectors import held_counts
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 CONFIG = "projector_config.pbtxt"
 FOLDER = "projector"
-
-#: A file without events, which makes a folder a run.
-EMPTY = "events.out.tfevents.0.projector"
 
 #: What the page calls the vectors.
 NAME = "vectors"
