@@ -172,6 +172,25 @@ def test_a_circle_is_found_and_a_deferred_import_is_none(tmp_path: Path) -> None
     assert circle(modules(tmp_path, PACKAGE)) == [f"{PACKAGE}.{n}" for n in "aba"]
 
 
+# A second for each of a cluster's processes: gensim brings SciPy.
+@pytest.mark.parametrize("process", ["cluster.server", "regimes.coordinator", "corpus.worker"])
+def test_processes_of_a_cluster_do_without_gensim(process: str) -> None:
+    known = modules(ROOT, PACKAGE)
+    reached, waiting = set(), [f"{PACKAGE}.{process}"]
+    while waiting:
+        name = waiting.pop()
+        if name in reached or name not in known:
+            continue
+        reached.add(name)
+        waiting += imported(name, known, deferred=False)
+        waiting += [name.rpartition(".")[0]]  # a module's package is imported before it
+        for node in statements(ast.parse(known[name].read_text("utf-8")).body, deferred=False):
+            names = [node.module] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names]
+            assert "gensim" not in {str(found).split(".")[0] for found in names}, name
+    assert len(reached) > 5
+
+
 # Written so that this file does not hold what it looks for.
 MACHINE_PATH = re.compile(r"(?<![\w./~-])/(tmp/" + r"w|work|root)(?![\w-])")
 SKIPPED = {".git", ".venv", "build", "dist", "__pycache__"}

@@ -18,9 +18,8 @@ COMPRESSION_MARKS = {
 def corpus_arguments(path: Path) -> dict[str, Any]:
     """Turn a path into ``corpus_file=`` or ``sentences=``.
 
-    One sentence a line, words separated by blanks, UTF-8. A plain text file is read by the model
-    itself (the fast way); a compressed file and a folder (its files in the order of their names,
-    hidden ones and subfolders left out) are streamed.
+    One sentence a line, words separated by blanks, UTF-8. Of a folder, files are taken in the order
+    of their names, hidden ones and subfolders left out.
 
     Returns
     -------
