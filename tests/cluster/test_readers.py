@@ -18,7 +18,7 @@ from gensim.models.word2vec import PathLineSentences
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cluster import MissingTasks, readers
+from gensim_tfw2v.cluster import MissingTasks, readers, reading
 from gensim_tfw2v.cluster.local import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus import CorpusDecodeError, EncodedCorpus
@@ -203,3 +203,48 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(how, tmp_path, monkeypa
         processes[1].kill()
     model._forget_scan()
     assert not [name for name in os.listdir(tmp_path) if name != "text.txt"]
+
+
+def made(question, seconds):
+    """What a machine answers whose helpers have made all parts."""
+    assert question[0] == "run" and 30 < seconds < 40
+    return [{"done": part} for part in question[2]]
+
+
+def lost(question, seconds):
+    raise ConnectionError("it is gone")
+
+
+def late(question, seconds):
+    """A machine that is given parts when others wait for more."""
+    time.sleep(0.3)
+    return made(question, seconds)
+
+
+@pytest.mark.parametrize("asks", [[made], [made, late], [lost, late], [lost, made, lost]])
+def test_every_part_is_made_once(asks, tmp_path, caplog):
+    machines = [readers.Machine(f"host {n}", 2, ask) for n, ask in enumerate(asks)]
+    with readers.MachineReaders(machines).messages(tmp_path, [1_000_000] * 7) as messages:
+        done = [next(messages)["done"] for _ in range(7)]
+    assert sorted(done) == list(range(7))
+    named = [record.args[0] for record in caplog.records]
+    assert set(named) <= {f"host {n}" for n, ask in enumerate(asks) if ask is lost}
+
+
+def test_no_machine_is_left(tmp_path):
+    machines = [readers.Machine(f"host {n}", 1, lost) for n in range(2)]
+    with (
+        readers.MachineReaders(machines).messages(tmp_path, [1] * 3) as messages,
+        pytest.raises(ConnectionError, match="no machine is left.*the last was host [01]"),
+    ):
+        next(messages)
+
+
+def test_what_goes_wrong_on_a_machine_is_told(tmp_path):
+    (tmp_path / "job.json").write_text("{}")
+    with pytest.raises(RuntimeError, match="TypeError: expected str"):
+        readers._here(["look", 5, "token", {}], 1.0)
+    (failure,) = readers._here(["run", str(tmp_path), [0]], 1.0)
+    assert "KeyError" in failure["failure"]
+    with pytest.raises(RuntimeError, match="ended early"):
+        reading.run(str(tmp_path), [])
