@@ -6,9 +6,11 @@ import logging
 import os
 import queue
 import threading
+import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,15 +26,21 @@ logger = logging.getLogger(__name__)
 #: Bytes that one helper reads: some seconds of work, so that machines end at about the same time.
 BYTES_A_RUN = 32 << 20
 
+#: But no more runs than this: what is known of each is kept.
+MOST_RUNS = 1024
+
 #: A smaller corpus this machine has read alone before others are asked.
 LEAST_BYTES = 1 << 28
 
-#: Seconds that a machine has to look at the files.
-LOOK_SECONDS = 30.0
+#: Seconds that a machine has to look at files, and for each file.
+LOOK_SECONDS, FILE_SECONDS = 30.0, 0.01
 
-#: Seconds that it has for what it reads at a time: these, and those of its longest part at the
-#: slowest speed that is taken for one (B/s). A helper reads some 20 MB/s of text.
-RUN_SECONDS, LEAST_SPEED = 30.0, 1e6
+#: Seconds that it has for what it reads at a time, beside those that the storage needs for what
+#: all machines read meanwhile, at the slowest speed that is taken for one (B/s).
+RUN_SECONDS, LEAST_SPEED = 120.0, 1e6
+
+#: Seconds between two looks whether a task that is waited for is there, and for such a look.
+PROBE_SECONDS, ALIVE_SECONDS = 5.0, 10.0
 
 #: Seconds that a task has to hear that no more is asked.
 CLOSE_SECONDS = 1.0
@@ -45,23 +53,27 @@ class Machine(NamedTuple):
     ----------
     name : str
         For messages.
-    cores : int
-        Helpers at a time.
+    helpers : int
+        At a time.
     ask : callable (list, seconds) -> Any
         Sends what `reading.answer` takes, and gives what it says.
+    is_here : bool
+        Whether it is this machine, whose troubles end the reading.
     """
 
     name: str
-    cores: int
+    helpers: int
     ask: Callable[[list[Any], float], Any]
+    is_here: bool = False
 
 
 class MachineReaders:
-    """Helper processes on several machines, each given a part as soon as it has time.
+    """Helper processes on several machines, each given parts as soon as it has time.
 
     Parameters
     ----------
     machines : sequence of Machine
+        At least one.
     """
 
     def __init__(self, machines: Sequence[Machine]) -> None:
@@ -69,13 +81,13 @@ class MachineReaders:
 
     def runs(self, size: int) -> int:
         """Into how many runs texts of so many bytes should be cut."""
-        return max(1, size // BYTES_A_RUN)
+        return max(1, min(MOST_RUNS, size // BYTES_A_RUN))
 
     @contextlib.contextmanager
     def messages(self, folder: Path, sizes: Sequence[int]) -> Iterator[Iterator[dict[str, Any]]]:
         """Run a helper for each part of the job in a folder; give what they say.
 
-        The parts of a machine that is lost are made by the others.
+        The parts of a machine that is lost, or has troubles of its own, are made by the others.
 
         Raises
         ------
@@ -83,25 +95,29 @@ class MachineReaders:
             If none is left.
         """
         waiting, said = deque(range(len(sizes))), queue.SimpleQueue[Any]()
+        at_once = sum(machine.helpers for machine in self._machines)
+        seconds = RUN_SECONDS + at_once * max(sizes) / LEAST_SPEED
         ended = threading.Event()
 
         def work(machine: Machine) -> None:
             while not ended.is_set():
                 parts: list[int] = []
                 with contextlib.suppress(IndexError):
-                    while len(parts) < machine.cores:
+                    while len(parts) < machine.helpers:
                         parts.append(waiting.popleft())
                 if not parts:  # those of a machine that is lost may come back
                     ended.wait(0.1)
                     continue
-                seconds = RUN_SECONDS + max(sizes[part] for part in parts) / LEAST_SPEED
                 try:
-                    for message in machine.ask(["run", str(folder), parts], seconds):
-                        said.put(message)
+                    answers = machine.ask(["run", str(folder), parts], seconds)
+                    if not machine.is_here:
+                        _raise_own_troubles(answers)
                 except Exception as error:
                     waiting.extendleft(reversed(parts))
                     said.put((machine, error))
                     return
+                for message in answers:
+                    said.put(message)
 
         for machine in self._machines:
             threading.Thread(
@@ -115,7 +131,7 @@ class MachineReaders:
     def _received(self, said: "queue.SimpleQueue[Any]") -> Iterator[dict[str, Any]]:
         left = len(self._machines)
         while True:
-            message = said.get()  # each machine says something in a limited time
+            message = said.get()  # another machine says something in a limited time
             if isinstance(message, dict):
                 yield message
                 continue
@@ -126,6 +142,15 @@ class MachineReaders:
                 raise ConnectionError(
                     f"no machine is left to read the corpus; the last was {machine.name}"
                 ) from error
+
+
+def _raise_own_troubles(messages: Sequence[Mapping[str, Any]]) -> None:
+    """Tell a text that nobody can read from a machine that cannot read."""
+    for message in messages:
+        if "oserror" in message:
+            raise OSError(*message["oserror"])
+        if "failure" in message:
+            raise RuntimeError(message["failure"])
 
 
 @contextlib.contextmanager
@@ -162,8 +187,23 @@ def open_readers(
     workers = [task for task in cluster.servers() if task.role == "worker"]
     wait_for_tasks(workers, seconds)
     keep_alive(workers)
-    # a call to a task that is gone fails at once, instead of waiting for it to come back
-    os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
+    with contextlib.ExitStack() as sessions:
+        asking: dict[str, Callable[[list[Any], float], Any]] = {"this machine": _here}
+        for task in workers:
+            asking[str(task)] = sessions.enter_context(_connected(task))
+        machines = _machines_that_see(asking, texts, folder)
+        if len(machines) < 2:
+            yield None
+            return
+        names = ", ".join(machine.name for machine in machines)
+        logger.info("reading the corpus on %d machines: %s", len(machines), names)
+        yield MachineReaders(machines)
+
+
+def _machines_that_see(
+    asking: Mapping[str, Callable[[list[Any], float], Any]], texts: Texts, folder: Path
+) -> list[Machine]:
+    """Ask all at the same time; of several tasks of one machine, take the first."""
     token = f"seen-{uuid.uuid4().hex}"
     (folder / token).touch()
     sizes = {
@@ -171,31 +211,30 @@ def open_readers(
         for path, size in zip(texts.paths, texts.sizes, strict=True)
         if "://" not in path
     }
-    question = ["look", str(folder.absolute()), token, sizes]
-    with contextlib.ExitStack() as sessions:
-        machines: dict[str, Machine] = {}
-        asking = {"this machine": _here} | {
-            str(task): sessions.enter_context(_connected(task)) for task in workers
-        }
-        for name, ask in asking.items():
-            try:
-                found = ask(question, LOOK_SECONDS)
-            except Exception as error:
-                found = {"missing": f"it does not answer: {error}"}
-            if "machine" in found:
-                machines.setdefault(found["machine"], Machine(name, found["cores"], ask))
-            else:
-                logger.info("%s does not read the corpus: %s", name, *found.values())
-        (folder / token).unlink()
-        if len(machines) == 1:
-            yield None
-            return
-        logger.info(
-            "reading the corpus on %d machines: %s",
-            len(machines),
-            ", ".join(machine.name for machine in machines.values()),
-        )
-        yield MachineReaders(list(machines.values()))
+
+    def look(ask: Callable[[list[Any], float], Any]) -> dict[str, Any]:
+        try:
+            seconds = LOOK_SECONDS + FILE_SECONDS * len(sizes)
+            return dict(ask(["look", str(folder), token, sizes], seconds))
+        except Exception as error:
+            return {"missing": f"it does not answer: {error}"}
+
+    with ThreadPoolExecutor(len(asking)) as threads:
+        answers = list(threads.map(look, asking.values()))
+    (folder / token).unlink()
+    machines: dict[str, Machine] = {}
+    for (name, ask), found in zip(asking.items(), answers, strict=True):
+        if "machine" in found:
+            made = Machine(name, found["helpers"], ask, is_here=ask is _here)
+            machines.setdefault(found["machine"], made)
+        else:
+            logger.info("%s does not read the corpus: %s", name, found["missing"])
+    return list(machines.values())
+
+
+def _here(question: list[Any], seconds: float) -> Any:
+    """Ask this machine, whose helpers are waited for as those of a corpus that it reads alone."""
+    return _answered(answer(json.dumps(question).encode()))
 
 
 def _answered(reply: bytes) -> Any:
@@ -205,13 +244,13 @@ def _answered(reply: bytes) -> Any:
     return told
 
 
-def _here(question: list[Any], seconds: float) -> Any:
-    return _answered(answer(json.dumps(question).encode()))
-
-
 @contextlib.contextmanager
 def _connected(task: Task) -> Iterator[Callable[[list[Any], float], Any]]:
-    """Connect to a task; give what asks it."""
+    """Connect to a task; give what asks it.
+
+    It raises ConnectionError when the task is gone, and TimeoutError, whatever TensorFlow's session
+    waits for: that tries a call to a task that is gone again and again.
+    """
     from gensim_tfw2v._tensorflow import tf
 
     with tf.Graph().as_default() as graph, tf.device(device_of(task)):
@@ -219,20 +258,44 @@ def _connected(task: Task) -> Iterator[Callable[[list[Any], float], Any]]:
         is_there = tf.raw_ops.VarIsInitializedOp(resource=resource)
         function = tf.raw_ops.ReadVariableOp(resource=resource, dtype=tf.string)
         asked = tf.compat.v1.placeholder(tf.string, [])
-    calls: dict[bytes, Any] = {}
+    running = session(f"grpc://{task.address}", task, graph)
+    calls: list[Any] = []
 
-    def ask(question: list[Any], seconds: float) -> Any:
+    def call(question: list[Any], seconds: float) -> Any:
         limit = tf.compat.v1.RunOptions(timeout_in_ms=round(1000 * seconds))
         if not calls:
             if not running.run(is_there, options=limit):
                 raise ConnectionError("it was not started by this version of tfw2v")
             name = running.run(function, options=limit)
             with graph.as_default(), tf.device(device_of(task)):
-                (calls[name],) = tf.raw_ops.PyFunc(input=[asked], token=name, Tout=[tf.string])
-        (call,) = calls.values()
-        return _answered(running.run(call, {asked: json.dumps(question).encode()}, options=limit))
+                calls.extend(tf.raw_ops.PyFunc(input=[asked], token=name, Tout=[tf.string]))
+        return _answered(
+            running.run(calls[0], {asked: json.dumps(question).encode()}, options=limit)
+        )
 
-    running = session(f"grpc://{task.address}", task, graph)
+    def ask(question: list[Any], seconds: float) -> Any:
+        answers = queue.SimpleQueue[Any]()
+
+        def put_answer() -> None:
+            try:
+                answers.put((call(question, seconds), None))
+            except Exception as error:
+                answers.put((None, error))
+
+        threading.Thread(target=put_answer, name="tfw2v-asking", daemon=True).start()
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                told, error = answers.get(timeout=PROBE_SECONDS)
+            except queue.Empty:
+                wait_for_tasks([task], ALIVE_SECONDS)
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"no answer from {task} in {seconds:.0f} s") from None
+                continue
+            if error is not None:
+                raise error
+            return told
+
     try:
         yield ask
     finally:

@@ -16,7 +16,7 @@ import numpy as np
 
 from gensim_tfw2v.cluster.published import publish
 from gensim_tfw2v.cluster.spec import Task
-from gensim_tfw2v.corpus.helpers import running
+from gensim_tfw2v.corpus.helpers import MAX_HELPERS, running
 from gensim_tfw2v.machine import usable_cores
 
 #: The name under which a task publishes that of its function.
@@ -83,7 +83,7 @@ def look(folder: str, token: str, sizes: Mapping[str, int]) -> dict[str, Any]:
             return {"missing": f"{path} (it has {found:,} bytes there, {size:,} here)"}
     if not os.access(folder, os.W_OK):
         return {"missing": f"{folder} (it cannot be written)"}
-    return {"machine": machine(), "cores": len(usable_cores())}
+    return {"machine": machine(), "helpers": min(len(usable_cores()), MAX_HELPERS)}
 
 
 def run(folder: str, parts: list[int]) -> list[dict[str, Any]]:

@@ -43,7 +43,7 @@ def check_corpus(path: str) -> bool:
         advice = f"no such corpus file (looked from {os.getcwd()})"
         raise FileNotFoundError(errno.ENOENT, advice, path) from None
     if stat.S_ISDIR(mode):
-        advice = "a folder, not a corpus file; pass sentences=PathLineSentences(folder) instead"
+        advice = "a folder; pass sentences=PathLineSentences(folder), of one that holds files alone"
         raise IsADirectoryError(errno.EISDIR, advice, path)
     if not stat.S_ISREG(mode):
         return False

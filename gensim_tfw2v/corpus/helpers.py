@@ -158,14 +158,16 @@ def read_texts(
 
 
 def renumber(
-    parts: Sequence[tuple[Sequence[Shard], Ids]], folder: Path, readers: Readers
+    parts: Sequence[tuple[Sequence[Shard], Ids]], numbers: Ids, folder: Path, readers: Readers
 ) -> Iterator[Part]:
     """Give the ids in shards other numbers, part by part, each with a process of its own.
 
     Parameters
     ----------
     parts : list of (list of Shard, int32 array)
-        Shards, and the new number of each id in them.
+        Shards, and the place in `numbers` of each id in them.
+    numbers : int32 array
+        The new ones.
     folder : Path
         Where the new shards are written.
 
@@ -175,8 +177,8 @@ def renumber(
         Errors are those of `read_texts`.
     """
     with explained(folder):
-        for number, (_, table) in enumerate(parts):
-            np.save(folder / TABLE.format(number), table)
+        for number, (_, places) in enumerate(parts):
+            np.save(folder / TABLE.format(number), numbers[places])
     shards = [[vars(shard) for shard in shards] for shards, _ in parts]
     sizes = [ID.itemsize * sum(shard.entries for shard in shards) for shards, _ in parts]
     return _parts({"shards": shards}, folder, sizes, readers, None)

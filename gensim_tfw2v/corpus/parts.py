@@ -2,6 +2,7 @@
 
 import json
 import os
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +40,7 @@ class Part:
         texts = json.dumps(about), "\n".join(map(str, self.words))
         arrays = [np.frombuffer(text.encode(), np.uint8) for text in texts]
         path = folder / PART.format(number)
-        begun = path.with_name(f"{path.name}.{os.getpid()}")
+        begun = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
         with open(begun, "wb") as file:
             np.savez(file, about=arrays[0], words=arrays[1], counts=self.counts)
         os.replace(begun, path)

@@ -56,13 +56,15 @@ class Scan:
             ids = np.fromiter(
                 (numbers.setdefault(word, len(numbers)) for word in part.words), ID, len(part.words)
             )
-            counts = np.concatenate([counts, np.zeros(len(numbers) - len(counts), np.int64)])
+            if len(numbers) > len(counts):  # seldom, for it copies all
+                counts = np.pad(counts, (0, 2 * len(numbers) - len(counts)))
             counts[ids] += part.counts
             self._shards.append((part.shards, ids))
             self.total_words += part.raw_words
             self.corpus_count += part.sentences
         self._words = list(numbers)  # of its own: raw_vocab may be pruned by whoever gets it
-        numbers.update(zip(self._words, counts.tolist(), strict=True))  # a second dict is large
+        found = counts[: len(numbers)].tolist()
+        numbers.update(zip(self._words, found, strict=True))  # a second dict is large
         self.raw_vocab = numbers
         if sentences is not None:
             self.corpus_count = sentences
@@ -94,8 +96,7 @@ class Scan:
         )
         with fresh_workspace(self._folder) as workspace:
             if readers is not None and len(self._shards) > 1:
-                tables = [(shards, new_ids[ids]) for shards, ids in self._shards]
-                parts = renumber(tables, workspace.folder, readers)
+                parts = renumber(self._shards, new_ids, workspace.folder, readers)
                 return EncodedCorpus.from_parts(workspace, parts, self._folder)
             writer = ShardWriter(workspace.folder, "", without_unknown)
             for shards, ids in self._shards:

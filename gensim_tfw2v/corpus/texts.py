@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gensim_tfw2v.corpus.files import check_corpus, line_ranges, open_corpus
+from gensim_tfw2v.corpus.files import COMPRESSED, check_corpus, line_ranges, open_corpus
 from gensim_tfw2v.corpus.lines import MAX_SENTENCE, encode_lines
 
 
@@ -67,7 +67,8 @@ class Texts(NamedTuple):
         cut: list[list[Piece]] = [[] for _ in range(runs)]
         for path, size, is_plain in zip(*self, strict=True):
             if is_plain:
-                edges = (total * run // runs - begin for run in range(1, runs))
+                inside = range(begin * runs // total, (begin + size) * runs // total + 1)
+                edges = (total * run // runs - begin for run in inside)
                 for start, stop in line_ranges(path, [e for e in edges if 0 < e < size]):
                     pieces = cut[min((begin + start) * runs // total, runs - 1)]
                     if start and pieces:  # a short range behind a long line
@@ -98,13 +99,18 @@ def text_files(source: object) -> list[str] | None:
     gensim: Any = sys.modules.get("gensim.models.word2vec")  # there, if the source is of it
     if gensim is None or type(source) not in (gensim.LineSentence, gensim.PathLineSentences):
         return None
+    from smart_open.compression import get_supported_extensions
+
     reader: Any = source
     if reader.max_sentence_length != MAX_SENTENCE or reader.limit is not None:
         return None
     paths = [reader.source] if type(reader) is gensim.LineSentence else reader.input_files
     if not all(isinstance(path, (str, os.PathLike)) for path in paths):
         return None  # an open file
-    return [os.fspath(path) for path in paths]
+    paths = [path if "://" in path else os.path.expanduser(path) for path in map(os.fspath, paths)]
+    # what a user has taught smart_open, helper processes do not know
+    taught = set(get_supported_extensions()) - set(COMPRESSED)
+    return None if taught & {os.path.splitext(path)[1] for path in paths} else paths
 
 
 def encode_pieces(pieces: Sequence[Piece], ids: dict[Any, bytes]) -> Iterator[bytes]:

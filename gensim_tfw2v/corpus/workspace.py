@@ -1,12 +1,12 @@
 """Folders that disappear again, and disks that fill."""
 
+import contextlib
 import errno
 import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -26,7 +26,8 @@ class Workspace:
 
     def __init__(self, parent: str | os.PathLike[str] | None = None) -> None:
         with explained(Path(parent or "the folder for temporary files")):
-            self.folder = Path(tempfile.mkdtemp(prefix="tfw2v-corpus-", dir=parent))
+            # absolute: helpers have other working folders
+            self.folder = Path(tempfile.mkdtemp(prefix="tfw2v-corpus-", dir=parent)).absolute()
         self._finalizer = weakref.finalize(self, _remove, self.folder, os.getpid())
 
     def close(self) -> None:
@@ -36,10 +37,13 @@ class Workspace:
 
 def _remove(folder: Path, owner: int) -> None:
     if os.getpid() == owner:  # a forked child must not remove its parent's folder
-        shutil.rmtree(folder, ignore_errors=True)
+        removed = folder.with_name(f"{folder.name}-removed")
+        with contextlib.suppress(OSError):  # who still writes there, on another machine, ends
+            folder.rename(removed)
+        shutil.rmtree(removed, ignore_errors=True)
 
 
-@contextmanager
+@contextlib.contextmanager
 def explained(folder: Path) -> Iterator[None]:
     """Say in an OSError how much was written where, and what to do.
 
@@ -50,7 +54,7 @@ def explained(folder: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno is None:
             raise
-        written = sum(file.stat().st_size for file in folder.glob("**/*") if file.is_file())
+        written = sum(map(_size, folder.glob("**/*")))
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             advice = "free space there, or"
         elif error.errno in (errno.ENOENT, errno.ENOTDIR):
@@ -63,3 +67,10 @@ def explained(folder: Path) -> Iterator[None]:
             "name another folder (folder=…, or TMPDIR in the environment)",
             str(folder),
         ) from error
+
+
+def _size(path: Path) -> int:
+    with contextlib.suppress(OSError):  # it has been moved
+        if path.is_file():
+            return path.stat().st_size
+    return 0

@@ -31,6 +31,7 @@ SERVE = """
 import os, sys
 from gensim_tfw2v.cluster import reading, server
 reading.machine = lambda: sys.argv[1]
+reading.usable_cores = lambda: [0, 1]
 size = os.path.getsize
 os.path.getsize = lambda path: size(path) + ("/different/" in path)
 server.main()
@@ -48,7 +49,7 @@ def tasks():
             config = {"TF_CONFIG": cluster.tf_config(task.role, task.index)}
             command = [sys.executable, "-c", SERVE, str(task), "--with-parent"]
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            running.append(subprocess.Popen(command, env=os.environ | config, **pipes))
+            running.append(subprocess.Popen(command, env=os.environ | config, cwd="/", **pipes))
         for process in running:
             assert b"serves" in process.stdout.readline()
         yield cluster, running
@@ -71,6 +72,7 @@ def small(monkeypatch):
     """Let them share small texts too."""
     monkeypatch.setattr(readers, "LEAST_BYTES", 1)
     monkeypatch.setattr(readers, "BYTES_A_RUN", 20_000)
+    monkeypatch.setattr(reading, "usable_cores", lambda: [0, 1])
 
 
 @pytest.fixture
@@ -90,11 +92,14 @@ def sentences_of(corpus: EncodedCorpus, model):
 
 
 @pytest.mark.parametrize("source", [pytest.param("file", marks=pytest.mark.slow), "folder"])
-def test_the_machines_of_workers_read_a_corpus(source, cluster, shards, tmp_path, caplog):
+def test_the_machines_of_workers_read_a_corpus(
+    source, cluster, shards, tmp_path, monkeypatch, caplog
+):
     corpus = {"corpus_file": LEE} if source == "file" else {"sentences": PathLineSentences(shards)}
+    monkeypatch.chdir(tmp_path)  # tasks have another working folder
     options = dict(min_count=2, vector_size=8, sg=1, epochs=1, seed=1)
     with caplog.at_level(logging.INFO, "gensim_tfw2v"):
-        model = TFWord2Vec(**corpus, **options, cluster=cluster, encoded_dir=tmp_path)
+        model = TFWord2Vec(**corpus, **options, cluster=cluster, encoded_dir=".")
     gensim = Word2Vec(**corpus, **options)
     assert model.wv.index_to_key == gensim.wv.index_to_key
     assert list(model.wv.expandos["count"]) == list(gensim.wv.expandos["count"])
@@ -155,16 +160,38 @@ def test_errors_come_from_where_they_are(cluster, shards, tmp_path):
     assert not list(tmp_path.glob("tfw2v*"))
 
 
-def test_workers_that_see_other_files_are_left_out(cluster, tmp_path, caplog):
-    folder = tmp_path / "different"
-    folder.mkdir()
+@pytest.mark.parametrize(("of_text", "of_folder"), [("different", "same"), ("same", "different")])
+def test_workers_that_see_other_files_are_left_out(of_text, of_folder, cluster, tmp_path, caplog):
+    folder, text = tmp_path / of_folder, tmp_path / of_text / "text"
+    for made in (folder, text.parent):
+        made.mkdir()
+    text.write_bytes(Path(LEE).read_bytes())
     with caplog.at_level(logging.INFO, "gensim_tfw2v"):
         model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=folder)
-        model.build_vocab(corpus_file=LEE)
+        model.build_vocab(corpus_file=str(text))
     assert model.corpus_count == 300
     assert caplog.text.count(" does not read the corpus: ") == 2
-    assert "(it has 1 bytes there, 0 here)" in caplog.text
+    size = {"text": os.path.getsize(LEE), "folder": 0}[
+        "text" if of_text == "different" else "folder"
+    ]
+    assert f"(it has {size + 1:,} bytes there, {size:,} here)" in caplog.text
     assert "machines:" not in caplog.text
+
+
+def test_a_text_that_grows_is_read_here(cluster, tmp_path, monkeypatch):
+    text = tmp_path / "text"
+    text.write_bytes(Path(LEE).read_bytes())
+    wait = readers.wait_for_tasks
+
+    def growing(*arguments):
+        with text.open("ab") as file:
+            file.write(b"\nand more\n")
+        wait(*arguments)
+
+    monkeypatch.setattr(readers, "wait_for_tasks", growing)
+    model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
+    model.build_vocab(corpus_file=str(text))
+    assert model.corpus_count >= 301
 
 
 def test_a_worker_that_is_not_there_is_named(tmp_path, monkeypatch):
@@ -181,9 +208,10 @@ def test_a_worker_that_is_not_there_is_named(tmp_path, monkeypatch):
 )
 def test_others_make_the_parts_of_a_machine_that_is_lost(how, tmp_path, monkeypatch, caplog):
     text = tmp_path / "text.txt"
-    text.write_bytes((Path(LEE).read_bytes() + b"\n") * 200)  # 12 MB
+    text.write_bytes((Path(LEE).read_bytes() + b"\n") * 60)  # 22 MB
     monkeypatch.setattr(readers, "BYTES_A_RUN", 1 << 20)
-    monkeypatch.setattr(readers, "RUN_SECONDS", 3.0)
+    monkeypatch.setattr(readers, "PROBE_SECONDS", 1.0)
+    monkeypatch.setattr(readers, "ALIVE_SECONDS", 2.0)
     with tasks() as (cluster, processes):
         began = threading.Event()
         ask = readers.answer
@@ -198,7 +226,7 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(how, tmp_path, monkeypa
         monkeypatch.setattr(readers, "answer", stop)
         model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
         model.build_vocab(corpus_file=str(text))
-        assert (model.corpus_count, began.is_set()) == (60_000, True)
+        assert (model.corpus_count, began.is_set()) == (18_000, True)
         assert "worker 0 (" in caplog.text and "does not read the corpus any more" in caplog.text
         processes[1].kill()
     model._forget_scan()
@@ -207,7 +235,7 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(how, tmp_path, monkeypa
 
 def made(question, seconds):
     """What a machine answers whose helpers have made all parts."""
-    assert question[0] == "run" and 30 < seconds < 40
+    assert question[0] == "run" and 120 < seconds < 130
     return [{"done": part} for part in question[2]]
 
 
@@ -229,6 +257,22 @@ def test_every_part_is_made_once(asks, tmp_path, caplog):
     assert sorted(done) == list(range(7))
     named = [record.args[0] for record in caplog.records]
     assert set(named) <= {f"host {n}" for n, ask in enumerate(asks) if ask is lost}
+
+
+@pytest.mark.parametrize(
+    "trouble", [{"oserror": [116, "Stale file handle", "x"]}, {"failure": "!"}]
+)
+def test_a_machine_with_troubles_of_its_own_is_left_out(trouble, tmp_path, caplog):
+    machines = [
+        readers.Machine("here", 1, late, True),
+        readers.Machine("host", 1, lambda *_: [trouble]),
+    ]
+    with readers.MachineReaders(machines).messages(tmp_path, [1] * 3) as messages:
+        assert sorted(next(messages)["done"] for _ in range(3)) == [0, 1, 2]
+    assert "host does not read the corpus any more" in caplog.text
+    machines = [machines[1]._replace(is_here=True)]
+    with readers.MachineReaders(machines).messages(tmp_path, [1]) as messages:
+        assert next(messages) == trouble
 
 
 def test_no_machine_is_left(tmp_path):
