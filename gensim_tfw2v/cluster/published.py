@@ -8,6 +8,9 @@ from typing import Any
 
 from gensim_tfw2v.cluster.spec import Task
 
+#: Seconds that a session may take to be opened, extended or closed.
+OPERATION_SECONDS = 30.0
+
 
 def publish(server: Any, task: Task, name: str, text: str) -> None:
     """Let a server's clients know something.
@@ -36,11 +39,17 @@ def variable(name: str) -> Any:
 
 
 def session(target: str, task: Task, graph: Any) -> Any:
-    """A session that has to do with one task alone, where it would else wait for all."""
+    """A session that has to do with one task alone, where it would else wait for all.
+
+    To open and to close it have a limit, `OPERATION_SECONDS`; for a run, give one.
+    """
     from gensim_tfw2v._tensorflow import tf
 
-    only = tf.compat.v1.ConfigProto(device_filters=[f"/job:{task.role}/task:{task.index}"])
-    return tf.compat.v1.Session(target, graph=graph, config=only)
+    config = tf.compat.v1.ConfigProto(
+        device_filters=[f"/job:{task.role}/task:{task.index}"],
+        operation_timeout_in_ms=round(1000 * OPERATION_SECONDS),
+    )
+    return tf.compat.v1.Session(target, graph=graph, config=config)
 
 
 def device_of(task: Task) -> str:

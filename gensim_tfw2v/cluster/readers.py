@@ -248,8 +248,8 @@ def _answered(reply: bytes) -> Any:
 def _connected(task: Task) -> Iterator[Callable[[list[Any], float], Any]]:
     """Connect to a task; give what asks it.
 
-    It raises ConnectionError when the task is gone, and TimeoutError, whatever TensorFlow's session
-    waits for: that tries a call to a task that is gone again and again.
+    It raises ConnectionError when the task is gone, and TimeoutError. TensorFlow's session tries a
+    call to a task that is gone again and again; the thread that does so lasts until the limit.
     """
     from gensim_tfw2v._tensorflow import tf
 
@@ -296,10 +296,14 @@ def _connected(task: Task) -> Iterator[Callable[[list[Any], float], Any]]:
                 raise error
             return told
 
+    def close() -> None:
+        with contextlib.suppress(tf.errors.OpError):
+            running.close()
+
     try:
         yield ask
     finally:
-        # a task that is there ends it at once; for the answer of another it would wait for ever
-        closing = threading.Thread(target=running.close, name="tfw2v-closing", daemon=True)
+        # a task that is there ends it at once; another is not waited for
+        closing = threading.Thread(target=close, name="tfw2v-closing", daemon=True)
         closing.start()
         closing.join(CLOSE_SECONDS)

@@ -18,7 +18,7 @@ from gensim.models.word2vec import PathLineSentences
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cluster import MissingTasks, readers, reading
+from gensim_tfw2v.cluster import MissingTasks, published, readers, reading
 from gensim_tfw2v.cluster.local import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus import CorpusDecodeError, EncodedCorpus
@@ -210,6 +210,8 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(how, tmp_path, monkeypa
     text = tmp_path / "text.txt"
     text.write_bytes((Path(LEE).read_bytes() + b"\n") * 60)  # 22 MB
     monkeypatch.setattr(readers, "BYTES_A_RUN", 1 << 20)
+    monkeypatch.setattr(readers, "RUN_SECONDS", 4.0)
+    monkeypatch.setattr(published, "OPERATION_SECONDS", 2.0)
     monkeypatch.setattr(readers, "PROBE_SECONDS", 1.0)
     monkeypatch.setattr(readers, "ALIVE_SECONDS", 2.0)
     with tasks() as (cluster, processes):
@@ -230,6 +232,10 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(how, tmp_path, monkeypa
         assert "worker 0 (" in caplog.text and "does not read the corpus any more" in caplog.text
         processes[1].kill()
     model._forget_scan()
+    deadline = time.monotonic() + 30
+    while "tfw2v" in (names := " ".join(thread.name for thread in threading.enumerate())):
+        assert time.monotonic() < deadline, names
+        time.sleep(0.1)
     assert not [name for name in os.listdir(tmp_path) if name != "text.txt"]
 
 
