@@ -65,6 +65,7 @@ def test_drop_in(printed):
     check_neighbours(lines)
 
 
+@pytest.mark.slow
 def test_local_cluster(printed):
     lines = printed("local_cluster.py")
     check_neighbours(lines)
