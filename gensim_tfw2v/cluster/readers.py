@@ -1,24 +1,21 @@
 """Reading a corpus with the machines of a cluster's workers."""
 
 import contextlib
-import json
 import logging
 import os
 import queue
 import threading
-import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gensim_tfw2v.cluster.asking import Ask, connected, here
 from gensim_tfw2v.cluster.keepalive import keep_alive
 from gensim_tfw2v.cluster.probe import READY_SECONDS, wait_for_tasks
-from gensim_tfw2v.cluster.published import device_of, session, variable
-from gensim_tfw2v.cluster.reading import NAME, answer
-from gensim_tfw2v.cluster.spec import Cluster, Task
+from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.texts import Texts
 
 logger = logging.getLogger(__name__)
@@ -39,12 +36,6 @@ LOOK_SECONDS, FILE_SECONDS = 30.0, 0.01
 #: all machines read meanwhile, at the slowest speed that is taken for one (B/s).
 RUN_SECONDS, LEAST_SPEED = 120.0, 1e6
 
-#: Seconds between two looks whether a task that is waited for is there, and for such a look.
-PROBE_SECONDS, ALIVE_SECONDS = 5.0, 10.0
-
-#: Seconds that a task has to hear that no more is asked.
-CLOSE_SECONDS = 1.0
-
 
 class Machine(NamedTuple):
     """Where helpers can run.
@@ -63,7 +54,7 @@ class Machine(NamedTuple):
 
     name: str
     helpers: int
-    ask: Callable[[list[Any], float], Any]
+    ask: Ask
     is_here: bool = False
 
 
@@ -188,9 +179,9 @@ def open_readers(
     wait_for_tasks(workers, seconds)
     keep_alive(workers)
     with contextlib.ExitStack() as sessions:
-        asking: dict[str, Callable[[list[Any], float], Any]] = {"this machine": _here}
+        asking: dict[str, Ask] = {"this machine": here}
         for task in workers:
-            asking[str(task)] = sessions.enter_context(_connected(task))
+            asking[str(task)] = sessions.enter_context(connected(task))
         machines = _machines_that_see(asking, texts, folder)
         if len(machines) < 2:
             yield None
@@ -200,9 +191,7 @@ def open_readers(
         yield MachineReaders(machines)
 
 
-def _machines_that_see(
-    asking: Mapping[str, Callable[[list[Any], float], Any]], texts: Texts, folder: Path
-) -> list[Machine]:
+def _machines_that_see(asking: Mapping[str, Ask], texts: Texts, folder: Path) -> list[Machine]:
     """Ask all at the same time; of several tasks of one machine, take the first."""
     token = f"seen-{uuid.uuid4().hex}"
     (folder / token).touch()
@@ -212,7 +201,7 @@ def _machines_that_see(
         if "://" not in path
     }
 
-    def look(ask: Callable[[list[Any], float], Any]) -> dict[str, Any]:
+    def look(ask: Ask) -> dict[str, Any]:
         try:
             seconds = LOOK_SECONDS + FILE_SECONDS * len(sizes)
             return dict(ask(["look", str(folder), token, sizes], seconds))
@@ -225,85 +214,8 @@ def _machines_that_see(
     machines: dict[str, Machine] = {}
     for (name, ask), found in zip(asking.items(), answers, strict=True):
         if "machine" in found:
-            made = Machine(name, found["helpers"], ask, is_here=ask is _here)
+            made = Machine(name, found["helpers"], ask, is_here=ask is here)
             machines.setdefault(found["machine"], made)
         else:
             logger.info("%s does not read the corpus: %s", name, found["missing"])
     return list(machines.values())
-
-
-def _here(question: list[Any], seconds: float) -> Any:
-    """Ask this machine, whose helpers are waited for as those of a corpus that it reads alone."""
-    return _answered(answer(json.dumps(question).encode()))
-
-
-def _answered(reply: bytes) -> Any:
-    told = json.loads(reply)
-    if isinstance(told, dict) and "failed" in told:
-        raise RuntimeError(told["failed"])
-    return told
-
-
-@contextlib.contextmanager
-def _connected(task: Task) -> Iterator[Callable[[list[Any], float], Any]]:
-    """Connect to a task; give what asks it.
-
-    It raises ConnectionError when the task is gone, and TimeoutError. TensorFlow's session tries a
-    call to a task that is gone again and again; the thread that does so lasts until the limit.
-    """
-    from gensim_tfw2v._tensorflow import tf
-
-    with tf.Graph().as_default() as graph, tf.device(device_of(task)):
-        resource = variable(NAME)
-        is_there = tf.raw_ops.VarIsInitializedOp(resource=resource)
-        function = tf.raw_ops.ReadVariableOp(resource=resource, dtype=tf.string)
-        asked = tf.compat.v1.placeholder(tf.string, [])
-    running = session(f"grpc://{task.address}", task, graph)
-    calls: list[Any] = []
-
-    def call(question: list[Any], seconds: float) -> Any:
-        limit = tf.compat.v1.RunOptions(timeout_in_ms=round(1000 * seconds))
-        if not calls:
-            if not running.run(is_there, options=limit):
-                raise ConnectionError("it was not started by this version of tfw2v")
-            name = running.run(function, options=limit)
-            with graph.as_default(), tf.device(device_of(task)):
-                calls.extend(tf.raw_ops.PyFunc(input=[asked], token=name, Tout=[tf.string]))
-        return _answered(
-            running.run(calls[0], {asked: json.dumps(question).encode()}, options=limit)
-        )
-
-    def ask(question: list[Any], seconds: float) -> Any:
-        answers = queue.SimpleQueue[Any]()
-
-        def put_answer() -> None:
-            try:
-                answers.put((call(question, seconds), None))
-            except Exception as error:
-                answers.put((None, error))
-
-        threading.Thread(target=put_answer, name="tfw2v-asking", daemon=True).start()
-        deadline = time.monotonic() + seconds
-        while True:
-            try:
-                told, error = answers.get(timeout=PROBE_SECONDS)
-            except queue.Empty:
-                wait_for_tasks([task], ALIVE_SECONDS)
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f"no answer from {task} in {seconds:.0f} s") from None
-                continue
-            if error is not None:
-                raise error
-            return told
-
-    def close() -> None:
-        with contextlib.suppress(tf.errors.OpError):
-            running.close()
-
-    try:
-        yield ask
-    finally:
-        # a task that is there ends it at once; another is not waited for
-        closing = threading.Thread(target=close, name="tfw2v-closing", daemon=True)
-        closing.start()
-        closing.join(CLOSE_SECONDS)

@@ -37,10 +37,9 @@ class Workspace:
 
 def _remove(folder: Path, owner: int) -> None:
     if os.getpid() == owner:  # a forked child must not remove its parent's folder
-        removed = folder.with_name(f"{folder.name}-removed")
         with contextlib.suppress(OSError):  # who still writes there, on another machine, ends
-            folder.rename(removed)
-        shutil.rmtree(removed, ignore_errors=True)
+            folder = folder.rename(folder.with_name(f"{folder.name}-removed"))
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from gensim.models.word2vec import PathLineSentences
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cluster import MissingTasks, published, readers, reading
+from gensim_tfw2v.cluster import MissingTasks, asking, published, readers, reading
 from gensim_tfw2v.cluster.local import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus import CorpusDecodeError, EncodedCorpus
@@ -212,11 +212,11 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(how, tmp_path, monkeypa
     monkeypatch.setattr(readers, "BYTES_A_RUN", 1 << 20)
     monkeypatch.setattr(readers, "RUN_SECONDS", 4.0)
     monkeypatch.setattr(published, "OPERATION_SECONDS", 2.0)
-    monkeypatch.setattr(readers, "PROBE_SECONDS", 1.0)
-    monkeypatch.setattr(readers, "ALIVE_SECONDS", 2.0)
+    monkeypatch.setattr(asking, "PROBE_SECONDS", 1.0)
+    monkeypatch.setattr(asking, "ALIVE_SECONDS", 2.0)
     with tasks() as (cluster, processes):
         began = threading.Event()
-        ask = readers.answer
+        ask = asking.answer
 
         def stop(question):
             if json.loads(question)[0] == "run" and not began.is_set():
@@ -225,7 +225,7 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(how, tmp_path, monkeypa
                 os.kill(processes[1].pid, how)
             return ask(question)
 
-        monkeypatch.setattr(readers, "answer", stop)
+        monkeypatch.setattr(asking, "answer", stop)
         model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
         model.build_vocab(corpus_file=str(text))
         assert (model.corpus_count, began.is_set()) == (18_000, True)
@@ -293,8 +293,8 @@ def test_no_machine_is_left(tmp_path):
 def test_what_goes_wrong_on_a_machine_is_told(tmp_path):
     (tmp_path / "job.json").write_text("{}")
     with pytest.raises(RuntimeError, match="TypeError: expected str"):
-        readers._here(["look", 5, "token", {}], 1.0)
-    (failure,) = readers._here(["run", str(tmp_path), [0]], 1.0)
+        asking.here(["look", 5, "token", {}], 1.0)
+    (failure,) = asking.here(["run", str(tmp_path), [0]], 1.0)
     assert "KeyError" in failure["failure"]
     with pytest.raises(RuntimeError, match="ended early"):
         reading.run(str(tmp_path), [])
