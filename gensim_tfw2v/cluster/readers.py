@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from gensim_tfw2v.cluster.asking import Ask, connected, here
 from gensim_tfw2v.cluster.keepalive import keep_alive
 from gensim_tfw2v.cluster.probe import READY_SECONDS, wait_for_tasks
+from gensim_tfw2v.cluster.reading import look as look_here
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.texts import Texts
 
@@ -163,8 +164,7 @@ def open_readers(
     Yields
     ------
     MachineReaders or None
-        This machine among them; None if it should read alone, because no other sees the files, or
-        there is too little to read.
+        This machine among them; None if there is so little to read that it should do it alone.
 
     Raises
     ------
@@ -179,20 +179,18 @@ def open_readers(
     wait_for_tasks(workers, seconds)
     keep_alive(workers)
     with contextlib.ExitStack() as sessions:
-        asking: dict[str, Ask] = {"this machine": here}
-        for task in workers:
-            asking[str(task)] = sessions.enter_context(connected(task))
+        asking = {str(task): sessions.enter_context(connected(task)) for task in workers}
         machines = _machines_that_see(asking, texts, folder)
-        if len(machines) < 2:
-            yield None
-            return
-        names = ", ".join(machine.name for machine in machines)
-        logger.info("reading the corpus on %d machines: %s", len(machines), names)
+        if len(machines) > 1:
+            names = ", ".join(machine.name for machine in machines)
+            logger.info("reading the corpus on %d machines: %s", len(machines), names)
+        # also if this is the only one: where the corpus is cut must not depend on who is there, or
+        # a training that is started again would not find its units
         yield MachineReaders(machines)
 
 
 def _machines_that_see(asking: Mapping[str, Ask], texts: Texts, folder: Path) -> list[Machine]:
-    """Ask all at the same time; of several tasks of one machine, take the first."""
+    """Ask all at the same time; after this machine, take the first task of each other."""
     token = f"seen-{uuid.uuid4().hex}"
     (folder / token).touch()
     sizes = {
@@ -210,12 +208,12 @@ def _machines_that_see(asking: Mapping[str, Ask], texts: Texts, folder: Path) ->
 
     with ThreadPoolExecutor(len(asking)) as threads:
         answers = list(threads.map(look, asking.values()))
+    this = look_here(str(folder), token, {})
     (folder / token).unlink()
-    machines: dict[str, Machine] = {}
+    machines = {this["machine"]: Machine("this machine", this["helpers"], here, is_here=True)}
     for (name, ask), found in zip(asking.items(), answers, strict=True):
         if "machine" in found:
-            made = Machine(name, found["helpers"], ask, is_here=ask is here)
-            machines.setdefault(found["machine"], made)
+            machines.setdefault(found["machine"], Machine(name, found["helpers"], ask))
         else:
             logger.info("%s does not read the corpus: %s", name, found["missing"])
     return list(machines.values())

@@ -176,6 +176,9 @@ def test_workers_that_see_other_files_are_left_out(of_text, of_folder, cluster, 
     ]
     assert f"(it has {size + 1:,} bytes there, {size:,} here)" in caplog.text
     assert "machines:" not in caplog.text
+    # a training that is started again finds its units, whoever is there
+    with readers.open_readers(cluster, [str(text)], folder) as alone:
+        assert alone.runs(os.path.getsize(LEE)) == os.path.getsize(LEE) // 20_000
 
 
 def test_a_text_that_grows_is_read_here(cluster, tmp_path, monkeypatch):
