@@ -17,6 +17,7 @@ from gensim_tfw2v.cluster.keepalive import keep_alive
 from gensim_tfw2v.cluster.probe import READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.reading import look as look_here
 from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.corpus.helpers import trouble_of
 from gensim_tfw2v.corpus.texts import Texts
 
 logger = logging.getLogger(__name__)
@@ -139,10 +140,8 @@ class MachineReaders:
 def _raise_own_troubles(messages: Sequence[Mapping[str, Any]]) -> None:
     """Tell a text that nobody can read from a machine that cannot read."""
     for message in messages:
-        if "oserror" in message:
-            raise OSError(*message["oserror"])
-        if "failure" in message:
-            raise RuntimeError(message["failure"])
+        if {"oserror", "failure"} & message.keys():
+            raise trouble_of(message)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ import numpy as np
 
 from gensim_tfw2v.cluster.published import publish
 from gensim_tfw2v.cluster.spec import Task
-from gensim_tfw2v.corpus.helpers import MAX_HELPERS, running
+from gensim_tfw2v.corpus.helpers import ENDED_EARLY, MAX_HELPERS, running
 from gensim_tfw2v.machine import usable_cores
 
 #: The name under which a task publishes that of its function.
@@ -104,7 +104,7 @@ def run(folder: str, parts: list[int]) -> list[dict[str, Any]]:
             ends.append(message)
             if len(ends) == len(parts) or "done" not in message:
                 return [*progress.values(), *ends]
-    raise RuntimeError("a helper ended early: was it killed, for example for want of memory?")
+    raise RuntimeError(ENDED_EARLY)
 
 
 def machine() -> str:

@@ -31,6 +31,11 @@ JOB, WORDS, WORD_IDS, TABLE = "job.json", "words.txt", "words.npy", "table{:05}.
 #: What a damaged file raises, whatever process reads it.
 DAMAGED = {kind.__name__: kind for kind in (EOFError, gzip.BadGzipFile, zlib.error, LZMAError)}
 
+#: What is said of a helper that says nothing.
+ENDED_EARLY = (
+    "a helper that read the corpus ended early: was it killed, for example for want of memory?"
+)
+
 
 class Readers(Protocol):
     """Those who run helper processes."""
@@ -152,7 +157,7 @@ def read_texts(
             (folder / WORDS).write_bytes(text)
             np.save(folder / WORD_IDS, np.fromiter(known.values(), ID, len(known)))
     runs = [[piece._replace(path=_absolute(piece.path)) for piece in run] for run in runs]
-    sizes = [sum((piece.stop or _size(piece.path)) - piece.start for piece in run) for run in runs]
+    sizes = [sum(piece.bytes for piece in run) for run in runs]
     job = {"is_known": key_to_index is not None, "runs": runs}
     return _parts(job, folder, sizes, readers, progress)
 
@@ -195,6 +200,8 @@ def _parts(
         (folder / JOB).write_text(json.dumps(job), encoding="utf-8")
     with readers.messages(folder, sizes) as messages:
         _follow(messages, len(sizes), progress)
+    for path in (folder / JOB, folder / WORDS, folder / WORD_IDS, *folder.glob("table*.npy")):
+        path.unlink(missing_ok=True)
     return (Part.load(folder, number) for number in range(len(sizes)))
 
 
@@ -213,26 +220,24 @@ def _follow(messages: Iterator[dict[str, Any]], helpers: int, progress: Progress
             done.add(message["done"])
             if len(done) == helpers:
                 return
-        elif "undecodable" in message:
-            path, near, start, end, reason, offset = message["undecodable"]
-            error = UnicodeDecodeError("utf-8", bytes.fromhex(near), start, end, reason)
-            raise CorpusDecodeError(error, path, offset)
-        elif "damaged" in message:
-            kind, text = message["damaged"]
-            raise DAMAGED.get(kind, OSError)(text)
-        elif "oserror" in message:
-            raise OSError(*message["oserror"])
         else:
-            raise RuntimeError(f"a helper that read the corpus failed:\n{message['failure']}")
-    raise RuntimeError(
-        "a helper that read the corpus ended early: was it killed, for example for want of memory? "
-        "Fewer helpers (processes=1) need less"
-    )
+            raise trouble_of(message)
+    raise RuntimeError(f"{ENDED_EARLY} Fewer helpers (processes=1) need less")
+
+
+def trouble_of(message: Mapping[str, Any]) -> Exception:
+    """What a helper met, that says neither how far it is nor that it is done."""
+    if "undecodable" in message:
+        path, near, start, end, reason, offset = message["undecodable"]
+        error = UnicodeDecodeError("utf-8", bytes.fromhex(near), start, end, reason)
+        return CorpusDecodeError(error, path, offset)
+    if "damaged" in message:
+        kind, text = message["damaged"]
+        return DAMAGED.get(kind, OSError)(text)
+    if "oserror" in message:
+        return OSError(*message["oserror"])
+    return RuntimeError(f"a helper that read the corpus failed:\n{message['failure']}")
 
 
 def _absolute(path: str) -> str:
     return path if "://" in path else os.path.abspath(path)
-
-
-def _size(path: str) -> int:
-    return 0 if "://" in path else os.path.getsize(path)

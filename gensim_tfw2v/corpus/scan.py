@@ -100,8 +100,8 @@ class Scan:
                 return EncodedCorpus.from_parts(workspace, parts, self._folder)
             writer = ShardWriter(workspace.folder, "", without_unknown)
             for shards, ids in self._shards:
-                for shard in shards:
-                    writer.write(renumbered(shard, new_ids[ids]))
+                for run in renumbered(shards, new_ids[ids]):
+                    writer.write(run)
             part = Part(writer.close(), self.total_words, self.corpus_count, [], np.zeros(0, int))
             return EncodedCorpus.from_parts(workspace, [part], self._folder)
 

@@ -1,7 +1,7 @@
 """Writing encoded sentences to disk, a shard at a time."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -42,10 +42,11 @@ def check_shards(shards: Iterable[Shard]) -> None:
             raise ValueError(f"{shard.path} is missing or cut short: encode the corpus again")
 
 
-def renumbered(shard: Shard, numbers: Ids) -> bytes:
-    """Give a shard's ids, packed, with ``numbers[id]`` in place of each id."""
+def renumbered(shards: Iterable[Shard], numbers: Ids) -> Iterator[bytes]:
+    """Give the packed ids of each shard, with ``numbers[id]`` in place of each id."""
     table = np.append(numbers, ID.type(END))  # so that table[END] is END
-    return table[np.fromfile(shard.path, ID)].tobytes()
+    for shard in shards:
+        yield table[np.fromfile(shard.path, ID)].tobytes()
 
 
 class ShardWriter:

@@ -26,6 +26,16 @@ class Piece(NamedTuple):
     start: int = 0
     stop: int | None = None
 
+    @property
+    def bytes(self) -> int:
+        """Of it on disk; 0 where they are not known."""
+        return (size_of(self.path) if self.stop is None else self.stop) - self.start
+
+
+def size_of(path: str) -> int:
+    """Bytes of a file; 0 if it is remote."""
+    return 0 if "://" in path else os.path.getsize(path)
+
 
 class Texts(NamedTuple):
     """What is known of texts before they are read.
@@ -47,8 +57,7 @@ class Texts(NamedTuple):
         """Look at files; errors as of `check_corpus`."""
         names = [os.fspath(path) for path in paths]
         plain = [check_corpus(name) for name in names]
-        sizes = [0 if "://" in name else os.path.getsize(name) for name in names]
-        return cls(names, sizes, plain)
+        return cls(names, list(map(size_of, names)), plain)
 
     @property
     def bytes(self) -> int:

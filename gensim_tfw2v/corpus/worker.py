@@ -12,7 +12,7 @@ import sys
 import threading
 import traceback
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,15 +77,9 @@ def _read(
 
 def _renumber(shards: list[Shard], folder: Path, number: int, prefix: str) -> Part:
     writer = ShardWriter(folder, prefix, without_unknown)
-    for run in _runs(shards, folder / TABLE.format(number)):
+    for run in renumbered(shards, np.load(folder / TABLE.format(number))):
         writer.write(run)
     return Part(writer.close(), writer.raw_words, writer.sentences, [], np.zeros(0, np.int64))
-
-
-def _runs(shards: list[Shard], table: Path) -> Iterator[bytes]:
-    numbers = np.load(table)
-    for shard in shards:
-        yield renumbered(shard, numbers)
 
 
 def _say(**message: Any) -> None:
