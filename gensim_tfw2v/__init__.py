@@ -6,6 +6,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gensim_tfw2v._importing import without_collection
+
 __version__ = "0.1.0"
 __all__ = [
     "Asynchronous",
@@ -47,9 +49,10 @@ def __getattr__(name: str) -> Any:
     # TensorFlow takes seconds to import: helper processes and `tfw2v --help` do without it
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if _MODULES[name] != "monitor.options":
-        import gensim_tfw2v._tensorflow  # noqa: F401  first: says if something is too old
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    with without_collection():
+        if _MODULES[name] != "monitor.options":
+            import gensim_tfw2v._tensorflow  # noqa: F401  first: says if something is too old
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

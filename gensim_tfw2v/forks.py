@@ -16,6 +16,7 @@ import sys
 import traceback
 from typing import Any, NoReturn
 
+from gensim_tfw2v._importing import without_collection
 from gensim_tfw2v.children import name_process, run_and_leave
 from gensim_tfw2v.forkserver import LONGEST_MESSAGE
 
@@ -30,9 +31,10 @@ def main() -> None:
     """Fork until the other end of the socket is closed; then kill what was forked and runs."""
     name_process("tfw2v forks")
     requests = socket.socket(fileno=os.dup(0))
-    for module in MODULES:
-        importlib.import_module(module)
-    gc.freeze()  # else each process would copy all that it shares, when it collects garbage
+    with without_collection():
+        for module in MODULES:
+            importlib.import_module(module)
+        gc.freeze()  # else each process would copy all that it shares, when it collects garbage
     numbers: dict[int, int] = {}  # by the pid
     try:
         with contextlib.suppress(ConnectionError):

@@ -34,3 +34,15 @@ import keras
 assert keras is not None and "keras.src.optimizers" in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_is_collected_after_the_import_as_before(collects):
+    code = f"""
+import gc
+collects = {collects}
+gc.enable() if collects else gc.disable()
+from gensim_tfw2v import TFWord2Vec
+assert gc.isenabled() == collects
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
