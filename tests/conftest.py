@@ -1,7 +1,9 @@
 """For all tests."""
 
+import gc
 import signal
 
+import psutil
 import pytest
 
 # Shells start background jobs with SIGINT ignored, and children inherit that: Ctrl-C could not be
@@ -16,3 +18,20 @@ LONG = ("browser", "cli", "cluster", "docs", "examples")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put files of long tests first, with the order in each as it is."""
     items.sort(key=lambda item: not set(item.path.parts) & set(LONG))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_process_is_left():
+    """What a file's tests have started ends with them: the next file's would meet it."""
+    yield
+    gc.collect()
+    children = psutil.Process().children(recursive=True)
+    _, left = psutil.wait_procs(filter(_is_of_this_package, children), 5)
+    assert not left
+
+
+def _is_of_this_package(process):
+    try:
+        return process.name().startswith("tfw2v")
+    except psutil.NoSuchProcess:
+        return False

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -121,18 +122,20 @@ def test_workers_share_the_cores_as_the_user_says_or_evenly(tmp_path, monkeypatc
     monkeypatch.setattr("gensim_tfw2v.machine.usable_cores", lambda: list(range(6)))
     started = {}
 
-    def start(self, module, *arguments, environment, **options):
-        config = json.loads(environment["TF_CONFIG"])["task"]
-        started[config["type"]] = environment.get(OP_THREADS)
+    class Notes:
+        """Starts nothing."""
 
-    monkeypatch.setattr(LocalCluster, "start_module", start)
+        def start_module(self, module, *arguments, environment, **options):
+            config = json.loads(environment["TF_CONFIG"])["task"]
+            started[config["type"]] = environment.get(OP_THREADS)
+            return Mock()
+
     monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
-    monkeypatch.setattr(LocalCluster, "close", lambda *_: None)
     for workers, threads in ((1, "6"), (3, "2"), (4, "1"), (7, "1")):
-        with LocalCluster(1, workers, log_dir=tmp_path, isolated=False):
+        with LocalCluster(1, workers, log_dir=tmp_path, nursery=Notes()):
             assert started == {"ps": None, "worker": threads}  # a ps serves all workers
     monkeypatch.setenv(OP_THREADS, "5")  # which tasks inherit
-    with LocalCluster(1, 3, log_dir=tmp_path, isolated=False):
+    with LocalCluster(1, 3, log_dir=tmp_path, nursery=Notes()):
         assert started == {"ps": None, "worker": None}
 
 
