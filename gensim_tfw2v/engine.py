@@ -135,7 +135,7 @@ def open_regime(
     workers, threads = _workers_and_threads(model)
     if isinstance(regime_options, Asynchronous) and model.layout == "rows":
         # rows travel once for a whole unit; where they travel more often, it saves little
-        program = replace(program, noise_reuse=choose_noise_reuse(tokens))
+        program = replace(program, noise_reuse=choose_noise_reuse(tokens, workers * threads))
     setup = Setup(
         ClusterProgram(program, workers, threads, layout=model.layout),
         words_of(model),

@@ -27,8 +27,10 @@ UNITS_OF_ONE, MOST_UNITS = 8, 32
 
 #: In how many blocks of a unit on a cluster a negative is used: rows of which nothing else is
 #: trained are then fewer, and of those that travel a fifth is saved. With fewer tokens in the
-#: corpus, and so shorter units, it would cost quality.
-NOISE_REUSE, LEAST_TO_REUSE = 4, 1 << 22
+#: corpus, and so shorter units, it would cost quality. With fewer threads units are longer, less
+#: travels as it is, and each negative of its own makes unseen text more likely: see
+#: docs/regimes/asynchronous.md.
+NOISE_REUSE, LEAST_TO_REUSE, LEAST_THREADS_TO_REUSE = 4, 1 << 22, 4
 
 #: With more words than this, a negative seldom equals a target.
 FEW_WORDS = 4096
@@ -228,9 +230,17 @@ def choose_max_norm(skipgram: bool, hierarchical: bool = False) -> float:
     return 1.0 if skipgram and not hierarchical else 0.5
 
 
-def choose_noise_reuse(tokens: int) -> int:
-    """Choose ``UnitProgram.noise_reuse`` of a cluster, for a corpus of so many tokens."""
-    return NOISE_REUSE if tokens >= LEAST_TO_REUSE else 1
+def choose_noise_reuse(tokens: int, threads: int) -> int:
+    """Choose ``UnitProgram.noise_reuse`` of a cluster.
+
+    Parameters
+    ----------
+    tokens : int
+        Of the corpus.
+    threads : int
+        Of all workers together.
+    """
+    return NOISE_REUSE if tokens >= LEAST_TO_REUSE and threads >= LEAST_THREADS_TO_REUSE else 1
 
 
 def choose_product_dtype() -> str:

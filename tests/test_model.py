@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.options import choose_shape, choose_unit_entries
+from gensim_tfw2v.options import choose_noise_reuse, choose_shape, choose_unit_entries
 from gensim_tfw2v.regimes import LocalRegime, UnitReport
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.base import Divergence
@@ -387,6 +387,14 @@ def test_units_of_a_thread_grow_with_the_root_of_their_number_to_32(threads, uni
     assert choose_unit_entries(tokens, threads) == 100_000
     assert choose_unit_entries(10 * tokens, threads) == 1 << 18
     assert choose_unit_entries(100, threads) == 4096
+
+
+@pytest.mark.parametrize(
+    ("tokens", "threads", "reuse"),
+    [(17_000_000, 2, 1), (17_000_000, 4, 4), (17_000_000, 64, 4), (1_000_000, 8, 1)],
+)
+def test_negatives_are_used_again_where_many_train_on_much_text(tokens, threads, reuse):
+    assert choose_noise_reuse(tokens, threads) == reuse
 
 
 @pytest.mark.parametrize(("skipgram", "tokens", "block"), [(True, 256, 16), (False, 1024, 32)])

@@ -112,7 +112,7 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
 def _rows(work: Workload, tokens: float, machines: Machines) -> Choice:
     threads = machines.workers * machines.threads
     unit = choose_unit_entries(int(tokens), threads) * work.frequencies.kept
-    job, reuse = unit * machines.threads, choose_noise_reuse(int(tokens))
+    job, reuse = unit * machines.threads, choose_noise_reuse(int(tokens), threads)
     fetched, pushed = row_bytes(work, job, reuse)
     # a worker has the rows of two jobs: as they came, and as they are
     rows = sum(distinct_rows(work, job, reuse))

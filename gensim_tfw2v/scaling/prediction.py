@@ -65,7 +65,7 @@ class Corpus:
         units = math.ceil((self.tokens + self.sentences) / entries)
         jobs = math.ceil(units / threads)
         tokens = self.tokens * load.frequencies.kept / jobs
-        rows = sum(distinct_rows(load, tokens, choose_noise_reuse(self.tokens)))
+        rows = sum(distinct_rows(load, tokens, choose_noise_reuse(self.tokens, workers * threads)))
         size = NUMBER * load.vector_size
         return Work(
             jobs,

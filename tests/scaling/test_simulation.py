@@ -92,12 +92,12 @@ def test_an_epoch_of_more_workers_has_more_and_shorter_jobs():
     counts = tuple(int(1e7 / rank) for rank in range(1, 5001))
     corpus = Corpus(counts, sentences=1_000_000, options={"sg": 1})
     frequencies = Frequencies.of_counts(counts)
-    for workers, threads in ((1, 1), (4, 1), (2, 2)):
+    for workers, threads, reuse in ((1, 1, 1), (4, 1, 4), (2, 2, 4)):
         work = corpus.work(workers, threads)
         assert work.jobs * threads >= 32 * workers * threads
         assert work.units == threads
         assert work.jobs * work.tokens == pytest.approx(sum(counts) * frequencies.kept)
         load = Workload(frequencies, 100, corpus.workload().shape)
-        assert work.rows == pytest.approx(sum(distinct_rows(load, work.tokens, 4)))
+        assert work.rows == pytest.approx(sum(distinct_rows(load, work.tokens, reuse)))
     assert corpus.work(4, 1, rows_factor=1.5).rows == pytest.approx(1.5 * corpus.work(4, 1).rows)
     assert (corpus.work(1, 1).fetched_bytes, corpus.work(1, 1).pushed_bytes) == (200, 204)
