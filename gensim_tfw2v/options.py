@@ -27,9 +27,9 @@ UNITS_OF_ONE, MOST_UNITS = 8, 32
 
 #: In how many blocks of a unit on a cluster a negative is used: rows of which nothing else is
 #: trained are then fewer, and of those that travel a fifth is saved. With fewer tokens in the
-#: corpus, and so shorter units, it would cost quality. With fewer threads units are longer, less
-#: travels as it is, and each negative of its own makes unseen text more likely: see
-#: docs/regimes/asynchronous.md.
+#: corpus, and so shorter units, it would cost quality. With fewer threads units are longer and less
+#: travels in any case: there it saves little, and unseen text is predicted worse
+#: (docs/regimes/asynchronous.md has the figures).
 NOISE_REUSE, LEAST_TO_REUSE, LEAST_THREADS_TO_REUSE = 4, 1 << 22, 4
 
 #: With more words than this, a negative seldom equals a target.
