@@ -25,6 +25,7 @@ from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.options import (
     UNIT_ENTRIES,
     ClusterProgram,
+    UnitProgram,
     choose_noise_reuse,
     choose_unit_entries,
 )
@@ -101,6 +102,15 @@ def _workers_and_threads(model: Any) -> tuple[int, int]:
     return len(which.worker), int(model.workers)
 
 
+def worker_program(model: Any, program: UnitProgram, tokens: int) -> ClusterProgram:
+    """What a worker runs, for a corpus of so many tokens."""
+    workers, threads = _workers_and_threads(model)
+    if isinstance(chosen_regime(model), Asynchronous) and model.layout == "rows":
+        # rows travel once for a whole unit; where they travel more often, it saves little
+        program = replace(program, noise_reuse=choose_noise_reuse(tokens, workers * threads))
+    return ClusterProgram(program, workers, threads, layout=model.layout)
+
+
 @contextlib.contextmanager
 def open_regime(
     model: Any, tokens: int, units: int, max_entries: int, seed: int, folder: Path
@@ -132,12 +142,8 @@ def open_regime(
         with contextlib.closing(regime):
             yield regime
         return
-    workers, threads = _workers_and_threads(model)
-    if isinstance(regime_options, Asynchronous) and model.layout == "rows":
-        # rows travel once for a whole unit; where they travel more often, it saves little
-        program = replace(program, noise_reuse=choose_noise_reuse(tokens, workers * threads))
     setup = Setup(
-        ClusterProgram(program, workers, threads, layout=model.layout),
+        worker_program(model, program, tokens),
         words_of(model),
         rates_of(model),
         rows=len(model.wv),
@@ -149,7 +155,7 @@ def open_regime(
         use_one_thread_per_op()
         # nothing travels, so nothing is rounded for it
         in_process = setup._replace(program=replace(setup.program, wire_dtype="float32"))
-        made: Any = make_regime(regime_options, in_process, LocalWorkers(workers))
+        made: Any = make_regime(regime_options, in_process, LocalWorkers(setup.program.workers))
         with contextlib.closing(made):
             yield made
         return

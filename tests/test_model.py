@@ -23,6 +23,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.attributes import unit_program
+from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.engine import worker_program
 from gensim_tfw2v.options import choose_noise_reuse, choose_shape, choose_unit_entries
 from gensim_tfw2v.regimes import LocalRegime, UnitReport
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
@@ -395,6 +398,16 @@ def test_units_of_a_thread_grow_with_the_root_of_their_number_to_32(threads, uni
 )
 def test_negatives_are_used_again_where_many_train_on_much_text(tokens, threads, reuse):
     assert choose_noise_reuse(tokens, threads) == reuse
+
+
+@pytest.mark.parametrize(("workers", "threads", "reuse"), [(1, 2, 1), (1, 4, 4), (2, 2, 4)])
+def test_the_threads_of_all_workers_count_when_negatives_are_used_again(workers, threads, reuse):
+    tasks = Cluster(
+        ps=("10.0.0.1:1",), worker=tuple(f"10.0.1.{i}:1" for i in range(1, workers + 1))
+    )
+    model = built(cluster=tasks, workers=threads)
+    program = worker_program(model, unit_program(model, 17_000_000, 4096), 17_000_000)
+    assert (program.workers, program.threads, program.unit.noise_reuse) == (workers, threads, reuse)
 
 
 @pytest.mark.parametrize(("skipgram", "tokens", "block"), [(True, 256, 16), (False, 1024, 32)])
