@@ -5,20 +5,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.objectives import Cbow
+from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.tables import Tables
 
 #: By how much a pair pulls a row to its optimum: the mean of ``sigmoid'(s) * norm(other row)**2``
-#: over pairs, as far as it acts along the change. Found by trial, with 2 to 32 workers.
-CURVATURE = 0.1
+#: over pairs, as far as it acts along the change. Found by trial: the first for up to four workers,
+#: 4 / N of it for more, and the second at least.
+CURVATURE_OF_FEW, CURVATURE_OF_MANY, FEW_WORKERS = 0.3, 0.1, 4
 
 
 def concurrent_step_sizes(alphas: tf.Tensor, workers: tf.Tensor | float) -> tf.Tensor:
-    """Step sizes of N workers that train at the same time: larger by N ** (1/3).
+    """Step sizes of N workers that train at the same time.
 
-    `saturating_share` gives frequent rows the mean of the workers' changes, which has less noise
-    than each, and bears larger steps; rare rows, which a worker moves from where the others have
-    not yet moved them, need them. Ji et al. 2016, "Parallelizing Word2Vec in Shared and
-    Distributed Memory", raise them too. The power was found by trial.
+    They are larger: by the root of N for up to four, twice as large for four to eight, N ** (1/3)
+    for more. `saturating_share` gives frequent rows the mean of the workers' changes, which has
+    less noise than each, and bears larger steps; rare rows, which a worker moves from where the
+    others have not yet moved them, need them. Ji et al. 2016, "Parallelizing Word2Vec in Shared
+    and Distributed Memory", raise them too. By how much was found by trial.
 
     Parameters
     ----------
@@ -31,11 +35,27 @@ def concurrent_step_sizes(alphas: tf.Tensor, workers: tf.Tensor | float) -> tf.T
     -------
     Tensor [n, 2]
     """
-    return alphas * tf.pow(workers, 1 / 3)
+    few, many = tf.pow(workers, 1 / 2), tf.pow(workers, 1 / 3)
+    return alphas * tf.maximum(many, tf.minimum(few, FEW_WORKERS ** (1 / 2)))
+
+
+def averaged_words(unit: UnitProgram) -> float:
+    """How many words' mean predicts: CBOW's window on average, or one.
+
+    A prediction pulls each of them, and what they predict, by so much less.
+    """
+    if not isinstance(unit.objective, Cbow) or not unit.objective.mean:
+        return 1.0
+    window = unit.shape.window
+    return window + 1.0 if unit.shrink_windows else 2.0 * window
 
 
 def saturating_share(
-    rates: tf.Tensor, tokens: tf.Tensor, alpha: tf.Tensor, workers: tf.Tensor | float
+    rates: tf.Tensor,
+    tokens: tf.Tensor,
+    alpha: tf.Tensor,
+    workers: tf.Tensor | float,
+    averaged: float = 1.0,
 ) -> tf.Tensor:
     """What share of a job's change of each row is pushed, [rows].
 
@@ -55,8 +75,12 @@ def saturating_share(
         Step size of each.
     workers : Tensor [] or float
         N: jobs that are trained at the same time.
+    averaged : float
+        See `averaged_words`.
     """
-    x = tf.maximum(CURVATURE * alpha * tokens * rates, 1e-6)
+    of_few = CURVATURE_OF_FEW * tf.minimum(1.0, FEW_WORKERS / workers)
+    curvature = tf.maximum(of_few, CURVATURE_OF_MANY) / averaged
+    x = tf.maximum(tf.cast(curvature, tf.float32) * alpha * tokens * rates, 1e-6)
     return -tf.math.expm1(-workers * x) / (workers * -tf.math.expm1(-x))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
-from gensim_tfw2v.regimes.combining import concurrent_step_sizes, saturating_share
+from gensim_tfw2v.regimes.combining import averaged_words, concurrent_step_sizes, saturating_share
 from gensim_tfw2v.regimes.scratch import Scratch, cached, unique_name
 from gensim_tfw2v.regimes.sources import read_entries
 from gensim_tfw2v.regimes.tables import Tables
@@ -189,7 +189,9 @@ def job_function(
                 changes = getattr(scratch, name).read() - tf.cast(fetched[name], tf.float32)
                 if program.workers > 1 and not staged:
                     rates = tf.gather(constants.rates(name), getattr(ids, name))
-                    share = saturating_share(rates, tokens, alphas[0, 0], replicas)
+                    share = saturating_share(
+                        rates, tokens, alphas[0, 0], replicas, averaged_words(unit)
+                    )
                     changes *= share[:, None]
                 table = getattr(tables, name)
                 push.append(

@@ -10,7 +10,7 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
-from gensim_tfw2v.regimes.combining import concurrent_step_sizes, saturating_share
+from gensim_tfw2v.regimes.combining import averaged_words, concurrent_step_sizes, saturating_share
 from gensim_tfw2v.regimes.job import (
     ID_BYTES,
     Constants,
@@ -191,7 +191,8 @@ class _Job:
                 if self._program.unit.adagrad:
                     size = adagrad_sizes(self._held[1].read(window)[name][:, 0], size)
                 rates = tf.gather(getattr(self._rates, name), places)
-                share = saturating_share(rates, tokens, size, self._replicas)
+                averaged = averaged_words(self._program.unit)
+                share = saturating_share(rates, tokens, size, self._replicas, averaged)
                 changes[0][name] *= share[:, None]
         return changes
 

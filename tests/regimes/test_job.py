@@ -10,7 +10,12 @@ from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram, UnitProgram
 from gensim_tfw2v.regimes.column_job import column_job_function
-from gensim_tfw2v.regimes.combining import pair_rates, saturating_share
+from gensim_tfw2v.regimes.combining import (
+    averaged_words,
+    concurrent_step_sizes,
+    pair_rates,
+    saturating_share,
+)
 from gensim_tfw2v.regimes.job import JobResult, Ledger, Served, job_function
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.unit import concrete_unit_function
@@ -190,6 +195,47 @@ def test_shares_go_from_the_sum_to_the_mean():
     np.testing.assert_allclose(share[[0, -1]], [1.0, 0.25], atol=1e-3)
     alone = saturating_share(rates, tf.constant(1e4), tf.constant(0.05), 1).numpy()
     np.testing.assert_allclose(alone, 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("workers", "times"), [(1, 1.0), (2, 2**0.5), (4, 2.0), (6, 2.0), (8, 2.0), (27, 3.0)]
+)
+def test_workers_that_train_at_the_same_time_take_larger_steps(workers, times):
+    alphas = tf.constant([[0.025, 0.02], [0.02, 0.015]])
+    larger = concurrent_step_sizes(alphas, tf.constant(float(workers)))
+    np.testing.assert_allclose(larger, alphas * times, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("workers", "pull"), [(2, 0.3), (4, 0.3), (6, 0.2), (12, 0.1), (32, 0.1)])
+def test_the_more_workers_the_fewer_rows_are_moved_to_their_optimum_by_each(workers, pull):
+    x = np.array([0.01, 0.1, 1.0, 10.0])
+    rates = tf.constant(x / (pull * 0.05 * 1e4), tf.float32)
+    share = saturating_share(
+        rates, tf.constant(1e4), tf.constant(0.05), tf.constant(float(workers))
+    )
+    np.testing.assert_allclose(
+        share, (1 - np.exp(-workers * x)) / (workers * (1 - np.exp(-x))), rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("objective", "shrinks", "words"),
+    [
+        (SkipGram(5), True, 1),
+        (Cbow(5), True, 4),
+        (Cbow(5), False, 6),
+        (Cbow(5, mean=False), True, 1),
+        (Cbow(0, hierarchical=True), True, 4),
+    ],
+)
+def test_a_prediction_from_a_mean_pulls_its_words_by_less(objective, shrinks, words):
+    program = UnitProgram(objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, shrink_windows=shrinks)
+    assert averaged_words(program) == words
+    x = tf.constant([1e-4, 1e-2, 1.0])
+    of_job = tf.constant(1e4), tf.constant(0.05), tf.constant(4.0)
+    np.testing.assert_allclose(
+        saturating_share(x, *of_job, words), saturating_share(x / words, *of_job), rtol=1e-5
+    )
 
 
 def test_changes_are_multiplied_by_their_share_of_larger_steps():
