@@ -7,11 +7,11 @@ at random moments (SIGKILL); training has to end by itself, with every unit trai
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import logging
-import os
 import random
-import signal
+import sys
 import threading
 import time
 from pathlib import Path
@@ -22,18 +22,6 @@ import psutil
 from benchmarks.one_run import evaluate
 
 ROLES = ("worker", "ps", "chief")
-
-
-def victim(role: str, choose: random.Random) -> psutil.Process | None:
-    """A process of this training's tasks; None if it is not there now."""
-    found = []
-    for child in psutil.Process().children(recursive=True):
-        try:
-            if child.name().startswith(f"tfw2v {role}"):
-                found.append(child)
-        except psutil.Error:
-            continue
-    return choose.choice(found) if found else None
 
 
 class Kills:
@@ -50,6 +38,7 @@ class Kills:
 
     def __init__(self, numbers: dict[str, int], seconds: float, seed: int) -> None:
         self.done: list[str] = []
+        self._dead: set[psutil.Process] = set()
         choose = random.Random(seed)
         roles = [role for role, number in numbers.items() for _ in range(number)]
         choose.shuffle(roles)
@@ -66,15 +55,32 @@ class Kills:
         """Kill no more."""
         self._over.set()
 
+    def _kill_one(self, role: str) -> str | None:
+        """Kill a task; give its name, or None where none is there now."""
+        found = []
+        for child in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                # what was killed stays, under its name, until its parent has taken notice
+                if (name := child.name()).startswith(f"tfw2v {role}") and child not in self._dead:
+                    found.append((name, child))
+        if not found:
+            return None
+        name, process = self._choose.choice(found)
+        self._dead.add(process)
+        try:
+            process.kill()
+        except psutil.NoSuchProcess:  # it has ended since
+            return None
+        return name
+
     def _kill(self, began: float) -> None:
         for moment, role in self._plan:
             if self._over.wait(max(0.0, began + moment - time.monotonic())):
                 return
-            while (process := victim(role, self._choose)) is None:
+            while (name := self._kill_one(role)) is None:
                 if self._over.wait(0.1):
                     return
-            os.kill(process.pid, signal.SIGKILL)
-            self.done.append(f"{process.name()} at {time.monotonic() - began:.1f} s")
+            self.done.append(f"{name} at {time.monotonic() - began:.1f} s")
 
 
 def train(corpus: Path, options: dict[str, Any], kills: Kills | None = None) -> dict[str, Any]:
@@ -141,6 +147,8 @@ def main(argv: list[str] | None = None) -> None:
         }
         alone = train(given.corpus, options)
         killed = train(given.corpus, options, Kills(numbers, alone["seconds"], seed))
+        if len(killed["kills"]) < sum(numbers.values()):
+            print(f"training ended before all were killed: {killed['kills']}", file=sys.stderr)
         for name, found in (("undisturbed", alone), ("killed", killed)):
             found["quality"] = evaluate(found.pop("model").wv, pairs)
             print(json.dumps({"seed": seed, "training": name, **found}), flush=True)

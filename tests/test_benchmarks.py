@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -171,3 +174,17 @@ def test_lee_pass_by_pass(tmp_path: Path) -> None:
     for one, later in zip(found[::2], found[1::2], strict=True):
         assert later["loss"] < one["loss"]
     assert (tmp_path / "losses.png").stat().st_size > 1000
+
+
+def test_tasks_are_killed_whatever_ends_by_itself_meanwhile(tmp_path: Path) -> None:
+    from benchmarks.faults import Kills
+
+    task = tmp_path / "tfw2v worker 0"
+    shutil.copy(shutil.which("sleep") or "sleep", task)
+    kills = Kills({"worker": 3}, seconds=0.1, seed=1)
+    kills.begin()
+    for _ in range(3):
+        time.sleep(0.15)  # none is there when its time comes
+        assert subprocess.run([task, "60"], timeout=30, check=False).returncode == -signal.SIGKILL
+    kills.end()
+    assert [said.split(" at ")[0] for said in kills.done] == [task.name] * 3
