@@ -18,6 +18,7 @@ from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.engine import open_nursery, reading_of
 from gensim_tfw2v.epoch import train_epoch
+from gensim_tfw2v.held_out import held_out_loss
 from gensim_tfw2v.mapped import map_weights
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.monitor.options import TensorBoardLog
@@ -277,6 +278,38 @@ class TFWord2Vec(Word2Vec):
             self.__dict__.update(before)
             self._one_corpus = False
             self._forget_scan()
+
+    def held_out_loss(
+        self,
+        corpus_iterable: Iterable[list[str]] | None = None,
+        corpus_file: str | None = None,
+    ) -> float:
+        """How badly the model predicts a text that it was not trained on.
+
+        Parameters
+        ----------
+        corpus_iterable, corpus_file
+            The text, as for `train`; give one of both. Words that the model does not know are left
+            out. The model stays as it is, and a callback may ask after each epoch.
+
+        Returns
+        -------
+        float
+            Mean loss of a prediction, in nats, as in `mean_losses`. A new model has
+            (1 + `negative`) ln 2. Losses can be compared if vocabulary, objective, window and
+            `sample` are the same.
+
+        Raises
+        ------
+        ValueError
+            If none or both are given; if no two known words stand together in a sentence; or if the
+            model's vectors are not finite.
+        """
+        if (corpus_iterable is None) == (corpus_file is None):
+            raise ValueError("give either corpus_iterable or corpus_file")
+        source = corpus_iterable if corpus_file is None else Path(corpus_file)
+        assert source is not None
+        return held_out_loss(self, source)
 
     def to_gensim(self) -> Word2Vec:
         """The same model as gensim's class: saved, it loads where this package is not installed.

@@ -31,6 +31,7 @@ ABOVE = (
         "training",
         "sub_models",
         "epoch",
+        "held_out",
     ),
     *("model", "merged", "", "scaling", "cli", "__main__"),
 )

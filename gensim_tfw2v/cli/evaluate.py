@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli.failures import Verbose
+from gensim_tfw2v.cli.failures import BadInput, Verbose
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,20 +30,31 @@ def evaluate(
     standard: Annotated[
         bool, typer.Option(help="Evaluate on WS353, SimLex-999 and the word2vec analogies.")
     ] = True,
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            help="Text that the model was not trained on, a sentence a line: how badly it is "
+            "predicted, in nats a prediction. Needs a whole model."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     verbose: Verbose = False,
 ) -> None:
-    """Evaluate vectors on word similarity and analogies.
+    """Evaluate vectors on word similarity and analogies, and models on a text of your own.
 
     Analogies are given in two metrics. "gensim" leaves out questions with unknown words and
     searches the 30,000 most frequent words; "all" divides by all questions and searches all words.
     """
     from rich.console import Console
 
-    from gensim_tfw2v.cli.loading import load_vectors
+    from gensim_tfw2v.cli.loading import load_saved
     from gensim_tfw2v.evaluation import summary
 
-    result = summary(load_vectors(model), files or (), standard=standard)
+    saved = load_saved(model)
+    loss = None if text is None else _held_out_loss(saved, model, text)
+    result = summary(getattr(saved, "wv", saved), files or (), standard=standard)
+    if loss is not None:
+        result["held_out_loss"] = loss
     console = Console(highlight=False)
     if json:
         from json import dumps
@@ -51,10 +62,29 @@ def evaluate(
         typer.echo(dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
         return
     console.print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")
+    if loss is not None:
+        console.print(f"{text}: a prediction costs {loss:.4f} nats", soft_wrap=True)
     if result["pairs"]:
         console.print(_pairs_table(result["pairs"]))
     if result["analogies"]:
         console.print(_analogies_table(result["analogies"]))
+
+
+def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
+    from gensim.models import Word2Vec
+
+    from gensim_tfw2v import TFWord2Vec
+    from gensim_tfw2v.cli.corpus import corpus_arguments
+
+    corpus = corpus_arguments(text)
+    if type(saved) is Word2Vec:
+        saved.__class__ = TFWord2Vec  # as TFWord2Vec.load does
+    if not isinstance(saved, TFWord2Vec):
+        raise BadInput(
+            f"{path}: holds a {type(saved).__name__}; how badly a text is predicted is told by a "
+            "whole Word2Vec model"
+        )
+    return saved.held_out_loss(corpus.get("sentences"), corpus.get("corpus_file"))
 
 
 def _pairs_table(results: dict[str, dict[str, Any]]) -> Table:

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.loading import load_vectors
 from gensim_tfw2v.evaluation import summary
 
@@ -29,6 +30,22 @@ def test_own_files_alone(tfw2v, models, files):
     shown = tfw2v("evaluate", models["model"], files[0], "--no-standard").stdout
     assert "3 of 3" in shown
     assert "ws353" not in shown and "Analogies" not in shown
+
+
+def test_how_badly_a_text_is_predicted(tfw2v, models, tmp_path):
+    text = tmp_path / "held.txt"
+    text.write_text("the of and to\nthe state of the\n" * 50)
+    model = TFWord2Vec.load(str(models["model"]))
+    arguments = ("evaluate", models["model"], "--text", text, "--no-standard")
+    found = json.loads(tfw2v(*arguments, "--json").stdout)["held_out_loss"]
+    assert found == model.held_out_loss(corpus_file=str(text)) > 0
+    assert f"a prediction costs {found:.4f} nats" in tfw2v(*arguments).stdout
+
+
+def test_vectors_alone_predict_nothing(tfw2v, models, tmp_path):
+    (tmp_path / "held.txt").write_text("the of\n")
+    result = tfw2v("evaluate", models["vectors.kv"], "--text", tmp_path / "held.txt", status=2)
+    assert "holds a KeyedVectors" in result.stderr and "whole Word2Vec model" in result.stderr
 
 
 def test_process(process, models, files):

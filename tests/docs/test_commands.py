@@ -120,6 +120,7 @@ def test_readme(folder, tfw2v):
     with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
         lines = [" ".join(simple_preprocess(text)) for text in texts]
     (folder / "wiki.txt").write_text("\n".join(lines), encoding="utf-8")
+    (folder / "new.txt").write_text("\n".join(lines[:50]), encoding="utf-8")
     variables = run_page(README, tfw2v)
     assert variables["model"].traffic.units
     assert (folder / "wiki.model").is_file()
