@@ -1,11 +1,13 @@
 """The loss of a text that a model was not trained on."""
 
 import copy
+import threading
 from typing import Any
 
 from gensim_tfw2v.checks import check_state
 from gensim_tfw2v.corpus.held import Source, encode_source
 from gensim_tfw2v.position import Position
+from gensim_tfw2v.regimes import UnitReport
 from gensim_tfw2v.training import Training
 
 
@@ -35,14 +37,21 @@ def held_out_loss(model: Any, source: Source) -> float:
     observer.compute_loss, observer.epochs, observer.train_count = True, 1, 0
     check_state(observer)
     training = Training(observer, *encode_source(source, model.wv.key_to_index, model.encoded_dir))
-    position = Position()
+    training.bar.set_description("predicting")
+    position, lock = Position(), threading.Lock()
+
+    def report(result: UnitReport) -> None:  # from any thread
+        with lock:
+            position.add(result, in_total=True)
+            training.bar.update(result.unit.raw_words)
+
     try:
         training.load(observer)
         training.regime.train_epoch(
             training.units,
             0,
             [(0.0, 0.0)] * len(training.units),
-            lambda report: position.add(report, in_total=True),
+            report,
             lambda: False,
         )
     finally:

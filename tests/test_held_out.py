@@ -57,6 +57,13 @@ def test_text_of_another_kind_is_predicted_worse(options):
     assert seen < held < mixed
 
 
+def test_threads_share_the_text(monkeypatch):
+    monkeypatch.setattr("gensim_tfw2v.engine.UNIT_ENTRIES", 2048)
+    model = TFWord2Vec(corpus_file=LEE, vector_size=16, epochs=1, workers=1)
+    alone, model.workers = model.held_out_loss(corpus_file=LEE), 4
+    assert model.held_out_loss(corpus_file=LEE) == pytest.approx(alone, rel=1e-6)
+
+
 def test_the_model_stays_as_it_is():
     model = TFWord2Vec(common_texts, min_count=1, sample=0, workers=1)
     model.cluster, model.log_dir = "local:ps=1,worker=1", "runs"  # neither is asked
