@@ -10,6 +10,7 @@ import numpy as np
 
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.engine import chosen_regime
+from gensim_tfw2v.options import choose_step_scale
 from gensim_tfw2v.regimes import SubModels, UnitReport
 from gensim_tfw2v.sub_models import train_sub_models
 from gensim_tfw2v.training import Training
@@ -135,7 +136,8 @@ def _step_sizes(
     done = np.cumsum([0] + [unit.raw_words for unit in units])
     reached = told * done / max(1, corpus.total_raw_words) / threads
     before = model.min_alpha_yet_reached
-    alphas = [float(model._get_next_alpha(part, epoch)) for part in reached]
+    scale = choose_step_scale(bool(model.sg), model.negative, bool(model.hs))
+    alphas = [scale * float(model._get_next_alpha(part, epoch)) for part in reached]
     # what gensim has noted at the end, and warns of later: nothing for files, else what its
     # last batch began with
     last_batch = max(0.0, 1 - model.batch_words / max(1, corpus.total_raw_words))

@@ -41,6 +41,9 @@ LARGEST_STEP = {"skipgram": 512, "cbow": 2048}
 #: The same with hierarchical softmax, whose nodes take part in the predictions of many words.
 LARGEST_TREE_STEP = {"skipgram": 256, "cbow": 1024}
 
+#: Step sizes of skip-gram with hierarchical softmax alone, times `alpha`.
+TREE_STEP_SCALE = 1.2
+
 #: Numbers in the rows of a step's tokens, T D, at most: above, what passes between its operations
 #: is no longer in a core's cache. CBOW with D = 300 is half as fast again with T = 512 as with
 #: 2048.
@@ -228,6 +231,21 @@ def choose_max_norm(skipgram: bool, hierarchical: bool = False) -> float:
     about as far apart as seeds are; 0.1 is clearly worse.
     """
     return 1.0 if skipgram and not hierarchical else 0.5
+
+
+def choose_step_scale(skipgram: bool, negative: int, hierarchical: bool) -> float:
+    """Choose how much larger than `alpha` says steps are.
+
+    gensim trains the pairs of a window one after the other, so that an input meets the nodes of
+    hierarchical softmax as the inputs before it have pulled them, and moves further. In a block all
+    meet the same nodes. Larger steps make up for it: see docs/how-it-works.md.
+
+    Parameters
+    ----------
+    negative : int
+        gensim's parameter. Both layers together are trained as `alpha` says.
+    """
+    return TREE_STEP_SCALE if skipgram and hierarchical and not negative else 1.0
 
 
 def choose_noise_reuse(tokens: int, threads: int) -> int:

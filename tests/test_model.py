@@ -26,7 +26,12 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.attributes import unit_program
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.engine import worker_program
-from gensim_tfw2v.options import choose_noise_reuse, choose_shape, choose_unit_entries
+from gensim_tfw2v.options import (
+    TREE_STEP_SCALE,
+    choose_noise_reuse,
+    choose_shape,
+    choose_unit_entries,
+)
 from gensim_tfw2v.regimes import LocalRegime, UnitReport
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.base import Divergence
@@ -417,6 +422,17 @@ def test_steps_of_hierarchical_softmax_are_shorter(skipgram, tokens, block):
 
 
 @pytest.mark.parametrize(
+    ("objective", "scale"),
+    [
+        ({}, 1.0),
+        ({"sg": 1}, 1.0),
+        ({"sg": 1, "hs": 1, "negative": 0}, TREE_STEP_SCALE),
+        ({"sg": 1, "hs": 1}, 1.0),
+        ({"hs": 1, "negative": 0}, 1.0),
+    ],
+    ids=["cbow", "sg", "sg-hs", "sg-both", "cbow-hs"],
+)
+@pytest.mark.parametrize(
     ("from_file", "workers", "regime", "falls_to"),
     [
         (False, 4, None, 0.5),
@@ -425,7 +441,9 @@ def test_steps_of_hierarchical_softmax_are_shorter(skipgram, tokens, block):
         (True, 4, "asynchronous", 0.5),  # as on a cluster of workers of one thread
     ],
 )
-def test_step_sizes_are_gensims(monkeypatch, from_file, workers, regime, falls_to):
+def test_step_sizes_are_gensims(
+    monkeypatch, from_file, workers, regime, falls_to, objective, scale
+):
     seen = []
 
     def note(self, units, epoch, alphas, report, stop):
@@ -438,11 +456,11 @@ def test_step_sizes_are_gensims(monkeypatch, from_file, workers, regime, falls_t
     if not from_file:
         corpus = {"sentences": lee_corpus_list}
     steps = {"alpha": 0.2, "min_alpha": 0.0, "epochs": 2}
-    TFWord2Vec(**corpus, vector_size=2, workers=workers, regime=regime, **steps)
+    TFWord2Vec(**corpus, vector_size=2, workers=workers, regime=regime, **steps, **objective)
     # with files each of gensim's threads counts what it has trained itself
     assert seen == [
-        (pytest.approx(0.2), pytest.approx(0.2 * falls_to)),
-        (pytest.approx(0.1), pytest.approx(0.1 - 0.2 * (1 - falls_to))),
+        (pytest.approx(scale * 0.2), pytest.approx(scale * 0.2 * falls_to)),
+        (pytest.approx(scale * 0.1), pytest.approx(scale * (0.1 - 0.2 * (1 - falls_to)))),
     ]
 
 
