@@ -30,6 +30,7 @@ from gensim_tfw2v.options import (
     TREE_STEP_SCALE,
     choose_noise_reuse,
     choose_shape,
+    choose_step_scale,
     choose_unit_entries,
 )
 from gensim_tfw2v.regimes import LocalRegime, UnitReport
@@ -422,23 +423,23 @@ def test_steps_of_hierarchical_softmax_are_shorter(skipgram, tokens, block):
 
 
 @pytest.mark.parametrize(
-    ("objective", "scale"),
+    ("skipgram", "negative", "hierarchical", "scale"),
     [
-        ({}, 1.0),
-        ({"sg": 1}, 1.0),
-        ({"sg": 1, "hs": 1, "negative": 0}, TREE_STEP_SCALE),
-        ({"sg": 1, "hs": 1}, 1.0),
-        ({"hs": 1, "negative": 0}, 1.0),
+        (True, 0, True, TREE_STEP_SCALE),
+        *((True, 5, True, 1), (True, 5, False, 1), (False, 0, True, 1), (False, 5, False, 1)),
     ],
-    ids=["cbow", "sg", "sg-hs", "sg-both", "cbow-hs"],
 )
+def test_steps_are_longer_for_a_tree_alone(skipgram, negative, hierarchical, scale):
+    assert choose_step_scale(skipgram, negative, hierarchical) == scale
+
+
 @pytest.mark.parametrize(
-    ("from_file", "workers", "regime", "falls_to"),
+    ("from_file", "workers", "regime", "falls_to", "objective", "scale"),
     [
-        (False, 4, None, 0.5),
-        (True, 1, None, 0.5),
-        (True, 4, None, 0.875),
-        (True, 4, "asynchronous", 0.5),  # as on a cluster of workers of one thread
+        (False, 4, None, 0.5, {}, 1),
+        (True, 1, None, 0.5, {"sg": 1}, 1),
+        (True, 4, None, 0.875, {"sg": 1, "hs": 1, "negative": 0}, TREE_STEP_SCALE),
+        (True, 4, "asynchronous", 0.5, {}, 1),  # as on a cluster of workers of one thread
     ],
 )
 def test_step_sizes_are_gensims(
