@@ -295,18 +295,21 @@ class TFWord2Vec(Word2Vec):
         Returns
         -------
         float
-            Mean loss of a prediction, in nats, as in `mean_losses`. A new model has
-            (1 + `negative`) ln 2. Losses can be compared if vocabulary, objective, window and
-            `sample` are the same.
+            Mean loss of a prediction, in nats, as in `mean_losses`. A new model's is nearly
+            (1 + `negative`) ln 2, without `hs`. Losses can be compared if vocabulary, objective,
+            window and `sample` are the same.
 
         Raises
         ------
+        TypeError
+            If none or both are given, or the file is not there; as gensim's `train`.
         ValueError
-            If none or both are given; if no two known words stand together in a sentence; or if the
+            If nothing is predicted, as no two known words stand together in a sentence; or if the
             model's vectors are not finite.
         """
-        if (corpus_iterable is None) == (corpus_file is None):
-            raise ValueError("give either corpus_iterable or corpus_file")
+        self._check_corpus_sanity(
+            corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=1
+        )
         source = corpus_iterable if corpus_file is None else Path(corpus_file)
         assert source is not None
         return held_out_loss(self, source)

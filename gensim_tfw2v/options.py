@@ -238,7 +238,8 @@ def choose_step_scale(skipgram: bool, negative: int, hierarchical: bool) -> floa
 
     gensim trains the pairs of a window one after the other, so that an input meets the nodes of
     hierarchical softmax as the inputs before it have pulled them, and moves further. In a block all
-    meet the same nodes. Larger steps make up for it: see docs/how-it-works.md.
+    meet the same nodes. Larger steps make up for some of it: see
+    docs/how-it-works.md.
 
     Parameters
     ----------

@@ -114,6 +114,8 @@ class Objective(Protocol):
         gensim's parameter; without negative sampling 0.
     hierarchical : bool
         gensim's `hs`.
+    mean : bool
+        Whether the mean of a window's words predicts.
     tree_block : int, optional
         Centres of a block of hierarchical softmax, if its blocks are not the step's.
 
@@ -129,6 +131,9 @@ class Objective(Protocol):
 
     @property
     def hierarchical(self) -> bool: ...  # noqa: D102
+
+    @property
+    def mean(self) -> bool: ...  # noqa: D102
 
     @property
     def tree_block(self) -> int | None: ...  # noqa: D102

@@ -32,6 +32,7 @@ class SkipGram:
 
     negative: int
     hierarchical: bool = False
+    mean: ClassVar[bool] = False
     tree_block: ClassVar[None] = None
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:

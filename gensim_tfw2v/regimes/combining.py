@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.objectives import Cbow
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.tables import Tables
 
@@ -44,7 +43,7 @@ def averaged_words(unit: UnitProgram) -> float:
 
     A prediction pulls each of them, and what they predict, by so much less.
     """
-    if not isinstance(unit.objective, Cbow) or not unit.objective.mean:
+    if not unit.objective.mean:
         return 1.0
     window = unit.shape.window
     return window + 1.0 if unit.shrink_windows else 2.0 * window
