@@ -4,27 +4,23 @@ import contextlib
 import inspect
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from gensim.models import KeyedVectors, Word2Vec
+from gensim.models import Word2Vec
 
+from gensim_tfw2v.additions import Additions
 from gensim_tfw2v.checks import check_options, check_state
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.nursery import Nursery
-from gensim_tfw2v.corpus.held import HeldScan, Source, encode_source
-from gensim_tfw2v.corpus.units import EncodedCorpus
-from gensim_tfw2v.corpus.workspace import Workspace
-from gensim_tfw2v.engine import open_nursery, reading_of
+from gensim_tfw2v.engine import open_nursery
 from gensim_tfw2v.epoch import train_epoch
-from gensim_tfw2v.held_out import held_out_loss
 from gensim_tfw2v.mapped import map_weights
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.regimes import ClusterLost, RegimeOptions, Traffic
 from gensim_tfw2v.training import Training
-from gensim_tfw2v.vectors import take_vectors
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = (
@@ -38,7 +34,7 @@ OWN = ("corrected_cbow", "negative_shards")
 logger = logging.getLogger(__name__)
 
 
-class TFWord2Vec(Word2Vec):
+class TFWord2Vec(Additions):
     """gensim's Word2Vec, trained by TensorFlow.
 
     Takes gensim's parameters, keeps gensim's attributes, and is saved, loaded and queried like
@@ -132,15 +128,12 @@ class TFWord2Vec(Word2Vec):
     checkpoint_minutes = 10.0
     log_dir: str | TensorBoardLog | None = None
     progress: bool | None = None
-    encoded_dir: str | None = None
     tables_dir: str | None = None
     corrected_cbow = False
     negative_shards = 1
     mean_losses: Sequence[float] = ()
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
-    _held: HeldScan | None = None
-    _one_corpus = False  # what is scanned will be trained on at once
     _training: Training | None = None
     _nursery: Nursery | None = None
     _logged_words = 0  # of this model's runs for TensorBoard
@@ -184,12 +177,8 @@ class TFWord2Vec(Word2Vec):
         self.progress = progress
         self.encoded_dir = None if encoded_dir is None else os.fspath(encoded_dir)
         self.tables_dir = None if tables_dir is None else os.fspath(tables_dir)
-        self._one_corpus = True
-        try:
+        with self._reading_once():
             super().__init__(*args, **kwargs)
-        finally:
-            self._one_corpus = False
-            self._forget_scan()
 
     @classmethod
     def load(cls, *args: Any, **kwargs: Any) -> "TFWord2Vec":
@@ -199,33 +188,6 @@ class TFWord2Vec(Word2Vec):
             model.__class__ = cls  # the same attributes; what is new has class defaults
         return model
 
-    @classmethod
-    def from_vectors(
-        cls, vectors: KeyedVectors, counts: Mapping[str, int] | None = None, **options: Any
-    ) -> "TFWord2Vec":
-        """A model that goes on from vectors alone, such as those of a file in word2vec's form.
-
-        It has all their words; ``build_vocab(corpus, update=True)`` adds those of a corpus. The
-        other layer (``syn1neg``, ``syn1``) starts from 0, as in a new model.
-
-        Parameters
-        ----------
-        vectors : KeyedVectors
-            They are copied.
-        counts : mapping from words to counts, optional
-            By default the vectors' own, if they have any, else by Zipf's law from their order.
-        **options
-            As for the class, but for the corpus and for `vector_size`.
-
-        Raises
-        ------
-        ValueError
-            If `counts` lacks a word.
-        """
-        model = cls(vector_size=vectors.vector_size, **options)
-        take_vectors(model, vectors, counts)
-        return model
-
     def init_weights(self) -> None:
         """Give the model new weights; see gensim, and `tables_dir`."""
         if self.tables_dir is None:
@@ -233,86 +195,6 @@ class TFWord2Vec(Word2Vec):
         else:
             logger.info("resetting layer weights, in files of %s", self.tables_dir)
             map_weights(self, Path(self.tables_dir))
-
-    def partial_fit(
-        self,
-        corpus_iterable: Iterable[list[str]] | None = None,
-        corpus_file: str | None = None,
-        epochs: int = 1,
-        alpha: float | None = None,
-    ) -> tuple[int, int]:
-        """Train on the next part of a stream; its new words are added.
-
-        The part is read once, so a generator will do for one epoch. A new word is added if the
-        part has it `min_count` times: parts should not be small.
-
-        Parameters
-        ----------
-        corpus_iterable, corpus_file
-            The part, as for `train`.
-        epochs : int
-            Passes over it.
-        alpha : float, optional
-            Step size, which stays the same; by default the model's.
-
-        Returns
-        -------
-        (int, int)
-            As of `train`.
-        """
-        before: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
-        alpha = before["alpha"] if alpha is None else alpha
-        self._one_corpus = True
-        try:
-            self.build_vocab(corpus_iterable, corpus_file, update=len(self.wv) > 0)
-            return self.train(
-                corpus_iterable,
-                corpus_file,
-                total_examples=self.corpus_count,
-                total_words=self.corpus_total_words,
-                epochs=epochs,
-                start_alpha=alpha,
-                end_alpha=alpha,
-            )
-        finally:
-            self.__dict__.update(before)
-            self._one_corpus = False
-            self._forget_scan()
-
-    def held_out_loss(
-        self,
-        corpus_iterable: Iterable[list[str]] | None = None,
-        corpus_file: str | None = None,
-    ) -> float:
-        """How badly the model predicts a text that it was not trained on.
-
-        Parameters
-        ----------
-        corpus_iterable, corpus_file
-            The text, as for `train`; give one of both. Words that the model does not know are left
-            out. The model stays as it is, and a callback may ask after each epoch.
-
-        Returns
-        -------
-        float
-            Mean loss of a prediction, in nats, as in `mean_losses`. A new model's is nearly
-            (1 + `negative`) ln 2, without `hs`. Losses can be compared if vocabulary, objective,
-            window and `sample` are the same.
-
-        Raises
-        ------
-        TypeError
-            If none or both are given, or the file is not there; as gensim's `train`.
-        ValueError
-            If nothing is predicted, as no two known words stand together in a sentence; or if the
-            model's vectors are not finite.
-        """
-        self._check_corpus_sanity(
-            corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=1
-        )
-        source = corpus_iterable if corpus_file is None else Path(corpus_file)
-        assert source is not None
-        return held_out_loss(self, source)
 
     def to_gensim(self) -> Word2Vec:
         """The same model as gensim's class: saved, it loads where this package is not installed.
@@ -332,51 +214,6 @@ class TFWord2Vec(Word2Vec):
         transient = {"_held", "_one_corpus", "_training", "_nursery", "_logged_words"}
         transient |= {"traffic", "merge_report", *RUNNING}
         return {name: value for name, value in self.__dict__.items() if name not in transient}
-
-    def scan_vocab(
-        self,
-        corpus_iterable: Iterable[list[str]] | None = None,
-        corpus_file: str | None = None,
-        progress_per: int = 10000,
-        workers: int | None = None,
-        trim_rule: Any = None,
-    ) -> tuple[int, int]:
-        """Count the words of a corpus; see gensim.
-
-        What was read is kept, encoded, so that training on the same corpus need not read it
-        again. With `max_vocab_size`, which prunes while counting, gensim's own code counts;
-        else progress is logged now and then, not every `progress_per` sentences.
-        """
-        self._forget_scan()
-        open_nursery(self)  # tasks get ready while the corpus is read
-        if self.max_vocab_size:
-            return super().scan_vocab(
-                corpus_iterable, corpus_file, progress_per, workers, trim_rule
-            )
-        logger.info("collecting all words and their counts")
-
-        def progress(words: int, sentences: int, word_types: int) -> None:
-            logger.info(
-                "PROGRESS: at sentence #%i, processed %i words, keeping %i word types",
-                sentences,
-                words,
-                word_types,
-            )
-
-        source = corpus_iterable if corpus_file is None else Path(corpus_file)
-        assert source is not None
-        self._held = HeldScan(source, self.encoded_dir, progress, reading_of(self))
-        scan = self._held.scan
-        if corpus_file is None and not self._one_corpus:
-            self._forget_scan()  # what an iterable gives later may be another corpus
-        self.raw_vocab = scan.raw_vocab
-        logger.info(
-            "collected %i word types from a corpus of %i raw words and %i sentences",
-            len(scan.raw_vocab),
-            scan.total_words,
-            scan.corpus_count,
-        )
-        return scan.total_words, scan.corpus_count
 
     def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
         """Train on a corpus; parameters, return value and callbacks as in gensim.
@@ -463,20 +300,6 @@ class TFWord2Vec(Word2Vec):
             report_delay,
             is_corpus_file_mode=True,
         )
-
-    def _encoded(self, source: Source) -> tuple[EncodedCorpus, Workspace]:
-        """The corpus in ids of the vocabulary, and the folder it is in."""
-        held, self._held = self._held, None
-        if held is not None:
-            if held.is_of(source):
-                return held.encode(self.wv.key_to_index)
-            held.close()
-        return encode_source(source, self.wv.key_to_index, self.encoded_dir, reading_of(self))
-
-    def _forget_scan(self) -> None:
-        if self._held is not None:
-            self._held.close()
-            self._held = None
 
 
 TFWord2Vec.train.__signature__ = inspect.signature(Word2Vec.train)  # type: ignore[attr-defined]

@@ -32,6 +32,8 @@ ABOVE = (
         "sub_models",
         "epoch",
         "held_out",
+        "scanning",
+        "additions",
     ),
     *("model", "merged", "", "scaling", "cli", "__main__"),
 )

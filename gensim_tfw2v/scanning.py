@@ -1,0 +1,93 @@
+"""gensim's Word2Vec whose corpus is read once, and kept on disk as integers."""
+
+import contextlib
+import logging
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from gensim.models import Word2Vec
+
+from gensim_tfw2v.corpus.held import HeldScan, Source, encode_source
+from gensim_tfw2v.corpus.units import EncodedCorpus
+from gensim_tfw2v.corpus.workspace import Workspace
+from gensim_tfw2v.engine import open_nursery, reading_of
+
+logger = logging.getLogger(__name__)
+
+
+class ScanningWord2Vec(Word2Vec):
+    """gensim's class, but for how a corpus is read."""
+
+    encoded_dir: str | None = None
+    _held: HeldScan | None = None
+    _one_corpus = False  # what is scanned will be trained on at once
+
+    def scan_vocab(
+        self,
+        corpus_iterable: Iterable[list[str]] | None = None,
+        corpus_file: str | None = None,
+        progress_per: int = 10000,
+        workers: int | None = None,
+        trim_rule: Any = None,
+    ) -> tuple[int, int]:
+        """Count the words of a corpus; see gensim.
+
+        What was read is kept, encoded, so that training on the same corpus need not read it
+        again. With `max_vocab_size`, which prunes while counting, gensim's own code counts;
+        else progress is logged now and then, not every `progress_per` sentences.
+        """
+        self._forget_scan()
+        open_nursery(self)  # tasks get ready while the corpus is read
+        if self.max_vocab_size:
+            return super().scan_vocab(
+                corpus_iterable, corpus_file, progress_per, workers, trim_rule
+            )
+        logger.info("collecting all words and their counts")
+
+        def progress(words: int, sentences: int, word_types: int) -> None:
+            logger.info(
+                "PROGRESS: at sentence #%i, processed %i words, keeping %i word types",
+                sentences,
+                words,
+                word_types,
+            )
+
+        source = corpus_iterable if corpus_file is None else Path(corpus_file)
+        assert source is not None
+        self._held = HeldScan(source, self.encoded_dir, progress, reading_of(self))
+        scan = self._held.scan
+        if corpus_file is None and not self._one_corpus:
+            self._forget_scan()  # what an iterable gives later may be another corpus
+        self.raw_vocab = scan.raw_vocab
+        logger.info(
+            "collected %i word types from a corpus of %i raw words and %i sentences",
+            len(scan.raw_vocab),
+            scan.total_words,
+            scan.corpus_count,
+        )
+        return scan.total_words, scan.corpus_count
+
+    @contextlib.contextmanager
+    def _reading_once(self) -> Iterator[None]:
+        """Within it, what is scanned will be trained on at once."""
+        self._one_corpus = True
+        try:
+            yield
+        finally:
+            self._one_corpus = False
+            self._forget_scan()
+
+    def _encoded(self, source: Source) -> tuple[EncodedCorpus, Workspace]:
+        """The corpus in ids of the vocabulary, and the folder it is in."""
+        held, self._held = self._held, None
+        if held is not None:
+            if held.is_of(source):
+                return held.encode(self.wv.key_to_index)
+            held.close()
+        return encode_source(source, self.wv.key_to_index, self.encoded_dir, reading_of(self))
+
+    def _forget_scan(self) -> None:
+        if self._held is not None:
+            self._held.close()
+            self._held = None
