@@ -38,9 +38,6 @@ FEW_WORDS = 4096
 #: Tokens of a step, at most. CBOW, whose tokens take part in few pairs, bears longer ones.
 LARGEST_STEP = {"skipgram": 512, "cbow": 2048}
 
-#: The same with hierarchical softmax, whose nodes take part in the predictions of many words.
-LARGEST_TREE_STEP = {"skipgram": 256, "cbow": 1024}
-
 #: Step sizes of skip-gram with hierarchical softmax alone, times `alpha`.
 TREE_STEP_SCALE = 1.2
 
@@ -202,8 +199,7 @@ def choose_shape(
         T is a power of two from 64 to `LARGEST_STEP`: as large as leaves `STEPS_PER_EPOCH` steps,
         and no more than `STEP_NUMBERS` numbers in its rows.
     """
-    largest_of = LARGEST_TREE_STEP if hierarchical else LARGEST_STEP
-    step, largest = 64, largest_of["skipgram" if skipgram else "cbow"]
+    step, largest = 64, LARGEST_STEP["skipgram" if skipgram else "cbow"]
     while largest > step and largest * vector_size > STEP_NUMBERS:
         largest //= 2
     while step < largest and tokens >= 2 * step * STEPS_PER_EPOCH:

@@ -416,8 +416,8 @@ def test_the_threads_of_all_workers_count_when_negatives_are_used_again(workers,
     assert (program.workers, program.threads, program.unit.noise_reuse) == (workers, threads, reuse)
 
 
-@pytest.mark.parametrize(("skipgram", "tokens", "block"), [(True, 256, 16), (False, 1024, 32)])
-def test_steps_of_hierarchical_softmax_are_shorter(skipgram, tokens, block):
+@pytest.mark.parametrize(("skipgram", "tokens", "block"), [(True, 512, 16), (False, 2048, 32)])
+def test_blocks_of_hierarchical_softmax_are_shorter(skipgram, tokens, block):
     shape = choose_shape(12_000_000, 5, 0, skipgram, hierarchical=True)
     assert (shape.tokens, shape.block) == (tokens, block)
 

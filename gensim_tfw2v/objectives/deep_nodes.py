@@ -67,7 +67,8 @@ def deep_nodes(centres: tf.Tensor, tree: Tree) -> DeepNodes:
     words = tf.reshape(centres, [-1])
     begin, end = tf.gather(tree.first, words), tf.gather(tree.first, words + 1)
     nodes, centre, place = _lay_out(begin, end, centres.shape, tree)
-    sources = centre % width + (tf.gather(tree.deep, place) % 2) * width
+    _, own = _divided(centre, width)
+    sources = own + _codes(tree, place) * width
     return nodes._replace(sources=nodes.in_slots(sources, nodes.slots, padding=2 * width))
 
 
@@ -93,14 +94,14 @@ def shared_nodes(centres: tf.Tensor, tree: Tree) -> DeepNodes:
     nodes, centre, place = _lay_out(begin, end, centres.shape, tree)
 
     depth = place - tf.gather(first, centre) + tree.top_depth
-    own = centre % width
+    _, own = _divided(centre, width)
     ones, stop = own + 1, own + 1
     for further in range(1, width):  # centres of the block after the node's first
         common = tf.pad(alike[further - 1], [[0, 0], [0, further]], constant_values=-1)
         common = tf.gather(tf.reshape(common, [-1]), centre)
         stop += tf.cast(common >= depth, tf.int32)
         ones += tf.cast(common > depth, tf.int32)
-    ones = tf.where(tf.gather(tree.deep, place) % 2 > 0, own, ones)
+    ones = tf.where(_codes(tree, place) > 0, own, ones)
     limits = width + 1
     sources = (own * limits + ones) * limits + stop
     return nodes._replace(sources=nodes.in_slots(sources, nodes.slots, padding=0))
@@ -147,14 +148,27 @@ def _lay_out(
     columns = tf.reduce_max(counts, 1)  # [steps]
     first_slot = tf.reshape(tf.range(blocks) * columns[:, None], [-1]) - block_begin
     nodes = DeepNodes(
-        nodes=tf.gather(tree.deep, place) // 2,
-        steps=centre // (blocks * width),
-        slots=tf.range(number) + tf.gather(first_slot, centre // width),
+        nodes=tf.bitwise.right_shift(tf.gather(tree.deep, place), 1),
+        steps=_divided(centre, blocks * width)[0],
+        slots=tf.range(number) + tf.gather(first_slot, _divided(centre, width)[0]),
         entries=spans(splits[blocks * width :: blocks * width]),
         sources=tf.zeros([0], tf.int32),
         used=spans(tf.cumsum(columns * blocks)),
     )
     return nodes, centre, place
+
+
+def _codes(tree: Tree, place: tf.Tensor) -> tf.Tensor:
+    """The codes at these places of ``tree.deep``: 0 or 1."""
+    return tf.bitwise.bitwise_and(tf.gather(tree.deep, place), 1)
+
+
+def _divided(x: tf.Tensor, by: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Quotient and remainder of integers from 0 on."""
+    bits = by.bit_length() - 1
+    if by == 1 << bits:  # a third of the price
+        return tf.bitwise.right_shift(x, bits), tf.bitwise.bitwise_and(x, by - 1)
+    return x // by, x % by
 
 
 def _equal_bits(codes: tf.Tensor) -> list[tf.Tensor]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.deep_nodes import run_weights
-from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
+from gensim_tfw2v.objectives.negative_sampling import loss
 from gensim_tfw2v.slices import Slices, concat
 from gensim_tfw2v.updates import adagrad, clipped
 
@@ -105,13 +105,15 @@ def predict_from_window(
     hidden : Slices [T/B, J, D]
         Rows that predict; their dtype is that of the products.
     pairs : Tensor [T/B, O, J], float32
-        How often each centre is predicted from each hidden row.
+        1 where a centre is predicted from a hidden row, else 0.
     """
     centres, inputs = step.leaves.shape[1], pairs.shape[2]
-    balance = tf.gather(step.signs, step.leaves)  # [T/B, O, N]
-    number, balance = (tf.matmul(pairs, x, transpose_a=True) for x in (tf.abs(balance), balance))
-    parts = (hidden.map(_rows), _rows(number), _rows(balance))
-    d_flat, change, top_loss, growth = _top(step, *parts, with_loss)
+    balance = tf.gather(0.5 * step.signs, step.leaves)  # [T/B, O, N]
+    number, balance = (
+        tf.split(_rows(tf.matmul(pairs, x, transpose_a=True)), step.parts)
+        for x in (tf.abs(balance), balance)
+    )
+    d_flat, change, top_loss, growth = _top(step, hidden.map(_rows), number, balance, with_loss)
 
     halves = 0.5 * pairs
     weights = tf.concat([halves, -halves, tf.zeros_like(halves[:, :1])], 1)
@@ -136,12 +138,16 @@ def predict_from_one(
     used : Tensor [T/B, B, 1], float32, optional
         1 for centres that count in the loss, else 0.
     """
-    width = step.block
-    flat, balance = hidden.map(_rows), _rows(tf.gather(step.signs, step.leaves))
-    number, weights = tf.abs(balance), tf.gather(0.5 * run_weights(width), step.sources)
+    width, flat = step.block, hidden.map(_rows)
+    signs, leaves = 0.5 * step.signs, tf.reshape(step.leaves, [-1])
+    weights = tf.gather(0.5 * run_weights(width), step.sources)
     if used is not None:
-        number, balance = number * _rows(used), balance * _rows(used)
+        # the others leave the top by a way that no node is on
+        leaves = tf.where(tf.squeeze(_rows(used), 1) > 0, leaves, tf.shape(signs)[0])
+        signs = tf.pad(signs, [[0, 1], [0, 0]])
         weights *= tf.reshape(tf.gather(_rows(used), step.order), [-1, 1, width])
+    of_parts = tf.split(leaves, step.parts)
+    number, balance = ([tf.gather(x, part) for part in of_parts] for x in (tf.abs(signs), signs))
     d_flat, change, top_loss, growth = _top(step, flat, number, balance, with_loss)
 
     in_order = flat.map(lambda h, order: _in_blocks(tf.gather(h, order), width), sent=[step.order])
@@ -166,8 +172,8 @@ def _in_blocks(rows: tf.Tensor, number: int) -> tf.Tensor:
 def _top(
     step: TreeStep,
     hidden: Slices,
-    number: tf.Tensor,
-    balance: tf.Tensor,
+    number: list[tf.Tensor],
+    balance: list[tf.Tensor],
     with_loss: bool,
 ) -> tuple[Slices, Slices, tf.Tensor, tf.Tensor | None]:
     """Predict at the nodes of the top, one part of the hidden rows after the other.
@@ -175,8 +181,8 @@ def _top(
     Parameters
     ----------
     hidden : Slices [n, D]
-    number, balance : Tensor [n, N], float32
-        How often each row predicts at each node, and how often 0 less how often 1.
+    number, balance : lists of Tensor [n / parts, N], float32
+        Half of how often each row predicts at each node, and of how often 0 less how often 1.
 
     Returns
     -------
@@ -189,13 +195,12 @@ def _top(
     """
     rows, updates, total = step.top, [], tf.constant(0.0)
     sizes, growth = step.alpha, None
-    counts, differences = (tf.split(x, step.parts) for x in (number, balance))
-    for h, count, difference in zip(hidden.split(step.parts), counts, differences, strict=True):
+    for h, count, difference in zip(hidden.split(step.parts), number, balance, strict=True):
         dtype = h.parts[0].dtype
         top = rows.map(lambda x, dtype=dtype: tf.cast(x, dtype))
         scores = h.total(lambda x, y: tf.matmul(x, y, transpose_b=True), top)
         scores = tf.cast(scores, tf.float32)
-        g = tf.cast(0.5 * (difference - count * tf.tanh(0.5 * scores)), dtype)
+        g = tf.cast(difference - count * tf.tanh(0.5 * scores), dtype)
         updates.append(top.map(lambda y, g: tf.matmul(g, y), sent=[g]))
         sums = h.map(lambda x, g: tf.cast(tf.matmul(g, x, transpose_a=True), tf.float32), sent=[g])
         if step.squares is not None:
@@ -204,8 +209,7 @@ def _top(
             growth = before + of_part
         rows = rows.map(tf.add, clipped(sums, sizes, step.max_norm)[0])
         if with_loss:
-            zeros, ones = 0.5 * (count + difference), 0.5 * (difference - count)
-            total += loss(scores, zeros) + loss(scores, ones)
+            total += loss(scores, count + difference) + loss(scores, difference - count)
     return concat(updates), rows.map(tf.subtract, step.top), total, growth
 
 
@@ -218,7 +222,7 @@ def _deep(
     ----------
     hidden : Slices [blocks, J, D]
     halves : Tensor [blocks, C, J], float32
-        Half of how often each row predicts at each node, below 0 where the code is 1.
+        1/2 where a row predicts at a node and the code is 0, -1/2 where it is 1, else 0.
 
     Returns
     -------
@@ -232,7 +236,8 @@ def _deep(
     )
     scores = deep.total(lambda y, x: tf.matmul(y, x, transpose_b=True), hidden)
     scores = tf.cast(scores, tf.float32)
-    g = tf.cast(coefficients(scores, halves), dtype)
+    # as `coefficients` of weights of no other size; a matrix less
+    g = tf.cast(halves * (1.0 - tf.tanh(halves * scores)), dtype)
     total = loss(scores, 2.0 * halves) if with_loss else tf.constant(0.0)
     return (
         deep.map(lambda y, g: tf.matmul(g, y, transpose_a=True), sent=[g]),

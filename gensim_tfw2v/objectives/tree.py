@@ -16,7 +16,7 @@ from gensim_tfw2v._tensorflow import tf
 CODE_BITS = 52
 
 #: Nodes closer to the root than this are the top of the tree.
-TOP_DEPTH = 5
+TOP_DEPTH = 6
 
 
 class Tree(NamedTuple):

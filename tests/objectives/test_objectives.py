@@ -393,8 +393,9 @@ def test_the_top_is_updated_part_by_part(parts, squares, monkeypatch):
     sizes, grown = 0.5, None
     if squares is not None:
         step, grown = step._replace(squares=tf.constant(squares)), np.array(squares)
-    given, *arrays = (tf.constant(x, tf.float32) for x in (hidden, number, balance))
-    d_hidden, change, *found, growth = _top(step, whole(given), *arrays, with_loss=True)
+    given = whole(tf.constant(hidden, tf.float32))
+    halves = (tf.split(tf.constant(0.5 * x, tf.float32), parts) for x in (number, balance))
+    d_hidden, change, *found, growth = _top(step, given, *halves, with_loss=True)
     found = [d_hidden.parts[0], change.parts[0], *found]
 
     rows, updates, total = top.copy(), [], 0.0
