@@ -1,6 +1,6 @@
 """Deep nodes of hierarchical softmax as columns of blocks.
 
-A word has 6 deep nodes on average, but from none to 17: blocks have as many columns as the
+A word has 6 deep nodes on average, but from none to 16: blocks have as many columns as the
 fullest of their step, and only used slots are sorted, summed and written.
 
 Where each centre is predicted from one row (CBOW), centres may stand in any order: sorted by
