@@ -234,13 +234,18 @@ def choose_step_scale(skipgram: bool, negative: int, hierarchical: bool) -> floa
 
     gensim trains the pairs of a window one after the other, so that an input meets the nodes of
     hierarchical softmax as the inputs before it have pulled them, and moves further. In a block all
-    meet the same nodes. Larger steps make up for some of it: see
-    docs/how-it-works.md.
+    meet the same nodes. Larger steps make up for some of it: see docs/how-it-works.md.
 
     Parameters
     ----------
+    skipgram, hierarchical : bool
     negative : int
-        gensim's parameter. Both layers together are trained as `alpha` says.
+        gensim's parameters `sg`, `hs` and `negative`. With both layers, steps are as `alpha` says.
+
+    Returns
+    -------
+    float
+        What each step size is multiplied by.
     """
     return TREE_STEP_SCALE if skipgram and hierarchical and not negative else 1.0
 

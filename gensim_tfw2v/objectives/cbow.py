@@ -68,13 +68,13 @@ class Cbow:
             tree = predict_from_one(step.tree, hidden, used, with_loss)
             updates.append(tree.hidden)
             total += tree.loss
+        if len(updates) > 1:  # of both layers, in two dtypes
+            updates = [rows.map(lambda x: tf.cast(x, real)) for rows in updates]
 
         def backward(d_hidden: tf.Tensor, windows: tf.Tensor) -> tf.Tensor:
             weights = band(windows, shape, self.mean == self.corrected, step.dtype)
             return tf.matmul(weights, tf.cast(d_hidden, step.dtype), transpose_a=True)
 
-        if len(updates) > 1:
-            updates = [rows.map(lambda x: tf.cast(x, real)) for rows in updates]
         d_inputs = added(updates).map(backward, sent=[step.windows])
         predictions = tf.constant(0.0) if used is None else tf.reduce_sum(used)
         return Gradients(d_inputs, outputs, tree, total, predictions)

@@ -139,15 +139,15 @@ def predict_from_one(
         1 for centres that count in the loss, else 0.
     """
     width, flat = step.block, hidden.map(_rows)
-    signs, leaves = 0.5 * step.signs, tf.reshape(step.leaves, [-1])
+    halves, leaves = 0.5 * step.signs, tf.reshape(step.leaves, [-1])
     weights = tf.gather(0.5 * run_weights(width), step.sources)
     if used is not None:
         # the others leave the top by a way that no node is on
-        leaves = tf.where(tf.squeeze(_rows(used), 1) > 0, leaves, tf.shape(signs)[0])
-        signs = tf.pad(signs, [[0, 1], [0, 0]])
+        leaves = tf.where(tf.squeeze(_rows(used), 1) > 0, leaves, tf.shape(halves)[0])
+        halves = tf.pad(halves, [[0, 1], [0, 0]])
         weights *= tf.reshape(tf.gather(_rows(used), step.order), [-1, 1, width])
     of_parts = tf.split(leaves, step.parts)
-    number, balance = ([tf.gather(x, part) for part in of_parts] for x in (tf.abs(signs), signs))
+    number, balance = ([tf.gather(x, part) for part in of_parts] for x in (tf.abs(halves), halves))
     d_flat, change, top_loss, growth = _top(step, flat, number, balance, with_loss)
 
     in_order = flat.map(lambda h, order: _in_blocks(tf.gather(h, order), width), sent=[step.order])
