@@ -43,8 +43,14 @@ class TFWord2Vec(Additions):
 
     Parameters
     ----------
-    *args, **kwargs
-        As for gensim's `Word2Vec`.
+    sentences, corpus_file
+        The corpus, as for gensim's `Word2Vec`.
+    vector_size, window, shrink_windows, sg, hs, negative, ns_exponent, cbow_mean
+        The model, as for gensim's.
+    alpha, min_alpha, epochs, sample, seed, workers, batch_words, compute_loss, callbacks
+        Training, as for gensim's; `batch_words` has no effect on it.
+    min_count, max_vocab_size, max_final_vocab, trim_rule, sorted_vocab, null_word, hashfxn, comment
+        The vocabulary, as for gensim's.
     corrected_cbow : bool
         Whether CBOW's input rows get the gradient of the loss: with `cbow_mean`, divided by the
         number of words in the window, which gensim leaves out (Irsoy, Benton and Stratos 2021,
@@ -209,6 +215,9 @@ class TFWord2Vec(Additions):
         for name in (*OWN, "mean_losses"):
             model.__dict__.pop(name, None)
         return model
+
+    def __repr__(self) -> str:
+        return str(self)  # gensim's: words, size and step size
 
     def __getstate__(self) -> dict[str, Any]:
         transient = {"_held", "_one_corpus", "_training", "_nursery", "_logged_words"}

@@ -264,6 +264,8 @@ def test_words_that_are_no_strings(model_class):
 def test_str(model_class):
     model = built(model_class)
     assert str(model) == f"{model_class.__name__}<vocab=12, vector_size=4, alpha=0.025>"
+    if model_class is TFWord2Vec:
+        assert repr(model) == str(model)  # gensim's is an address
 
 
 @pytest.mark.parametrize("sg", [0, 1])

@@ -194,6 +194,14 @@ def test_processes_of_a_cluster_do_without_gensim(process: str) -> None:
     assert len(reached) > 5
 
 
+def test_importing_does_not_log() -> None:
+    """gensim.test.utils makes a vocabulary when it is imported, and logs it as INFO."""
+    for name, path in modules(ROOT, PACKAGE).items():
+        for node in statements(ast.parse(path.read_text("utf-8")).body, deferred=False):
+            found = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
+            assert not str(found).startswith("gensim.test"), name
+
+
 # Written so that this file does not hold what it looks for.
 MACHINE_PATH = re.compile(r"(?<![\w./~-])/(tmp/" + r"w|work|root)(?![\w-])")
 SKIPPED = {".git", ".venv", "build", "dist", "__pycache__"}

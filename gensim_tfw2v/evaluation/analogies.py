@@ -7,10 +7,9 @@ from typing import Literal
 
 import numpy as np
 from gensim.models import KeyedVectors
-from gensim.test.utils import datapath
 from numpy.typing import NDArray
 
-from gensim_tfw2v.evaluation.files import Question, read_questions
+from gensim_tfw2v.evaluation.files import Question, read_questions, shipped
 
 Metric = Literal["gensim", "all"]
 
@@ -142,7 +141,7 @@ def evaluate_analogies(
     """
     if metric not in ("gensim", "all"):
         raise ValueError(f"unknown metric {metric!r} (known metrics: 'gensim', 'all')")
-    path = datapath(NAMED_SETS[questions]) if questions in NAMED_SETS else questions
+    path = shipped(NAMED_SETS[questions]) if questions in NAMED_SETS else questions
     sections = read_questions(path)
     if restrict_vocab is None and metric == "gensim":
         restrict_vocab = GENSIM_RESTRICT_VOCAB

@@ -3,6 +3,7 @@
 import os
 from typing import Literal
 
+import gensim
 from gensim import utils
 
 Pair = tuple[str, str, float]
@@ -14,6 +15,14 @@ UNNAMED_SECTION = "(no section)"
 
 class EvaluationFileError(ValueError):
     """An evaluation file that is empty or holds a line that cannot be understood."""
+
+
+def shipped(name: str) -> str:
+    """The path of an evaluation file that comes with gensim.
+
+    As ``gensim.test.utils.datapath``, which logs a vocabulary that it makes when it is imported.
+    """
+    return os.path.join(os.path.dirname(gensim.__file__), "test", "test_data", name)
 
 
 def file_kind(path: Path) -> Literal["pairs", "analogies"]:

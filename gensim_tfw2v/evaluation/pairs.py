@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gensim.models import KeyedVectors
-from gensim.test.utils import datapath
 
-from gensim_tfw2v.evaluation.files import read_pairs
+from gensim_tfw2v.evaluation.files import read_pairs, shipped
 
 NAMED_SETS = {"ws353": "wordsim353.tsv", "simlex999": "simlex999.txt"}
 """Sets that come with gensim, by the name used here: WordSim-353 and SimLex-999.
@@ -85,7 +84,7 @@ def evaluate_pairs(
     OSError
         The file cannot be read.
     """
-    path = datapath(NAMED_SETS[pairs]) if pairs in NAMED_SETS else pairs
+    path = shipped(NAMED_SETS[pairs]) if pairs in NAMED_SETS else pairs
     rated = read_pairs(path)
 
     def fold(word: str) -> str:

@@ -1,5 +1,7 @@
 """The site is built without a warning, shows every public name, and needs no other host."""
 
+import html
+import inspect
 import os
 import re
 import subprocess
@@ -8,6 +10,7 @@ from html.parser import HTMLParser
 
 import griffe
 import pytest
+from gensim.models import Word2Vec
 
 from tests.docs.pages import ROOT
 
@@ -108,6 +111,16 @@ def test_every_exported_name_is_in_the_reference(site, package):
         and (member.final_target if member.is_alias else member).path not in shown
     ]
     assert not missing, "add them to a page of docs/reference"
+
+
+def test_the_reference_shows_the_parameters_of_gensim(site):
+    page = (site / "reference/tfword2vec.html").read_text(encoding="utf-8")
+    text = html.unescape(re.sub(r"<[^>]+>", "", page))
+    assert "Bases: Additions" not in " ".join(text.split())
+    for name, of_gensim in (("TFWord2Vec", Word2Vec), ("train", Word2Vec.train)):
+        expected = set(inspect.signature(of_gensim).parameters) - {"self", "kwargs"}
+        shown = [text[call.end() : call.end() + 1000] for call in re.finditer(rf"\b{name}\(", text)]
+        assert any(all(re.search(rf"\b{each}=", call) for each in expected) for call in shown)
 
 
 def test_every_public_name_has_a_docstring(package):

@@ -14,8 +14,6 @@ import urllib.request
 
 import pytest
 from gensim.models import Word2Vec
-from gensim.test.utils import datapath
-from gensim.utils import simple_preprocess
 
 from tests.docs.pages import ROOT, blocks, commands, words
 from tests.docs.test_pages import exists
@@ -112,18 +110,14 @@ def test_quick_start(folder, tfw2v, capfd):
     model = variables["model"]
     assert model.traffic.units and "bytes travelled" in capfd.readouterr().out
     assert type(Word2Vec.load("plain.model")) is Word2Vec
-    assert (folder / "wiki.vectors.txt").read_text(encoding="utf-8").startswith("1750 100")
-    assert list((folder / "wiki.checkpoints").glob("checkpoint-*"))
+    assert (folder / "news.vectors.txt").read_text(encoding="utf-8").startswith("1750 100")
+    assert list((folder / "news.checkpoints").glob("checkpoint-*"))
 
 
 def test_readme(folder, tfw2v):
-    with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
-        lines = [" ".join(simple_preprocess(text)) for text in texts]
-    (folder / "wiki.txt").write_text("\n".join(lines), encoding="utf-8")
-    (folder / "new.txt").write_text("\n".join(lines[:50]), encoding="utf-8")
     variables = run_page(README, tfw2v)
     assert variables["model"].traffic.units
-    assert (folder / "wiki.model").is_file()
+    assert (folder / "news.model").is_file()
 
 
 def test_a_command_that_is_new_is_considered(tfw2v):

@@ -1,0 +1,42 @@
+"""Shows gensim's parameters in the reference where a method takes them as ``*args, **kwargs``."""
+
+import inspect
+from typing import Any
+
+import griffe
+from gensim.models import Word2Vec
+
+#: Methods whose parameters are gensim's, and then their own.
+METHODS = {
+    "gensim_tfw2v.model.TFWord2Vec.__init__": Word2Vec.__init__,
+    "gensim_tfw2v.model.TFWord2Vec.train": Word2Vec.train,
+}
+
+VARIADIC = (griffe.ParameterKind.var_positional, griffe.ParameterKind.var_keyword)
+
+
+class GensimSignatures(griffe.Extension):
+    """Puts gensim's parameters in the place of ``*args, **kwargs``."""
+
+    def on_function(self, *, func: griffe.Function, **_: Any) -> None:
+        """Give a function that is in `METHODS` the parameters that callers may give."""
+        if func.path not in METHODS:
+            return
+        own = [each for each in func.parameters if each.kind not in VARIADIC]
+        receiver, *keywords = own
+        of_gensim = [
+            griffe.Parameter(
+                name,
+                kind=griffe.ParameterKind.positional_or_keyword,
+                default=_shown(each.default),
+            )
+            for name, each in inspect.signature(METHODS[func.path]).parameters.items()
+            if name not in ("self", "kwargs")
+        ]
+        func.parameters = griffe.Parameters(receiver, *of_gensim, *keywords)
+
+
+def _shown(default: Any) -> str | None:
+    if default is inspect.Parameter.empty:
+        return None
+    return getattr(default, "__name__", None) or repr(default)
