@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.held_out import held_out_loss
+from gensim_tfw2v.hooks import is_trained_by_gensim
 from gensim_tfw2v.scanning import ScanningWord2Vec
 from gensim_tfw2v.vectors import take_vectors
 
@@ -72,6 +73,8 @@ class Additions(ScanningWord2Vec):
         (int, int)
             As of `train`.
         """
+        if is_trained_by_gensim(self):  # whose code reads the part again for each epoch
+            self._check_corpus_sanity(corpus_iterable, corpus_file, passes=1 + epochs)
         before: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
         alpha = before["alpha"] if alpha is None else alpha
         try:

@@ -6,6 +6,7 @@ import numpy as np
 from gensim.models import Word2Vec
 
 from gensim_tfw2v.cluster.opening import parse_cluster
+from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.layouts import LAYOUTS
 from gensim_tfw2v.mapped import all_finite
 from gensim_tfw2v.monitor.options import log_options
@@ -106,3 +107,25 @@ def check_state(model: Word2Vec) -> None:
                 f"{model.wv.index_to_key[bad[0]]!r}: replace them before training on "
                 "(model.init_weights() starts anew)"
             )
+
+
+def check_corpus(corpus: EncodedCorpus, words: int) -> None:
+    """Find a corpus that is of another vocabulary.
+
+    Parameters
+    ----------
+    corpus : EncodedCorpus
+    words : int
+        V, of the vocabulary.
+
+    Raises
+    ------
+    RuntimeError
+        If it has words, and none is in the vocabulary; as gensim where no vocabulary was built.
+    """
+    if corpus.total_raw_words and not corpus.total_tokens:
+        raise RuntimeError(
+            f"none of the corpus's {corpus.total_raw_words:,} words is among the {words:,} of the "
+            "vocabulary: prepare the text as that of the vocabulary was, or add its words first "
+            "with build_vocab(corpus, update=True)"
+        )

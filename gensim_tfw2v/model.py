@@ -11,11 +11,13 @@ from typing import Any
 from gensim.models import Word2Vec
 
 from gensim_tfw2v.additions import Additions
-from gensim_tfw2v.checks import check_options, check_state
+from gensim_tfw2v.checks import check_corpus, check_options, check_state
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.nursery import Nursery
+from gensim_tfw2v.corpus.held import Source
 from gensim_tfw2v.engine import open_nursery
 from gensim_tfw2v.epoch import train_epoch
+from gensim_tfw2v.hooks import is_trained_by_gensim, warn_of_gensims_code
 from gensim_tfw2v.mapped import map_weights
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.monitor.options import TensorBoardLog
@@ -183,6 +185,7 @@ class TFWord2Vec(Additions):
         self.progress = progress
         self.encoded_dir = None if encoded_dir is None else os.fspath(encoded_dir)
         self.tables_dir = None if tables_dir is None else os.fspath(tables_dir)
+        is_trained_by_gensim(self)  # refused before a corpus is read
         with self._reading_once():
             super().__init__(*args, **kwargs)
 
@@ -239,6 +242,8 @@ class TFWord2Vec(Additions):
         ValueError
             If the vectors to start from are not finite, or ``wv.vectors_lockf`` has another
             length than 1 or V.
+        RuntimeError
+            If the vocabulary was not built, or no word of the corpus is in it.
         MissingTasks
             If tasks of the cluster do not answer.
         ClusterLost
@@ -248,6 +253,8 @@ class TFWord2Vec(Additions):
         """
         check_options(**{name: getattr(self, name) for name in (*RUNNING, *OWN)} | self.__dict__)
         check_state(self)
+        if is_trained_by_gensim(self):
+            warn_of_gensims_code(self)
         self.mean_losses = []
         open_nursery(self)
         try:
@@ -280,8 +287,18 @@ class TFWord2Vec(Additions):
         report_delay: float = 1.0,
         callbacks: Any = (),
     ) -> tuple[int, int, int]:
+        if is_trained_by_gensim(self):
+            return super()._train_epoch(
+                data_iterable,
+                cur_epoch,
+                total_examples,
+                total_words,
+                queue_factor,
+                report_delay,
+                callbacks,
+            )
         if self._training is None:
-            self._training = Training(self, *self._encoded(data_iterable))
+            self._training = self._begin(data_iterable)
         return train_epoch(
             self, self._training, cur_epoch, total_examples, total_words, report_delay
         )
@@ -296,10 +313,14 @@ class TFWord2Vec(Additions):
         report_delay: float = 1.0,
         **kwargs: Any,
     ) -> tuple[int, int, int]:
+        if is_trained_by_gensim(self):
+            return super()._train_epoch_corpusfile(
+                corpus_file, cur_epoch, total_examples, total_words, callbacks, **kwargs
+            )
         if not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
         if self._training is None:
-            self._training = Training(self, *self._encoded(Path(corpus_file)))
+            self._training = self._begin(Path(corpus_file))
         return train_epoch(
             self,
             self._training,
@@ -309,6 +330,16 @@ class TFWord2Vec(Additions):
             report_delay,
             is_corpus_file_mode=True,
         )
+
+    def _begin(self, source: Source) -> Training:
+        corpus, workspace = self._encoded(source)
+        with contextlib.ExitStack() as on_error:
+            on_error.callback(workspace.close)
+            on_error.callback(corpus.close)
+            check_corpus(corpus, len(self.wv))
+            training = Training(self, corpus, workspace)
+            on_error.pop_all()
+        return training
 
 
 TFWord2Vec.train.__signature__ = inspect.signature(Word2Vec.train)  # type: ignore[attr-defined]

@@ -34,12 +34,13 @@ class ScanningWord2Vec(Word2Vec):
         """Count the words of a corpus; see gensim.
 
         What was read is kept, encoded, so that training on the same corpus need not read it
-        again. With `max_vocab_size`, which prunes while counting, gensim's own code counts;
-        else progress is logged now and then, not every `progress_per` sentences.
+        again. With `max_vocab_size`, which prunes while counting, and where `_scan_vocab` is
+        overridden, gensim's own code counts; else progress is logged now and then, not every
+        `progress_per` sentences.
         """
         self._forget_scan()
         open_nursery(self)  # tasks get ready while the corpus is read
-        if self.max_vocab_size:
+        if self.max_vocab_size or type(self)._scan_vocab is not Word2Vec._scan_vocab:
             return super().scan_vocab(
                 corpus_iterable, corpus_file, progress_per, workers, trim_rule
             )

@@ -62,11 +62,6 @@ class Training:
                 "train() called with an empty iterator (if not intended, be sure to provide a "
                 "corpus that offers restartable iteration = an iterable)."
             )
-        elif not self.units and corpus.total_raw_words:
-            logger.warning(
-                "no word of the corpus is in the vocabulary: there is nothing to train on "
-                "(build_vocab(corpus, update=True) adds its words)."
-            )
         # another seed for each call of `train`, or all would draw the same
         self.seed = model.seed + 1_000_003 * model.train_count
         self.bar = progress_bar(corpus.total_raw_words * model.epochs, model.progress)
