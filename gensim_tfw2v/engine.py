@@ -18,10 +18,12 @@ from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster, parse_cluster
 from gensim_tfw2v.cluster.probe import READY_SECONDS
 from gensim_tfw2v.cluster.readers import open_readers
+from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.held import Reading, reading_here
 from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.machine import cores_each
 from gensim_tfw2v.monitor.options import log_options
+from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options import (
     UNIT_ENTRIES,
     ClusterProgram,
@@ -42,6 +44,9 @@ from gensim_tfw2v.regimes import (
 )
 from gensim_tfw2v.regimes.local import use_one_thread_per_op
 from gensim_tfw2v.regimes.options import Asynchronous, SubModels, Synchronous
+
+#: What takes seconds before the first step.
+BUILDING = "building the training graph"
 
 
 def unit_entries(model: Any, tokens: int) -> int:
@@ -138,7 +143,8 @@ def open_regime(
         tokens = _tokens_of_one(regime_options, tokens)
     program = unit_program(model, tokens, max_entries)
     if model.cluster is None and model.regime is None:
-        regime: Regime = LocalRegime(program, words_of(model), workers=model.workers, seed=seed)
+        with phase(BUILDING, model.progress):
+            regime: Regime = LocalRegime(program, words_of(model), model.workers, seed)
         with contextlib.closing(regime):
             yield regime
         return
@@ -155,15 +161,32 @@ def open_regime(
         use_one_thread_per_op()
         # nothing travels, so nothing is rounded for it
         in_process = setup._replace(program=replace(setup.program, wire_dtype="float32"))
-        made: Any = make_regime(regime_options, in_process, LocalWorkers(setup.program.workers))
+        with phase(BUILDING, model.progress):
+            made: Any = make_regime(regime_options, in_process, LocalWorkers(setup.program.workers))
         with contextlib.closing(made):
             yield made
         return
     log = log_options(model.log_dir)
     log_dir = None if log is None else log.path
     which = parse_cluster(model.cluster)
-    with open_cluster(which, READY_SECONDS, model._nursery, log_dir) as opened:
-        asked = ClusterSetup(opened.cluster, READY_SECONDS, regime_options, setup, log_dir)
-        coordinated = CoordinatedRegime(asked, opened.check, opened.start_module)
+    with contextlib.ExitStack() as stack:
+        with phase(doing_for(which), model.progress):
+            opened = stack.enter_context(
+                open_cluster(which, READY_SECONDS, model._nursery, log_dir)
+            )
+        with phase(BUILDING, model.progress):
+            asked = ClusterSetup(opened.cluster, READY_SECONDS, regime_options, setup, log_dir)
+            coordinated = CoordinatedRegime(asked, opened.check, opened.start_module)
         with contextlib.closing(coordinated):
             yield coordinated
+
+
+def doing_for(which: Cluster | LocalTasks) -> str:
+    """What is done for a cluster before it trains."""
+    if isinstance(which, LocalTasks):
+        return f"starting {which.ps} ps and {which.workers} {_workers(which.workers)}"
+    return f"waiting for {len(which.ps)} ps and {len(which.worker)} {_workers(len(which.worker))}"
+
+
+def _workers(number: int) -> str:
+    return "worker" if number == 1 else "workers"

@@ -5,7 +5,8 @@ import threading
 from typing import Any
 
 from gensim_tfw2v.checks import check_state
-from gensim_tfw2v.corpus.held import Source, encode_source
+from gensim_tfw2v.corpus.held import Extent, Source, encode_source
+from gensim_tfw2v.monitor.progress import reading_bar
 from gensim_tfw2v.position import Position
 from gensim_tfw2v.regimes import UnitReport
 from gensim_tfw2v.training import Training
@@ -36,7 +37,9 @@ def held_out_loss(model: Any, source: Source) -> float:
     observer.layout = "rows"
     observer.compute_loss, observer.epochs, observer.train_count = True, 1, 0
     check_state(observer)
-    training = Training(observer, *encode_source(source, model.wv.key_to_index, model.encoded_dir))
+    with reading_bar("reading the text", Extent.of(source), model.progress) as show:
+        encoded = encode_source(source, model.wv.key_to_index, model.encoded_dir, progress=show)
+    training = Training(observer, *encoded)
     training.bar.set_description("predicting")
     position, lock = Position(), threading.Lock()
 

@@ -14,6 +14,7 @@ from gensim_tfw2v.additions import Additions
 from gensim_tfw2v.checks import check_corpus, check_options, check_state
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.nursery import Nursery
+from gensim_tfw2v.corpus.files import is_compressed
 from gensim_tfw2v.corpus.held import Source
 from gensim_tfw2v.engine import open_nursery
 from gensim_tfw2v.epoch import train_epoch
@@ -88,7 +89,8 @@ class TFWord2Vec(Additions):
         words, the vectors for its projector; and what each process takes of its machine. A
         `TensorBoardLog` says what else. Give each training a folder of its own.
     progress : bool, optional
-        Whether to show a progress bar; by default on terminals and in notebooks.
+        Whether to show on stderr how far counting, starting a cluster and training are; by
+        default on terminals and in notebooks.
     encoded_dir : str, optional
         Where the temporary folder with the encoded corpus (4 bytes a word; twice that while
         the vocabulary is built) is made; by default where Python makes temporary files. If the
@@ -328,7 +330,7 @@ class TFWord2Vec(Additions):
             total_examples,
             total_words,
             report_delay,
-            is_corpus_file_mode=True,
+            is_corpus_file_mode=not is_compressed(corpus_file),
         )
 
     def _begin(self, source: Source) -> Training:

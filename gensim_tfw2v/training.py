@@ -64,7 +64,7 @@ class Training:
             )
         # another seed for each call of `train`, or all would draw the same
         self.seed = model.seed + 1_000_003 * model.train_count
-        self.bar = progress_bar(corpus.total_raw_words * model.epochs, model.progress)
+        self.bar: Any = None
         self.position = Position()
         self._kept = Position()  # what the model's arrays are from
         self._lost = 0
@@ -85,6 +85,9 @@ class Training:
             self._log = self._open_log(model)
             if self._log is not None and (graph := self.regime.step_graph()) is not None:
                 self._log.graph(graph)
+            # last, for until now what was being done was shown in its place
+            self.bar = progress_bar(corpus.total_raw_words * model.epochs, model.progress)
+            self._show_position()
         except BaseException:
             self.close()
             raise
@@ -200,7 +203,8 @@ class Training:
 
     def close(self) -> None:
         """Free the tables and remove the encoded corpus."""
-        self.bar.close()
+        if self.bar is not None:
+            self.bar.close()
         if self._log is not None:
             self._log.close()
         self._stack.close()
@@ -289,7 +293,6 @@ class Training:
             len(self.position.done),
             len(self.units),
         )
-        self._show_position()
         return True
 
     def _show_position(self) -> None:

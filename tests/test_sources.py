@@ -2,6 +2,9 @@
 
 import bz2
 import gzip
+import lzma
+import os
+import threading
 
 import numpy as np
 import pytest
@@ -76,3 +79,84 @@ def test_a_source_gives_both_classes_the_same_words(source, tmp_path):
         gensim.corpus_total_words,
     )
     assert np.abs(ours.syn1neg).max() > 0  # it has been trained
+
+
+OPTIONS = dict(vector_size=5, min_count=1, workers=1, epochs=2)
+
+
+@pytest.fixture
+def compressed(tmp_path, request):
+    path = tmp_path / f"text.{request.param.__name__}"
+    path = path.with_suffix({gzip: ".GZ", bz2: ".bz2", lzma: ".xz"}[request.param])
+    path.write_bytes(request.param.compress(TEXT.encode()))
+    return str(path)
+
+
+@pytest.mark.parametrize("compressed", [gzip, bz2, lzma], indirect=True)
+def test_a_compressed_corpus_file_gives_what_its_lines_give(compressed):
+    lines = TFWord2Vec(LineSentence(compressed), **OPTIONS)
+    at_once = TFWord2Vec(corpus_file=compressed, **OPTIONS)
+    stepwise = TFWord2Vec(**OPTIONS)
+    stepwise.build_vocab(corpus_file=compressed)
+    told = dict(total_words=stepwise.corpus_total_words, total_examples=stepwise.corpus_count)
+    stepwise.train(corpus_file=compressed, epochs=2, **told)
+    for model in (at_once, stepwise):
+        assert (model.corpus_count, model.corpus_total_words) == (60, 360)
+        np.testing.assert_array_equal(model.wv.vectors, lines.wv.vectors)
+    assert stepwise.train(corpus_file=compressed, epochs=1, **told)[1] == 360
+    assert at_once.held_out_loss(corpus_file=compressed) == at_once.held_out_loss(SENTENCES)
+    assert at_once.partial_fit(corpus_file=compressed)[1] == 360
+
+
+def test_a_damaged_corpus_file_leaves_the_model_as_it_was(tmp_path):
+    path = tmp_path / "text.gz"
+    path.write_bytes(gzip.compress(TEXT.encode())[:-9])
+    model = TFWord2Vec(SENTENCES, **OPTIONS)
+    words, vectors = list(model.wv.index_to_key), model.wv.vectors.copy()
+    for call in (
+        lambda: TFWord2Vec(corpus_file=str(path), **OPTIONS),
+        lambda: model.build_vocab(corpus_file=str(path), update=True),
+        lambda: model.train(corpus_file=str(path), total_words=9, epochs=1),
+        lambda: model.held_out_loss(corpus_file=str(path)),
+    ):
+        with pytest.raises(EOFError, match=r"text.gz is damaged, cut short"):
+            call()
+    assert model.wv.index_to_key == words
+    np.testing.assert_array_equal(model.wv.vectors, vectors)
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    """A named pipe, into which the text is written once."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=(TEXT,), daemon=True)
+    writer.start()
+    yield str(path)
+    writer.join(10)
+
+
+def test_a_pipe_is_read_once(pipe, tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT)
+    expected = TFWord2Vec(corpus_file=str(tmp_path / "text.txt"), **OPTIONS)
+    model = TFWord2Vec(**OPTIONS)
+    model.build_vocab(corpus_file=pipe)
+    model.train(corpus_file=pipe, total_words=model.corpus_total_words, epochs=2)
+    assert model.corpus_total_words == 360
+    np.testing.assert_array_equal(model.wv.vectors, expected.wv.vectors)
+
+
+def test_what_cannot_be_read_from_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TypeError, match="can be read once"):
+        TFWord2Vec(corpus_file=str(tmp_path / "pipe"), max_vocab_size=9)
+
+
+def test_compressed_data_in_a_pipe_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    packed = gzip.compress(TEXT.encode())
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(packed,), daemon=True)
+    writer.start()
+    with pytest.raises(ValueError, match="holds gzip data, not text: decompress it"):
+        TFWord2Vec(corpus_file=str(tmp_path / "pipe"))
+    writer.join(10)

@@ -9,7 +9,7 @@ from gensim_tfw2v.corpus.keeping import check_unused
 from gensim_tfw2v.corpus.numbering import KnownWords, Numbering, Progress
 from gensim_tfw2v.corpus.parts import Part, read_part
 from gensim_tfw2v.corpus.sentences import SentenceEncoder
-from gensim_tfw2v.corpus.texts import Texts, encode_pieces
+from gensim_tfw2v.corpus.texts import PieceEncoder, Texts
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 
@@ -39,7 +39,7 @@ def encode_file(
         Helper processes for a plain file; by default one a usable core, fewer for small files.
         With 1, this process reads the file itself.
     progress : callable, optional
-        Called now and then with the words, sentences and word types so far.
+        Called now and then with the words, sentences, word types and bytes of files so far.
 
     Returns
     -------
@@ -140,5 +140,5 @@ def texts_parts(
     if len(runs) > 1:
         return read_texts(runs, key_to_index, workspace.folder, readers, progress)
     ids = Numbering() if key_to_index is None else KnownWords(key_to_index)
-    chunks = encode_pieces(runs[0] if runs else [], ids)
+    chunks = PieceEncoder(runs[0] if runs else [], ids)
     return [read_part(chunks, ids, workspace.folder, progress=progress)]

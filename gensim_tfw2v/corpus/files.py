@@ -20,6 +20,28 @@ MAGIC = {
 }
 
 
+def is_compressed(path: str | os.PathLike[str]) -> bool:
+    """Whether a file's name says so."""
+    return os.fspath(path).lower().endswith(COMPRESSED)
+
+
+def is_pipe(path: str | os.PathLike[str]) -> bool:
+    """Whether this is a pipe or a terminal, which can be read once; not if nothing is there."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+def bytes_read(file: BinaryIO) -> int:
+    """How far an open file has been read on disk, compressed or not; 0 for a pipe or a remote."""
+    try:
+        return os.lseek(file.fileno(), 0, os.SEEK_CUR)
+    except (AttributeError, OSError):
+        return 0
+
+
 def check_corpus(path: str) -> bool:
     """Refuse what is no corpus; tell whether the file can be read in ranges.
 
@@ -47,14 +69,20 @@ def check_corpus(path: str) -> bool:
         raise IsADirectoryError(errno.EISDIR, advice, path)
     if not stat.S_ISREG(mode):
         return False
+    if is_compressed(path):
+        return False
     with open(path, "rb") as file:
-        head = file.read(10)
-    compressed = path.lower().endswith(COMPRESSED)
+        _check_text(path, file.read(10))
+    return True
+
+
+def _check_text(path: str, head: bytes) -> None:
+    """Refuse a file that begins like a compressed one."""
     for magic, (ending, kind) in MAGIC.items():
-        if not compressed and head.startswith(magic) and (magic != b"BZh" or head[4:] == b"1AY&SY"):
-            cure = "decompress it" if ending == ".zip" else f"name it …{ending}, or decompress it"
+        if head.startswith(magic) and (magic != b"BZh" or head[4:10] == b"1AY&SY"):
+            can_be_named = ending != ".zip" and not is_pipe(path)
+            cure = f"name it …{ending}, or decompress it" if can_be_named else "decompress it"
             raise ValueError(f"{path} holds {kind} data, not text: {cure}")
-    return not compressed
 
 
 @contextmanager
@@ -66,8 +94,10 @@ def open_corpus(path: str) -> Iterator[BinaryIO]:
     EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, OSError
         If compressed data are damaged or cut short: the decompressor's exception, explained.
     """
-    if not path.lower().endswith(COMPRESSED) and "://" not in path:
+    if not is_compressed(path) and "://" not in path:
         with open(path, "rb") as file:
+            if not file.seekable():  # else it has been looked at
+                _check_text(path, file.peek(10))
             yield file
         return
     import smart_open  # only here: it takes longer to import than this package
@@ -78,7 +108,10 @@ def open_corpus(path: str) -> Iterator[BinaryIO]:
     except (EOFError, zlib.error, LZMAError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        advice = f"{path} is damaged, cut short, or not what its name says: {error}"
+        advice = (
+            f"{path} is damaged, cut short, or not what its name says: {error}. Make or copy it "
+            "again, or rename it if it is not compressed"
+        )
         raise type(error)(advice) from error
 
 

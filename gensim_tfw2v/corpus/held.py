@@ -1,14 +1,19 @@
 """A corpus that was read to count its words, kept for the training that may follow."""
 
 import contextlib
+import operator
 import os
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from gensim_tfw2v.corpus.encode import encode_sentences, encode_texts
+from gensim_tfw2v.corpus.files import is_pipe
 from gensim_tfw2v.corpus.helpers import Readers
+from gensim_tfw2v.corpus.numbering import Progress
 from gensim_tfw2v.corpus.scan import scan_sentences, scan_texts
-from gensim_tfw2v.corpus.texts import text_files
+from gensim_tfw2v.corpus.texts import Texts, text_files
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 
@@ -34,8 +39,8 @@ class HeldScan:
     source : Path or iterable of list of str
     parent : str, optional
         Where the folder with the encoded corpus is made.
-    progress : callable (words, sentences, word_types), optional
-        Called now and then.
+    progress : callable, optional
+        Called now and then; see `encode_file`.
     reading : callable
         Who reads it, if it is in files (see `text_files`).
 
@@ -48,17 +53,17 @@ class HeldScan:
         self,
         source: Source,
         parent: str | None = None,
-        progress: Callable[[int, int, int], None] | None = None,
+        progress: Progress | None = None,
         reading: Reading = reading_here,
     ) -> None:
-        self._source, self._reading = _identity(source), reading
+        self._source, self._reading = _identity(source), _reading_of(source, reading)
         self._workspace = Workspace(parent)
         self._paths, folder = text_files(source), self._workspace.folder
         if self._paths is None:
             assert not isinstance(source, Path)
             self.scan = scan_sentences(source, folder=folder, progress=progress)
             return
-        with reading(self._paths, folder) as readers:
+        with self._reading(self._paths, folder) as readers:
             self.scan = scan_texts(self._paths, folder, readers, progress)
 
     def is_of(self, source: Source) -> bool:
@@ -87,15 +92,18 @@ def encode_source(
     key_to_index: Mapping[str, int],
     parent: str | None = None,
     reading: Reading = reading_here,
+    progress: Progress | None = None,
 ) -> tuple[EncodedCorpus, Workspace]:
     """Read a corpus of which nothing is held; see `HeldScan`."""
     workspace = Workspace(parent)
     try:
         if (paths := text_files(source)) is None:
             assert not isinstance(source, Path)
-            return encode_sentences(source, key_to_index, folder=workspace.folder), workspace
-        with reading(paths, workspace.folder) as readers:
-            return encode_texts(paths, key_to_index, workspace.folder, readers), workspace
+            corpus = encode_sentences(source, key_to_index, workspace.folder, progress)
+            return corpus, workspace
+        with _reading_of(source, reading)(paths, workspace.folder) as readers:
+            corpus = encode_texts(paths, key_to_index, workspace.folder, readers, progress)
+            return corpus, workspace
     except BaseException:
         workspace.close()
         raise
@@ -106,4 +114,37 @@ def _identity(source: Source) -> object:
     if not isinstance(source, Path):
         return source
     status = os.stat(source)
+    if not stat.S_ISREG(status.st_mode):  # a pipe's time is that of its last byte
+        return (os.path.realpath(source), status.st_dev, status.st_ino)
     return (os.path.realpath(source), status.st_size, status.st_mtime_ns)
+
+
+def _reading_of(source: Source, reading: Reading) -> Reading:
+    """A pipe is read where it ends."""
+    return reading_here if isinstance(source, Path) and is_pipe(source) else reading
+
+
+class Extent(NamedTuple):
+    """How much there is to read, as far as that is known before.
+
+    Attributes
+    ----------
+    unit : {"B", "sentences", "words"}
+    total : int, optional
+    """
+
+    unit: str
+    total: int | None
+
+    @classmethod
+    def of(cls, source: Source) -> "Extent":
+        """Of files their bytes, of a list its sentences; errors as of `text_files`."""
+        if (paths := text_files(source)) is None:
+            number = operator.length_hint(source, 0)
+            return cls("sentences", number) if number else cls("words", None)
+        size = Texts.found(paths).bytes
+        return cls("B", size) if size else cls("words", None)
+
+    def reached(self, words: int, sentences: int, word_types: int, read: int) -> int:
+        """How far reading is, of what a `Progress` is told."""
+        return {"B": read, "sentences": sentences, "words": words}[self.unit]

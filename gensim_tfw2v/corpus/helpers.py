@@ -207,15 +207,15 @@ def _parts(
 
 def _follow(messages: Iterator[dict[str, Any]], helpers: int, progress: Progress | None) -> None:
     """Report the progress of all helpers together until all are done."""
-    latest: dict[int, tuple[int, int, int]] = {}
+    latest: dict[int, list[int]] = {}
     done: set[int] = set()
     for message in messages:
         if "progress" in message:
             number, *state = message["progress"]
-            latest[number] = (state[0], state[1], state[2])
+            latest[number] = state
             if progress:
-                words, sentences, word_types = zip(*latest.values(), strict=True)
-                progress(sum(words), sum(sentences), max(word_types))
+                words, sentences, word_types, read = zip(*latest.values(), strict=True)
+                progress(sum(words), sum(sentences), max(word_types), sum(read))
         elif "done" in message:
             done.add(message["done"])
             if len(done) == helpers:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ids = NDArray[np.int32]
-Progress = Callable[[int, int, int], object]  # words, sentences, word types so far
+#: Told the words, sentences, word types and bytes of files so far.
+Progress = Callable[[int, int, int, int], object]
 
 ID = np.dtype("<i4")  # on disk, whatever the machine
 END, UNKNOWN = -1, -2  # after each sentence; in place of a word outside the vocabulary

@@ -3,7 +3,6 @@
 import json
 import os
 import uuid
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus.numbering import Ids, KnownWords, Numbering, Progress, without_unknown
+from gensim_tfw2v.corpus.sentences import SentenceEncoder
 from gensim_tfw2v.corpus.shards import Shard, ShardWriter, check_shards, in_folder
+from gensim_tfw2v.corpus.texts import PieceEncoder
 
 #: The file of a part among others.
 PART = "part{:05}.npz"
@@ -83,7 +84,7 @@ class Tally:
 
 
 def read_part(
-    chunks: Iterable[bytes],
+    chunks: PieceEncoder | SentenceEncoder,
     ids: Numbering | KnownWords,
     folder: Path,
     prefix: str = "",
@@ -93,8 +94,8 @@ def read_part(
 
     Parameters
     ----------
-    chunks : iterable of bytes
-        Packed ids, made with `ids` while it is read.
+    chunks : PieceEncoder or SentenceEncoder
+        Gives packed ids, made with `ids` while it is read.
     ids : Numbering or KnownWords
         Decides whether provisional ids are written, or final ones without unknown words.
     """
@@ -104,7 +105,8 @@ def read_part(
         folder,
         prefix,
         finish=without_unknown if known else tally,
-        report=progress and (lambda words, sentences: progress(words, sentences, len(ids))),
+        report=progress
+        and (lambda words, sentences: progress(words, sentences, len(ids), chunks.bytes_read)),
     )
     for chunk in chunks:
         writer.write(chunk)

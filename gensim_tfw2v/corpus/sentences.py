@@ -29,7 +29,11 @@ class SentenceEncoder:
     ----------
     count : int
         The items so far, empty ones too: gensim's `corpus_count`.
+    bytes_read : int
+        Of files: none.
     """
+
+    bytes_read = 0
 
     def __init__(self, sentences: Iterable[Iterable[Hashable]], ids: dict[Any, bytes]) -> None:
         self._sentences, self._ids = sentences, ids

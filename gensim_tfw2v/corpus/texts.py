@@ -4,9 +4,15 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-from gensim_tfw2v.corpus.files import COMPRESSED, check_corpus, line_ranges, open_corpus
+from gensim_tfw2v.corpus.files import (
+    COMPRESSED,
+    bytes_read,
+    check_corpus,
+    line_ranges,
+    open_corpus,
+)
 from gensim_tfw2v.corpus.lines import MAX_SENTENCE, encode_lines
 
 
@@ -122,10 +128,37 @@ def text_files(source: object) -> list[str] | None:
     return None if taught & {os.path.splitext(path)[1] for path in paths} else paths
 
 
-def encode_pieces(pieces: Sequence[Piece], ids: dict[Any, bytes]) -> Iterator[bytes]:
-    """Encode pieces one after another; see `encode_lines`."""
-    for path, start, stop in pieces:
-        with open_corpus(path) as stream:
-            if start:
-                stream.seek(start)
-            yield from encode_lines(stream, ids, path=path, start=start, stop=stop)
+class PieceEncoder:
+    """Pieces, one after another, to packed ids; see `encode_lines`.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+    ids : dict
+        Words to packed ids, for any word that comes: `Numbering` or `KnownWords`.
+    """
+
+    def __init__(self, pieces: Sequence[Piece], ids: dict[Any, bytes]) -> None:
+        self._pieces, self._ids = pieces, ids
+        self._before = 0  # bytes of pieces that have been read
+        self._open: tuple[BinaryIO, int] | None = None  # and where it was begun to be read
+
+    @property
+    def bytes_read(self) -> int:
+        """So far, as they are on disk."""
+        if self._open is None:
+            return self._before
+        stream, start = self._open
+        return self._before + bytes_read(stream) - start
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            with open_corpus(piece.path) as stream:
+                if piece.start:
+                    stream.seek(piece.start)
+                self._open = stream, piece.start
+                yield from encode_lines(
+                    stream, self._ids, path=piece.path, start=piece.start, stop=piece.stop
+                )
+                self._open = None
+            self._before += piece.bytes

@@ -23,7 +23,7 @@ from gensim_tfw2v.corpus.lines import CorpusDecodeError
 from gensim_tfw2v.corpus.numbering import KnownWords, Numbering, Progress, without_unknown
 from gensim_tfw2v.corpus.parts import Part, read_part
 from gensim_tfw2v.corpus.shards import Shard, ShardWriter, renumbered
-from gensim_tfw2v.corpus.texts import Piece, encode_pieces
+from gensim_tfw2v.corpus.texts import Piece, PieceEncoder
 from gensim_tfw2v.corpus.workspace import explained
 
 
@@ -50,8 +50,8 @@ def main(folder: str, number: str) -> None:
 def _make(folder: Path, number: int) -> None:
     job = json.loads((folder / JOB).read_text(encoding="utf-8"))
 
-    def progress(words: int, sentences: int, word_types: int) -> None:
-        _say(progress=(number, words, sentences, word_types))
+    def progress(*state: int) -> None:
+        _say(progress=(number, *state))
 
     # its own files, also beside another that makes the same part because this one seemed lost
     prefix = f"part{number:05}-{uuid.uuid4().hex[:8]}-"
@@ -72,7 +72,7 @@ def _read(
         words = (folder / WORDS).read_bytes().decode("utf-8", "surrogatepass").split("\n")
         ids = KnownWords(dict(zip(words, np.load(folder / WORD_IDS).tolist(), strict=False)))
     pieces = [Piece(*piece) for piece in job["runs"][number]]
-    return read_part(encode_pieces(pieces, ids), ids, folder, prefix, progress)
+    return read_part(PieceEncoder(pieces, ids), ids, folder, prefix, progress)
 
 
 def _renumber(shards: list[Shard], folder: Path, number: int, prefix: str) -> Part:

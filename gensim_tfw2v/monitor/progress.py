@@ -1,9 +1,15 @@
-"""A progress bar with words a second and the time left."""
+"""What is shown of a training on a terminal: a line or a bar for each thing that takes a while."""
 
+import contextlib
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
+
+if TYPE_CHECKING:  # commands show that they load, before they do
+    from gensim_tfw2v.corpus.held import Extent
+    from gensim_tfw2v.corpus.numbering import Progress
 
 
 def progress_bar(total_words: int, shown: bool | None) -> Any:
@@ -22,9 +28,51 @@ def progress_bar(total_words: int, shown: bool | None) -> Any:
         unit_scale=True,
         desc="training",
         smoothing=0.1,
-        disable=not (_is_notebook() or sys.stderr.isatty()) if shown is None else not shown,
+        disable=not _is_shown(shown),
         leave=False,
     )
+
+
+@contextlib.contextmanager
+def reading_bar(what: str, extent: "Extent", shown: bool | None) -> "Iterator[Progress]":
+    """A bar over a corpus while it is read, gone at the end; gives what is told how far that is.
+
+    Parameters
+    ----------
+    what : str
+        What it is read for.
+    extent : Extent
+        Of the corpus; without a total there is a counter in place of a bar.
+    shown : bool or None
+        As of `progress_bar`.
+    """
+    with tqdm(
+        total=extent.total,
+        unit=extent.unit,
+        unit_scale=True,
+        desc=what,
+        disable=not _is_shown(shown),
+        leave=False,
+    ) as bar:
+        yield lambda *state: bar.update(extent.reached(*state) - bar.n)
+
+
+@contextlib.contextmanager
+def phase(what: str, shown: bool | None) -> Iterator[None]:
+    """A line that says what is being done, and is gone when it is.
+
+    Parameters
+    ----------
+    what : str
+    shown : bool or None
+        As of `progress_bar`.
+    """
+    with tqdm(desc=f"{what} ...", bar_format="{desc}", disable=not _is_shown(shown), leave=False):
+        yield
+
+
+def _is_shown(shown: bool | None) -> bool:
+    return _is_notebook() or sys.stderr.isatty() if shown is None else shown
 
 
 def _is_notebook() -> bool:

@@ -139,4 +139,4 @@ def test_progress(tmp_path, processes):
     reports = []
     with scan_file(path, processes=processes, progress=lambda *state: reports.append(state)):
         assert len(reports) > 2
-        assert max(reports) == (2_240_000, 320_000, 7)
+        assert max(reports) == (2_240_000, 320_000, 7, path.stat().st_size)

@@ -1,6 +1,8 @@
 """Texts in several files: recognised, cut, and read as if they were one."""
 
+import bz2
 import gzip
+import lzma
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +15,11 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v.corpus.encode import encode_texts
 from gensim_tfw2v.corpus.helpers import Processes
+from gensim_tfw2v.corpus.numbering import Numbering
 from gensim_tfw2v.corpus.parts import Part
 from gensim_tfw2v.corpus.scan import scan_texts
 from gensim_tfw2v.corpus.shards import Shard
-from gensim_tfw2v.corpus.texts import Texts, text_files
+from gensim_tfw2v.corpus.texts import Piece, PieceEncoder, Texts, text_files
 from tests.corpus.reference import decoded, line_sentences
 
 LEE = datapath("lee_background.cor")
@@ -144,3 +147,16 @@ def test_damaged_files_are_explained_by_helpers_too(folder):
 def test_sentences_of_lee(tmp_path):
     with encode_texts([LEE, LEE], {"the": 0, "of": 1}, readers=Processes(2)) as corpus:
         assert decoded(corpus, ["the", "of"]) == 2 * line_sentences(LEE, {"the": 0, "of": 1})
+
+
+@pytest.mark.parametrize("pack", [None, gzip, bz2, lzma])
+def test_bytes_that_were_read_are_those_on_disk(tmp_path, pack):
+    ending = {None: ".txt", gzip: ".gz", bz2: ".bz2", lzma: ".xz"}[pack]
+    path = tmp_path / f"text{ending}"
+    text = b"".join(b"%i " % (number * 7919) + b"\n" for number in range(50_000))
+    path.write_bytes(pack.compress(text) if pack else text)
+    pieces = PieceEncoder([Piece(str(path))] * 2, Numbering())
+    read = [pieces.bytes_read for _ in pieces]
+    size = path.stat().st_size
+    assert read == sorted(read) and 0 < read[0] <= size < read[-1]
+    assert pieces.bytes_read == 2 * size

@@ -1,0 +1,101 @@
+"""What is shown while a model is made: on terminals, or when asked for."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import threading
+
+import pytest
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.cluster.opening import LocalTasks
+from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.corpus.held import Extent
+from gensim_tfw2v.engine import doing_for
+from gensim_tfw2v.held_out import held_out_loss
+from tests.cli.conftest import ROOT
+
+LEE = datapath("lee_background.cor")
+
+
+def shown(text):
+    """What each line or bar is called, in the order of their first showing."""
+    return list(dict.fromkeys(re.findall(r"\r([a-z][a-zA-Z0-9 ]+?)(?: /\S+)?(?: \.\.\.|:)", text)))
+
+
+PHASES = ["counting words", "encoding the corpus", "building the training graph", "training"]
+
+
+def test_each_phase_is_shown_where_asked_for(capfd):
+    model = TFWord2Vec(corpus_file=LEE, vector_size=5, epochs=1, workers=1, progress=True)
+    errors = capfd.readouterr().err
+    assert shown(errors) == PHASES
+    assert errors.endswith("\r")  # the last of them is gone
+    model.train(corpus_file=LEE, total_words=model.corpus_total_words, epochs=1)
+    assert shown(capfd.readouterr().err)[0] == "reading the corpus"
+    held_out_loss(model, [["the", "of", "in"]] * 9)
+    assert shown(capfd.readouterr().err)[0] == "reading the text"
+
+
+def test_nothing_is_shown_in_a_pipe_or_where_forbidden(capfd):
+    options = dict(vector_size=5, epochs=1, workers=1)
+    TFWord2Vec(corpus_file=LEE, **options)
+    TFWord2Vec(corpus_file=LEE, progress=False, max_vocab_size=5000, **options)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("which", "text"),
+    [
+        (LocalTasks(2, 1), "starting 2 ps and 1 worker"),
+        (Cluster(ps=("10.0.0.1:1",), worker=("10.0.0.2:1", "10.0.0.3:1")),
+         "waiting for 1 ps and 2 workers"),
+    ],
+)  # fmt: skip
+def test_tasks_are_named(which, text):
+    assert doing_for(which) == text
+
+
+def test_what_there_is_to_read(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("a b\n" * 10)
+    assert Extent.of(path) == ("B", 40)
+    assert Extent.of([["a"]] * 3) == ("sentences", 3)
+    assert Extent.of(iter([["a"]])) == ("sentences", 1)  # which a list's iterator knows
+    assert Extent.of(line for line in [["a"]]) == ("words", None)
+    os.mkfifo(tmp_path / "pipe")
+    assert Extent.of(tmp_path / "pipe") == ("words", None)
+
+
+def test_a_terminal_shows_what_a_command_does_from_its_start(tmp_path):
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
+    command = [sys.executable, "-m", "gensim_tfw2v", "train", LEE, "-o", str(tmp_path / "model")]
+    process = subprocess.Popen(
+        [*command, "--epochs", "1", "--vector-size", "5"],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    given_up = threading.Timer(120, process.kill)
+    given_up.start()
+    text = b""
+    try:
+        while block := os.read(ours, 4096):
+            text += block
+    except OSError:  # the terminal has no other end any more
+        pass
+    finally:
+        os.close(ours)
+        process.wait()
+        given_up.cancel()
+    assert process.returncode == 0, text
+    assert shown(text.decode()) == ["loading TensorFlow", *PHASES, "saving"]
+    assert text.endswith(b"\r")
