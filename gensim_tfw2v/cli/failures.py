@@ -4,6 +4,8 @@ import logging
 import signal
 import sys
 import threading
+import zlib
+from lzma import LZMAError
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -20,9 +22,9 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
 
     Status 2 for bad input: `BadInput`, and the exception types with which gensim and this library
     refuse input or stop training (ImportError: a package is missing, or too old;
-    ArithmeticError: training diverged). Status 130 for Ctrl-C, 143 for SIGTERM, which ends a
-    command like Ctrl-C, with nothing left behind. Anything else is a fault of the program and
-    keeps its traceback.
+    ArithmeticError: training diverged; EOFError and decompressors' own: a file is damaged). Status
+    130 for Ctrl-C, 143 for SIGTERM, which ends a command like Ctrl-C, with nothing left behind.
+    Anything else is a fault of the program and keeps its traceback.
     """
 
     def invoke(self, ctx: Any) -> Any:
@@ -42,6 +44,9 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
             RuntimeError,
             ImportError,
             ArithmeticError,
+            EOFError,  # which click would take for Ctrl-D
+            zlib.error,
+            LZMAError,
         ) as error:
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
             fail(one_line(error), status=2)
@@ -58,6 +63,14 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def named(error: BaseException, path: object) -> str:
+    """Give an exception's message on one line, with the name of the file that it is about."""
+    message = one_line(error)
+    if isinstance(error, UnicodeDecodeError) and str(path) not in message:
+        message = f"is not UTF-8 text ({error.reason})"
+    return message if str(path) in message else f"{path}: {message}"
 
 
 def _turn_on_log(verbose: bool) -> None:

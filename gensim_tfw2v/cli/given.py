@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
 
+from gensim_tfw2v.cli.corpus import is_stream
 from gensim_tfw2v.cli.failures import BadInput
 from gensim_tfw2v.cli.train import train
 
@@ -33,7 +35,7 @@ def given_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
     Raises
     ------
     BadInput
-        If there is none, or it names a cluster of its own.
+        If there is none, it names a cluster of its own, or its corpus can be read only once.
     """
     command = context.args
     if not command or command[0] != "train":
@@ -43,7 +45,13 @@ def given_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
     if any(argument.split("=")[0] == "--cluster" for argument in arguments):
         raise BadInput("--cluster is what this command is for: leave it out after --")
     parser = typer.main.get_command(_trainings)
-    return arguments, parser.make_context("tfw2v train", list(arguments)).params
+    values = parser.make_context("tfw2v train", list(arguments)).params
+    if is_stream(Path(values["corpus"])):
+        raise BadInput(
+            f"{values['corpus']}: a training that may be started again needs a file that can be "
+            "read again; write the text to one (or: tfw2v train - --cluster local:ps=1,worker=2)"
+        )
+    return arguments, values
 
 
 @contextlib.contextmanager

@@ -57,11 +57,20 @@ def load_saved(path: Path, *, mapped: bool = False) -> Word2Vec | KeyedVectors:
         The file is missing, damaged, of no known form, without vectors, or with values that are
         not finite.
     """
+    if not path.is_file():
+        what = "is a folder; give the file of a model" if path.is_dir() else "no such file"
+        raise BadInput(f"{path}: {what}")
+
+    from gensim_tfw2v.monitor.progress import phase
+
+    with phase(f"loading {path}", None):
+        return _load_saved(path, mapped)
+
+
+def _load_saved(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
     import numpy as np
     from gensim import utils
 
-    if not path.is_file():
-        raise BadInput(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}")
     try:
         with utils.open(str(path), "rb") as file:
             start = file.read(1)

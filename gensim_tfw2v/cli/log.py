@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gensim_tfw2v.cli.failures import BadInput
+from gensim_tfw2v.cli.failures import BadInput, one_line
 
 
 def set_log(options: dict[str, Any]) -> None:
@@ -34,4 +34,4 @@ def set_log(options: dict[str, Any]) -> None:
     try:
         options["log_dir"] = TensorBoardLog(folder, **given)
     except (EvaluationFileError, OSError) as error:
-        raise BadInput(f"--log-pairs: {error}") from error
+        raise BadInput(f"--log-pairs: {one_line(error)}") from error

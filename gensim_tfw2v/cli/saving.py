@@ -28,7 +28,9 @@ def check_can_save(path: Path) -> None:
         raise BadInput(f"{path.parent}: cannot be written to ({error.strerror})") from error
 
 
-def save_whole(path: Path, write: Callable[[str], None]) -> list[Path]:
+def save_whole(
+    path: Path, write: Callable[[str], None], progress: bool | None = None
+) -> list[Path]:
     """Let `write` make the file `path`, and the files that gensim puts beside it, or none.
 
     They are written to a hidden folder beside `path` under their final names and moved when all
@@ -39,13 +41,20 @@ def save_whole(path: Path, write: Callable[[str], None]) -> list[Path]:
     path : Path
     write : callable
         Writes to the path that it is given.
+    progress : bool, optional
+        Whether to show that it is being saved; by default on a terminal.
 
     Returns
     -------
     list of Path
         What was written, `path` last.
     """
-    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=path.parent) as folder:
+    from gensim_tfw2v.monitor.progress import phase
+
+    with (
+        phase(f"saving {path}", progress),
+        tempfile.TemporaryDirectory(prefix=PREFIX, dir=path.parent) as folder,
+    ):
         write(str(Path(folder, path.name)))
         written = sorted(Path(folder).iterdir(), key=lambda file: file.name == path.name)
         return [file.replace(path.parent / file.name) for file in written]

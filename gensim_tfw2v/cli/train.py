@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
+from lzma import LZMAError
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli.failures import BadInput, Verbose, fail
+from gensim_tfw2v.cli.failures import BadInput, Verbose, fail, named
 from gensim_tfw2v.cli.log import set_log
 
 FOLDERS = ("encoded_dir", "tables_dir")
@@ -25,7 +28,9 @@ def train(
     corpus: Annotated[
         Path,
         typer.Argument(
-            help="Text file with one sentence a line, compressed or not, or a folder of such."
+            metavar="CORPUS",
+            help="Text file with one sentence a line, compressed or not, or a folder of such; - "
+            "reads standard input.",
         ),
     ],
     output: Annotated[
@@ -46,28 +51,41 @@ def train(
         bool, _option("--sg/--cbow", help="Skip-gram, or continuous bag of words.")
     ] = False,
     negative: Annotated[
-        int, _option(help="Negative samples a pair; 0: no negative sampling.", min=0)
+        int, _option(help="Negative samples for each prediction; 0: none (needs --hs).", min=0)
     ] = 5,
     ns_exponent: Annotated[
         float, _option(help="Power of the word counts that negatives are drawn by.")
     ] = 0.75,
     hs: Annotated[
-        bool, _option("--hs/--no-hs", help="Hierarchical softmax (alone with --negative 0).")
+        bool,
+        _option(
+            "--hs/--no-hs",
+            help="Hierarchical softmax; beside negative sampling, unless --negative 0.",
+        ),
     ] = False,
     cbow_mean: Annotated[
         bool, _option("--cbow-mean/--cbow-sum", help="Average the context in CBOW, or sum it.")
     ] = True,
     corrected_cbow: Annotated[
-        bool, _option(help="CBOW by the gradient of the loss, which gensim's is not.")
+        bool,
+        _option(
+            help="CBOW with the exact gradient of the loss, unlike gensim; raise --alpha then."
+        ),
     ] = False,
     negative_shards: Annotated[
-        int, _option(help="Draw negatives from the target's shard of so many alone.", min=1)
+        int,
+        _option(
+            help="Draw a word's negatives only from its own shard of so many; 1: from all.", min=1
+        ),
     ] = 1,
     shrink_windows: Annotated[
         bool, _option(help="Draw each word's window from 1 to --window, or use it whole.")
     ] = True,
     sample: Annotated[
-        float, _option(help="Words of a higher frequency are left out at random; 0: none.", min=0)
+        float,
+        _option(
+            help="Leave out words at random that are a larger share of the corpus; 0: none.", min=0
+        ),
     ] = 1e-3,
     alpha: Annotated[float, _option(help="Learning rate at the start.", min=0)] = 0.025,
     min_alpha: Annotated[float, _option(help="Learning rate at the end.", min=0)] = 0.0001,
@@ -118,15 +136,16 @@ def train(
         str | None,
         _option(
             panel=SPEED,
-            help="Who trains what when: asynchronous (on clusters), synchronous, downpour, "
-            "sandblaster, submodels; with options as in downpour:n_fetch=8,n_push=8.",
+            help="How workers share the training: asynchronous (clusters' default), synchronous, "
+            "downpour, sandblaster, submodels; with options as in downpour:n_fetch=8,n_push=8.",
         ),
     ] = None,
     layout: Annotated[
         str | None,
         _option(
             panel=SPEED,
-            help="What is spread over the ps tasks: rows, or columns, for rows that are long.",
+            help="How the ps tasks of a cluster share the vectors: rows, or columns, for long "
+            "vectors.",
         ),
     ] = None,
     checkpoint_dir: Annotated[
@@ -175,7 +194,7 @@ def train(
         _option(
             "--progress/--no-progress",
             panel=SPEED,
-            help="Progress bar (by default on a terminal only).",
+            help="Show what is being done, and how far it is (by default on a terminal only).",
         ),
     ] = None,
     verbose: Verbose = False,
@@ -199,8 +218,6 @@ def train(
     ):
         if options[name] is None:
             del options[name]
-    set_log(options)
-    options = {name: str(v) if isinstance(v, Path) else v for name, v in options.items()}
     if not corrected_cbow:
         del options["corrected_cbow"]
     if negative_shards == 1:
@@ -213,7 +230,12 @@ def train(
     from gensim_tfw2v.cli import corpus as corpora
     from gensim_tfw2v.cli import saving
 
-    arguments = corpora.corpus_arguments(corpus)
+    if max_vocab_size is not None and corpora.is_stream(corpus):
+        raise BadInput(
+            f"{corpus}: can be read once, but --max-vocab-size reads the corpus twice; write the "
+            "text to a file"
+        )
+
     outputs = [path for path in (output, vectors) if path is not None]
     for path in outputs:
         saving.check_can_save(path)
@@ -222,21 +244,28 @@ def train(
     if vectors is not None and vectors.resolve() == output.resolve():
         raise BadInput(f"{vectors}: named by both --output and --vectors")
 
-    from gensim_tfw2v.cli.training import train_model
+    from gensim_tfw2v.cli import training as trainings
+    from gensim_tfw2v.monitor.progress import phase
 
+    with phase("loading TensorFlow", progress):
+        arguments = corpora.corpus_arguments(corpus)
+        set_log(options)
+        trainings.model_class()
+    options = {name: str(v) if isinstance(v, Path) else v for name, v in options.items()}
     saved: list[Path] = []
     try:
-        training = train_model(**arguments, **options)
-        saved += saving.save_whole(output, training.model.save)
+        training = trainings.train_model(**arguments, **options)
+        saved += saving.save_whole(output, training.model.save, progress)
         if vectors is not None:
             saved += saving.save_whole(
                 vectors,
                 lambda name: training.model.wv.save_word2vec_format(name, binary=binary),
+                progress,
             )
     except KeyboardInterrupt:
         kept = f"saved {', '.join(map(str, saved))} only" if saved else "nothing was saved"
         fail(f"interrupted; {kept}", status=130)
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{corpus}: is not UTF-8 text ({error.reason})") from error
+    except (UnicodeDecodeError, EOFError, zlib.error, LZMAError, gzip.BadGzipFile) as error:
+        raise BadInput(named(error, corpus)) from error
 
     training.print(saved)

@@ -1,6 +1,8 @@
 """Evaluation files: rated word pairs and analogy questions, told apart by their content."""
 
 import os
+import zlib
+from lzma import LZMAError
 from typing import Literal
 
 import gensim
@@ -14,7 +16,7 @@ UNNAMED_SECTION = "(no section)"
 
 
 class EvaluationFileError(ValueError):
-    """An evaluation file that is empty or holds a line that cannot be understood."""
+    """An evaluation file that is empty, damaged, or holds a line that cannot be understood."""
 
 
 def shipped(name: str) -> str:
@@ -111,6 +113,13 @@ def _lines(path: Path) -> list[tuple[int, str]]:
             lines = [(number, line.strip()) for number, line in enumerate(file, start=1)]
     except UnicodeDecodeError as error:
         raise EvaluationFileError(f"{path}: is not UTF-8 text ({error.reason})") from error
+    except (EOFError, zlib.error, LZMAError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise EvaluationFileError(
+            f"{path}: is damaged, cut short, or not what its name says ({error}); make or copy it "
+            "again"
+        ) from error
     lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
     if not lines:
         raise EvaluationFileError(f"{path}: holds no line to evaluate")

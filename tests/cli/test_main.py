@@ -1,6 +1,8 @@
 import logging
+import lzma
 import subprocess
 import sys
+import zlib
 
 import pytest
 import typer
@@ -64,6 +66,9 @@ def failing_app(error):
          "tfw2v: x.txt: No such file or directory\n"),
         (NotImplementedError(), 2, "tfw2v: NotImplementedError\n"),
         (ImportError("TensorFlow is too old"), 2, "tfw2v: TensorFlow is too old\n"),
+        (EOFError("x.gz is cut short"), 2, "tfw2v: x.gz is cut short\n"),
+        (zlib.error("x.gz is damaged"), 2, "tfw2v: x.gz is damaged\n"),
+        (lzma.LZMAError("x.xz is damaged"), 2, "tfw2v: x.xz is damaged\n"),
         (KeyboardInterrupt(), 130, "tfw2v: interrupted\n"),
         (typer.Exit(3), 3, ""),
     ],

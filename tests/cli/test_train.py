@@ -142,6 +142,10 @@ def bad(tmp_path, corpus):
     (tmp_path / "blank.txt").write_text("\n\n")
     (tmp_path / "rare.txt").write_text("each word once\n")
     (tmp_path / "hidden-gzip").write_bytes(gzip.compress(b"a b c\n"))
+    (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(corpus.read_bytes())[:-20])
+    (tmp_path / "text.xz").write_bytes(corpus.read_bytes())
+    (tmp_path / "cut-inside").mkdir()
+    (tmp_path / "cut-inside" / "part.gz").write_bytes(gzip.compress(corpus.read_bytes())[:-20])
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9 " * 50)
     (tmp_path / "empty-folder").mkdir()
     (tmp_path / "corpus.txt").write_bytes(corpus.read_bytes())
@@ -159,6 +163,8 @@ def bad(tmp_path, corpus):
         ("hidden-gzip", "is compressed; give it a name that ends in .gz"),
         ("latin.txt", "latin.txt: is not UTF-8 text"),
         ("empty-folder", "holds no files"),
+        ("cut.txt.gz", "cut.txt.gz: Compressed file ended before the end-of-stream marker"),
+        ("text.xz", "text.xz: Input format not supported"),
     ],
 )
 def test_bad_corpus(tfw2v, bad, name, message):
@@ -166,6 +172,45 @@ def test_bad_corpus(tfw2v, bad, name, message):
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert not (bad / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("cut.txt.gz", "cut.txt.gz"), ("cut-inside", "cut-inside/part.gz")]
+)
+def test_a_damaged_file_is_named(tfw2v, bad, name, file):
+    result = tfw2v("train", bad / name, "-o", bad / "model", *QUICK, status=2)
+    assert result.stderr.startswith(f"tfw2v: {bad / file} is damaged, cut short, or not what its")
+    assert result.stderr.count("\n") == 1
+    assert not (bad / "model").exists()
+
+
+def test_standard_input_and_pipes_give_what_a_file_gives(corpus, tmp_path):
+    command = f"{sys.executable} -m gensim_tfw2v train"
+    options = " ".join(map(str, QUICK))
+    script = f"""
+        {command} {corpus} -o {tmp_path}/file {options}
+        cat {corpus} | {command} - -o {tmp_path}/piped {options}
+        {command} <(cat {corpus}) -o {tmp_path}/substituted {options}
+    """
+    subprocess.run(["bash", "-ec", script], cwd=ROOT, check=True, timeout=240)
+    vectors = [
+        Word2Vec.load(str(tmp_path / name)).wv.vectors for name in ("file", "piped", "substituted")
+    ]
+    np.testing.assert_array_equal(vectors[1], vectors[0])
+    np.testing.assert_array_equal(vectors[2], vectors[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("train", "-", "--max-vocab-size", 9), "reads the corpus twice"),
+        (("cluster", "local", "--", "train", "-"), "that can be read again"),
+        (("cluster", "manifest", "slurm", "--", "train", "-"), "that can be read again"),
+    ],
+)
+def test_what_is_read_twice_cannot_be_standard_input(tfw2v, tmp_path, arguments, message):
+    result = tfw2v(*arguments, "-o", tmp_path / "model", status=2)
+    assert message in result.stderr and result.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import gzip
+import lzma
 
 import pytest
 from gensim.test.utils import datapath
@@ -112,3 +113,19 @@ def test_files_that_come_with_gensim():
     assert len(read_pairs(datapath("simlex999.txt"))) == 999
     questions = read_questions(datapath("questions-words.txt"))
     assert (len(questions), sum(map(len, questions.values()))) == (14, 19_544)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("pairs.gz", gzip.compress(b"old new 1\n" * 99)[:-9]),
+        ("pairs.gz", b"old new 1\n"),
+        ("pairs.xz", b"old new 1\n"),
+        ("pairs.xz", lzma.compress(b"old new 1\n" * 99)[:-9]),
+        ("pairs.bz2", b"old new 1\n"),
+    ],
+)
+def test_damaged_files_are_named(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(EvaluationFileError, match=f"{name}: is damaged, cut short, or not what"):
+        read_pairs(tmp_path / name)
