@@ -22,14 +22,7 @@ def main() -> None:
         seed=1,
         cluster="local:ps=2,worker=2",  # started for train(), ended after it
     )
-    traffic = model.traffic
-    assert traffic is not None
-    fetched, pushed = traffic.fetched_bytes / 1e6, traffic.pushed_bytes / 1e6
-    print(f"fetched {fetched:.1f} MB, pushed {pushed:.1f} MB")
-    print(f"{traffic.bytes_per_token:.0f} bytes for each word trained on")
-    fetching, training, pushing = traffic.seconds / traffic.seconds.sum()
-    print(f"workers: {fetching:.0%} fetching, {training:.0%} training, {pushing:.0%} pushing")
-    print(f"units: {traffic.units}, {traffic.repeated} of them again")
+    print(model.traffic)
     for word in ("attacks", "government", "cricket"):
         neighbours = model.wv.most_similar(word, topn=5)
         print(f"{word}: " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in neighbours))

@@ -23,28 +23,32 @@ def scaling(
     corpus: Annotated[
         Path,
         typer.Argument(
-            help="Text, one sentence a line, not compressed.", exists=True, dir_okay=False
+            metavar="CORPUS",
+            help="Text, one sentence a line, not compressed.",
+            exists=True,
+            dir_okay=False,
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for NAME.md, NAME.json and the pictures.")],
-    name: Annotated[str, typer.Option(help="Of the results.")] = "scaling",
+    name: Annotated[str, typer.Option(help="Name of the files with the results.")] = "scaling",
     workers: Annotated[str, typer.Option(help="Numbers of workers.")] = "1,2,4,6,8,10,16,32",
     real: Annotated[
         int, typer.Option(help="Up to how many workers the cluster is really run.", min=1)
     ] = 4,
-    rounds: Annotated[int, typer.Option(help="How often it is.", min=1)] = 3,
+    rounds: Annotated[int, typer.Option(help="How often each cluster is run.", min=1)] = 3,
     seeds: Annotated[
         str, typer.Option(help="Seeds of the runs for quality; none leaves them out.")
     ] = "1",
-    threads: Annotated[int, typer.Option(help="Of each worker.", min=1)] = 1,
-    vector_size: Annotated[int, typer.Option(min=1)] = 100,
-    epochs: Annotated[int, typer.Option(help="Of each training.", min=2)] = 5,
+    threads: Annotated[int, typer.Option(help="Threads of each worker.", min=1)] = 1,
+    vector_size: Annotated[int, typer.Option(help="Dimensions of the vectors.", min=1)] = 100,
+    epochs: Annotated[int, typer.Option(help="Passes over the corpus.", min=2)] = 5,
     sg: Annotated[bool, typer.Option("--sg/--cbow", help="Skip-gram, or CBOW.")] = True,
     cores: Annotated[
-        float, typer.Option(help="Of each simulated machine; 0: as many as this one.", min=0)
+        float,
+        typer.Option(help="Cores of each simulated machine; 0: as many as this one has.", min=0),
     ] = 0,
-    net: Annotated[str, typer.Option(help="Of each simulated machine.")] = "10Gbit",
-    latency: Annotated[float, typer.Option(help="Milliseconds there and back.", min=0)] = 0.2,
+    net: Annotated[str, typer.Option(help="Network of each simulated machine.")] = "10Gbit",
+    latency: Annotated[float, typer.Option(help="Round trip on that network, in ms.", min=0)] = 0.2,
     pairs: Annotated[
         list[Path] | None,
         typer.Option("--eval", help="A file of rated word pairs; may be given again.", exists=True),

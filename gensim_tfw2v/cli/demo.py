@@ -28,18 +28,22 @@ def demo(
 
     The corpus is 300 Australian news texts of 2001 (60,000 words) that come with gensim.
     """
-    from gensim.test.utils import datapath
-    from gensim.utils import simple_preprocess
     from rich.console import Console
 
     from gensim_tfw2v.cli import saving
     from gensim_tfw2v.cli.neighbours import neighbours_table
-    from gensim_tfw2v.cli.training import train_model
+    from gensim_tfw2v.cli.training import model_class, train_model
+    from gensim_tfw2v.monitor.progress import phase
 
     if out is not None:
         saving.check_can_save(out)
     where = "in this process" if cluster == "none" else f"on {cluster}"
-    print(f"Training skip-gram vectors on 300 news texts of 2001, {where} ...")
+    print(f"Training skip-gram vectors on 300 news texts of 2001, {where} ...", flush=True)
+    with phase("loading TensorFlow", None):
+        from gensim.test.utils import datapath
+        from gensim.utils import simple_preprocess
+
+        model_class()
     with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
         sentences = [simple_preprocess(text) for text in texts]
     options = {"cluster": None if cluster == "none" else cluster, "log_dir": log_dir}

@@ -17,14 +17,16 @@ def evaluate(
     model: Annotated[
         Path,
         typer.Argument(
+            metavar="MODEL",
             help="Model or vectors saved by gensim (files you trust: loading one can run code), "
-            "or word2vec's text or binary form."
+            "or word2vec's text or binary form.",
         ),
     ],
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Files of one's own: rated word pairs, or analogies (told by the content)."
+            metavar="FILE",
+            help="Files of one's own: rated word pairs, or analogies (told by the content).",
         ),
     ] = None,
     standard: Annotated[
@@ -33,8 +35,8 @@ def evaluate(
     text: Annotated[
         Path | None,
         typer.Option(
-            help="Text that the model was not trained on, a sentence a line: how badly it is "
-            "predicted, in nats a prediction. Needs a whole model."
+            help="Text that the model was not trained on, a sentence a line; - reads standard "
+            "input: print the mean loss of a prediction, in nats. Needs a whole model."
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
@@ -42,17 +44,22 @@ def evaluate(
 ) -> None:
     """Evaluate vectors on word similarity and analogies, and models on a text of your own.
 
-    Analogies are given in two metrics. "gensim" leaves out questions with unknown words and
-    searches the 30,000 most frequent words; "all" divides by all questions and searches all words.
+    Word similarity: how well the vectors order pairs of words as people did (1 is best). Analogies:
+    the share answered right, twice: of the questions whose words are all among the 30,000 most
+    frequent ones, as gensim counts; and of all, where an unknown word makes the answer wrong.
     """
     from rich.console import Console
 
     from gensim_tfw2v.cli.loading import load_saved
-    from gensim_tfw2v.evaluation import summary
+    from gensim_tfw2v.monitor.progress import phase
 
     saved = load_saved(model)
+
+    from gensim_tfw2v.evaluation import summary
+
     loss = None if text is None else _held_out_loss(saved, model, text)
-    result = summary(getattr(saved, "wv", saved), files or (), standard=standard)
+    with phase("comparing with word pairs and analogies", None):
+        result = summary(getattr(saved, "wv", saved), files or (), standard=standard)
     if loss is not None:
         result["held_out_loss"] = loss
     console = Console(highlight=False)
@@ -63,7 +70,11 @@ def evaluate(
         return
     console.print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")
     if loss is not None:
-        console.print(f"{text}: a prediction costs {loss:.4f} nats", soft_wrap=True)
+        console.print(
+            f"{text}: a prediction costs {loss:.4f} nats (less is better, of models with the same "
+            "vocabulary and options)",
+            soft_wrap=True,
+        )
     if result["pairs"]:
         console.print(_pairs_table(result["pairs"]))
     if result["analogies"]:
@@ -73,10 +84,12 @@ def evaluate(
 def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
     from gensim.models import Word2Vec
 
-    from gensim_tfw2v import TFWord2Vec
     from gensim_tfw2v.cli.corpus import corpus_arguments
+    from gensim_tfw2v.monitor.progress import phase
 
     corpus = corpus_arguments(text)
+    with phase("loading TensorFlow", None):
+        from gensim_tfw2v import TFWord2Vec
     if type(saved) is Word2Vec:
         saved.__class__ = TFWord2Vec  # as TFWord2Vec.load does
     if not isinstance(saved, TFWord2Vec):
@@ -98,11 +111,19 @@ def _pairs_table(results: dict[str, dict[str, Any]]) -> Table:
 
 
 def _analogies_table(results: dict[str, dict[str, Any]]) -> Table:
-    table = _table("Analogies", "set", "metric", "total", "semantic", "syntactic", "questions")
+    table = _table(
+        "Analogies answered right", "set", "questions", "total", "semantic", "syntactic", "number"
+    )
+    table.caption = (
+        "known: all four words are among the 30,000 most frequent ones, as gensim counts; "
+        "all: questions with unknown words are wrong"
+    )
+    table.caption_justify = "left"
     for name, metrics in results.items():
         for metric, score in metrics.items():
             accuracies = (f"{score[kind]:.1%}" for kind in ("total", "semantic", "syntactic"))
-            table.add_row(Path(name).name, metric, *accuracies, f"{score['counted']:,}")
+            questions = "known" if metric == "gensim" else metric
+            table.add_row(Path(name).name, questions, *accuracies, f"{score['counted']:,}")
     return table
 
 
@@ -112,5 +133,5 @@ def _table(title: str, first: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left")
     table.add_column(first)
     for column in columns:
-        table.add_column(column, justify="left" if column == "metric" else "right")
+        table.add_column(column, justify="left" if column == "questions" else "right")
     return table

@@ -31,7 +31,9 @@ def merge(
     ] = "alir",
     vector_size: Annotated[
         int | None,
-        typer.Option(help="Dimensions of the merged vectors; that of the largest model.", min=1),
+        typer.Option(
+            help="Dimensions of the merged vectors; by default those of the largest model.", min=1
+        ),
     ] = None,
     vectors: Annotated[
         Path | None,
@@ -67,9 +69,12 @@ def merge(
     start = time.perf_counter()
     loaded = [load_saved(path, mapped=True) for path in models]
 
-    from gensim_tfw2v import merge_models
+    from gensim_tfw2v.monitor.progress import phase
 
-    merged = merge_models(loaded, method, vector_size, seed)
+    with phase(f"merging {len(models)} models", None):
+        from gensim_tfw2v import merge_models
+
+        merged = merge_models(loaded, method, vector_size, seed)
     saved = saving.save_whole(output, merged.save)
     if vectors is not None:
         saved += saving.save_whole(

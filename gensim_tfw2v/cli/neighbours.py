@@ -19,7 +19,10 @@ SPELLINGS_SEARCHED = 50_000  # comparing spellings takes some 10 microseconds a 
 
 def neighbours(
     model: Annotated[
-        Path, typer.Argument(help="Model or vectors, in any form that `evaluate` reads.")
+        Path,
+        typer.Argument(
+            metavar="MODEL", help="Model or vectors, in any form that `evaluate` reads."
+        ),
     ],
     words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words to look up.")],
     number: Annotated[int, typer.Option("-n", "--number", help="Neighbours a word.", min=1)] = 10,

@@ -16,25 +16,25 @@ UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def plan(
-    vocab: Annotated[int, typer.Option(help="Words of the vocabulary.", min=1)],
+    vocab: Annotated[int, typer.Option(help="Words in the vocabulary.", min=1)],
     tokens: Annotated[str, typer.Option(help="Words of the corpus: 17e6, 100e9, 2.5G.")],
-    dim: Annotated[int, typer.Option(help="vector_size.", min=1)] = 100,
-    workers: Annotated[int, typer.Option(help="Worker tasks.", min=1)] = 4,
-    ps: Annotated[int, typer.Option(help="ps tasks.", min=1)] = 2,
-    threads: Annotated[int, typer.Option(help="Of each worker.", min=1)] = 8,
-    net: Annotated[str, typer.Option(help="Of each task: 10Gbit, 1Gbit.")] = "10Gbit",
-    latency: Annotated[float, typer.Option(help="Milliseconds there and back.", min=0)] = 0.2,
-    memory: Annotated[str, typer.Option(help="Of each task: 64GB.")] = "64GB",
-    epochs: Annotated[int, typer.Option(min=1)] = 5,
-    window: Annotated[int, typer.Option(min=1)] = 5,
-    negative: Annotated[int, typer.Option(min=1)] = 5,
-    sample: Annotated[float, typer.Option(min=0)] = 1e-3,
+    dim: Annotated[int, typer.Option(help="Dimensions of the vectors.", min=1)] = 100,
+    workers: Annotated[int, typer.Option(help="Tasks that train.", min=1)] = 4,
+    ps: Annotated[int, typer.Option(help="Tasks that hold the vectors (ps).", min=1)] = 2,
+    threads: Annotated[int, typer.Option(help="Threads of each worker.", min=1)] = 8,
+    net: Annotated[str, typer.Option(help="Network of each task: 10Gbit, 1Gbit.")] = "10Gbit",
+    latency: Annotated[float, typer.Option(help="Round trip on the network, in ms.", min=0)] = 0.2,
+    memory: Annotated[str, typer.Option(help="Memory of each task: 64GB.")] = "64GB",
+    epochs: Annotated[int, typer.Option(help="Passes over the corpus.", min=1)] = 5,
+    window: Annotated[int, typer.Option(help="As of tfw2v train.", min=1)] = 5,
+    negative: Annotated[int, typer.Option(help="As of tfw2v train.", min=1)] = 5,
+    sample: Annotated[float, typer.Option(help="As of tfw2v train.", min=0)] = 1e-3,
     sg: Annotated[bool, typer.Option("--sg/--cbow", help="Skip-gram, or CBOW.")] = True,
     verbose: Verbose = False,
 ) -> None:
     """Estimate memory, traffic and time on a cluster, and say which layout and regime to take.
 
-    Words are taken to be distributed by Zipf's law. What is counted is negative sampling.
+    Word frequencies are assumed to follow Zipf's law, and training to use negative sampling.
     """
     from rich.console import Console
     from rich.table import Table
@@ -56,7 +56,7 @@ def plan(
     )
     choices = compare(work, words, machines)
     table = Table(box=None, pad_edge=False)
-    for name in ("", "bytes a token", "ps holds", "worker holds", "ps net", "worker net",
+    for name in ("", "bytes a word", "ps holds", "worker holds", "ps net", "worker net",
                  "words/s", "time", "bound by"):  # fmt: skip
         table.add_column(name, justify="left" if name in ("", "bound by") else "right")
     for one in choices:
@@ -89,7 +89,7 @@ def advice(choices: list[Choice]) -> str:
         "network": "its network is the limit, and the others' is a narrower one",
         "latency": "it waits for the network, and still is the fastest",
     }
-    lines = [f"advice     {best.name}: {best.option}, for {reasons[best.bound]}"]
+    lines = [f"advice     {best.name}: {best.option}; {reasons[best.bound]}"]
     for other in others:
         if other.bound == "memory":
             why = f"needs {max(other.ps_memory, other.worker_memory) / 1e9:,.1f} GB in one task"
@@ -97,7 +97,8 @@ def advice(choices: list[Choice]) -> str:
             why = "would cost quality: the corpus is small for so many"
         elif other.words_a_second < 0.9 * best.words_a_second:
             why = (
-                f"has {other.words_a_second / best.words_a_second:.0%} of its speed: {other.bound}"
+                f"has {other.words_a_second / best.words_a_second:.0%} of its speed, bound by "
+                f"{other.bound}"
             )
         else:
             why = "gains nothing here"

@@ -16,7 +16,10 @@ SPHERIZED = 50
 
 def projector(
     model: Annotated[
-        Path, typer.Argument(help="Model or vectors, in any form that `evaluate` reads.")
+        Path,
+        typer.Argument(
+            metavar="MODEL", help="Model or vectors, in any form that `evaluate` reads."
+        ),
     ],
     log_dir: Annotated[Path, typer.Option(help="Folder for TensorBoard; made if it is not there.")],
     words: Annotated[

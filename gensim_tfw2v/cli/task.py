@@ -35,7 +35,7 @@ def task(
     ] = False,
     verbose: Verbose = False,
 ) -> None:
-    """Serve as a ps or worker until SIGTERM or Ctrl-C.
+    """Run one task of a cluster, a ps or a worker, until SIGTERM or Ctrl-C.
 
     The program that trains, with cluster="TF_CONFIG", is the cluster's chief. TensorFlow's server
     has no authentication: whoever reaches its port can run programs on this machine.

@@ -12,7 +12,6 @@ from gensim_tfw2v.cli.failures import BadInput
 
 if TYPE_CHECKING:
     from gensim_tfw2v import TFWord2Vec
-    from gensim_tfw2v.regimes import Traffic
 
 
 @dataclass(frozen=True)
@@ -47,24 +46,12 @@ class Training:
             rows.append(("loss", f"{model.get_latest_training_loss():,.1f}"))
         traffic = getattr(model, "traffic", None)
         if traffic is not None and model.cluster is not None:
-            rows += _of_cluster(traffic)
+            rows += traffic.rows()
         if (report := getattr(model, "merge_report", None)) is not None:
             rows.append(("merged", str(report)))
         rows += [("saved", str(path)) for path in saved]
         for name, value in rows:
             print(f"{name:<11}{value}")
-
-
-def _of_cluster(traffic: Traffic) -> list[tuple[str, str]]:
-    rows = [("network", f"{traffic.bytes_per_token:.0f} bytes a token trained on")]
-    if total := traffic.seconds.sum():  # sub-models are neither fetched nor pushed while they train
-        share = "fetching {:.0%}, training {:.0%}, pushing {:.0%} of their time"
-        rows.append(("workers", share.format(*(traffic.seconds / total))))
-    units = f"{traffic.units:,}, {traffic.repeated:,} of them again"
-    if traffic.staleness:
-        mean = sum(traffic.staleness) / len(traffic.staleness)
-        units += f"; {mean:.1f} of other workers between fetching and pushing"
-    return [*rows, ("units", units)]
 
 
 def model_class() -> type[TFWord2Vec]:

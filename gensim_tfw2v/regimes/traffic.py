@@ -7,7 +7,7 @@ import numpy as np
 
 @dataclass
 class Traffic:
-    """What a cluster has done so far.
+    """What a cluster has done so far; printed, the lines of `rows`.
 
     Attributes
     ----------
@@ -20,7 +20,8 @@ class Traffic:
         Rows to workers; their changes, with the rows' ids, back; ids of words, sent to workers that
         do not see the corpus.
     staleness : list of float
-        Of each job: units of others that were pushed between its fetching and its pushing.
+        Of each job: units of others that were pushed between its fetching and its pushing, which
+        its own update did not see.
     seconds : ndarray [3]
         Of all workers together: fetching, training, pushing.
     """
@@ -31,7 +32,7 @@ class Traffic:
     fetched_bytes: int = 0
     pushed_bytes: int = 0
     corpus_bytes: int = 0
-    staleness: list[float] = field(default_factory=list)
+    staleness: list[float] = field(default_factory=list, repr=False)  # long
     seconds: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
     def __add__(self, other: "Traffic") -> "Traffic":
@@ -47,8 +48,39 @@ class Traffic:
         }
         return Traffic(**numbers, staleness=self.staleness[len(before.staleness) :])
 
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<11}{value}" for name, value in self.rows())
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What a user wants to know, as names and sentences."""
+        a_word = f"{self.bytes_per_token:,.0f} bytes for each word trained on"
+        rows = [("network", f"{_bytes(self.total_bytes)}, {a_word}")]
+        # sub-models are neither fetched nor pushed while they train
+        if total := self.seconds.sum():
+            share = "{1:.0%} of their time training, {0:.0%} fetching vectors, {2:.0%} sending back"
+            rows.append(("workers", share.format(*(self.seconds / total))))
+        again = (
+            f"{self.repeated:,} of them trained again" if self.repeated else "none trained twice"
+        )
+        rows.append(("work", f"{self.units:,} pieces of the corpus, {again}"))
+        if self.staleness:
+            mean = sum(self.staleness) / len(self.staleness)
+            rows.append(("staleness", f"{mean:.1f} pieces of others came in while one was trained"))
+        return rows
+
+    @property
+    def total_bytes(self) -> int:
+        """All that travelled."""
+        return self.fetched_bytes + self.pushed_bytes + self.corpus_bytes
+
     @property
     def bytes_per_token(self) -> float:
         """All that travelled, for each token trained on."""
-        travelled = self.fetched_bytes + self.pushed_bytes + self.corpus_bytes
-        return travelled / max(1, self.tokens)
+        return self.total_bytes / max(1, self.tokens)
+
+
+def _bytes(number: int) -> str:
+    for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if number >= size:
+            return f"{number / size:,.1f} {unit}"
+    return f"{number} bytes"
