@@ -1,31 +1,77 @@
 """Checkpoints of a training: arrays and where the training stood, whole or not there.
 
 A checkpoint is a folder, written under another name, synced, and renamed when complete. Its
-description holds a checksum of each array, so that one which was cut short or changed is
-found out, and the one before it, which is kept, is taken.
+description holds a checksum of each file and of itself, so that one which was cut short or changed
+is found out, and the one before it, which is kept, is taken.
 """
 
+import fcntl
 import json
 import logging
 import os
 import shutil
 import threading
+import weakref
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 1
+T = TypeVar("T")
+
+FORMAT = 2
 DESCRIPTION = "checkpoint.json"
+LOCK = "in-use.lock"
 _PREFIX, _UNFINISHED = "checkpoint-", ".unfinished"
 
 
 class CheckpointError(ValueError):
     """A checkpoint cannot be used."""
+
+
+class FolderLock:
+    """Keeps a folder for checkpoints to one training at a time, until `close` or its process ends.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is not there.
+
+    Raises
+    ------
+    CheckpointError
+        If another training has it.
+    OSError
+        If the folder cannot be written to.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = open(folder / LOCK, "ab")  # noqa: SIM115
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self._file.close()
+            raise CheckpointError(
+                f"{folder}: another training is using this checkpoint_dir; wait until it has "
+                "ended, or name another one"
+            ) from error
+        except OSError as error:  # a file system without locks
+            logger.debug("%s cannot be locked: %s", folder, error)
+        _locks.add(self)
+
+    def close(self) -> None:
+        """Let others have the folder."""
+        self._file.close()
+
+
+#: Processes that are forked from one which has locks: they would keep them beyond its end.
+_locks: "weakref.WeakSet[FolderLock]" = weakref.WeakSet()
+os.register_at_fork(after_in_child=lambda: [lock.close() for lock in _locks])
 
 
 class Checkpoints:
@@ -48,10 +94,11 @@ class Checkpoints:
         self.folder = folder
         self._training = json.loads(json.dumps(training))
         self._writer: threading.Thread | None = None
+        self._damaged: set[Path] = set()
         folder.mkdir(parents=True, exist_ok=True)
         for unfinished in folder.glob(f"{_PREFIX}*{_UNFINISHED}"):
             shutil.rmtree(unfinished, ignore_errors=True)
-        numbers = [_number(path) for path in self._paths()]
+        numbers = [_number(path) for path in folder.glob(f"{_PREFIX}*") if _is_checkpoint(path)]
         self._next = max(numbers, default=0) + 1
 
     def save(self, arrays: Mapping[str, np.ndarray], state: Mapping[str, Any]) -> None:
@@ -82,32 +129,48 @@ class Checkpoints:
             self._writer.join()
             self._writer = None
 
-    def latest(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-        """Arrays and state of the last checkpoint that is whole; None if there is none.
+    def latest(self, take: Callable[[dict[str, np.ndarray], Any], T]) -> T | None:
+        """What is made of the last checkpoint that is whole; None if there is none.
+
+        Parameters
+        ----------
+        take : callable
+            Is given arrays, which cannot be written to, and the state. Raises an exception of any
+            type if they are not what was saved: the checkpoint before is tried then.
 
         Raises
         ------
         CheckpointError
-            If it is of another training.
+            If it is of another training, or of another version of this package.
         """
         self.wait()
-        for path in sorted(self._paths(), key=_number, reverse=True):
+        paths = sorted(self._paths(), key=_number, reverse=True)
+        for path, before in zip(paths, [*paths, None][1:], strict=True):
             try:
-                text = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
-                form, training, state = text["format"], text["training"], text["state"]
-                files = text["files"]
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                logger.error("%s is no whole checkpoint (%s): taking the one before", path, error)
-                continue
-            if form != FORMAT:
-                raise CheckpointError(
-                    f"{path} has format {form}, not {FORMAT}: name another checkpoint_dir"
+                description = _described(path)
+                if description["format"] == FORMAT:
+                    self._check(path, description["training"])
+                    files = description["files"].items()
+                    return take(
+                        {name: _read(path, name, crc) for name, crc in files},
+                        description["state"],
+                    )
+            except CheckpointError:
+                raise
+            except Exception as error:  # there is no telling what a damaged file raises
+                self._damaged.add(path)
+                logger.error(
+                    "%s is damaged (%s): %s",
+                    path,
+                    f"{type(error).__name__}: {error}",
+                    f"taking the one before, {before.name}" if before else "training begins anew",
                 )
-            self._check(path, training)
-            try:
-                return {name: _read(path, name, crc) for name, crc in files.items()}, state
-            except (OSError, ValueError) as error:
-                logger.error("%s is damaged (%s): taking the one before", path, error)
+                continue
+            raise CheckpointError(
+                f"{path} has format {description['format']!r}, of another version of this package; "
+                f"this one reads format {FORMAT}: end that training with the version that began "
+                "it, or name another checkpoint_dir to begin anew"
+            )
         return None
 
     def _check(self, path: Path, training: Mapping[str, Any]) -> None:
@@ -122,7 +185,7 @@ class Checkpoints:
         return [
             path
             for path in self.folder.glob(f"{_PREFIX}*")
-            if path.is_dir() and path.name.removeprefix(_PREFIX).isdecimal()
+            if path.is_dir() and _is_checkpoint(path)
         ]
 
     def _write(self, path: Path, arrays: dict[str, np.ndarray], description: str) -> None:
@@ -130,9 +193,9 @@ class Checkpoints:
         try:
             unfinished.mkdir()
             files = {name: _save(unfinished, name, array) for name, array in arrays.items()}
-            text = json.dumps(json.loads(description) | {"files": files})
+            content = json.loads(description) | {"files": files}
             with open(unfinished / DESCRIPTION, "w", encoding="utf-8") as out:
-                out.write(text)
+                out.write(json.dumps(content | {"checksum": _checksum(content)}))
                 _sync(out)
             os.replace(unfinished, path)
             _sync_folder(self.folder)
@@ -144,29 +207,76 @@ class Checkpoints:
             )
             shutil.rmtree(unfinished, ignore_errors=True)
             return
-        for old in sorted(self._paths(), key=_number)[:-2]:
+        whole = sorted(set(self._paths()) - self._damaged, key=_number)
+        for old in self._damaged.union(whole[:-2]):
             shutil.rmtree(old, ignore_errors=True)
+        self._damaged.clear()
+
+
+def check_array(
+    name: str, array: np.ndarray, shape: tuple[int, ...], dtypes: Sequence[np.dtype]
+) -> None:
+    """See that an array of a checkpoint is as it has to be.
+
+    Raises
+    ------
+    ValueError
+        If it has another shape, or none of these types.
+    """
+    if array.shape != shape or array.dtype not in dtypes:
+        raise ValueError(
+            f"{name} is {array.dtype} of shape {array.shape}, here "
+            f"{' or '.join(sorted({str(dtype) for dtype in dtypes}))} of shape {shape} is needed"
+        )
+
+
+def _is_checkpoint(path: Path) -> bool:
+    return path.name.removeprefix(_PREFIX).isdecimal()
 
 
 def _number(path: Path) -> int:
     return int(path.name.removeprefix(_PREFIX))
 
 
+def _described(path: Path) -> dict[str, Any]:
+    """The description of a checkpoint, if it is what was written; that of format 1 unchecked."""
+    content = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
+    checksum = content.pop("checksum", None)
+    if checksum != _checksum(content) and (checksum is not None or content["format"] != 1):
+        raise ValueError(f"{DESCRIPTION} is not what was written")
+    return content
+
+
+def _checksum(content: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps(content, sort_keys=True).encode())
+
+
+class _Counted:
+    """A file that is written to, and the checksum of what was written."""
+
+    def __init__(self, out: Any) -> None:
+        self._out, self.crc = out, 0
+
+    def write(self, content: Any) -> None:
+        self._out.write(content)
+        self.crc = zlib.crc32(content, self.crc)
+
+
 def _save(folder: Path, name: str, array: np.ndarray) -> int:
     array = np.ascontiguousarray(array)
     with open(folder / f"{name}.npy", "wb") as out:
-        form = np.lib.format
-        form.write_array_header_1_0(out, form.header_data_from_array_1_0(array))
-        out.write(array.data)  # NumPy's own way of writing does not say why it cannot
+        counted, form = _Counted(out), np.lib.format
+        form.write_array_header_1_0(counted, form.header_data_from_array_1_0(array))
+        counted.write(array.data)  # NumPy's own way of writing does not say why it cannot
         _sync(out)
-    return zlib.crc32(array.data)
+    return counted.crc
 
 
 def _read(folder: Path, name: str, crc: int) -> np.ndarray:
     path = folder / f"{name}.npy"
-    array: np.ndarray = np.load(path, "r", allow_pickle=False)
-    if zlib.crc32(np.ascontiguousarray(array).data) != crc:
+    if zlib.crc32(np.memmap(path, np.uint8, "r")) != crc:
         raise ValueError(f"{path.name} is not what was written")
+    array: np.ndarray = np.load(path, "r", allow_pickle=False)
     return array
 
 

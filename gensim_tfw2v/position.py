@@ -1,8 +1,12 @@
 """Where a training stands: what a checkpoint holds beside the vectors."""
 
-from dataclasses import asdict, dataclass, field
+import math
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.regimes import UnitReport
 
 
@@ -85,7 +89,67 @@ class Position:
         return asdict(self) | {"done": sorted(self.done)}
 
     @classmethod
-    def of(cls, state: dict[str, Any]) -> "Position":
-        """From what `state` gave."""
-        finished = [(epoch[0], epoch[1], epoch[2]) for epoch in state["finished"]]
-        return cls(**state | {"done": set(state["done"]), "finished": finished})
+    def of(cls, state: Any, epochs: int, units: Iterable[WorkUnit] | None = None) -> "Position":
+        """From what `state` gave.
+
+        Parameters
+        ----------
+        epochs : int
+            Of the training.
+        units : iterable of WorkUnit, optional
+            Of an epoch. Without, what is done of it may be units of any kind.
+
+        Raises
+        ------
+        ValueError
+            If it is no state of such a training.
+        """
+        names = {field.name for field in fields(cls)}
+        if not isinstance(state, dict) or set(state) != names:
+            raise ValueError(f"the state is {_short(state)}: it has to hold {sorted(names)}")
+        for name in ("epoch", "sentences", "trained", "raw_words"):
+            _check(name, _is_count(state[name]), state)
+        for name in ("loss", "predictions", "total_loss"):
+            _check(name, _is_number(state[name]), state)
+        for name, fits in (
+            ("done", _is_count),
+            ("finished", lambda ended: _is_list(ended, _is_count) and len(ended) == 3),
+            ("mean_losses", _is_number),
+        ):
+            _check(name, _is_list(state[name], fits), state)
+        epoch, done = state["epoch"], set(state["done"])
+        _check("epoch", epoch <= epochs, state, f"there are {epochs}")
+        _check("finished", len(state["finished"]) == epoch, state, f"epoch is {epoch}")
+        _check("mean_losses", len(state["mean_losses"]) <= epoch, state, f"epoch is {epoch}")
+        _check("done", len(done) == len(state["done"]), state, "some are there twice")
+        _check("done", epoch < epochs or not done, state, "all epochs have ended")
+        _check("trained", state["trained"] <= state["raw_words"], state, "there are fewer words")
+        if units is not None:
+            of_index = {unit.index: unit for unit in units}
+            _check("done", done <= set(of_index), state, f"there are {len(of_index)} units")
+            for name in ("sentences", "raw_words"):
+                counted = sum(getattr(of_index[index], name) for index in done)
+                _check(name, state[name] == counted, state, f"these units have {counted}")
+        finished = [(ended[0], ended[1], ended[2]) for ended in state["finished"]]
+        return cls(**state | {"done": done, "finished": finished})
+
+
+def _check(name: str, fits: bool, state: dict[str, Any], reason: str = "of another type") -> None:
+    if not fits:
+        raise ValueError(f"the state's {name} is {_short(state[name])}: {reason}")
+
+
+def _short(value: Any) -> str:
+    return textwrap.shorten(repr(value), 60)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _is_list(value: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(fits, value))

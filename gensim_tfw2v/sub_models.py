@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.attributes import tables_of
-from gensim_tfw2v.checkpoints import Checkpoints
+from gensim_tfw2v.checkpoints import Checkpoints, check_array
 from gensim_tfw2v.engine import sampling_of
 from gensim_tfw2v.merging import MergeReport, SubModel, merge
 from gensim_tfw2v.regimes import ClusterLost, Course, SubModels, UnitReport, file_of
@@ -105,6 +105,9 @@ class _Kept:
 
     def __init__(self, model: Any, training: Training, options: SubModels) -> None:
         self._folder = model.checkpoint_dir
+        self._shapes = {
+            name: table.shape for name, table in tables_of(model)._asdict().items() if len(table)
+        }
         # not how they are merged: that may be chosen anew
         self._description = training.description | {
             "sub-models": f"{options.models} by {options.sampling}, rate {options.rate}"
@@ -116,11 +119,19 @@ class _Kept:
             Path(self._folder, f"sub-model-{number:03}"), self._description | {"number": number}
         )
 
+    def _checked(self, arrays: dict[str, np.ndarray], state: Any) -> dict[str, np.ndarray]:
+        if set(arrays) != {*self._shapes, "seen"}:
+            raise ValueError(f"it holds {sorted(arrays)}")
+        for name, shape in self._shapes.items():
+            check_array(name, arrays[name], shape, [np.dtype(np.float32)])
+        check_array("seen", arrays["seen"], self._shapes["inputs"][:1], [np.dtype(np.int64)])
+        return arrays
+
     def restore(self, number: int, folder: Path) -> bool:
         """Write the files of a sub-model that was done before; whether there was one."""
-        if self._folder is None or (found := self._of(number).latest()) is None:
+        if self._folder is None or (found := self._of(number).latest(self._checked)) is None:
             return False
-        for name, array in found[0].items():
+        for name, array in found.items():
             np.save(file_of(folder, number, name), array)
         logger.info("sub-model %i was trained before", number + 1)
         return True

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.attributes import tables_of
-from gensim_tfw2v.checkpoints import Checkpoints
+from gensim_tfw2v.checkpoints import Checkpoints, FolderLock, check_array
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.corpus.workspace import Workspace
-from gensim_tfw2v.engine import open_regime, unit_entries
+from gensim_tfw2v.engine import chosen_regime, open_regime, unit_entries
 from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.monitor.run import RunLog
 from gensim_tfw2v.position import Position
-from gensim_tfw2v.regimes import ClusterLost, Regime, Tables, Traffic, UnitReport
+from gensim_tfw2v.regimes import ClusterLost, Regime, SubModels, Tables, Traffic, UnitReport
 
 logger = logging.getLogger(__name__)
 
@@ -72,10 +72,12 @@ class Training:
         self._stack = contextlib.ExitStack()
         self._log: RunLog | None = None
         self._checkpoints: Checkpoints | None = None
+        self._lock: FolderLock | None = None
         self._seconds_between = 60.0 * model.checkpoint_minutes
         self.description: dict[str, Any] = {}
         try:
             if model.checkpoint_dir is not None:
+                self._lock = FolderLock(Path(model.checkpoint_dir))
                 self.description = _description(model, self.units, self.seed)
                 self._checkpoints = Checkpoints(Path(model.checkpoint_dir), self.description)
                 if not self._resume(model):
@@ -210,6 +212,8 @@ class Training:
         self._stack.close()
         if self._checkpoints is not None:
             self._checkpoints.wait()
+        if self._lock is not None:
+            self._lock.close()
         self.corpus.close()
         self.workspace.close()
 
@@ -276,13 +280,21 @@ class Training:
     def _resume(self, model: Any) -> bool:
         """Go on from a checkpoint on disk, if there is one."""
         assert self._checkpoints is not None
-        found = self._checkpoints.latest()
+        shapes = tables_of(model)
+        units = None if isinstance(chosen_regime(model), SubModels) else self.units
+
+        def take(arrays: dict[str, np.ndarray], state: Any) -> tuple[Tables, Position]:
+            tables = Tables(**arrays)
+            for name, kept, table in zip(Tables._fields, tables, shapes, strict=True):
+                check_array(name, kept, table.shape, (np.dtype(np.float32), table.dtype))
+            return tables, Position.of(state, model.epochs, units)
+
+        found = self._checkpoints.latest(take)
         if found is None:
             return False
-        arrays, state = found
-        for array, kept in zip(_writable_tables(model), Tables(**arrays), strict=True):
+        tables, self.position = found
+        for array, kept in zip(_writable_tables(model), tables, strict=True):
             array[:] = kept
-        self.position = Position.of(state)
         model.running_training_loss = self.position.total_loss
         model.mean_losses = list(self.position.mean_losses)
         self._kept = copy.deepcopy(self.position)

@@ -10,9 +10,19 @@ import sys
 import numpy as np
 import pytest
 
-from gensim_tfw2v.checkpoints import DESCRIPTION, CheckpointError, Checkpoints
+from gensim_tfw2v.checkpoints import (
+    DESCRIPTION,
+    CheckpointError,
+    Checkpoints,
+    FolderLock,
+    _checksum,
+)
 
 ARRAYS = {"inputs": np.arange(12, dtype=np.float32).reshape(4, 3), "nodes": np.zeros((0, 3))}
+
+
+def both(arrays, state):
+    return arrays, state
 
 
 def written(folder, states, training=None):
@@ -25,7 +35,7 @@ def written(folder, states, training=None):
 
 def test_the_last_one_is_taken_and_two_are_kept(tmp_path):
     checkpoints = written(tmp_path / "new" / "folder", [1, 2, 3])
-    arrays, state = checkpoints.latest()
+    arrays, state = checkpoints.latest(both)
     assert state == {"at": 3}
     for name, array in ARRAYS.items():
         np.testing.assert_array_equal(arrays[name], array + 3)
@@ -34,8 +44,8 @@ def test_the_last_one_is_taken_and_two_are_kept(tmp_path):
         "checkpoint-000003",
     ]
     again = written(checkpoints.folder, [4])
-    assert again.latest()[1] == {"at": 4}
-    assert Checkpoints(tmp_path / "other", {}).latest() is None
+    assert again.latest(both)[1] == {"at": 4}
+    assert Checkpoints(tmp_path / "other", {}).latest(both) is None
 
 
 @pytest.mark.parametrize("file", ["inputs.npy", DESCRIPTION])
@@ -50,7 +60,7 @@ def test_a_damaged_one_gives_way_to_the_one_before(tmp_path, caplog, file, damag
         path.write_bytes(content[:-5])
     else:
         path.write_bytes(content[:-5] + b"\x07" + content[-4:])
-    arrays, state = checkpoints.latest()
+    arrays, state = checkpoints.latest(both)
     assert state == {"at": 1}
     np.testing.assert_array_equal(arrays["inputs"], ARRAYS["inputs"] + 1)
     assert "checkpoint-000002" in caplog.text and "taking the one before" in caplog.text
@@ -59,15 +69,19 @@ def test_a_damaged_one_gives_way_to_the_one_before(tmp_path, caplog, file, damag
 def test_one_of_another_training_is_refused(tmp_path):
     written(tmp_path, [1], {"vector_size": 3, "words": "ab12"})
     with pytest.raises(CheckpointError, match="words is 'ab12', here it is 'cd34'"):
-        Checkpoints(tmp_path, {"vector_size": 3, "words": "cd34"}).latest()
+        Checkpoints(tmp_path, {"vector_size": 3, "words": "cd34"}).latest(both)
 
 
-def test_one_of_another_form_is_refused(tmp_path):
+@pytest.mark.parametrize("form", [1, 3])
+def test_one_of_another_form_is_refused(tmp_path, form):
     written(tmp_path, [1])
     path = tmp_path / "checkpoint-000001" / DESCRIPTION
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
-    with pytest.raises(CheckpointError, match="format 99"):
-        Checkpoints(tmp_path, {"vector_size": 3}).latest()
+    content = json.loads(path.read_text()) | {"format": form}
+    del content["checksum"]
+    checksum = {} if form == 1 else {"checksum": _checksum(content)}  # the first form had none
+    path.write_text(json.dumps(content | checksum))
+    with pytest.raises(CheckpointError, match=f"has format {form}, of another version.*reads .* 2"):
+        Checkpoints(tmp_path, {"vector_size": 3}).latest(both)
 
 
 FULL = """
@@ -83,7 +97,7 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 checkpoints.save({"inputs": np.ones((1000, 10))}, {"at": 2})
 checkpoints.wait()
-print(checkpoints.latest()[1])
+print(checkpoints.latest(lambda arrays, state: state))
 """
 
 
@@ -104,7 +118,7 @@ def test_what_a_killed_process_left_is_cleared_away(tmp_path, caplog):
     unfinished.mkdir()
     (unfinished / "inputs.npy").write_bytes(b"half")
     with caplog.at_level(logging.ERROR):
-        assert Checkpoints(tmp_path, {"vector_size": 3}).latest()[1] == {"at": 1}
+        assert Checkpoints(tmp_path, {"vector_size": 3}).latest(both)[1] == {"at": 1}
     assert not unfinished.exists() and not caplog.text
 
 
@@ -113,3 +127,52 @@ def test_a_folder_that_cannot_be_is_refused_at_once(tmp_path):
     with pytest.raises(OSError):
         Checkpoints(tmp_path / "file" / "folder", {})
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_one_that_is_damaged_is_not_counted_among_the_two(tmp_path):
+    written(tmp_path, [1, 2])
+    (tmp_path / "checkpoint-000002" / "inputs.npy").unlink()
+    checkpoints = Checkpoints(tmp_path, {"vector_size": 3})
+    assert checkpoints.latest(both)[1] == {"at": 1}
+    checkpoints.save(ARRAYS, {"at": 3})
+    checkpoints.wait()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "checkpoint-000001",
+        "checkpoint-000003",
+    ]
+
+
+HOLD = """
+import os, sys, time
+from pathlib import Path
+from gensim_tfw2v.checkpoints import FolderLock
+lock = FolderLock(Path(sys.argv[1]))
+if not os.fork():  # outlives its parent
+    print("held", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_folder_is_of_one_training_at_a_time(tmp_path):
+    lock = FolderLock(tmp_path / "new")
+    with pytest.raises(CheckpointError, match="new: another training is using this"):
+        FolderLock(tmp_path / "new")
+    lock.close()
+    FolderLock(tmp_path / "new").close()
+
+
+def test_a_killed_process_leaves_no_lock(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)],
+        stdout=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout.readline() == "held\n"
+        with pytest.raises(CheckpointError, match="another training"):
+            FolderLock(tmp_path)
+        process.kill()
+        process.wait()
+        FolderLock(tmp_path).close()
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.stdout.close()

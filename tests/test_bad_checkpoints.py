@@ -1,0 +1,296 @@
+"""Whatever has become of a checkpoint: the one before it is taken, or training begins anew."""
+
+import json
+import logging
+import os
+import shutil
+import struct
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.checkpoints import DESCRIPTION, Checkpoints, _checksum, _save, check_array
+from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.position import Position
+
+UNITS = [WorkUnit(index, "", 0, 10, 9, 12, 2) for index in range(4)]
+EPOCHS = 3
+SHAPES = {"inputs": (6, 4), "outputs": (6, 4), "nodes": (0, 4)}
+TRAINING = {"vector_size": 4}
+
+
+def position(epoch, done):
+    """Where a training stands that has trained these units of an epoch."""
+    return Position(
+        epoch=epoch, done=set(done), sentences=2 * len(done), trained=7 * len(done),
+        raw_words=12 * len(done), loss=1.5, predictions=3.0, finished=[(28, 50, 4)] * epoch,
+        mean_losses=[0.5] * epoch, total_loss=2.5,
+    )  # fmt: skip
+
+
+STATES = [position(1, []), position(2, [0, 3])]
+
+
+def take(arrays, state):
+    for name, shape in SHAPES.items():
+        check_array(name, arrays[name], shape, [np.dtype(np.float32)])
+    return arrays, Position.of(state, EPOCHS, UNITS)
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    """A folder with two checkpoints."""
+    folder = tmp_path_factory.mktemp("good")
+    checkpoints = Checkpoints(folder, TRAINING)
+    for at, state in enumerate(STATES):
+        arrays = {name: np.full(shape, at, np.float32) for name, shape in SHAPES.items()}
+        checkpoints.save(arrays, state.state())
+        checkpoints.wait()
+    return folder
+
+
+@pytest.fixture
+def folder(good, tmp_path):
+    return shutil.copytree(good, tmp_path / "checkpoints")
+
+
+def file(name, change):
+    """Change the bytes of a file."""
+
+    def damage(checkpoint):
+        path = checkpoint / name
+        content = path.read_bytes()
+        path.write_bytes(change(content))
+        assert path.read_bytes() != content
+
+    return damage
+
+
+def flipped(place):
+    def change(content):
+        changed = bytearray(content)
+        changed[place] ^= 1 << (place % 8)
+        return bytes(changed)
+
+    return change
+
+
+def replaced(old, new):
+    return lambda content: content.replace(old, new, 1)
+
+
+def gone(name):
+    return lambda checkpoint: (checkpoint / name).unlink()
+
+
+def a_folder(name):
+    def damage(checkpoint):
+        (checkpoint / name).unlink()
+        (checkpoint / name).mkdir()
+
+    return damage
+
+
+def a_link_to_nothing(name):
+    def damage(checkpoint):
+        (checkpoint / name).unlink()
+        (checkpoint / name).symlink_to(checkpoint / "nothing")
+
+    return damage
+
+
+def described(change):
+    """Change the description, with a checksum that is right: what a faulty program would write."""
+
+    def damage(checkpoint):
+        path = checkpoint / DESCRIPTION
+        content = json.loads(path.read_text())
+        del content["checksum"]
+        change(content)
+        path.write_text(json.dumps(content | {"checksum": _checksum(content)}))
+
+    return damage
+
+
+def state(**values):
+    return described(lambda content: content["state"].update(values))
+
+
+def rewritten(name, array):
+    """Other rows, with a checksum that is right."""
+
+    def damage(checkpoint):
+        crc = _save(checkpoint, name, array)
+        described(lambda content: content["files"].update({name: crc}))(checkpoint)
+
+    return damage
+
+
+def unchecked(change):
+    """Change the description and leave its checksum."""
+    return file(DESCRIPTION, lambda text: json.dumps(change(json.loads(text))).encode())
+
+
+DAMAGES = {
+    **{f"{name}, bit {place}": file(name, flipped(place))
+       for name in ("inputs.npy", "outputs.npy", "nodes.npy", DESCRIPTION)
+       for place in (0, 9, 40, -2)},
+    **{f"{name} cut to {size}": file(name, lambda content, size=size: content[:size])
+       for name in ("inputs.npy", "nodes.npy", DESCRIPTION) for size in (0, 5, 100)},
+    "rows cut short": file("inputs.npy", lambda content: content[:-1]),
+    "rows longer": file("inputs.npy", lambda content: content + b"\0"),
+    "rows of zeros": file("inputs.npy", lambda content: b"\0" * len(content)),
+    "header: other type": file("inputs.npy", replaced(b"<f4", b"<i4")),
+    "header: other byte order": file("inputs.npy", replaced(b"<f4", b">f4")),
+    "header: shape turned": file("inputs.npy", replaced(b"(6, 4)", b"(4, 6)")),
+    "header: column-major": file("inputs.npy", replaced(b"False", b"True ")),
+    "header: objects": file("inputs.npy", replaced(b"<f4", b"|O8")),
+    "header: huge": file("inputs.npy", replaced(b"(6, 4), }  ", b"(9**9, 4), }")),
+    "header: length": file("inputs.npy", lambda c: c[:8] + struct.pack("<H", 60000) + c[10:]),
+    **{f"{name} is missing": gone(name) for name in ("inputs.npy", "nodes.npy", DESCRIPTION)},
+    **{f"{name} is a folder": a_folder(name) for name in ("outputs.npy", DESCRIPTION)},
+    "a link to nothing": a_link_to_nothing("inputs.npy"),
+    "an empty folder": lambda checkpoint: [path.unlink() for path in checkpoint.iterdir()],
+    "description: no JSON": file(DESCRIPTION, lambda text: b"{" + text),
+    "description: no UTF-8": file(DESCRIPTION, lambda text: text.replace(b"format", b"f\xffrmat")),
+    "description: a list": file(DESCRIPTION, lambda text: b"[" + text + b"]"),
+    "description: nested": file(DESCRIPTION, lambda text: b"[" * 100_000),
+    "description: null": file(DESCRIPTION, lambda text: b"null"),
+    "description: empty": file(DESCRIPTION, lambda text: b"{}"),
+    "description: a state without checksum": unchecked(
+        lambda text: text | {"state": text["state"] | {"epoch": 1}}),
+    "description: its checksum is text": unchecked(lambda text: text | {"checksum": "1"}),
+    "description: no checksum": unchecked(
+        lambda text: {name: text[name] for name in text if name != "checksum"}),
+    "description: format of no number": unchecked(lambda text: text | {"format": "2.0"}),
+    "files: none": described(lambda text: text.update(files={})),
+    "files: a list": described(lambda text: text.update(files=[1])),
+    "files: one too many": described(lambda text: text["files"].update(others=1)),
+    "rows of another type": rewritten("inputs", np.zeros((6, 4), np.int32)),
+    "rows of another shape": rewritten("inputs", np.zeros((4, 6), np.float32)),
+    "rows of another rank": rewritten("outputs", np.zeros(24, np.float32)),
+    "no rows": rewritten("outputs", np.zeros((0, 4), np.float32)),
+    "state: null": described(lambda text: text.update(state=None)),
+    "state: empty": described(lambda text: text.update(state={})),
+    "state: one name too many": state(other=1),
+    "state: text": described(lambda text: text.update(state="epoch")),
+    "epoch: beyond the last": state(epoch=99),
+    "epoch: without its figures": state(epoch=1),
+    "epoch: text": state(epoch="2"),
+    "epoch: a fraction": state(epoch=2.0),
+    "epoch: below 0": state(epoch=-1),
+    "epoch: true": state(epoch=True, finished=[[1, 1, 1]], mean_losses=[]),
+    "epoch: null": state(epoch=None),
+    "done: a unit that is not there": state(done=[0, 4]),
+    "done: twice": state(done=[0, 0]),
+    "done: another number": state(done=[0]),
+    "done: text": state(done="03"),
+    "done: lists": state(done=[[0], [3]]),
+    "sentences: others": state(sentences=5),
+    "raw words: others": state(raw_words=25),
+    "trained: more than there are": state(trained=25),
+    "loss: no number": state(loss=float("nan")),
+    "loss: text": state(loss="1.5"),
+    "predictions: null": state(predictions=None),
+    "finished: too few": state(finished=[[28, 50, 4]]),
+    "finished: pairs": state(finished=[[28, 50], [28, 50]]),
+    "finished: an object": state(finished={"0": 1, "1": 2}),
+    "mean losses: too many": state(mean_losses=[0.5] * 3),
+    "mean losses: text": state(mean_losses=["0.5"]),
+    "total loss: infinite": state(total_loss=float("inf")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_the_one_before_is_taken(folder, caplog, damage):
+    damage(folder / "checkpoint-000002")
+    arrays, found = Checkpoints(folder, TRAINING).latest(take)
+    assert found == STATES[0]
+    for name, shape in SHAPES.items():
+        np.testing.assert_array_equal(arrays[name], np.zeros(shape, np.float32))
+    (record,) = caplog.records
+    assert record.levelno == logging.ERROR
+    said = record.getMessage()
+    assert said.startswith(f"{folder}/checkpoint-000002 is damaged (")
+    assert said.endswith("taking the one before, checkpoint-000001")
+
+
+@pytest.mark.parametrize("damage", list(DAMAGES)[::16])
+def test_where_both_are_damaged_there_is_none(folder, caplog, damage):
+    for checkpoint in folder.iterdir():
+        DAMAGES[damage](checkpoint)
+    assert Checkpoints(folder, TRAINING).latest(take) is None
+    first, second = (record.getMessage() for record in caplog.records)
+    assert "checkpoint-000002 is damaged" in first and "taking the one before" in first
+    assert "checkpoint-000001 is damaged" in second
+    assert second.endswith("training begins anew")
+
+
+@pytest.mark.parametrize("what", ["a file", "a link to nothing", "nothing readable"])
+def test_what_is_no_folder_is_no_checkpoint(folder, caplog, what):
+    path = folder / "checkpoint-000002"
+    shutil.rmtree(path)
+    if what == "a file":
+        path.write_text("")
+    elif what == "a link to nothing":
+        path.symlink_to(folder / "nothing")
+    elif os.getuid():
+        path.mkdir(mode=0)
+    checkpoints = Checkpoints(folder, TRAINING)
+    assert checkpoints.latest(take)[1] == STATES[0]
+    arrays = {name: np.ones(shape, np.float32) for name, shape in SHAPES.items()}
+    checkpoints.save(arrays, STATES[1].state())
+    assert checkpoints.latest(take)[1] == STATES[1]
+    if what == "a file":
+        assert path.is_file() and not caplog.text
+
+
+def test_what_is_whole_is_taken(folder, caplog):
+    arrays, found = Checkpoints(folder, TRAINING).latest(take)
+    assert found == STATES[1]
+    assert arrays["inputs"][0, 0] == 1 and not caplog.text
+
+
+def test_units_of_sub_models_are_not_those_of_an_epoch():
+    assert Position.of(position(0, [40]).state(), EPOCHS).done == {40}
+
+
+SENTENCES = [[f"w{n % 40}", f"w{n % 7}", f"w{n % 11}"] for n in range(300)]
+OPTIONS = {"vector_size": 8, "min_count": 1, "workers": 1, "epochs": 2, "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A model, and the folder of its checkpoints."""
+    folder = tmp_path_factory.mktemp("trained")
+    model = TFWord2Vec(SENTENCES, **OPTIONS, checkpoint_dir=folder)
+    return SimpleNamespace(vectors=model.wv.vectors.copy(), folder=folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "of"),
+    [
+        ("header: other type", "last"),
+        ("epoch: beyond the last", "last"),
+        ("epoch: text", "last"),
+        ("state: null", "last"),
+        ("header: shape turned", "both"),
+        ("state: empty", "both"),
+    ],
+)
+def test_training_goes_on_to_the_same_vectors(trained, tmp_path, caplog, name, of):
+    """As if nothing had been: from the checkpoint before, or from the beginning."""
+    folder = shutil.copytree(trained.folder, tmp_path / "checkpoints")
+    damage = DAMAGES[name]
+    if name == "header: shape turned":
+        damage = file("inputs.npy", replaced(b"(40, 8)", b"(8, 40)"))
+    for checkpoint in sorted(folder.glob("checkpoint-*"))[-1 if of == "last" else 0 :]:
+        damage(checkpoint)
+    with caplog.at_level(logging.INFO):
+        model = TFWord2Vec(SENTENCES, **OPTIONS, checkpoint_dir=folder)
+    assert caplog.text.count("is damaged") == (1 if of == "last" else 2)
+    assert ("training begins anew" in caplog.text) == (of == "both")
+    assert ("resumed from" in caplog.text) == (of == "last")
+    np.testing.assert_array_equal(model.wv.vectors, trained.vectors)
