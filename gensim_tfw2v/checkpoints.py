@@ -71,7 +71,14 @@ class FolderLock:
 
 #: Processes that are forked from one which has locks: they would keep them beyond its end.
 _locks: "weakref.WeakSet[FolderLock]" = weakref.WeakSet()
-os.register_at_fork(after_in_child=lambda: [lock.close() for lock in _locks])
+
+
+def _close_locks() -> None:
+    for lock in _locks:
+        lock.close()
+
+
+os.register_at_fork(after_in_child=_close_locks)
 
 
 class Checkpoints:
@@ -274,7 +281,7 @@ def _save(folder: Path, name: str, array: np.ndarray) -> int:
 
 def _read(folder: Path, name: str, crc: int) -> np.ndarray:
     path = folder / f"{name}.npy"
-    if zlib.crc32(np.memmap(path, np.uint8, "r")) != crc:
+    if zlib.crc32(np.memmap(path, np.uint8, "r").data) != crc:
         raise ValueError(f"{path.name} is not what was written")
     array: np.ndarray = np.load(path, "r", allow_pickle=False)
     return array

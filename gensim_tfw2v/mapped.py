@@ -4,11 +4,14 @@ The operating system keeps in memory what is in use of them, as it does with any
 cluster trains, only pieces of them are read and written by the program that it trains for.
 """
 
+import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 #: Rows that are looked at or made at a time.
 ROWS_AT_A_TIME = 1 << 14
@@ -24,10 +27,15 @@ def map_weights(model: Any, folder: Path) -> None:
     model : TFWord2Vec
     folder : Path
         Made if it is not there.
+
+    Raises
+    ------
+    OSError
+        If the disk has no room for them.
     """
     folder.mkdir(parents=True, exist_ok=True)
     shape = len(model.wv.index_to_key), model.wv.vector_size
-    vectors = _new(folder / "vectors.npy", shape)
+    vectors = new_array(folder / "vectors.npy", shape)
     draws = np.random.default_rng(seed=model.seed)
     for rows in pieces(vectors):
         rows[:] = draws.random(rows.shape, dtype=np.float32)
@@ -37,9 +45,9 @@ def map_weights(model: Any, folder: Path) -> None:
     model.wv.vectors = vectors
     model.wv.resize_vectors(seed=model.seed)  # which is done; and what goes with it
     if model.hs:
-        model.syn1 = _new(folder / "syn1.npy", shape)
+        model.syn1 = new_array(folder / "syn1.npy", shape)
     if model.negative:
-        model.syn1neg = _new(folder / "syn1neg.npy", shape)
+        model.syn1neg = new_array(folder / "syn1neg.npy", shape)
 
 
 def pieces(array: np.ndarray) -> Iterator[np.ndarray]:
@@ -53,8 +61,69 @@ def all_finite(array: np.ndarray) -> bool:
     return all(bool(np.isfinite(rows).all()) for rows in pieces(array))
 
 
-def _new(path: Path, shape: tuple[int, int]) -> np.ndarray:
-    """Zeros in a file, which takes room on the disk only where it is written."""
-    path.unlink(missing_ok=True)  # another model may have mapped it
-    array: np.ndarray = np.lib.format.open_memmap(path, "w+", np.float32, shape)
+def new_array(
+    path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32
+) -> np.memmap:
+    """Zeros in a file, which has all its room on the disk.
+
+    Without, what is written to the array later would end the process by a signal where the disk is
+    full.
+
+    Parameters
+    ----------
+    path : Path
+        A file that is there is replaced; who has mapped it keeps what it has.
+    shape : tuple of int
+    dtype : dtype
+
+    Raises
+    ------
+    OSError
+        If there is no room; then there is no file.
+    """
+    path.unlink(missing_ok=True)
+    try:
+        array = np.lib.format.open_memmap(path, "w+", np.dtype(dtype), shape)
+        with open(path, "r+b", buffering=0) as file:
+            _take_room(file, path.stat().st_size - array.nbytes, array.nbytes)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        raise OSError(
+            error.errno,
+            f"{error.strerror or error}: {path.name} needs {size / 1e6:,.1f} MB; free space there, "
+            "or name another folder",
+            str(path.parent),
+        ) from error
     return array
+
+
+def save_array(path: Path, array: np.ndarray) -> None:
+    """Write an array into a ``.npy`` file: as `np.save` does, which does not say why it cannot.
+
+    Raises
+    ------
+    OSError
+        As `new_array`.
+    """
+    new = new_array(path, array.shape, array.dtype)
+    for to, rows in zip(pieces(new), pieces(array), strict=True):
+        to[:] = rows
+
+
+def _take_room(file: IO[bytes], first: int, size: int) -> None:
+    """Have the disk keep room for bytes of a file that are zeros."""
+    if not size:
+        return
+    try:
+        os.posix_fallocate(file.fileno(), first, size)
+        return
+    except AttributeError:  # macOS
+        pass
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # a file system without
+            raise
+    file.seek(first)
+    zeros = bytes(1 << 20)
+    while size > 0:
+        size -= file.write(zeros[:size])

@@ -10,6 +10,7 @@ import numpy as np
 from gensim_tfw2v.attributes import tables_of
 from gensim_tfw2v.checkpoints import Checkpoints, check_array
 from gensim_tfw2v.engine import sampling_of
+from gensim_tfw2v.mapped import save_array
 from gensim_tfw2v.merging import MergeReport, SubModel, merge
 from gensim_tfw2v.regimes import ClusterLost, Course, SubModels, UnitReport, file_of
 from gensim_tfw2v.training import Training
@@ -132,7 +133,7 @@ class _Kept:
         if self._folder is None or (found := self._of(number).latest(self._checked)) is None:
             return False
         for name, array in found.items():
-            np.save(file_of(folder, number, name), array)
+            save_array(file_of(folder, number, name), array)
         logger.info("sub-model %i was trained before", number + 1)
         return True
 

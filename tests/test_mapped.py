@@ -1,10 +1,14 @@
 """Arrays in files: the same model as in memory, and nothing of it whole in memory."""
 
+import errno
+import os
+
 import numpy as np
 import pytest
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v import TFWord2Vec, mapped
+from tests.disks import small_disk
 
 SENTENCES = [[f"w{n % 40}", f"w{n % 7}", f"w{n % 11}"] for n in range(300)]
 
@@ -51,3 +55,26 @@ def test_what_is_not_finite_is_found():
     assert mapped.all_finite(array)
     array[-1, 1] = np.nan
     assert not mapped.all_finite(array)
+
+
+@pytest.mark.parametrize("reserves", [True, False], ids=["reserving", "writing zeros"])
+def test_a_full_disk_is_an_error_before_training(tmp_path, monkeypatch, reserves):
+    if not reserves:
+        monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    with small_disk(tmp_path / "disk", "512k") as disk:
+        model = TFWord2Vec(vector_size=2000, min_count=1, tables_dir=disk / "tables")
+        with pytest.raises(OSError, match="No space left.*: syn1neg.npy needs 0.3 MB; free"):
+            model.build_vocab(SENTENCES)
+        assert [path.name for path in (disk / "tables").iterdir()] == ["vectors.npy"]
+        with pytest.raises(OSError) as caught:
+            mapped.save_array(disk / "rows.npy", np.zeros((100, 1000)))
+        assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(disk))
+        assert not (disk / "rows.npy").exists()
+
+
+@pytest.mark.parametrize("array", [np.arange(6).reshape(2, 3), np.zeros((0, 4)), np.zeros(0, "i4")])
+def test_arrays_are_saved_as_numpy_does(tmp_path, array):
+    mapped.save_array(tmp_path / "array.npy", array)
+    found = np.load(tmp_path / "array.npy")
+    assert found.dtype == array.dtype
+    np.testing.assert_array_equal(found, array)

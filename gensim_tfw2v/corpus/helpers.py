@@ -21,6 +21,7 @@ from gensim_tfw2v.corpus.shards import Shard
 from gensim_tfw2v.corpus.texts import Piece
 from gensim_tfw2v.corpus.workspace import explained
 from gensim_tfw2v.machine import usable_cores
+from gensim_tfw2v.mapped import save_array
 
 BYTES_A_HELPER = 8 << 20  # a helper starts in the time in which one process reads about 4 MB
 MAX_HELPERS = 8  # each holds the vocabulary of its part
@@ -155,7 +156,7 @@ def read_texts(
             known = {w: i for w, i in key_to_index.items() if isinstance(w, str) and "\n" not in w}
             text = "\n".join(known).encode("utf-8", "surrogatepass")
             (folder / WORDS).write_bytes(text)
-            np.save(folder / WORD_IDS, np.fromiter(known.values(), ID, len(known)))
+            save_array(folder / WORD_IDS, np.fromiter(known.values(), ID, len(known)))
     runs = [[piece._replace(path=_absolute(piece.path)) for piece in run] for run in runs]
     sizes = [sum(piece.bytes for piece in run) for run in runs]
     job = {"is_known": key_to_index is not None, "runs": runs}
@@ -183,7 +184,7 @@ def renumber(
     """
     with explained(folder):
         for number, (_, places) in enumerate(parts):
-            np.save(folder / TABLE.format(number), numbers[places])
+            save_array(folder / TABLE.format(number), numbers[places])
     shards = [[vars(shard) for shard in shards] for shards, _ in parts]
     sizes = [ID.itemsize * sum(shard.entries for shard in shards) for shards, _ in parts]
     return _parts({"shards": shards}, folder, sizes, readers, None)

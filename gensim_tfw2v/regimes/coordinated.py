@@ -21,7 +21,7 @@ import numpy as np
 from gensim_tfw2v.children import last_lines, start_module
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.forkserver import Forked
-from gensim_tfw2v.mapped import all_finite, pieces
+from gensim_tfw2v.mapped import all_finite, pieces, save_array
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never
 from gensim_tfw2v.regimes.coordinator import ClusterSetup
 from gensim_tfw2v.regimes.course import Course
@@ -128,7 +128,7 @@ class CoordinatedRegime:
         ):
             return  # what was exported last, and nothing trained since
         for name, array in arrays._asdict().items():
-            np.save(self._file(name), array)
+            save_array(self._file(name), array)
         self._ask("load")
         self._are_rows = True
 
@@ -225,6 +225,8 @@ class CoordinatedRegime:
                 raise ClusterLost(content)
             elif kind == "diverged":
                 raise Divergence(content)
+            elif kind == "system":
+                raise content
             elif kind == "failed":
                 raise RuntimeError(f"the coordinator failed:\n{content}")
             elif kind == "ended":

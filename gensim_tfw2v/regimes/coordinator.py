@@ -165,6 +165,8 @@ def main() -> None:
             say("lost", str(error))
         except Divergence as error:
             say("diverged", str(error))
+        except OSError as error:  # a disk that is full, say
+            say("system", error)
         except Exception:
             say("failed", traceback.format_exc())
 

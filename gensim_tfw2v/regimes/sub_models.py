@@ -17,6 +17,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.mapped import new_array, save_array
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
 from gensim_tfw2v.regimes.base import Divergence, UnitReport, never
 from gensim_tfw2v.regimes.course import Course
@@ -234,7 +235,7 @@ class SubModelsRegime(ServedRegime):
             path = file_of(self._folder, number, name)
             if not layout.rows:
                 continue
-            rows = np.lib.format.open_memmap(path, "w+", np.float32, (layout.rows, size))
+            rows = new_array(path, (layout.rows, size))
             first = 0
             while first < layout.rows:
                 if stopped():
@@ -245,7 +246,7 @@ class SubModelsRegime(ServedRegime):
             rows.flush()
             with self._counting:
                 self.traffic.fetched_bytes += rows.nbytes
-        np.save(file_of(self._folder, number, "seen"), seen)
+        save_array(file_of(self._folder, number, "seen"), seen)
         return True
 
     def _read(self, name: str, attempt: int, first: int) -> np.ndarray:

@@ -1,0 +1,44 @@
+"""Disks that are full."""
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, size: str, options: str = "") -> Iterator[Path]:
+    """A disk of a size such as ``"64k"``, in a new folder; the test is skipped where none may be.
+
+    Parameters
+    ----------
+    options : str
+        Of the mount, such as ``"ro"``.
+    """
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size},{options}".rstrip(","), "tmpfs"]
+    try:
+        done = subprocess.run([*mount, folder], capture_output=True, text=True, check=False)
+    except OSError as error:
+        pytest.skip(f"no mount: {error}")
+    if done.returncode:
+        pytest.skip(f"may not mount a disk: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        # lazily: a file may be open still
+        subprocess.run(["umount", "-l", folder], capture_output=True, check=False)
+
+
+def fill(folder: Path, but: int = 0) -> Path:
+    """Fill a disk, but for so many bytes, rounded to pages; the file that fills it."""
+    path = folder / "fill"
+    with open(path, "wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+    size = path.stat().st_size
+    with open(path, "r+b") as file:
+        file.truncate(max(0, size - but))
+    return path
