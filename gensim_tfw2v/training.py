@@ -16,6 +16,7 @@ from gensim_tfw2v.checkpoints import Checkpoints, FolderLock, check_array
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.engine import chosen_regime, open_regime, unit_entries
+from gensim_tfw2v.monitor.hyperparameters import hyperparameters
 from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.monitor.run import RunLog
@@ -85,8 +86,8 @@ class Training:
             self.regime = self._open(model)
             # after the regime, which sets TensorFlow's threads while TensorFlow has none
             self._log = self._open_log(model)
-            if self._log is not None and (graph := self.regime.step_graph()) is not None:
-                self._log.graph(graph)
+            if self._log is not None:
+                self._log_graph(self._log)
             # last, for until now what was being done was shown in its place
             self.bar = progress_bar(corpus.total_raw_words * model.epochs, model.progress)
             self._show_position()
@@ -233,15 +234,15 @@ class Training:
         options = log_options(model.log_dir)
         if options is None:
             return None
-        made_with = {name: getattr(model, name) for name in OPTIONS} | {
-            "workers": model.workers,
-            "cluster": str(model.cluster),
-            "vocabulary": len(model.wv),
-            "words": self.corpus.total_raw_words,
-        }
+        made_with = hyperparameters(model) | {"words": self.corpus.total_raw_words}
         # of this model's trainings, and of this very one before it was ended
         goes_on = bool(model._logged_words or self.position.epoch or self.position.done)
         return RunLog(options, made_with, model._logged_words, goes_on)
+
+    def _log_graph(self, log: RunLog) -> None:
+        with contextlib.suppress(ClusterLost):  # which the first epoch will meet, and mend
+            if (graph := self.regime.step_graph()) is not None:
+                log.graph(graph)
 
     def load(self, model: Any) -> None:
         """Start from the model's vectors, which a callback may have changed."""

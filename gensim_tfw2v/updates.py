@@ -10,6 +10,7 @@ size is the smaller the more it has been moved so far.
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.grouping import EntryGroups, RowGroups
+from gensim_tfw2v.scopes import scoped
 from gensim_tfw2v.slices import Slices, exactly, places, whole
 
 #: Added to Adagrad's sums, so that a row's first steps are none of any length.
@@ -53,6 +54,7 @@ def sum_entries(groups: EntryGroups, updates: Slices) -> Slices:
     return updates.map(of_part, sent=[groups.slot, groups.segment])
 
 
+@scoped("clip")
 def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Slices, tf.Tensor]:
     """Steps of size `alpha` along summed updates, none longer than `max_norm`.
 
@@ -73,6 +75,7 @@ def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Sl
     return sums.map(tf.multiply, sent=[exactly(sizes)]), tf.reduce_sum(alpha * norms)
 
 
+@scoped("adagrad")
 def adagrad(
     sums: Slices, squares: tf.Tensor, alpha: tf.Tensor | float
 ) -> tuple[tf.Tensor, tf.Tensor]:

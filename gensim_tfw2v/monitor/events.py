@@ -1,4 +1,7 @@
-"""A run's file for TensorBoard."""
+"""A run's file for TensorBoard.
+
+TensorBoard orders groups of curves, what is before the ``/`` of their tags, by the alphabet.
+"""
 
 import os
 import time
@@ -6,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.plugins.histogram.summary_v2 import histogram_pb
 from tensorboard.plugins.hparams.summary_v2 import hparams_pb
 from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 from tensorboard.plugins.text.summary_v2 import text_pb
@@ -25,12 +29,16 @@ class EventLog:
     ----------
     folder : str
         The run's; TensorBoard shows the files of one folder as one run.
+    suffix : str
+        Of the file's name.
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, suffix: str = "") -> None:
         # a process that is started anew within a second must not write over its first file
         self._writer = EventFileWriter(
-            folder, flush_secs=FLUSH_SECONDS, filename_suffix=f".{time.time_ns() % 10**9:09d}"
+            folder,
+            flush_secs=FLUSH_SECONDS,
+            filename_suffix=f".{time.time_ns() % 10**9:09d}{suffix}",
         )
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
@@ -38,17 +46,23 @@ class EventLog:
         for tag, value in values.items():
             self._summary(scalar_pb(tag, value), step)
 
+    def histograms(self, values: Mapping[str, Any], step: int) -> None:
+        """Write an array of each histogram."""
+        for tag, array in values.items():
+            self._summary(histogram_pb(tag, array), step)
+
     def text(self, tag: str, markdown: str, step: int) -> None:
         """Write a text."""
         self._summary(text_pb(tag, markdown), step)
 
     def hyperparameters(self, values: Mapping[str, bool | int | float | str]) -> None:
         """Write what a run was made with."""
-        self._summary(hparams_pb(dict(values)), None)
+        # without an id of its own, it goes by the name of the run
+        self._summary(hparams_pb(dict(values), trial_id=""), None)
 
-    def graph(self, graph: Any) -> None:
-        """Write a ``tf.Graph``."""
-        self._add(Event(graph_def=graph.as_graph_def(add_shapes=True).SerializeToString()), 0)
+    def graph(self, graph: bytes) -> None:
+        """Write a serialized ``GraphDef``."""
+        self._add(Event(graph_def=graph), 0)
 
     def _summary(self, summary: Any, step: int | None) -> None:
         # TensorFlow and TensorBoard each have a class of this message

@@ -2,8 +2,11 @@
 
 from typing import Any
 
+#: The name scope of a step's ops.
+SCOPE = "step"
 
-def step_graph(function: Any) -> Any:
+
+def step_graph(function: Any) -> bytes | None:
     """The graph of a step, out of a traced function that trains a unit.
 
     Parameters
@@ -13,10 +16,35 @@ def step_graph(function: Any) -> Any:
 
     Returns
     -------
-    tf.Graph or None
-        None if there is no loop in it.
+    bytes or None
+        A serialized ``GraphDef`` of the ops in `SCOPE`, named within it: TensorBoard shows the
+        scopes in there as boxes. None if there is no loop.
     """
     graph, body = function.graph, None
     while loops := [op for op in graph.get_operations() if op.type in ("While", "StatelessWhile")]:
         graph = body = graph._get_function(loops[0].get_attr("body").name).graph
-    return body
+    if body is None:
+        return None
+    whole = body.as_graph_def(add_shapes=True)
+    names = {}
+    for node in whole.node:
+        _, inside, name = node.name.partition(f"{SCOPE}/")
+        if inside:
+            names[node.name] = name
+    step = type(whole)(versions=whole.versions)
+    for node in whole.node:
+        if node.name not in names:
+            continue
+        kept = step.node.add()
+        kept.CopyFrom(node)
+        kept.name = names[node.name]
+        kept.attr.pop("_class", None)  # names other ops
+        kept.input[:] = [new for given in node.input if (new := _renamed(given, names))]
+    return bytes(step.SerializeToString())
+
+
+def _renamed(given: str, names: dict[str, str]) -> str:
+    """An op's input, ``^name``, ``name`` or ``name:number``, by its new name; empty without one."""
+    control, name = given[: given.startswith("^")], given.lstrip("^")
+    name, colon, number = name.partition(":")
+    return f"{control}{names[name]}{colon}{number}" if name in names else ""

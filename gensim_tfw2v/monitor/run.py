@@ -3,16 +3,17 @@
 import logging
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.evaluation import evaluate_pairs
+from gensim_tfw2v.monitor.baseline import quality_tag
 from gensim_tfw2v.monitor.events import EventLog, has_events
 from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.monitor.projector import write_projector
+from gensim_tfw2v.monitor.ranks import norms
 from gensim_tfw2v.monitor.task import TaskLog
 
 #: Seconds between two points, until a thousand are written; then they grow with the time passed.
@@ -59,7 +60,7 @@ class RunLog:
         self.options = options
         self._first = self._step = step
         self._events = EventLog(options.path)
-        self._task = TaskLog(options.path, "program")
+        self._task = TaskLog(options.path, events=self._events)
         self._began = self._written = time.monotonic()
         self._loss = self._predictions = 0.0
         self._words, self._words_written = 0, 0
@@ -98,7 +99,7 @@ class RunLog:
             / max(1e-3, now - self._written),
         }
         if self._predictions:
-            values["training/loss"] = self._loss / self._predictions
+            values["loss/running"] = self._loss / self._predictions
         self._events.scalars(values | self._of_cluster(self._traffic_of()), self._step)
         self._loss = self._predictions = 0.0
         self._words_written, self._written = self._words, now
@@ -112,14 +113,14 @@ class RunLog:
         if not new.tokens:
             return {}
         values = {
-            "cluster/bytes_per_token": new.bytes_per_token,
-            "cluster/units_repeated": float(traffic.repeated),
+            "workers/bytes_per_token": new.bytes_per_token,
+            "workers/units_repeated": float(traffic.repeated),
         }
         if new.staleness:
-            values["cluster/staleness"] = float(np.mean(new.staleness))
+            values["workers/staleness"] = float(np.mean(new.staleness))
         shares = new.seconds / max(1e-9, float(new.seconds.sum()))
         for name, share in zip(("fetching", "training", "pushing"), shares, strict=True):
-            values[f"cluster/share_of_time_{name}"] = float(share)
+            values[f"workers/share_of_time_{name}"] = float(share)
         return values
 
     def epoch(self, vectors: KeyedVectors, is_last: bool, mean_loss: float | None = None) -> None:
@@ -133,12 +134,14 @@ class RunLog:
         mean_loss : float, optional
             Of the epoch.
         """
-        values = {} if mean_loss is None else {"epoch/mean_loss": mean_loss}
+        values = {} if mean_loss is None else {"loss/epoch": mean_loss}
         for pairs in self.options.word_pairs:
             score = evaluate_pairs(vectors, pairs)
             if score.used > 1:
-                values[f"quality/{Path(pairs).stem}"] = score.spearman
+                values[quality_tag(pairs)] = score.spearman
         self._events.scalars(values, self._step)
+        lengths = {f"vectors/norms of ranks {band}": of for band, of in norms(vectors).items()}
+        self._events.histograms(lengths, self._step)
         if table := _neighbours(vectors, self._probes(vectors)):
             self._events.text("neighbours", table, self._step)
         if self.options.projector_words and (is_last or self.options.projector_each_epoch):
@@ -151,8 +154,8 @@ class RunLog:
         ranks = np.geomspace(min(FIRST_RANK, last) + 1, last + 1, PROBES).astype(int) - 1
         return [vectors.index_to_key[rank] for rank in dict.fromkeys(ranks.tolist())]
 
-    def graph(self, graph: Any) -> None:
-        """Write the graph of a step."""
+    def graph(self, graph: bytes) -> None:
+        """Write the graph of a step, a serialized ``GraphDef``."""
         self._events.graph(graph)
 
     @property

@@ -1,4 +1,4 @@
-"""What a process takes of its machine, as a run for TensorBoard."""
+"""What a process takes of its machine, as curves for TensorBoard."""
 
 import contextlib
 import os
@@ -6,15 +6,17 @@ import re
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import psutil
 
-from gensim_tfw2v.monitor.events import EventLog
+from gensim_tfw2v.monitor.events import EMPTY, EventLog
 from gensim_tfw2v.sockets import TcpBytes
 
 #: The environment variable that tells a task where its training logs for TensorBoard.
 LOG_DIR = "TFW2V_LOG_DIR"
+
+#: Where the runs of a cluster's tasks are, in the training's folder.
+TASKS = "tasks"
 
 #: Seconds between two points, until a thousand are written; then they grow with the time passed.
 SECONDS, POINTS = 2.0, 1000
@@ -29,8 +31,11 @@ class TaskLog:
     ----------
     folder : str
         The training's.
-    name : str
-        Of the run in it, such as ``"worker-3"``.
+    name : str, optional
+        Of a task, such as ``"worker-3"``, which gets a run of its own; without one, these are
+        curves of the training's run.
+    events : EventLog, optional
+        Of the run, if it is open: TensorBoard follows only the last file of a folder.
 
     Notes
     -----
@@ -38,10 +43,13 @@ class TaskLog:
     goes on with its curves.
     """
 
-    def __init__(self, folder: str, name: str) -> None:
-        folder = os.path.join(folder, name)
+    def __init__(
+        self, folder: str, name: str | None = None, events: EventLog | None = None
+    ) -> None:
+        if name is not None:
+            folder = os.path.join(folder, TASKS, name)
         self._began = min([time.time(), *_made(folder)])
-        self._events = EventLog(folder)
+        self._events, self._owned = events or EventLog(folder), events is None
         self._ended = threading.Event()
         self._process, self._tcp = psutil.Process(), TcpBytes()
         self._before = self._look()
@@ -64,29 +72,26 @@ class TaskLog:
         self._before = now, cpu, tcp
         seconds = max(1e-3, now - before)
         values = {
-            "task/cpu_percent": 100 * (cpu - cpu_before) / seconds,
-            "task/memory_MiB": self._process.memory_info().rss / 2**20,
+            "usage/cpu_percent": 100 * (cpu - cpu_before) / seconds,
+            "usage/memory_MiB": self._process.memory_info().rss / 2**20,
         }
-        if tcp is not None and tcp_before is not None:
-            values["task/sent_MB_per_second"] = (tcp[0] - tcp_before[0]) / seconds / 1e6
-            values["task/received_MB_per_second"] = (tcp[1] - tcp_before[1]) / seconds / 1e6
+        if tcp is not None and tcp_before is not None and any(tcp):
+            values["usage/sent_MB_per_second"] = (tcp[0] - tcp_before[0]) / seconds / 1e6
+            values["usage/received_MB_per_second"] = (tcp[1] - tcp_before[1]) / seconds / 1e6
         self._events.scalars(values, int(time.time() - self._began))
-
-    def graph(self, graph: Any) -> None:
-        """Write a ``tf.Graph``."""
-        self._events.graph(graph)
 
     def close(self) -> None:
         """Write a last point."""
         self._ended.set()
         self._thread.join()
         self._point()
-        self._events.close()
+        if self._owned:
+            self._events.close()
 
 
 def _made(folder: str) -> Iterator[float]:
     """When the files of a run were made, by their names."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
-            if found := _EVENTS.match(name):
+            if name != EMPTY and (found := _EVENTS.match(name)):
                 yield float(found[1])

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.blocks import StepShape, band
 from gensim_tfw2v.objectives.hierarchical_softmax import TreeGradients, TreeStep
+from gensim_tfw2v.scopes import scoped
 from gensim_tfw2v.slices import Slices, places
 
 
@@ -51,19 +52,23 @@ class Step(NamedTuple):
     # Columns are chosen before rows are looked up: slicing rows afterwards would copy them. And
     # rows are cast before they are multiplied.
 
+    @scoped("input_rows")
     def input_rows(self) -> Slices:
         """Input rows of each block: [T/B, I, D], dtype."""
         return _looked_up(self.inputs, self.input_place, self.dtype)
 
+    @scoped("columns")
     def columns(self) -> Slices:
         """Output rows of each block's centres and negatives: [T/B, C, D], dtype."""
         return _looked_up(self.outputs, self.output_place, self.dtype)
 
+    @scoped("targets")
     def targets(self) -> Slices:
         """Output rows of each block's centres: [T/B, O, D], float32."""
         of_centres = slice(self.shape.centres)
         return _looked_up(self.outputs, self.output_place, tf.float32, of_centres)
 
+    @scoped("negatives")
     def negatives(self) -> Slices:
         """Output rows of each block's negatives: [T/B, C - O, D], dtype."""
         of_negatives = slice(self.shape.centres, None)

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.scopes import scoped
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class StepShape:
 LARGEST_TABLE = 1 << 22
 
 
+@scoped("windows")
 def band(windows: tf.Tensor, shape: StepShape, mean: bool, dtype: tf.DType) -> tf.Tensor:
     """1 where an input lies in a centre's window, else 0.
 

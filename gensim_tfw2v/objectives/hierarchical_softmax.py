@@ -14,6 +14,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.deep_nodes import run_weights
 from gensim_tfw2v.objectives.negative_sampling import loss
+from gensim_tfw2v.scopes import scoped
 from gensim_tfw2v.slices import Slices, concat
 from gensim_tfw2v.updates import adagrad, clipped
 
@@ -94,6 +95,7 @@ class TreeGradients(NamedTuple):
     growth: tf.Tensor | None = None
 
 
+@scoped("hierarchical_softmax")
 def predict_from_window(
     step: TreeStep, hidden: Slices, pairs: tf.Tensor, with_loss: bool
 ) -> TreeGradients:
@@ -124,6 +126,7 @@ def predict_from_window(
     return TreeGradients(d_hidden, change, d_deep, top_loss + deep_loss, growth)
 
 
+@scoped("hierarchical_softmax")
 def predict_from_one(
     step: TreeStep, hidden: Slices, used: tf.Tensor | None, with_loss: bool
 ) -> TreeGradients:
@@ -169,6 +172,7 @@ def _in_blocks(rows: tf.Tensor, number: int) -> tf.Tensor:
     return tf.reshape(rows, [-1, number, rows.shape[1]])
 
 
+@scoped("top")
 def _top(
     step: TreeStep,
     hidden: Slices,
@@ -213,6 +217,7 @@ def _top(
     return concat(updates), rows.map(tf.subtract, step.top), total, growth
 
 
+@scoped("deep_nodes")
 def _deep(
     step: TreeStep, hidden: Slices, halves: tf.Tensor, with_loss: bool
 ) -> tuple[Slices, Slices, tf.Tensor]:

@@ -10,8 +10,10 @@ and Distributed Memory", section 4): each of a block's C - B negatives counts
 """
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.scopes import scoped
 
 
+@scoped("coefficients")
 def coefficients(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """Twice ``|weights| * (label - sigmoid(scores))``, where weights below 0 have the label 0.
 
@@ -21,6 +23,7 @@ def coefficients(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     return weights - tf.abs(weights) * tf.tanh(0.5 * scores)
 
 
+@scoped("loss")
 def loss(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """Sum of ``-|weights| * log(sigmoid(±scores))``, minus where weights are below 0."""
     return tf.reduce_sum(tf.abs(weights) * tf.nn.softplus(-tf.sign(weights) * scores))

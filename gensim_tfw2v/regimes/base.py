@@ -1,7 +1,7 @@
 """What a regime offers to the model."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -95,8 +95,8 @@ class Regime(Protocol):
         """Copy the current rows into these arrays."""
         ...
 
-    def step_graph(self) -> Any:
-        """The ``tf.Graph`` of a step; None if another process has it."""
+    def step_graph(self) -> bytes | None:
+        """The graph of a step, a serialized ``GraphDef``; None if there is none to show."""
         ...
 
     def close(self) -> None:

@@ -143,8 +143,10 @@ class CoordinatedRegime:
         for array, rows in zip(arrays, self._rows_in_files(), strict=True):
             array[:] = rows
 
-    def step_graph(self) -> None:
-        """The coordinator writes it into a run of its own."""
+    def step_graph(self) -> bytes | None:
+        """The graph of a step, which the coordinator has."""
+        graph: bytes | None = self._ask("step_graph")
+        return graph
 
     def _export_to_files(self) -> None:
         if not self._are_rows:

@@ -75,8 +75,6 @@ class Coordinator:
         self._regime: Any = make_regime(
             setup.regime, setup.setup, ClusterWorkers(coordinator, setup.cluster.servers())
         )
-        if self._log is not None and (graph := self._regime.step_graph()) is not None:
-            self._log.graph(graph)
 
     def train(
         self, units: Sequence[WorkUnit], epoch: int, alphas: Sequence[tuple[float, float]]
@@ -97,6 +95,11 @@ class Coordinator:
             self._told = time.monotonic()
             self._say("traffic", self._regime.traffic)
         self._say("report", report)
+
+    def step_graph(self) -> bytes | None:
+        """The graph of a step."""
+        graph: bytes | None = self._regime.step_graph()
+        return graph
 
     def load(self) -> None:
         """Go on from the rows in the files of the folder."""

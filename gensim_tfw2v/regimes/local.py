@@ -134,7 +134,7 @@ class LocalRegime:
             for ids in _pieces(table):
                 array[ids[0] : ids[-1] + 1] = tf.gather(table, ids)
 
-    def step_graph(self) -> tf.Graph | None:
+    def step_graph(self) -> bytes | None:
         """The graph of a step."""
         return step_graph(self._train_unit)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.scopes import scoped
 
 Structure = TypeVar("Structure")
 
@@ -40,6 +41,7 @@ def pack_steps(structure: Structure) -> Callable[[tf.Tensor], Structure]:
         1,
     )
 
+    @scoped("plan")
     def unpack(step: tf.Tensor) -> Structure:
         parts = tf.split(tf.gather(table, step), sizes)
         return tf.nest.pack_sequence_as(

@@ -252,7 +252,7 @@ class ServedRegime:
             for table, array in zip(self.served.tables, arrays, strict=True):
                 table.export(array)
 
-    def step_graph(self) -> Any:
+    def step_graph(self) -> bytes | None:
         """The graph of a step."""
         function: Any = self._function_of(0)
         return step_graph(function.get_concrete_function())

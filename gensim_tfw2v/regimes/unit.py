@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.monitor.graph import SCOPE
 from gensim_tfw2v.objectives.draws import draw
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
@@ -136,8 +137,9 @@ class PreparedUnit(NamedTuple):
         """
 
         def train(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
-            plan = self.plan_of(number)
-            of_step = train_step(program, plan, self.unit, tables, words, squares)
+            with tf.name_scope(SCOPE):
+                plan = self.plan_of(number)
+                of_step = train_step(program, plan, self.unit, tables, words, squares)
             both = zip(sums, of_step, strict=True)
             return number + 1, tuple(x + tf.cast(y, x.dtype) for x, y in both)
 

@@ -1,0 +1,44 @@
+"""Words by their frequency: in order, in bands, and how long their vectors are."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from gensim.models import KeyedVectors
+
+from gensim_tfw2v.vectors import held_counts
+
+#: The last rank of each band; the words after them are the last band.
+EDGES = (100, 1_000, 10_000, 100_000)
+
+#: Rows of a band, at most, that are looked at for a histogram.
+MOST_ROWS = 10_000
+
+
+def by_frequency(vectors: KeyedVectors) -> np.ndarray:
+    """Row numbers [V] from the most frequent word to the rarest.
+
+    Words that are as frequent, and all words without counts, stay in their order.
+    """
+    counts = held_counts(vectors)
+    return np.arange(len(vectors)) if counts is None else np.argsort(-counts, kind="stable")
+
+
+def bands(words: int) -> Iterator[tuple[str, slice]]:
+    """Names of the bands, such as ``"101-1000"``, and which of so many words are in each."""
+    first = 0
+    for last in (*EDGES, None):
+        if first < words:
+            name = f"{first + 1}-{last}" if last else f"from {first + 1}"
+            yield name, slice(first, min(words, last or words))
+        first = last or words
+
+
+def norms(vectors: KeyedVectors) -> dict[str, np.ndarray]:
+    """Lengths of the vectors of each band, of at most `MOST_ROWS` evenly spread words."""
+    order, found = by_frequency(vectors), {}
+    for name, band in bands(len(order)):
+        rows = order[band]
+        rows = rows[:: -(-len(rows) // MOST_ROWS)]
+        lengths = np.linalg.norm(vectors.vectors[rows], axis=1)
+        found[name] = lengths[np.isfinite(lengths)]
+    return found
