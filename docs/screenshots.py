@@ -15,7 +15,7 @@ from gensim.utils import simple_preprocess
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.monitor.options import TensorBoardLog
-from tests.browser.chromium import chromium, find, one, still, until, why_no_chromium
+from tests.browser.chromium import chromium, find, one, still, texts, until, why_no_chromium
 from tests.browser.projector_page import ProjectorPage
 from tests.served import tensorboard
 
@@ -25,13 +25,13 @@ FOLDER = Path(__file__).parent / "screenshots"
 WORD = "israeli"
 
 #: Curves that are shown.
-CURVES = ("mean_loss", "ws353", "alpha", "words_per_second")
+CURVES = ("loss/epoch", "ws353", "alpha", "words_per_second")
 
 
 def train(folder: Path) -> None:
     """Train skip-gram and CBOW on 300 news texts, a run each; the projector gets one of them."""
-    with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
-        sentences = [simple_preprocess(text) for text in texts]
+    with open(datapath("lee_background.cor"), encoding="utf-8") as file:
+        sentences = [simple_preprocess(text) for text in file]
     for name, sg in (("skip-gram", 1), ("cbow", 0)):
         log = TensorBoardLog(folder / name, ["ws353"], projector_words=10_000 if sg else 0)
         TFWord2Vec(
@@ -49,10 +49,25 @@ def scalars(driver: Any, url: str) -> None:
     until("the curves to be drawn", lambda: still(driver))
 
 
+def graphs(driver: Any, url: str) -> None:
+    """Open the graph of a step."""
+    driver.get(f"{url}#graphs")
+    until("the boxes", lambda: "update" in texts(driver, "text.nodelabel, .nodelabel text"))
+    until("the graph to be drawn", lambda: still(driver))
+
+
+def hparams(driver: Any, url: str) -> None:
+    """Open the table of hyperparameters."""
+    driver.get(f"{url}#hparams")
+    until("the runs", lambda: "cbow" in " ".join(texts(driver, "vaadin-grid-cell-content")))
+    until("the table to be drawn", lambda: still(driver))
+
+
 def projector(driver: Any, url: str) -> None:
-    """Open the projector, and select a word."""
+    """Open the projector, coloured, and select a word."""
     page = ProjectorPage(driver, url)
     page.spherize(False)
+    page.colour_by("cluster")
     page.select(WORD)
     page.neighbours()
 
@@ -66,7 +81,7 @@ def main(pictures: Path = FOLDER) -> None:
     with tempfile.TemporaryDirectory(prefix="tfw2v-screenshots-") as folder:
         train(Path(folder, "runs"))
         with tensorboard("runs", cwd=folder) as served, chromium() as driver:
-            for take in (scalars, projector):
+            for take in (scalars, hparams, graphs, projector):
                 take(driver, served.url)
                 path = pictures / f"{take.__name__}.png"
                 driver.save_screenshot(str(path))

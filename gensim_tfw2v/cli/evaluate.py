@@ -39,6 +39,16 @@ def evaluate(
             "input: print the mean loss of a prediction, in nats. Needs a whole model."
         ),
     ] = None,
+    log_dir: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that TensorBoard is shown: the scores become a run in it, beside those "
+            "of trainings."
+        ),
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option(help="Name of that run; by default the model's.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     verbose: Verbose = False,
 ) -> None:
@@ -48,6 +58,12 @@ def evaluate(
     the share answered right, twice: of the questions whose words are all among the 30,000 most
     frequent ones, as gensim counts; and of all, where an unknown word makes the answer wrong.
     """
+    if run is not None and log_dir is None:
+        raise BadInput("--run names a run for TensorBoard; give --log-dir too")
+
+    if log_dir is not None:
+        _check_run(log_dir := log_dir / (run or model.stem))
+
     from rich.console import Console
 
     from gensim_tfw2v.cli.loading import load_saved
@@ -62,6 +78,12 @@ def evaluate(
         result = summary(getattr(saved, "wv", saved), files or (), standard=standard)
     if loss is not None:
         result["held_out_loss"] = loss
+    if log_dir is not None:
+        from gensim_tfw2v.monitor.baseline import write_baseline
+        from gensim_tfw2v.monitor.serving import do_without_tensorflow
+
+        do_without_tensorflow()
+        write_baseline(log_dir, saved, result)
     console = Console(highlight=False)
     if json:
         from json import dumps
@@ -79,6 +101,16 @@ def evaluate(
         console.print(_pairs_table(result["pairs"]))
     if result["analogies"]:
         console.print(_analogies_table(result["analogies"]))
+
+
+def _check_run(folder: Path) -> None:
+    """Refuse the run of a training before anything takes its time."""
+    from gensim_tfw2v.monitor.baseline import check_run
+
+    try:
+        check_run(folder)
+    except ValueError as error:
+        raise BadInput(f"{error} (--run)") from error
 
 
 def _held_out_loss(saved: Any, path: Path, text: Path) -> float:

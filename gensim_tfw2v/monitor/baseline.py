@@ -47,19 +47,22 @@ def write_baseline(
     values["loss/held_out"] = scores.get("held_out_loss")
     values = {tag: value for tag, value in values.items() if value is not None}
 
-    folder = Path(folder)
-    before = list(folder.glob(f"*tfevents*{SUFFIX}"))
-    if has_events(str(folder)) and not before:
-        raise ValueError(f"{folder} holds a training's run: give the evaluation one of its own")
-    for old in before:
+    check_run(folder)
+    for old in Path(folder).glob(f"*{SUFFIX}"):
         old.unlink()
-    step, events = 0, EventLog(str(folder), SUFFIX)
+    step, events = 0, EventLog(os.fspath(folder), SUFFIX)
     if isinstance(model, Word2Vec):
         step = model.corpus_total_words * model.epochs
         events.hyperparameters(hyperparameters(model) | {"words": model.corpus_total_words})
     events.scalars(values, step)
     events.close()
     return values
+
+
+def check_run(folder: str | os.PathLike[str]) -> None:
+    """Raise ValueError if the folder holds the run of a training."""
+    if has_events(os.fspath(folder)) and not list(Path(folder).glob(f"*{SUFFIX}")):
+        raise ValueError(f"{folder} holds the run of a training: give the scores another name")
 
 
 def quality_tag(word_pairs: str | os.PathLike[str]) -> str:

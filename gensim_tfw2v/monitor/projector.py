@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gensim_tfw2v.monitor.clusters import cluster
 from gensim_tfw2v.monitor.events import EMPTY
+from gensim_tfw2v.monitor.ranks import bands, by_frequency
 from gensim_tfw2v.vectors import held_counts
 
 if TYPE_CHECKING:
@@ -59,8 +61,9 @@ def write_projector(
     Returns
     -------
     list of Path
-        The vectors (float32, words x D), the table (word, rank and, where it is known, count), and
-        the configuration.
+        The vectors (float32, words x D), the table, and the configuration. The table has word,
+        rank and, where it is known, count; for the colours ``log10 rank``, ``ranks`` (a band of
+        them) and ``cluster``: words that are alike, by the word in their middle.
 
     Raises
     ------
@@ -79,25 +82,25 @@ def write_projector(
     if not len(vectors):
         raise ValueError("there are no vectors to write: the vocabulary is empty")
     counts = held_counts(vectors)
-    # of words that are as frequent, the first ones
-    order = np.arange(len(vectors)) if counts is None else np.argsort(-counts, kind="stable")
-    rows = order[: min(words, MOST_WORDS)]
+    rows = by_frequency(vectors)[: min(words, MOST_WORDS)]
     values = np.ascontiguousarray(vectors.vectors[rows], dtype="<f4")
     if not np.isfinite(values).all():
         raise ValueError("some vectors are NaN or infinite: the projector cannot show them")
     keys = [vectors.index_to_key[row] for row in rows]
-    table = _table(keys, None if counts is None else counts[rows])
+    columns = _columns(keys, None if counts is None else counts[rows])
     content, form = _readable(values)
 
     # Other words get other names: a TensorBoard that still holds the vectors of the words before
     # must not show them with these.
-    key = hashlib.blake2b(table + repr(values.shape).encode(), digest_size=4).hexdigest()
+    told = _table(columns) + repr(values.shape).encode()
+    key = hashlib.blake2b(told, digest_size=4).hexdigest()
+    columns.append(["cluster", *(_cell(keys[middle]) for middle in cluster(values))])
     log_dir = Path(log_dir)
     folder = log_dir / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     tensor, metadata = folder / f"{NAME}-{key}.{form}", folder / f"words-{key}.tsv"
     _write_whole(tensor, content)
-    _write_whole(metadata, table)
+    _write_whole(metadata, _table(columns))
     _make_run(log_dir)
     _write_whole(log_dir / CONFIG, _config(tensor, metadata, values.shape))
     for old in (*folder.glob(f"{NAME}-*.*"), *folder.glob("words-*.tsv")):
@@ -106,15 +109,27 @@ def write_projector(
     return [tensor, metadata, log_dir / CONFIG]
 
 
-def _table(words: list[str], counts: np.ndarray | None) -> bytes:
+def _columns(words: list[str], counts: np.ndarray | None) -> list[list[str]]:
+    """What is known of the words, each column below its name.
+
+    TensorBoard colours by each column of numbers, from the lowest to the highest, and by each that
+    has at most 50 different values.
+    """
+    ranks = np.arange(1, len(words) + 1)
+    columns = [["word", *map(_cell, words)], ["rank", *map(str, ranks)]]
+    if counts is not None:
+        columns.append(["count", *map(str, counts)])
+    columns.append(["log10 rank", *(f"{power:.3f}" for power in np.log10(ranks))])
+    columns.append(["ranks", *(name for name, of in bands(len(words)) for _ in words[of])])
+    return columns
+
+
+def _table(columns: list[list[str]]) -> bytes:
     """A row a word, below the names of the columns.
 
     Two columns at least: TensorBoard takes the first row of a single one for a word, and leaves
     out rows that are blank.
     """
-    columns = [["word", *map(_cell, words)], ["rank", *map(str, range(1, len(words) + 1))]]
-    if counts is not None:
-        columns.append(["count", *map(str, counts)])
     return "".join("\t".join(row) + "\n" for row in zip(*columns, strict=True)).encode()
 
 

@@ -6,6 +6,7 @@ from gensim_tfw2v._tensorflow import tf
 from tests.browser.chromium import find, one, texts, until
 
 POINTS, MATCHES, CARD = ".numDataPoints", ".matches-list .row .label", "#metadata-label"
+COLOURS = "paper-dropdown-menu[label='Color by']"
 
 
 class ProjectorPage:
@@ -72,6 +73,27 @@ class ProjectorPage:
         ActionChains(self.driver).move_to_element(one(self.driver, "#search-box")).perform()
         shown = ".nn paper-tooltip", "#tooltip:not(.hidden)"
         until("the explanation to go", lambda: not find(self.driver, *shown))
+
+    def colours(self):
+        """By what the page can colour, and how: ``{column: how}``."""
+        self._open_colours()
+        items = [text.split("\n") for text in texts(self.driver, COLOURS, "paper-item")]
+        return {
+            name: " ".join(how.split()) for name, how in (item for item in items if len(item) > 1)
+        }
+
+    def colour_by(self, column):
+        self._open_colours()
+        for item in find(self.driver, COLOURS, "paper-item"):
+            if item.text.startswith(f"{column}\n"):
+                item.click()
+        until("the colours", lambda: self.share_drawn() > 0.01)
+
+    def _open_colours(self):
+        menu = one(self.driver, COLOURS)
+        if not menu.get_property("opened"):
+            menu.click()
+        until("the columns", lambda: find(self.driver, COLOURS, "paper-item"))
 
     def card(self):
         """What the table says of the selected word: ``{column: value}``."""

@@ -13,7 +13,7 @@ from gensim.utils import simple_preprocess
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.monitor.projector import write_projector
-from tests.browser.chromium import chromium, why_no_chromium
+from tests.browser.chromium import chromium, texts, why_no_chromium
 from tests.browser.projector_page import ProjectorPage
 from tests.served import tensorboard
 
@@ -60,7 +60,22 @@ def test_points_and_card(page, vectors):
     assert len(page.search(PROBE)) > 1  # israelis
     page.select(PROBE)
     rank, count = vectors.key_to_index[PROBE] + 1, vectors.get_vecattr(PROBE, "count")
-    assert page.card() == {"word": PROBE, "rank": str(rank), "count": str(count)}
+    card = page.card()
+    assert (card["word"], card["rank"], card["count"]) == (PROBE, str(rank), str(count))
+
+
+def test_colours(page):
+    """What the page makes of the columns."""
+    assert page.colours() == {
+        "rank": "gradient",
+        "count": "gradient",
+        "log10 rank": "gradient",
+        "ranks": "2 colors",
+        "cluster": "10 colors",
+    }
+    page.colour_by("cluster")
+    counts = [int(count) for count in texts(page.driver, ".legend .item .info")]
+    assert sum(counts) == WORDS
 
 
 def test_spherized_neighbours_are_those_around_the_mean(page, vectors):

@@ -1,10 +1,16 @@
 import json
+import subprocess
+import sys
 
 import pytest
+from gensim.models import Word2Vec
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.loading import load_vectors
 from gensim_tfw2v.evaluation import summary
+from gensim_tfw2v.monitor.baseline import quality_tag
+from gensim_tfw2v.monitor.events import EventLog
+from tests.monitor.runs import Runs
 
 
 @pytest.fixture
@@ -77,3 +83,47 @@ def test_bad_model(tfw2v, tmp_path):
     (tmp_path / "model").write_text("no model")
     for name, message in (("model", "no vectors in a known form"), ("missing", "no such file")):
         assert message in tfw2v("evaluate", tmp_path / name, status=2).stderr
+
+
+def test_scores_as_a_run_for_tensorboard(tfw2v, models, files, tmp_path):
+    model = Word2Vec.load(str(models["model"]))
+    to = ("--no-standard", "--log-dir", tmp_path)
+    result = json.loads(tfw2v("evaluate", models["model"], *files, *to, "--json").stdout)
+    runs = Runs(tmp_path)
+    assert runs.names() == {"model"}
+    step = model.corpus_total_words * model.epochs
+    pairs, questions = map(str, files)
+    for name, score in (
+        (pairs, result["pairs"][pairs]["spearman"]),
+        (questions, result["analogies"][questions]["gensim"]["total"]),
+    ):
+        (point,) = runs.points("model", quality_tag(name))
+        assert point == (step, pytest.approx(score))
+    assert runs.hyperparameters("model")["vector_size"] == model.vector_size
+
+    # again: what was there is replaced
+    tfw2v("evaluate", models["model"], pairs, *to)
+    assert "quality/questions" not in Runs(tmp_path).tags("model")
+    assert len(Runs(tmp_path).points("model", "quality/pairs")) == 1
+    # vectors alone: not known how many words they have seen
+    tfw2v("evaluate", models["text.txt"], pairs, *to, "--run", "b")
+    ((step, _),) = Runs(tmp_path).points("b", "quality/pairs")
+    assert step == 0
+
+
+def test_the_run_of_a_training_is_left_alone(tfw2v, models, tmp_path):
+    EventLog(str(tmp_path / "model")).close()
+    result = tfw2v("evaluate", models["model"], "--log-dir", tmp_path, status=2)
+    assert "model holds the run of a training: give the scores another name" in result.stderr
+    result = tfw2v("evaluate", models["model"], "--run", "x", status=2)
+    assert "give --log-dir too" in result.stderr
+
+
+def test_scores_are_written_without_tensorflow(models, files, tmp_path):
+    code = (
+        "import sys; from gensim_tfw2v.cli.main import app;"
+        "app(sys.argv[1:], standalone_mode=False); assert 'tensorflow' not in sys.modules"
+    )
+    arguments = ["evaluate", models["model"], files[0], "--no-standard", "--log-dir", tmp_path]
+    subprocess.run([sys.executable, "-c", code, *map(str, arguments)], check=True, timeout=120)
+    assert Runs(tmp_path).names() == {"model"}

@@ -10,8 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
+from gensim_tfw2v.monitor import clusters as monitor_clusters
 from gensim_tfw2v.monitor import projector
 from gensim_tfw2v.monitor.projector import write_projector
+from gensim_tfw2v.monitor.ranks import bands, norms
 from tests.served import tensorboard
 
 ODD_WORDS = [
@@ -73,15 +75,20 @@ def test_what_is_written(tmp_path):
     ]  # fmt: skip
     assert embedding.tensor_path.endswith(".bytes")
     np.testing.assert_array_equal(values, vectors.vectors)
-    assert table == [["word", "rank", "count"],
-                     ["the", "1", "30"], ["cat", "2", "20"], ["sat", "3", "20"]]  # fmt: skip
+    assert table == [
+        ["word", "rank", "count", "log10 rank", "ranks", "cluster"],
+        ["the", "1", "30", "0.000", "1-100", table[1][-1]],
+        ["cat", "2", "20", "0.301", "1-100", table[1][-1]],
+        ["sat", "3", "20", "0.477", "1-100", table[1][-1]],
+    ]
+    assert table[1][-1] in {"the", "cat", "sat"}
 
 
 def test_the_most_frequent_words_in_their_order(tmp_path):
     vectors = vectors_of(["a", "b", "c", "d"], counts=[1, 7, 1, 9])
     write_projector(vectors, tmp_path, words=3)
     _, values, table = read(tmp_path)
-    assert table[1:] == [["d", "1", "9"], ["b", "2", "7"], ["a", "3", "1"]]
+    assert [row[:3] for row in table[1:]] == [["d", "1", "9"], ["b", "2", "7"], ["a", "3", "1"]]
     np.testing.assert_array_equal(values, vectors.vectors[[3, 1, 0]])
 
 
@@ -90,7 +97,7 @@ def test_without_counts_the_first_words(tmp_path, counts):
     vectors = vectors_of(["x", "y", "z"], counts=counts)
     write_projector(vectors, tmp_path, words=2)
     _, values, table = read(tmp_path)
-    assert table == [["word", "rank"], ["x", "1"], ["y", "2"]]
+    assert [row[:3] for row in table[1:]] == [["x", "1", "0.000"], ["y", "2", "0.301"]]
     np.testing.assert_array_equal(values, vectors.vectors[:2])
 
 
@@ -101,11 +108,42 @@ def test_a_row_a_word_whatever_the_words(tmp_path, words):
     write_projector(vectors, tmp_path)
     _, values, table = read(tmp_path)
     assert [row[1] for row in table] == ["rank", *map(str, range(1, len(words) + 1))]
-    assert all(len(row) == 2 and row[0] for row in table)
-    for word, (shown, _) in zip(words, table[1:], strict=True):
+    assert all(len(row) == 5 and all(row) for row in table)
+    for word, (shown, *_) in zip(words, table[1:], strict=True):
         if word.isprintable() and word:
             assert shown == word
     np.testing.assert_array_equal(values, vectors.vectors)
+
+
+def test_words_in_one_direction_are_a_cluster(tmp_path):
+    rng = np.random.default_rng(5)
+    middles = np.eye(monitor_clusters.MOST, 12)
+    own = np.arange(300) * len(middles) // 300
+    values = middles[own] + rng.normal(scale=0.01, size=(300, 12))
+    values *= rng.uniform(0.1, 10, size=(300, 1))
+    write_projector(vectors_of([f"w{number}" for number in range(300)], values), tmp_path)
+    shown = [row[-1] for row in read(tmp_path)[2][1:]]
+    # each cluster has the name of one of its words
+    assert [own[int(name[1:])] for name in shown] == own.tolist()
+    assert len(set(shown)) == len(middles)
+    write_projector(vectors_of(["a", "b"], np.zeros((2, 3))), tmp_path)
+
+
+def test_bands_of_ranks():
+    assert [name for name, _ in bands(2500)] == ["1-100", "101-1000", "1001-10000"]
+    assert dict(bands(200_000))["from 100001"] == slice(100_000, 200_000)
+    for words in (1, 100, 101, 123_456):
+        covered = [range(words)[of] for _, of in bands(words)]
+        assert [rank for of in covered for rank in of] == list(range(words))
+
+
+def test_norms_of_each_band():
+    counts = np.random.default_rng(1).permutation(25_000) + 1
+    values = counts[:, None] * [3.0, 4.0]
+    found = norms(vectors_of([f"w{n}" for n in range(len(counts))], values, counts.tolist()))
+    assert list(found) == ["1-100", "101-1000", "1001-10000", "10001-100000"]
+    np.testing.assert_allclose(found["101-1000"], 5.0 * np.arange(24_900, 24_000, -1))
+    assert 5_000 < len(found["10001-100000"]) <= 10_000
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -48,7 +48,10 @@ def test_a_training_is_a_run(tmp_path):
     model = TFWord2Vec(**OPTIONS | {"workers": 1}, log_dir=log, callbacks=[scores])
     words = model.corpus_total_words * model.epochs
     runs = Runs(tmp_path)
-    assert runs.names() == {"run", "run/program"}
+    assert runs.names() == {"run"}
+    groups = {tag.partition("/")[0] for tag in runs.tags("run") if "/" in tag}
+    assert sorted(groups - {"_hparams_"}) == ["loss", "quality", "training", "usage", "vectors"]
+    assert {"usage/cpu_percent", "usage/memory_MiB"} <= runs.tags("run")
 
     speed = runs.points("run", "training/words_per_second")
     assert all(value > 0 for _, value in speed)
@@ -58,10 +61,10 @@ def test_a_training_is_a_run(tmp_path):
     assert alphas == sorted(alphas, reverse=True)
     assert 0.8 * model.alpha < alphas[0] <= model.alpha
     np.testing.assert_allclose(alphas[-1], model.min_alpha, rtol=1e-3)
-    losses = [value for _, value in runs.points("run", "training/loss")]
+    losses = [value for _, value in runs.points("run", "loss/running")]
     assert losses[0] > 1.3 * losses[-1]
 
-    means = runs.points("run", "epoch/mean_loss")
+    means = runs.points("run", "loss/epoch")
     assert [step for step, _ in means] == [
         model.corpus_total_words * epoch for epoch in range(1, 1 + model.epochs)
     ]
@@ -77,8 +80,9 @@ def test_a_training_is_a_run(tmp_path):
 
     made_with = runs.hyperparameters("run")
     assert made_with["vector_size"] == 24
-    assert made_with["sg"] == 1
-    assert made_with["cluster"] == "None"
+    assert made_with["sg"] is True
+    assert made_with["cluster"] == "none"
+    assert "ns_exponent" not in made_with  # as nearly everybody has it
     assert made_with["vocabulary"] == len(model.wv)
 
 
@@ -114,9 +118,16 @@ def test_every_objective_logs_its_loss(tmp_path, options):
 
 def test_the_graph_is_that_of_a_step(tmp_path):
     TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=tmp_path)
-    operations = {node.op for node in Runs(tmp_path).graph(".").node}
+    graph = Runs(tmp_path).graph(".")
+    operations = {node.op for node in graph.node}
     assert {"BatchMatMulV2", "ResourceGather", "Tanh"} <= operations
     assert "While" not in operations
+    boxes = {node.name.partition("/")[0] for node in graph.node}
+    steps = {"plan", "row_ids", "negatives", "read_rows", "SkipGram", "sum_rows", "update"}
+    assert boxes == steps
+    names = {node.name for node in graph.node}
+    for node in graph.node:
+        assert {given.lstrip("^").partition(":")[0] for given in node.input} <= names
 
 
 def test_trainings_of_one_model_are_one_run(tmp_path, caplog):
@@ -124,7 +135,7 @@ def test_trainings_of_one_model_are_one_run(tmp_path, caplog):
     with caplog.at_level(logging.WARNING, "gensim_tfw2v"):
         model.train(corpus_file=LEE, total_words=model.corpus_total_words, epochs=2)
     assert not caplog.records
-    steps = [step for step, _ in Runs(tmp_path).points(".", "epoch/mean_loss")]
+    steps = [step for step, _ in Runs(tmp_path).points(".", "loss/epoch")]
     # files of one second are read in any order
     assert sorted(steps) == [model.corpus_total_words * epoch for epoch in (1, 2, 3)]
 

@@ -15,8 +15,8 @@ from gensim_tfw2v.sockets import TcpBytes
 from tests.monitor.runs import Runs
 
 CURVES = {
-    *("task/cpu_percent", "task/memory_MiB"),
-    *("task/sent_MB_per_second", "task/received_MB_per_second"),
+    *("usage/cpu_percent", "usage/memory_MiB"),
+    *("usage/sent_MB_per_second", "usage/received_MB_per_second"),
 }
 
 
@@ -59,14 +59,14 @@ def test_a_process_logs_its_cpu_time_and_memory(tmp_path, monkeypatch):
     time.sleep(1.1)
     again.close()
     runs = Runs(tmp_path)
-    assert runs.names() == {"worker-0"}
-    cpu = runs.points("worker-0", "task/cpu_percent")
+    assert runs.names() == {"tasks/worker-0"}
+    cpu = runs.points("tasks/worker-0", "usage/cpu_percent")
     assert sum(value for _, value in cpu[:4]) > 4 * 30
     assert cpu[-2][1] < 50
     # the second process has gone on where the first one ended
     assert [step for step, _ in cpu] == sorted(step for step, _ in cpu)
     assert cpu[-1][0] >= 1
-    memory = [value for _, value in runs.points("worker-0", "task/memory_MiB")]
+    memory = [value for _, value in runs.points("tasks/worker-0", "usage/memory_MiB")]
     assert all(10 < value < 10_000 for value in memory)
 
 
@@ -80,22 +80,22 @@ def test_every_task_of_a_cluster_writes_a_run(tmp_path):
         log_dir=tmp_path,
     )
     runs = Runs(tmp_path)
-    tasks = {"ps-0", "worker-0", "worker-1", "chief", "program"}
+    tasks = {f"tasks/{name}" for name in ("ps-0", "worker-0", "worker-1", "chief")}
     assert runs.names() == {".", *tasks}
     for name in tasks:
         assert runs.tags(name) == CURVES
-    assert runs.graph("chief").node
+    assert runs.graph(".").node
 
     wanted = {"bytes_per_token", "staleness", "units_repeated"}
     wanted |= {f"share_of_time_{what}" for what in ("fetching", "training", "pushing")}
-    assert {f"cluster/{name}" for name in wanted} <= runs.tags(".")
-    for _, value in runs.points(".", "cluster/bytes_per_token"):
+    assert {f"workers/{name}" for name in wanted} <= runs.tags(".")
+    for _, value in runs.points(".", "workers/bytes_per_token"):
         assert value == pytest.approx(model.traffic.bytes_per_token, rel=0.2)
     shares = [
         sum(values)
         for values in zip(
             *(
-                [value for _, value in runs.points(".", f"cluster/share_of_time_{what}")]
+                [value for _, value in runs.points(".", f"workers/share_of_time_{what}")]
                 for what in ("fetching", "training", "pushing")
             ),
             strict=True,
@@ -104,8 +104,8 @@ def test_every_task_of_a_cluster_writes_a_run(tmp_path):
     assert shares == pytest.approx([1.0] * len(shares))
     # what the tasks' kernels have counted while it trained is at least what the rows take
     seconds = monitor_task.SECONDS
-    sent = seconds * 1e6 * sum(value for _, value in runs.points("ps-0", CURVES_SENT))
+    sent = seconds * 1e6 * sum(value for _, value in runs.points("tasks/ps-0", CURVES_SENT))
     assert sent > 0.5 * model.traffic.fetched_bytes
 
 
-CURVES_SENT = "task/sent_MB_per_second"
+CURVES_SENT = "usage/sent_MB_per_second"
