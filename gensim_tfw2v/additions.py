@@ -1,11 +1,15 @@
 """What a model can do that gensim's cannot."""
 
-from collections.abc import Iterable, Mapping
+import contextlib
+import threading
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from gensim.models import KeyedVectors
 
+from gensim_tfw2v.checks import ARGUMENTS, check_attributes, check_options, check_state
+from gensim_tfw2v.checks.kinds import Number
 from gensim_tfw2v.held_out import held_out_loss
 from gensim_tfw2v.hooks import is_trained_by_gensim
 from gensim_tfw2v.scanning import ScanningWord2Vec
@@ -13,9 +17,14 @@ from gensim_tfw2v.vectors import take_vectors
 
 Model = TypeVar("Model", bound="Additions")
 
+#: One thread at a time says that it trains a model, or finds that another does.
+_ENTRANCE = threading.Lock()
+
 
 class Additions(ScanningWord2Vec):
     """Methods that `TFWord2Vec` has beside gensim's."""
+
+    _is_training = False
 
     @classmethod
     def from_vectors(
@@ -73,6 +82,9 @@ class Additions(ScanningWord2Vec):
         (int, int)
             As of `train`.
         """
+        self._refuse_while_training()
+        Number(least=1, whole=True, exact=True)("epochs", epochs)
+        self._check({"start_alpha": alpha})
         if is_trained_by_gensim(self):  # whose code reads the part again for each epoch
             self._check_corpus_sanity(corpus_iterable, corpus_file, passes=1 + epochs)
         before: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
@@ -126,3 +138,27 @@ class Additions(ScanningWord2Vec):
         source = corpus_iterable if corpus_file is None else Path(corpus_file)
         assert source is not None
         return held_out_loss(self, source)
+
+    def _check(self, arguments: Mapping[str, Any]) -> None:
+        """Refuse what training cannot run with, before anything is changed."""
+        check_attributes(self)
+        check_options(arguments, ARGUMENTS)
+        check_state(self)
+
+    @contextlib.contextmanager
+    def _being_trained(self) -> Iterator[None]:
+        """Within it, nobody else trains the model."""
+        with _ENTRANCE:
+            self._refuse_while_training()
+            self._is_training = True
+        try:
+            yield
+        finally:
+            del self._is_training
+
+    def _refuse_while_training(self) -> None:
+        if self._is_training:
+            raise RuntimeError(
+                "this model is being trained, by another thread or by the train() whose callback "
+                "this is: wait until that has returned, or train a copy (copy.deepcopy(model))"
+            )

@@ -1,5 +1,8 @@
 """What training needs to know, out of gensim's attributes."""
 
+import secrets
+from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -19,7 +22,9 @@ from gensim_tfw2v.options import (
 from gensim_tfw2v.regimes import Tables, pair_rates
 
 
-def unit_program(model: Word2Vec, tokens: int, max_entries: int) -> UnitProgram:
+def unit_program(
+    model: Word2Vec, tokens: int, max_entries: int, window: int | None = None
+) -> UnitProgram:
     """The program of a work unit.
 
     Parameters
@@ -28,14 +33,20 @@ def unit_program(model: Word2Vec, tokens: int, max_entries: int) -> UnitProgram:
         Of the corpus, that are in the vocabulary.
     max_entries : int
         Of a unit.
+    window : int, optional
+        How far windows can reach in the corpus; by default the model's `window`.
     """
+    shape, widest = step_shape(model, tokens), int(model.window)
+    if window is not None:
+        shape = replace(shape, window=window)
     return UnitProgram(
         objective=_objective(model),
-        shape=step_shape(model, tokens),
+        shape=shape,
         vector_size=model.vector_size,
         id_bits=max(2, (len(model.wv) - 1).bit_length()),
         max_entries=max_entries,
         shrink_windows=bool(model.shrink_windows),
+        widest_window=widest if model.shrink_windows and widest > shape.window else None,
         loss_of=_loss_of(model),
         skip_targets=bool(model.negative) and len(model.wv) <= FEW_WORDS,
         locked=_lock(model) is not None,
@@ -43,6 +54,19 @@ def unit_program(model: Word2Vec, tokens: int, max_entries: int) -> UnitProgram:
         product_dtype=choose_product_dtype(),
         max_norm=choose_max_norm(bool(model.sg), bool(model.hs)),
     )
+
+
+def seed_of(model: Any) -> int:
+    """The model's seed as a whole number from 0 up; without one, drawn anew in each call.
+
+    NumPy, and so gensim, takes sequences of numbers, too.
+    """
+    if model.seed is None:
+        return secrets.randbits(63)
+    if isinstance(model.seed, Integral | np.bool_):
+        return abs(int(model.seed))
+    numbers = np.abs(np.asarray(model.seed, np.int64)).ravel()
+    return int(np.random.SeedSequence(numbers.tolist()).generate_state(1, np.uint64)[0])
 
 
 def kept_share(model: Word2Vec) -> float:
@@ -56,8 +80,8 @@ def step_shape(model: Word2Vec, tokens: int) -> StepShape:
     kept = int(tokens * kept_share(model))
     return choose_shape(
         kept,
-        model.window,
-        model.negative,
+        int(model.window),
+        int(model.negative),
         bool(model.sg),
         bool(model.hs),
         _negative_shards(model),
@@ -83,15 +107,15 @@ def words_of(model: Word2Vec) -> Words:
     )
 
 
-def rates_of(model: Word2Vec) -> Tables:
-    """How often each row is trained on; see `pair_rates`."""
+def rates_of(model: Word2Vec, window: int) -> Tables:
+    """How often each row is trained on, if windows reach so far; see `pair_rates`."""
     frequency = model.wv.expandos["count"] * keep_probability(model).astype(np.float64)
     noise, shards = _noise_weights(model), _negative_shards(model)
     return pair_rates(
         frequency / frequency.sum(),
-        pairs=model.window + 1 if model.shrink_windows else 2 * model.window,
+        pairs=min(int(model.window) + 1, 2 * window) if model.shrink_windows else 2 * window,
         skipgram=bool(model.sg),
-        negative=model.negative,
+        negative=int(model.negative),
         noise=None if noise is None else noise_shares(noise, frequency, shards),
         paths=model.wv.expandos["point"] if model.hs else None,
     )
@@ -116,9 +140,9 @@ def keep_probability(model: Word2Vec) -> np.ndarray:
 
 def _objective(model: Any) -> Objective:
     if model.sg:
-        return SkipGram(model.negative, bool(model.hs))
+        return SkipGram(int(model.negative), bool(model.hs))
     return Cbow(
-        model.negative, bool(model.cbow_mean), bool(model.hs), corrected=model.corrected_cbow
+        int(model.negative), bool(model.cbow_mean), bool(model.hs), corrected=model.corrected_cbow
     )
 
 

@@ -57,7 +57,7 @@ def unit_entries(model: Any, tokens: int) -> int:
     regime = chosen_regime(model)
     if isinstance(regime, SubModels):
         # a worker is given a sample of each unit
-        share = sampling_of(regime, model.seed).share
+        share = sampling_of(regime, 0).share
         return round(choose_unit_entries(_tokens_of_one(regime, tokens), threads) / share)
     entries = choose_unit_entries(tokens, workers * threads)
     if isinstance(regime, Synchronous):
@@ -103,7 +103,7 @@ def _workers_and_threads(model: Any) -> tuple[int, int]:
         return int(model.workers), 1
     which = parse_cluster(model.cluster)
     if isinstance(which, LocalTasks):
-        return which.workers, min(model.workers, cores_each(which.workers))
+        return which.workers, min(int(model.workers), cores_each(which.workers))
     return len(which.worker), int(model.workers)
 
 
@@ -118,7 +118,7 @@ def worker_program(model: Any, program: UnitProgram, tokens: int) -> ClusterProg
 
 @contextlib.contextmanager
 def open_regime(
-    model: Any, tokens: int, units: int, max_entries: int, seed: int, folder: Path
+    model: Any, tokens: int, window: int, units: int, max_entries: int, seed: int, folder: Path
 ) -> Iterator[Regime]:
     """Make it, and end it, with the tasks that were started for it.
 
@@ -127,6 +127,8 @@ def open_regime(
     model : TFWord2Vec
     tokens : int
         Of the corpus, that are in the vocabulary.
+    window : int
+        How far windows can reach in it.
     units, max_entries : int
         Work units of an epoch, and entries of each, at most.
     seed : int
@@ -141,17 +143,19 @@ def open_regime(
     regime_options = chosen_regime(model)
     if isinstance(regime_options, SubModels):
         tokens = _tokens_of_one(regime_options, tokens)
-    program = unit_program(model, tokens, max_entries)
+    program = unit_program(model, tokens, max_entries, window)
     if model.cluster is None and model.regime is None:
         with phase(BUILDING, model.progress):
-            regime: Regime = LocalRegime(program, words_of(model), model.workers, seed)
+            regime: Regime = LocalRegime(
+                program, words_of(model), workers=int(model.workers), seed=seed
+            )
         with contextlib.closing(regime):
             yield regime
         return
     setup = Setup(
         worker_program(model, program, tokens),
         words_of(model),
-        rates_of(model),
+        rates_of(model, program.shape.window),
         rows=len(model.wv),
         units=units,
         seed=seed,

@@ -35,6 +35,7 @@ def held_out_loss(model: Any, source: Source) -> float:
     observer = copy.copy(model)  # with the model's own arrays, which nothing is written to
     observer.cluster = observer.regime = observer.log_dir = observer.checkpoint_dir = None
     observer.layout = "rows"
+    observer.seed = 0 if model.seed is None else model.seed  # the same draws in each call
     observer.compute_loss, observer.epochs, observer.train_count = True, 1, 0
     check_state(observer)
     with reading_bar("reading the text", Extent.of(source), model.progress) as show:

@@ -11,12 +11,12 @@ from typing import Any
 from gensim.models import Word2Vec
 
 from gensim_tfw2v.additions import Additions
-from gensim_tfw2v.checks import check_corpus, check_options, check_state
+from gensim_tfw2v.checks import check_corpus, check_options
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.corpus.files import is_compressed
 from gensim_tfw2v.corpus.held import Source
-from gensim_tfw2v.engine import open_nursery
+from gensim_tfw2v.engine import chosen_regime, open_nursery
 from gensim_tfw2v.epoch import train_epoch
 from gensim_tfw2v.hooks import is_trained_by_gensim, warn_of_gensims_code
 from gensim_tfw2v.mapped import map_weights
@@ -29,6 +29,12 @@ from gensim_tfw2v.training import Training
 RUNNING = (
     *("cluster", "regime", "layout", "checkpoint_dir", "checkpoint_minutes", "log_dir", "progress"),
     *("encoded_dir", "tables_dir"),
+)
+
+#: What gensim's `train` sets before it begins.
+CHANGED = (
+    *("alpha", "min_alpha", "epochs", "compute_loss", "running_training_loss"),
+    *("min_alpha_yet_reached", "mean_losses"),
 )
 
 #: Options of a model that gensim's class has not.
@@ -166,16 +172,20 @@ class TFWord2Vec(Additions):
     ) -> None:
         options = inspect.signature(Word2Vec).bind(*args, **kwargs)
         options.apply_defaults()
-        check_options(
-            **options.arguments,
-            corrected_cbow=corrected_cbow,
-            negative_shards=negative_shards,
-            cluster=cluster,
-            regime=regime,
-            layout=layout,
-            checkpoint_minutes=checkpoint_minutes,
-            log_dir=log_dir,
-        )
+        own = {
+            "corrected_cbow": corrected_cbow,
+            "negative_shards": negative_shards,
+            "cluster": cluster,
+            "regime": regime,
+            "layout": layout,
+            "checkpoint_dir": checkpoint_dir,
+            "checkpoint_minutes": checkpoint_minutes,
+            "log_dir": log_dir,
+            "progress": progress,
+            "encoded_dir": encoded_dir,
+            "tables_dir": tables_dir,
+        }
+        check_options(options.arguments | own)
         self.cluster = cluster
         self.regime = regime
         self.layout = layout
@@ -225,7 +235,8 @@ class TFWord2Vec(Additions):
         return str(self)  # gensim's: words, size and step size
 
     def __getstate__(self) -> dict[str, Any]:
-        transient = {"_held", "_one_corpus", "_training", "_nursery", "_logged_words"}
+        transient = {"_held", "_one_corpus", "_is_training", "_training", "_nursery"}
+        transient |= {"_logged_words"}
         transient |= {"traffic", "merge_report", *RUNNING}
         return {name: value for name, value in self.__dict__.items() if name not in transient}
 
@@ -245,7 +256,8 @@ class TFWord2Vec(Additions):
             If the vectors to start from are not finite, or ``wv.vectors_lockf`` has another
             length than 1 or V.
         RuntimeError
-            If the vocabulary was not built, or no word of the corpus is in it.
+            If the vocabulary was not built, or no word of the corpus is in it; or if the model is
+            being trained, by another thread or by the `train` whose callback this is.
         MissingTasks
             If tasks of the cluster do not answer.
         ClusterLost
@@ -253,31 +265,47 @@ class TFWord2Vec(Additions):
         KeyboardInterrupt
             On Ctrl-C, with the vectors trained so far in the model.
         """
-        check_options(**{name: getattr(self, name) for name in (*RUNNING, *OWN)} | self.__dict__)
-        check_state(self)
-        if is_trained_by_gensim(self):
-            warn_of_gensims_code(self)
-        self.mean_losses = []
-        open_nursery(self)
-        try:
-            return super().train(*args, **kwargs)
-        except KeyboardInterrupt:
-            if self._training is not None:
-                with contextlib.suppress(ClusterLost):
-                    self._training.export(self)
-                self._training.save(self)
-            self._clear_post_train()
-            raise
-        finally:
-            if self._training is not None:
-                self.traffic = self._training.traffic
-                if self.log_dir is not None:
-                    self._logged_words = self._training.logged_words
-                self._training.close()
-                self._training = None
-            if self._nursery is not None:
-                self._nursery.close()
-                self._nursery = None
+        arguments = inspect.signature(Word2Vec.train).bind(self, *args, **kwargs).arguments
+        with self._being_trained():
+            self._check(arguments)
+            by_gensim = is_trained_by_gensim(self)
+            if by_gensim:
+                warn_of_gensims_code(self)
+            before = {name: vars(self)[name] for name in CHANGED if name in vars(self)}
+            events = len(getattr(self, "lifecycle_events", None) or ())
+            self.mean_losses = []
+            open_nursery(self)
+            try:
+                return super().train(*args, **kwargs)
+            except BaseException as error:
+                if self._training is None and not by_gensim:  # nothing was trained
+                    self.__dict__.update(before)
+                    del (self.lifecycle_events or [])[events:]
+                elif isinstance(error, KeyboardInterrupt):
+                    self._interrupted()
+                raise
+            finally:
+                self._close()
+
+    def _interrupted(self) -> None:
+        """Take what has been trained so far."""
+        if self._training is not None:
+            with contextlib.suppress(ClusterLost):
+                self._training.export(self)
+            self._training.save(self)
+        self._clear_post_train()
+
+    def _close(self) -> None:
+        """Let go of what a training has held."""
+        if self._training is not None:
+            self.traffic = self._training.traffic
+            if self.log_dir is not None:
+                self._logged_words = self._training.logged_words
+            self._training.close()
+            self._training = None
+        if self._nursery is not None:
+            self._nursery.close()
+            self._nursery = None
 
     def _train_epoch(  # gensim's hook for iterables
         self,
@@ -338,7 +366,7 @@ class TFWord2Vec(Additions):
         with contextlib.ExitStack() as on_error:
             on_error.callback(workspace.close)
             on_error.callback(corpus.close)
-            check_corpus(corpus, len(self.wv))
+            check_corpus(corpus, len(self.wv), chosen_regime(self))
             training = Training(self, corpus, workspace)
             on_error.pop_all()
         return training

@@ -46,6 +46,13 @@ TREE_STEP_SCALE = 1.2
 #: 2048.
 STEP_NUMBERS = 1 << 18
 
+#: Windows up to this are not cut to the corpus's longest sentence: each width is another program,
+#: which takes seconds to build, and the parts of a stream are of different lengths.
+NARROW_WINDOW = 16
+
+#: The widest that `draw` can reduce windows from: it draws them as int32.
+WIDEST_WINDOW = (1 << 31) - 2
+
 #: Steps that an epoch should have at least: below, updates of a step are too stale for a
 #: small corpus, whose vectors are still far from where they are going.
 STEPS_PER_EPOCH = 512
@@ -67,6 +74,8 @@ class UnitProgram:
         The longest unit.
     shrink_windows : bool
         gensim's parameter of that name.
+    widest_window : int, optional
+        What windows are reduced from: gensim's `window`, where the shape's is shorter.
     loss_of : {"none", "first", "all"}
         The steps of a unit whose loss is computed. The first one's takes next to no time; that of
         all takes some fifth of the whole.
@@ -94,6 +103,7 @@ class UnitProgram:
     id_bits: int
     max_entries: int
     shrink_windows: bool = True
+    widest_window: int | None = None
     loss_of: str = "none"
     skip_targets: bool = True
     locked: bool = False
@@ -217,6 +227,20 @@ def choose_shape(
         # With hierarchical softmax the centres bring more rows than the inputs do.
         halo_side="centres" if skipgram and not hierarchical else "inputs",
     )
+
+
+def choose_window(window: int, longest_sentence: int) -> int:
+    """Choose how far windows reach: no further than sentences, but to a power of two.
+
+    Parameters
+    ----------
+    window : int
+        gensim's parameter.
+    longest_sentence : int
+        Tokens of the corpus's longest sentence.
+    """
+    furthest = 1 << max(0, longest_sentence - 2).bit_length()  # longest_sentence - 1, or above
+    return min(window, max(NARROW_WINDOW, furthest))
 
 
 def choose_max_norm(skipgram: bool, hierarchical: bool = False) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.attributes import tables_of
+from gensim_tfw2v.attributes import seed_of, tables_of
 from gensim_tfw2v.checkpoints import Checkpoints, check_array
 from gensim_tfw2v.engine import sampling_of
 from gensim_tfw2v.mapped import save_array
@@ -166,7 +166,7 @@ def _merge(model: Any, options: SubModels, folder: Path) -> MergeReport:
             sub_models.append(
                 SubModel(words, arrays["inputs"], arrays.get("outputs"), arrays.get("nodes"))
             )
-    merged = merge(sub_models, len(model.wv), options.merging, seed=model.seed)
+    merged = merge(sub_models, len(model.wv), options.merging, seed=seed_of(model))
     before = tables_of(model)
     unseen = np.flatnonzero(merged.held == 0)
     if merged.inputs.shape[1] == model.vector_size:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.attributes import tables_of
+from gensim_tfw2v.attributes import seed_of, tables_of
 from gensim_tfw2v.checkpoints import Checkpoints, FolderLock, check_array
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.corpus.workspace import Workspace
@@ -20,6 +20,7 @@ from gensim_tfw2v.monitor.hyperparameters import hyperparameters
 from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.monitor.run import RunLog
+from gensim_tfw2v.options import NARROW_WINDOW, choose_window
 from gensim_tfw2v.position import Position
 from gensim_tfw2v.regimes import ClusterLost, Regime, SubModels, Tables, Traffic, UnitReport
 
@@ -58,13 +59,16 @@ class Training:
         self.workspace = workspace
         self._entries = unit_entries(model, corpus.total_tokens)
         self.units: list[WorkUnit] = corpus.units(self._entries)
+        self._window = int(model.window)
+        if self._window > NARROW_WINDOW:
+            self._window = choose_window(self._window, corpus.longest_sentence)
         if not corpus.total_sentences:
             logger.warning(
                 "train() called with an empty iterator (if not intended, be sure to provide a "
                 "corpus that offers restartable iteration = an iterable)."
             )
         # another seed for each call of `train`, or all would draw the same
-        self.seed = model.seed + 1_000_003 * model.train_count
+        self.seed = seed_of(model) + 1_000_003 * model.train_count
         self.bar: Any = None
         self.position = Position()
         self._kept = Position()  # what the model's arrays are from
@@ -97,7 +101,7 @@ class Training:
 
     def units_of(self, epoch: int) -> list[WorkUnit]:
         """The units in the order in which an epoch trains them: another one each time."""
-        order = np.random.default_rng([abs(self.seed), epoch]).permutation(len(self.units))
+        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.units))
         return [self.units[place] for place in order]
 
     def train_epoch(
@@ -223,6 +227,7 @@ class Training:
             open_regime(
                 model,
                 self.corpus.total_tokens,
+                self._window,
                 len(self.units),
                 self._entries,
                 self.seed,
@@ -337,6 +342,12 @@ def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]
     return {
         "vocabulary": f"{len(model.wv)} words, {words:08x}",
         "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",
-        "seed": seed,
-        **{name: getattr(model, name) for name in OPTIONS},
+        # with none each program draws one: going on with another is as good
+        "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
+        **{name: _plain(getattr(model, name)) for name in OPTIONS},
     }
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy's as Python's, which JSON takes."""
+    return value.item() if isinstance(value, np.generic) else value

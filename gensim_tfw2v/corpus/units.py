@@ -1,5 +1,6 @@
 """An encoded corpus on disk, and the work units that it is cut into."""
 
+import functools
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -124,6 +125,11 @@ class EncodedCorpus:
             self._units[size] = units
         return list(self._units[size])
 
+    @functools.cached_property
+    def longest_sentence(self) -> int:
+        """Tokens of the longest sentence, that are in the vocabulary."""
+        return max((_longest(shard) for shard in self._shards), default=0)
+
     def close(self) -> None:
         """Remove the folder if it is temporary."""
         if self._workspace:
@@ -136,8 +142,20 @@ class EncodedCorpus:
         self.close()
 
 
+def _ends(shard: Shard) -> np.ndarray:
+    """Where its sentences end."""
+    return np.flatnonzero(_read(shard.path, 0, shard.entries) == END) + 1
+
+
+def _longest(shard: Shard) -> int:
+    ends = _ends(shard)
+    lengths = np.diff(ends, prepend=0) - 1
+    after_the_last = shard.entries - (ends[-1] if len(ends) else 0)
+    return int(max(lengths.max(initial=0), after_the_last))
+
+
 def _cut(shard: Shard, size: int, index: int) -> Iterable[WorkUnit]:
-    ends = np.flatnonzero(_read(shard.path, 0, shard.entries) == END) + 1
+    ends = _ends(shard)
     edges = unit_edges(ends, shard.entries, size)
     ended = np.searchsorted(ends, edges, "right").tolist()
     raw_words = shares(shard.raw_words, edges)

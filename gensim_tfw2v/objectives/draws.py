@@ -46,6 +46,7 @@ def draw(
     shrink_windows: bool,
     noise_reuse: int = 1,
     negative_shards: int = 1,
+    widest: int | None = None,
 ) -> Draws:
     """Draw everything that training a unit needs.
 
@@ -66,6 +67,8 @@ def draw(
         In how many blocks a negative is used, on average: with more than 1 a unit has fewer rows.
     negative_shards : int
         Shards of `noise`.
+    widest : int, optional
+        What windows are reduced from, if not from w, to w at most.
     """
     keys = tf.random.split(key, 3)
     with tf.name_scope("subsample"):
@@ -77,8 +80,9 @@ def draw(
         reach: tf.Tensor | int = shape.window
         if shrink_windows:
             reach = tf.random.stateless_uniform(
-                [kept], keys[1], 1, shape.window + 1, tf.int32, alg="philox"
+                [kept], keys[1], 1, (widest or shape.window) + 1, tf.int32, alg="philox"
             )
+            reach = tf.minimum(reach, shape.window)
         left, right = tf.minimum(reach, position_left), tf.minimum(reach, position_right)
         windows = left * (shape.window + 1) + right
     with tf.name_scope("blocks"):

@@ -1,7 +1,11 @@
 """The regimes that a user chooses from: who trains which work unit when, and when updates meet."""
 
 from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import Any
+
+#: Of whole numbers: TensorFlow counts steps as int32.
+LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,9 @@ class Downpour:
 
     def __post_init__(self) -> None:
         _check_least(self, n_fetch=1, n_push=1)
-        if not 0 <= self.warm_start <= 1:
+        if not isinstance(self.adagrad, bool):
+            raise ValueError(f"adagrad must be True or False, got {self.adagrad!r}")
+        if not isinstance(self.warm_start, Real) or not 0 <= self.warm_start <= 1:
             raise ValueError(f"warm_start must be from 0 to 1, got {self.warm_start!r}")
 
 
@@ -103,7 +109,7 @@ class SubModels:
 
     def __post_init__(self) -> None:
         _check_least(self, models=1)
-        if self.rate is not None and not 0 < self.rate <= 1:
+        if self.rate is not None and not (isinstance(self.rate, Real) and 0 < self.rate <= 1):
             raise ValueError(f"rate must be above 0 and at most 1, got {self.rate!r}")
         if self.rate is not None and self.sampling == "equal":
             raise ValueError("sampling='equal' divides the text by models: leave out rate")
@@ -203,8 +209,11 @@ def _value(what: str, text: str, kind: type) -> Any:
 def _check_least(options: Any, **least: int) -> None:
     for name, value in least.items():
         given = getattr(options, name)
-        if not isinstance(given, int) or isinstance(given, bool) or given < value:
-            raise ValueError(f"{name} must be a whole number from {value} up, got {given!r}")
+        whole = isinstance(given, Integral) and not isinstance(given, bool)
+        if not whole or not value <= given <= LARGEST:
+            raise ValueError(
+                f"{name} must be a whole number from {value} to {LARGEST:,}, got {given!r}"
+            )
 
 
 def _check_known(options: Any, **known: tuple[str, ...]) -> None:

@@ -164,6 +164,7 @@ def prepare_unit(
             program.shrink_windows,
             program.noise_reuse,
             program.negative_shards,
+            program.widest_window,
         )
         plan, unit = plan_unit(program, draws, words, alphas)
         edges = Tables(
