@@ -1,0 +1,124 @@
+"""Other people's programs with both classes: ``python -m benchmarks.clients [NAME ...]``.
+
+Each program is run unchanged with gensim's Word2Vec and with TFWord2Vec, over several seeds. They
+pin older versions than they need: install them into an environment of their own, with
+
+    pip install fastnode2vec networkx pandas plotly semantic_version flashtext spacy statsmodels \
+pygsp python-louvain Levenshtein scikit-learn requests
+    pip install --no-deps node2vec wefe scattertext
+    pip install --no-deps --no-build-isolation karateclub
+
+A program that is not installed is skipped. With --out, clients.json and clients.md are written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import traceback
+import warnings
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from benchmarks.clients import nodes, with_scattertext, with_wefe
+from benchmarks.clients.client import Client, Measured, with_agreement
+from benchmarks.clients.page import markdown
+from gensim_tfw2v.machine import describe, version
+
+CLIENTS = (*nodes.CLIENTS, *with_scattertext.CLIENTS, *with_wefe.CLIENTS)
+REFERENCE, OURS = "gensim", "TFWord2Vec"
+AGREEMENT = "neighbours shared with gensim's other seeds"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(
+        prog="python -m benchmarks.clients",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = ", ".join(client.name for client in CLIENTS)
+    made.add_argument("names", nargs="*", metavar="NAME", help=f"only these (all: {names})")
+    made.add_argument("--seeds", type=int, default=5, help="runs of each class (5)")
+    made.add_argument("--first-seed", type=int, default=1, help="seed of the first run (1)")
+    made.add_argument("--out", type=Path, help="folder for clients.json and clients.md")
+    return made
+
+
+def chosen(names: Sequence[str]) -> list[Client]:
+    """The clients of these names, or all."""
+    known = [client.name for client in CLIENTS]
+    if unknown := [name for name in names if name not in known]:
+        raise SystemExit(f"no such client: {unknown[0]} (known: {', '.join(known)})")
+    return [client for client in CLIENTS if not names or client.name in names]
+
+
+def missing(client: Client) -> str | None:
+    """Why it cannot be run, or None."""
+    absent = [package for package in client.packages if version(package) is None]
+    return f"not installed: {', '.join(absent)}; see --help" if absent else None
+
+
+def measure(
+    client: Client, engines: dict[str, type], seeds: Iterable[int]
+) -> dict[str, dict[int, dict[str, float]]]:
+    """The scores of each class and seed; the classes take turns."""
+    runs: dict[str, dict[int, Measured]] = {name: {} for name in engines}
+    for seed in seeds:
+        for name, engine in engines.items():
+            runs[name][seed] = client.measure(engine, seed)
+            print(f"{client.name}, {name}, seed {seed}: {runs[name][seed].scores}", flush=True)
+    return {
+        name: with_agreement(AGREEMENT, of_engine, runs[REFERENCE])
+        for name, of_engine in runs.items()
+    }
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the clients one after the other, and write after each what there is so far."""
+    given = parser().parse_args(argv)
+    if given.seeds < 1:
+        raise SystemExit(f"--seeds {given.seeds}: at least 1")
+    clients = chosen(given.names)
+    from gensim.models import Word2Vec
+
+    from gensim_tfw2v import TFWord2Vec
+
+    warnings.simplefilter("ignore")  # of other people's programs
+    seeds = list(range(given.first_seed, given.first_seed + given.seeds))
+    machine = describe()
+    packages = [package for client in clients for package in client.packages]
+    machine["versions"] |= {package: version(package) for package in packages}
+    document: dict[str, Any] = {
+        "date": datetime.now(timezone.utc).date().isoformat(),
+        "machine": machine,
+        "seeds": seeds,
+        "clients": {},
+        "skipped": {},
+        "failed": {},
+    }
+    for client in clients:
+        if (why := missing(client)) is not None:
+            document["skipped"][client.name] = why
+            print(f"{client.name} is skipped: {why}", flush=True)
+            continue
+        try:
+            scores = measure(client, {REFERENCE: Word2Vec, OURS: TFWord2Vec}, seeds)
+        except Exception as error:  # another's program may raise anything
+            traceback.print_exc()
+            document["failed"][client.name] = f"{type(error).__name__}: {error}"
+            continue
+        document["clients"][client.name] = {"about": client.about, "scores": scores}
+        if given.out is not None:
+            given.out.mkdir(parents=True, exist_ok=True)
+            (given.out / "clients.json").write_text(json.dumps(document, indent=1) + "\n")
+            (given.out / "clients.md").write_text(markdown(document, REFERENCE, OURS))
+    print(f"\n{markdown(document, REFERENCE, OURS)}")
+    if document["failed"]:
+        raise SystemExit(f"failed: {', '.join(document['failed'])}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""What a client is, and how a class takes the place of another in it."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+#: The other words that are most similar to each of some words.
+Neighbours = dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one run of a client gave.
+
+    Parameters
+    ----------
+    scores : dict of str to float
+        By name.
+    neighbours : dict of str to list of str
+        Where there is nothing to score vectors by: they are compared with those of gensim's runs.
+    """
+
+    scores: dict[str, float]
+    neighbours: Neighbours = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Client:
+    """A program that uses gensim's Word2Vec.
+
+    Parameters
+    ----------
+    name : str
+        As shown in tables.
+    packages : tuple of str
+        What has to be installed, as pip calls it.
+    targets : tuple of str
+        Where the program finds gensim's class: ``package.module.name``.
+    run : function
+        Of the class and a seed: run the program, and measure what it made.
+    about : str
+        The task, in a sentence.
+    """
+
+    name: str
+    packages: tuple[str, ...]
+    targets: tuple[str, ...]
+    run: Callable[[type, int], Measured]
+    about: str
+
+    def measure(self, word2vec: type, seed: int) -> Measured:
+        """Run it with this class."""
+        random.seed(seed)  # programs that have no seed of their own
+        np.random.seed(seed)
+        with replaced(self.targets, word2vec):
+            return self.run(word2vec, seed)
+
+
+@contextlib.contextmanager
+def replaced(targets: Sequence[str], value: object) -> Iterator[None]:
+    """Within it, each of the targets is `value`.
+
+    Parameters
+    ----------
+    targets : sequence of str
+        Names in modules or classes: ``package.module.name``.
+    value : object
+        What they are to be.
+
+    Raises
+    ------
+    AttributeError
+        If there is no such name, before any is replaced.
+    """
+    found = []
+    for target in targets:
+        module, name = target.rsplit(".", 1)
+        owner = importlib.import_module(module)
+        found.append((owner, name, getattr(owner, name)))
+    try:
+        for owner, name, _ in found:
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, name, before in found:
+            setattr(owner, name, before)
+
+
+def agreement(own: Neighbours, others: Sequence[Neighbours]) -> float:
+    """Share of neighbours that others have too, the mean over words and others."""
+    shares = [
+        len(set(own[word]) & set(other[word])) / len(own[word])
+        for other in others
+        for word in own.keys() & other.keys()
+    ]
+    return float(np.mean(shares))
+
+
+def with_agreement(
+    name: str, runs: Mapping[int, Measured], reference: Mapping[int, Measured]
+) -> dict[int, dict[str, float]]:
+    """The scores of each seed's run, and its agreement with gensim's runs of all other seeds."""
+    scores = {seed: dict(run.scores) for seed, run in runs.items()}
+    for seed, run in runs.items():
+        others = [other.neighbours for at, other in reference.items() if at != seed]
+        if run.neighbours and others:
+            scores[seed][name] = agreement(run.neighbours, others)
+    return scores
+
+
+def nearest(vectors: Any, words: Sequence[str], count: int = 10) -> Neighbours:
+    """The nearest neighbours of words in gensim's `KeyedVectors`."""
+    return {word: [other for other, _ in vectors.most_similar(word, topn=count)] for word in words}

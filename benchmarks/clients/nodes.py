@@ -1,0 +1,89 @@
+"""Node embeddings: each program walks over a graph, and trains on its walks as on sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.clients.client import Client
+from benchmarks.clients.graphs import on_graphs
+
+#: Walks of each node, and nodes of a walk.
+WALKS, LENGTH = 10, 40
+DIMENSIONS = 32
+EPOCHS = 5
+
+ABOUT = f"{WALKS} walks of {LENGTH} nodes from each node, {DIMENSIONS} dimensions, {EPOCHS} epochs"
+
+
+def _node2vec(graph: Any, word2vec: type, seed: int) -> np.ndarray:
+    from node2vec import Node2Vec
+
+    walking = Node2Vec(
+        graph, dimensions=DIMENSIONS, walk_length=LENGTH, num_walks=WALKS, seed=seed, quiet=True
+    )
+    model = walking.fit(window=5, min_count=1, epochs=EPOCHS, seed=seed, workers=1)
+    return np.array([model.wv[str(node)] for node in range(len(graph))])
+
+
+def _fastnode2vec(graph: Any, word2vec: type, seed: int) -> np.ndarray:
+    from fastnode2vec import Graph, Node2Vec
+
+    # its class is a subclass of gensim's: this one has ours between the two
+    own = type("Node2Vec", (Node2Vec, word2vec), {})
+    edges = Graph([(str(a), str(b)) for a, b in graph.edges], directed=False, weighted=False)
+    model = own(edges, dim=DIMENSIONS, walk_length=LENGTH, window=5)
+    # its own seed would draw the same walk from a node in every epoch
+    model.random = np.random.RandomState(seed)
+    model.train(epochs=EPOCHS * WALKS, verbose=False)
+    return np.array([model.wv[str(node)] for node in range(len(graph))])
+
+
+def _deep_walk(graph: Any, word2vec: type, seed: int) -> np.ndarray:
+    from karateclub import DeepWalk
+
+    return _fitted(DeepWalk(seed=seed, window_size=5, **_KARATE_CLUB), graph)
+
+
+def _walklets(graph: Any, word2vec: type, seed: int) -> np.ndarray:
+    from karateclub import Walklets
+
+    return _fitted(Walklets(seed=seed, window_size=4, **_KARATE_CLUB), graph)
+
+
+_KARATE_CLUB = {
+    "walk_number": WALKS,
+    "walk_length": LENGTH,
+    "dimensions": DIMENSIONS,
+    "epochs": EPOCHS,
+    "workers": 1,
+}
+
+
+def _fitted(estimator: Any, graph: Any) -> np.ndarray:
+    estimator.fit(graph)
+    return np.asarray(estimator.get_embedding())
+
+
+_NEIGHBOURHOOD = "karateclub.node_embedding.neighbourhood"
+
+CLIENTS = (
+    Client("node2vec", ("node2vec",), ("gensim.models.Word2Vec",), on_graphs(_node2vec), ABOUT),
+    Client("fastnode2vec", ("fastnode2vec", "networkx"), (), on_graphs(_fastnode2vec), ABOUT),
+    Client(
+        "karateclub DeepWalk",
+        ("karateclub",),
+        (f"{_NEIGHBOURHOOD}.deepwalk.Word2Vec",),
+        on_graphs(_deep_walk),
+        f"{ABOUT}, CBOW with both objectives, `hs=1` and `negative=5`, which is its default",
+    ),
+    Client(
+        "karateclub Walklets",
+        ("karateclub",),
+        (f"{_NEIGHBOURHOOD}.walklets.Word2Vec",),
+        on_graphs(_walklets),
+        f"{ABOUT}, CBOW with a window of 1 on every first to fourth node of a walk, of each "
+        "distance a model",
+    ),
+)

@@ -1,0 +1,50 @@
+"""scattertext: words near a word, in speeches of two parties' conventions that it ships."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.clients.client import Client, Measured, nearest
+
+#: Trainings one after the other, each of one epoch: the program gives `train` its sentences as an
+#: iterator, which gensim finds empty from the second epoch on.
+TRAININGS = 10
+
+#: How many of the most frequent words of some length are asked for their neighbours.
+WORDS, LETTERS = 200, 4
+
+#: The options of the program's own model, which has a fixed seed.
+OPTIONS = {"sg": 1, "hs": 1, "negative": 0, "sample": 0, "cbow_mean": 0, "workers": 1}
+
+
+def _run(word2vec: type, seed: int) -> Measured:
+    import scattertext as st
+
+    corpus = _corpus(st)
+    model = word2vec(vector_size=100, window=5, min_count=5, seed=seed, **OPTIONS)
+    st.Word2VecFromParsedCorpus(corpus, model).train(epochs=1, super_epochs=TRAININGS)
+    page = st.word_similarity_explorer_gensim(
+        corpus, category="democrat", target_term="jobs", word2vec=model.wv, minimum_term_frequency=5
+    )
+    if "jobs" not in page:
+        raise ValueError("the page of scattertext's explorer has not the word it was asked for")
+    words = [word for word in model.wv.index_to_key if len(word) >= LETTERS][:WORDS]
+    return Measured({}, nearest(model.wv, words))
+
+
+def _corpus(st: Any) -> Any:
+    frame = st.SampleCorpora.ConventionData2012.get_data()
+    frame["parsed"] = frame["text"].apply(st.whitespace_nlp_with_sentences)
+    return st.CorpusFromParsedDocuments(frame, category_col="party", parsed_col="parsed").build()
+
+
+CLIENTS = (
+    Client(
+        "scattertext",
+        ("scattertext",),
+        (),  # it takes a model
+        _run,
+        f"its options, skip-gram with hierarchical softmax, {TRAININGS} epochs over the speeches "
+        f"of 2012; the 10 nearest neighbours of {WORDS} frequent words",
+    ),
+)

@@ -1,0 +1,63 @@
+"""WEFE: associations of sets of words (WEAT), by its metric and the sets that it ships."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from benchmarks.clients.client import Client, Measured
+
+OPTIONS = {"sg": 1, "vector_size": 50, "window": 5, "min_count": 5, "epochs": 5, "workers": 1}
+
+#: Two sets of targets, two of attributes.
+QUERIES = {
+    "flowers, insects: pleasant": ("flowers", "insects", "pleasant_5", "unpleasant_5a"),
+    "instruments, weapons: pleasant": ("instruments", "weapons", "pleasant_5", "unpleasant_5a"),
+    "career, family: male": ("career", "family", "male_names", "female_names"),
+    "math, arts: male": ("math", "arts", "male_terms", "female_terms"),
+    "science, arts: male": ("science", "arts_2", "male_terms_2", "female_terms_2"),
+}
+
+#: Share of a set's words that the small corpus may lack.
+MISSING = 0.9
+
+
+@cache
+def _articles() -> list[list[str]]:
+    """Articles of Wikipedia that come with gensim's tests, in sentences of 50 words."""
+    from gensim.corpora import WikiCorpus
+    from gensim.test.utils import datapath
+
+    path = datapath("enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2")
+    articles = WikiCorpus(path, dictionary={}, processes=1).get_texts()
+    return [words[at : at + 50] for words in articles for at in range(0, len(words), 50)]
+
+
+def _run(word2vec: type, seed: int) -> Measured:
+    from wefe.datasets import load_weat
+    from wefe.metrics import WEAT
+    from wefe.query import Query
+    from wefe.word_embedding_model import WordEmbeddingModel
+
+    vectors = word2vec(_articles(), seed=seed, **OPTIONS).wv
+    model, sets = WordEmbeddingModel(vectors, "measured"), load_weat()
+    lower = [{}, {"lowercase": True}]
+    scores = {}
+    for name, (*targets, first, second) in QUERIES.items():
+        query = Query([sets[each] for each in targets], [sets[first], sets[second]])
+        answer = WEAT().run_query(
+            query, model, lost_vocabulary_threshold=MISSING, preprocessors=lower
+        )
+        scores[name] = float(answer["effect_size"])
+    return Measured(scores)
+
+
+CLIENTS = (
+    Client(
+        "WEFE",
+        ("wefe",),
+        (),  # it takes vectors
+        _run,
+        "WEAT's effect sizes of vectors of 106 articles of Wikipedia, skip-gram, 50 dimensions, "
+        "5 epochs; words of the sets that the articles lack are left out",
+    ),
+)
