@@ -14,6 +14,7 @@ from gensim_tfw2v.corpus.held import Extent, HeldScan, Source, encode_source
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.engine import open_nursery, reading_of
+from gensim_tfw2v.hooks import overridden_hooks
 from gensim_tfw2v.monitor.progress import phase, reading_bar
 
 logger = logging.getLogger(__name__)
@@ -114,7 +115,7 @@ class ScanningWord2Vec(Word2Vec):
         self, corpus_iterable: Any = None, corpus_file: Any = None, passes: int = 1
     ) -> None:
         """Gensim's checks, without what it has against compressed files and pipes."""
-        if corpus_iterable is None and corpus_file is not None:
+        if corpus_iterable is None and corpus_file is not None and not overridden_hooks(self):
             if is_pipe(corpus_file) or (is_compressed(corpus_file) and os.path.isfile(corpus_file)):
                 return
         super()._check_corpus_sanity(

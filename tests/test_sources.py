@@ -160,3 +160,13 @@ def test_compressed_data_in_a_pipe_are_refused(tmp_path):
     with pytest.raises(ValueError, match="holds gzip data, not text: decompress it"):
         TFWord2Vec(corpus_file=str(tmp_path / "pipe"))
     writer.join(10)
+
+
+@pytest.mark.parametrize("compressed", [gzip], indirect=True)
+def test_gensims_code_trains_no_compressed_file(compressed):
+    class Watched(TFWord2Vec):
+        def _do_train_job(self, *args):
+            return super()._do_train_job(*args)
+
+    with pytest.raises(TypeError, match="compressed"):
+        Watched(corpus_file=compressed, **OPTIONS)
