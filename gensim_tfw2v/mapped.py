@@ -61,9 +61,7 @@ def all_finite(array: np.ndarray) -> bool:
     return all(bool(np.isfinite(rows).all()) for rows in pieces(array))
 
 
-def new_array(
-    path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32
-) -> np.memmap:
+def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> np.memmap:
     """Zeros in a file, which has all its room on the disk.
 
     Without, what is written to the array later would end the process by a signal where the disk is
