@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import typer
 from gensim_tfw2v.cli.corpus import is_stream
 from gensim_tfw2v.cli.failures import BadInput
 from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.temporary import TemporaryFolder
 
 #: Settings of such a command: what begins the training is not an option of its own, with ``--``
 #: before it or not.
@@ -60,6 +60,6 @@ def checkpointed(arguments: Sequence[str], values: Mapping[str, Any]) -> Iterato
     with contextlib.ExitStack() as stack:
         command = ["train", *arguments]
         if values["checkpoint_dir"] is None:
-            folder = tempfile.TemporaryDirectory(prefix="tfw2v-checkpoints-")
-            command += ["--checkpoint-dir", stack.enter_context(folder)]
+            folder = stack.enter_context(TemporaryFolder("checkpoints"))
+            command += ["--checkpoint-dir", str(folder)]
         yield command

@@ -1,12 +1,10 @@
 """Files that are either whole or not there."""
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from gensim_tfw2v.cli.failures import BadInput
-
-PREFIX = ".tfw2v-"
+from gensim_tfw2v.temporary import OWNED, TemporaryFolder
 
 
 def check_can_save(path: Path) -> None:
@@ -23,7 +21,7 @@ def check_can_save(path: Path) -> None:
         raise BadInput(f"{path.parent}: no such folder; create it first (mkdir -p)")
     try:
         # permission bits do not tell the whole truth (read-only mounts, root): try it
-        tempfile.TemporaryDirectory(prefix=PREFIX, dir=path.parent).cleanup()
+        TemporaryFolder("saving", path.parent, is_hidden=True).close()
     except OSError as error:
         raise BadInput(f"{path.parent}: cannot be written to ({error.strerror})") from error
 
@@ -53,8 +51,9 @@ def save_whole(
 
     with (
         phase(f"saving {path}", progress),
-        tempfile.TemporaryDirectory(prefix=PREFIX, dir=path.parent) as folder,
+        TemporaryFolder("saving", path.parent, is_hidden=True) as folder,
     ):
-        write(str(Path(folder, path.name)))
-        written = sorted(Path(folder).iterdir(), key=lambda file: file.name == path.name)
+        write(str(folder / path.name))
+        made = [file for file in folder.iterdir() if file.name != OWNED]
+        written = sorted(made, key=lambda file: file.name == path.name)
         return [file.replace(path.parent / file.name) for file in written]

@@ -4,7 +4,6 @@ import contextlib
 import os
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -22,6 +21,7 @@ from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.forkserver import Forked
 from gensim_tfw2v.machine import cores_each
 from gensim_tfw2v.monitor.task import LOG_DIR
+from gensim_tfw2v.temporary import TemporaryFolder
 
 #: How many operations a process of TensorFlow runs side by side.
 OP_THREADS = "TF_NUM_INTEROP_THREADS"
@@ -106,8 +106,7 @@ class LocalCluster:
     def __enter__(self) -> "LocalCluster":
         try:
             if self._log_dir is None:
-                folder = tempfile.TemporaryDirectory(prefix="tfw2v-cluster-")
-                self._log_dir = Path(self._cleanup.enter_context(folder))
+                self._log_dir = self._cleanup.enter_context(TemporaryFolder("cluster"))
             self._log_dir.mkdir(parents=True, exist_ok=True)
             if self._nursery is None:
                 self._nursery = Nursery(self._isolated)

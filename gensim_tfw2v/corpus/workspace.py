@@ -1,17 +1,16 @@
-"""Folders that disappear again, and disks that fill."""
+"""The temporary folder of a corpus, and disks that fill."""
 
 import contextlib
 import errno
 import os
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
+from gensim_tfw2v.temporary import TemporaryFolder
 
-class Workspace:
-    """A fresh temporary folder: removed by `close`, when collected, or at the interpreter's exit.
+
+class Workspace(TemporaryFolder):
+    """A temporary folder for a corpus.
 
     Parameters
     ----------
@@ -26,20 +25,7 @@ class Workspace:
 
     def __init__(self, parent: str | os.PathLike[str] | None = None) -> None:
         with explained(Path(parent or "the folder for temporary files")):
-            # absolute: helpers have other working folders
-            self.folder = Path(tempfile.mkdtemp(prefix="tfw2v-corpus-", dir=parent)).absolute()
-        self._finalizer = weakref.finalize(self, _remove, self.folder, os.getpid())
-
-    def close(self) -> None:
-        """Remove the folder and what is in it; again does nothing."""
-        self._finalizer()
-
-
-def _remove(folder: Path, owner: int) -> None:
-    if os.getpid() == owner:  # a forked child must not remove its parent's folder
-        with contextlib.suppress(OSError):  # who still writes there, on another machine, ends
-            folder = folder.rename(folder.with_name(f"{folder.name}-removed"))
-        shutil.rmtree(folder, ignore_errors=True)
+            super().__init__("corpus", parent)
 
 
 @contextlib.contextmanager

@@ -2,13 +2,12 @@
 
 import math
 import os
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.evaluation.files import read_pairs, shipped
+from gensim_tfw2v.temporary import TemporaryFolder
 
 NAMED_SETS = {"ws353": "wordsim353.tsv", "simlex999": "simlex999.txt"}
 """Sets that come with gensim, by the name used here: WordSim-353 and SimLex-999.
@@ -95,8 +94,8 @@ def evaluate_pairs(
     if len(rated_known) < 2:
         return PairScore(math.nan, math.nan, len(rated), len(rated_known))
     lines = "".join(f"{first}\t{second}\t{rating}\n" for first, second, rating in rated_known)
-    with tempfile.TemporaryDirectory() as folder:  # gensim takes a path only
-        tabbed = Path(folder, "pairs.tsv")
+    with TemporaryFolder("pairs") as folder:  # gensim takes a path only
+        tabbed = folder / "pairs.tsv"
         tabbed.write_text(lines, encoding="utf-8")
         pearson, spearman, _ = vectors.evaluate_word_pairs(
             str(tabbed), restrict_vocab=restrict_vocab, case_insensitive=case_insensitive

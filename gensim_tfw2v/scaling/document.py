@@ -1,6 +1,5 @@
 """A whole study, step by step, as a document that is written after each step."""
 
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -26,6 +25,7 @@ from gensim_tfw2v.scaling.study import (
     run_cluster,
 )
 from gensim_tfw2v.scaling.usage import read_usage
+from gensim_tfw2v.temporary import TemporaryFolder
 
 #: Up to how many workers is simulated, beyond those asked for: where does what limit?
 FARTHEST = 256
@@ -52,9 +52,9 @@ def study(question: Question, rounds: int, say: Callable[[str], None]) -> Iterat
         "real": [],
         "quality": [],
     }
-    with tempfile.TemporaryDirectory(prefix="tfw2v-scaling-") as folder:
+    with TemporaryFolder("scaling") as folder:
         for number in range(rounds):
-            corpus = _round(question, number, Path(folder) / str(number), document, say)
+            corpus = _round(question, number, folder / str(number), document, say)
             yield document
     document["calibration"] = {
         name: median(one[name] for one in document["calibrations"])

@@ -168,13 +168,16 @@ def test_helpers_end_with_their_parent(tmp_path, temporary, how):
     assert process.stdout.readline() == "reading\n"
     process.send_signal(how)
     _, errors = process.communicate(timeout=10)
-    if how == signal.SIGINT:  # the folder of a killed process stays: nobody could remove it
+    if how == signal.SIGINT:
         assert errors.strip().endswith("KeyboardInterrupt") and errors.count("Traceback") == 1
         assert folder_is_empty(temporary)
     deadline = time.monotonic() + 5
     while helpers_of(temporary) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not helpers_of(temporary)
+    # the folder of a killed process goes when the next makes its own
+    assert script("corpus.encode_sentences([['a']], {'a': 0})").communicate() == ("", "")
+    assert folder_is_empty(temporary)
 
 
 def test_killed_helper_is_an_error(tmp_path, temporary):

@@ -1,0 +1,158 @@
+"""Temporary folders: each goes with its owner, or when the next program makes one beside it.
+
+A program that is killed removes nothing. So the owner of a folder holds a lock on a file in it,
+which the system drops when the owner ends, however it does; a folder whose lock can be had belongs
+to nobody. Not by process numbers: they are reused, and others beyond a container or a file system.
+"""
+
+import contextlib
+import functools
+import logging
+import os
+import platform
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: what a killed program leaves stays there
+    fcntl: Any = None  # type: ignore[no-redef]
+
+logger = logging.getLogger(__name__)
+
+#: What the names of all folders begin with; a dot may stand before it.
+PREFIX = "tfw2v-"
+
+#: The file that is locked. Another machine looks for another name: a file system that both use may
+#: keep the locks of each to itself.
+OWNED = f".owned-on-{quote(platform.node(), safe='')}"
+
+
+class TemporaryFolder:
+    """A fresh folder: removed by `close`, when collected, or at the interpreter's exit.
+
+    The first one that a program makes in a place removes those of programs that were killed.
+
+    Parameters
+    ----------
+    kind : str
+        What it is for; a part of its name.
+    parent : path, optional
+        Where to make it; by default where `tempfile` makes folders (see TMPDIR).
+    is_hidden : bool
+        Whether its name begins with a dot.
+
+    Attributes
+    ----------
+    folder : Path
+        Absolute.
+
+    Raises
+    ------
+    OSError
+        If the place can't be written.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        parent: str | os.PathLike[str] | None = None,
+        is_hidden: bool = False,
+    ) -> None:
+        # absolute: other processes have other working folders
+        place = Path(parent or tempfile.gettempdir()).absolute()
+        _remove_abandoned(place)
+        prefix = f"{'.' * is_hidden}{PREFIX}{kind}-"
+        self.folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+        lock = _own(self.folder)
+        self._finalizer = weakref.finalize(self, _end, self.folder, os.getpid(), lock)
+
+    def close(self) -> None:
+        """Remove the folder and what is in it; again does nothing."""
+        self._finalizer()
+
+    def __enter__(self) -> Path:
+        return self.folder
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _own(folder: Path) -> BinaryIO | None:
+    """Lock a file in a new folder; give it, to be kept open, or None where locks say nothing."""
+    if fcntl is None:
+        return None
+    fresh = folder / f"{OWNED}.new"
+    lock = fresh.open("wb")
+    with fresh.open("wb") as another:
+        if _locked(lock) and not _locked(another):
+            fresh.rename(folder / OWNED)  # under this name it has always been locked
+            return lock
+    lock.close()
+    fresh.unlink()
+    return None
+
+
+def _locked(file: BinaryIO) -> bool:
+    """Lock a file, if that can be done at once."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _end(folder: Path, owner: int, lock: BinaryIO | None) -> None:
+    if os.getpid() == owner:  # a forked child must not remove its parent's folder
+        with contextlib.suppress(OSError):  # who still writes there, on another machine, ends
+            folder = folder.rename(folder.with_name(f"{folder.name}-removed"))
+        _remove(folder)
+    if lock is not None:
+        lock.close()
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, what tells its owner last: the rest is then found again after a kill."""
+    with contextlib.suppress(OSError):
+        for path in list(folder.iterdir()):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != OWNED:
+                path.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@functools.cache
+def _remove_abandoned(place: Path) -> None:
+    """Remove the folders in a place whose owners are gone; once in a process."""
+    if fcntl is None:
+        return
+    with contextlib.suppress(OSError):
+        for folder in list(_own_folders(place)):
+            with contextlib.suppress(OSError), (folder / OWNED).open("r+b") as file:
+                if _locked(file):
+                    logger.info("%s is removed: its program was killed", folder)
+                    _remove(folder)
+
+
+def _own_folders(place: Path) -> Iterator[Path]:
+    """Folders of such a name that are this user's."""
+    with os.scandir(place) as found:
+        for entry in found:
+            if (
+                entry.name.removeprefix(".").startswith(PREFIX)
+                and entry.is_dir(follow_symlinks=False)
+                and entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+            ):
+                yield Path(entry.path)
