@@ -11,13 +11,12 @@ import os
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import IO, Any
 
 from gensim_tfw2v.children import last_lines, start_module
+from gensim_tfw2v.temporary import TemporaryFolder
 
 #: Bytes of a message, at most.
 LONGEST_MESSAGE = 1 << 17
@@ -108,13 +107,15 @@ class ForkServer:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._forked: dict[int, Forked] = {}
         self._lock, self._number = threading.Lock(), 0
-        self._log = tempfile.NamedTemporaryFile(prefix="tfw2v-forkserver-")
-        with theirs:
+        self._over = threading.Event()
+        self._folder = TemporaryFolder("forkserver")
+        self._log = self._folder.folder / "log"
+        with theirs, self._log.open("wb") as log:
             self._process = start(
                 "gensim_tfw2v.forks",
                 stdin=theirs,
                 stdout=subprocess.DEVNULL,
-                stderr=self._log,
+                stderr=log,
             )
         threading.Thread(target=self._read, name="tfw2v-forkserver", daemon=True).start()
 
@@ -175,7 +176,7 @@ class ForkServer:
                 os.close(descriptor)
         if not forked.started.wait(START_SECONDS) or not forked.pid:
             forked.close()
-            log = "" if self._log.closed else last_lines(Path(self._log.name))
+            log = last_lines(self._log) if self._log.exists() else ""
             why = f"has not answered for {START_SECONDS:g} s"
             if forked.returncode is not None:
                 why = "has ended"
@@ -187,13 +188,20 @@ class ForkServer:
         """The server's process."""
         return self._process.pid
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was killed, or has ended after it had worked: another one may do better."""
+        return self._over.is_set() and (
+            self._process.wait() < 0 or any(forked.pid for forked in self._forked.values())
+        )
+
     def close(self) -> None:
         """End it, and what it has started."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._process.wait()
         self._socket.close()
-        self._log.close()
+        self._folder.close()
 
     def _read(self) -> None:
         with contextlib.suppress(OSError):
@@ -210,3 +218,4 @@ class ForkServer:
                 if forked.pid:
                     forked.kill()
                 forked.end(-signal.SIGKILL)
+        self._over.set()

@@ -4,6 +4,7 @@ import contextlib
 import logging
 import subprocess
 import sys
+import threading
 import weakref
 from typing import Any
 
@@ -17,7 +18,8 @@ logger = logging.getLogger(__name__)
 class Nursery:
     """A network of their own for processes of this package, and a process that forks them.
 
-    It ends by `close`, when it is collected, or with this process.
+    It ends by `close`, when it is collected, or with this process. If the process that forks is
+    killed, what it has forked ends with it, and another one takes its place.
 
     The network is only there where the system has such, which is else warned of; so are forks,
     without which each process imports TensorFlow anew. The import begins at once, and is waited
@@ -46,6 +48,7 @@ class Nursery:
                 self._cleanup.callback(namespace.close)
                 start = namespace.start_module
         self._start = start
+        self._lock = threading.Lock()  # tasks are also started by threads that watch them
         self._forks: ForkServer | None = None
         if sys.platform == "linux":
             self._forks = self._cleanup.enter_context(contextlib.closing(ForkServer(start)))
@@ -55,8 +58,15 @@ class Nursery:
         self, module: str, *arguments: str, **options: Any
     ) -> "subprocess.Popen[bytes] | Forked":
         """Run a module of this package there; see `children.start_module`."""
-        if self._forks is not None:
-            return self._forks.start_module(module, *arguments, **options)
+        with self._lock:
+            if self._forks is not None and self._forks.is_lost:
+                logger.warning("the process that forks others has ended; it is started again")
+                self._forks = self._cleanup.enter_context(
+                    contextlib.closing(ForkServer(self._start))
+                )
+            forks = self._forks
+        if forks is not None:
+            return forks.start_module(module, *arguments, **options)
         return self._start(module, *arguments, **options)
 
     def close(self) -> None:

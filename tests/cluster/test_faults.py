@@ -94,6 +94,24 @@ def test_a_killed_ps_costs_what_came_after_the_last_checkpoint(monkeypatch, undi
     assert not servers()
 
 
+def test_killed_forks_cost_what_came_after_the_last_checkpoint(monkeypatch, undisturbed, caplog):
+    class ForksKiller(Killer):
+        def on_epoch_begin(self, model):
+            if model._training is None or len(self.killed) == 2:
+                return
+            (pid,) = (child.pid for child in servers() if child.name() == "tfw2v forks")
+            if pid not in self.killed:
+                self.killed.append(pid)
+                os.kill(pid, signal.SIGKILL)
+
+    killer = ForksKiller(monkeypatch)
+    model = trained("local:ps=1,worker=1", callbacks=[killer], **OPTIONS)
+    assert len(killer.killed) == 2 and alike(model, undisturbed)
+    assert caplog.text.count("the process that forks others has ended; it is started again") == 2
+    assert caplog.text.count("going back to the last checkpoint") == 2
+    assert not servers()
+
+
 RUN = """
 import sys
 from gensim_tfw2v import TFWord2Vec, engine, options

@@ -1,0 +1,42 @@
+"""Where the processes of a local cluster start, when the one that forks them is killed."""
+
+import signal
+import sys
+
+import psutil
+import pytest
+
+from gensim_tfw2v.cluster.nursery import Nursery
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe on Linux alone")
+
+
+def forks():
+    children = psutil.Process().children()
+    return [child for child in children if "gensim_tfw2v.forks" in child.cmdline()]
+
+
+def test_another_process_forks_when_it_is_killed(caplog):
+    nursery, started = Nursery(isolated=False), []
+    for _ in range(2):  # while it is still importing, and after it has forked
+        (process,) = forks()
+        process.send_signal(signal.SIGKILL)
+        nursery._forks._over.wait(10)
+        forked = nursery.start_module("tests.forked", "wait")
+        assert forked.poll() is None and psutil.pid_exists(forked.pid)
+        started.append(forked)
+    nursery.close()
+    assert [forked.wait(10) for forked in started] == 2 * [-signal.SIGKILL] and not forks()
+    assert caplog.text.count("it is started again") == 2
+
+
+def test_one_that_cannot_work_is_not_started_again(monkeypatch, tmp_path):
+    (tmp_path / "grpc.py").write_text("raise ImportError('no grpc here')")
+    monkeypatch.syspath_prepend(tmp_path)
+    nursery = Nursery(isolated=False)
+    (process,) = forks()
+    for _ in range(2):
+        with pytest.raises(ConnectionError, match="no grpc here"):
+            nursery.start_module("tests.forked", "wait")
+    assert not forks() and not psutil.pid_exists(process.pid)
+    nursery.close()
