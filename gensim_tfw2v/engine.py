@@ -21,6 +21,7 @@ from gensim_tfw2v.cluster.readers import open_readers
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.held import Reading, reading_here
 from gensim_tfw2v.corpus.sampling import Sampling
+from gensim_tfw2v.forking import tensorflow_is_lost
 from gensim_tfw2v.machine import cores_each
 from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.monitor.progress import phase
@@ -34,15 +35,13 @@ from gensim_tfw2v.options import (
 from gensim_tfw2v.regimes import (
     ClusterSetup,
     CoordinatedRegime,
-    LocalRegime,
-    LocalWorkers,
     Regime,
     RegimeOptions,
     Setup,
-    make_regime,
+    Tables,
+    make_in_process,
     parse_regime,
 )
-from gensim_tfw2v.regimes.local import use_one_thread_per_op
 from gensim_tfw2v.regimes.options import Asynchronous, SubModels, Synchronous
 
 #: What takes seconds before the first step.
@@ -122,6 +121,8 @@ def open_regime(
 ) -> Iterator[Regime]:
     """Make it, and end it, with the tasks that were started for it.
 
+    A process that was forked after TensorFlow had run lets another process train.
+
     Parameters
     ----------
     model : TFWord2Vec
@@ -144,34 +145,34 @@ def open_regime(
     if isinstance(regime_options, SubModels):
         tokens = _tokens_of_one(regime_options, tokens)
     program = unit_program(model, tokens, max_entries, window)
-    if model.cluster is None and model.regime is None:
-        with phase(BUILDING, model.progress):
-            regime: Regime = LocalRegime(
-                program, words_of(model), workers=int(model.workers), seed=seed
-            )
-        with contextlib.closing(regime):
-            yield regime
-        return
+    is_shared = model.cluster is None and model.regime is None
     setup = Setup(
-        worker_program(model, program, tokens),
+        ClusterProgram(program, int(model.workers))
+        if is_shared
+        else worker_program(model, program, tokens),
         words_of(model),
-        rates_of(model, program.shape.window),
+        Tables(None, None, None) if is_shared else rates_of(model, program.shape.window),
         rows=len(model.wv),
         units=units,
         seed=seed,
         folder=folder,
     )
-    if model.cluster is None:
-        use_one_thread_per_op()
-        # nothing travels, so nothing is rounded for it
-        in_process = setup._replace(program=replace(setup.program, wire_dtype="float32"))
+    in_process = None if is_shared else regime_options
+    log = log_options(model.log_dir)
+    log_dir = None if log is None else log.path
+    if model.cluster is None and tensorflow_is_lost():
+        asked = ClusterSetup(None, READY_SECONDS, in_process, setup, log_dir)
         with phase(BUILDING, model.progress):
-            made: Any = make_regime(regime_options, in_process, LocalWorkers(setup.program.workers))
+            elsewhere = CoordinatedRegime(asked, lambda: None)
+        with contextlib.closing(elsewhere):
+            yield elsewhere
+        return
+    if model.cluster is None:
+        with phase(BUILDING, model.progress):
+            made: Any = make_in_process(in_process, setup)
         with contextlib.closing(made):
             yield made
         return
-    log = log_options(model.log_dir)
-    log_dir = None if log is None else log.path
     which = parse_cluster(model.cluster)
     with contextlib.ExitStack() as stack:
         with phase(doing_for(which), model.progress):

@@ -19,6 +19,7 @@ from gensim_tfw2v.cluster.reading import look as look_here
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.helpers import trouble_of
 from gensim_tfw2v.corpus.texts import Texts
+from gensim_tfw2v.forking import tensorflow_is_lost
 
 logger = logging.getLogger(__name__)
 
@@ -175,6 +176,8 @@ def open_readers(
         yield None
         return
     workers = [task for task in cluster.servers() if task.role == "worker"]
+    if tensorflow_is_lost():
+        workers = []  # this process cannot ask them
     wait_for_tasks(workers, seconds)
     keep_alive(workers)
     with contextlib.ExitStack() as sessions:
@@ -205,7 +208,7 @@ def _machines_that_see(asking: Mapping[str, Ask], texts: Texts, folder: Path) ->
         except Exception as error:
             return {"missing": f"it does not answer: {error}"}
 
-    with ThreadPoolExecutor(len(asking)) as threads:
+    with ThreadPoolExecutor(max(1, len(asking))) as threads:
         answers = list(threads.map(look, asking.values()))
     this = look_here(str(folder), token, {})
     (folder / token).unlink()

@@ -1,7 +1,7 @@
 """Who trains which work unit when, and when updates meet."""
 
 from gensim_tfw2v.regimes.base import ClusterLost, Regime, UnitReport
-from gensim_tfw2v.regimes.chosen import make_regime
+from gensim_tfw2v.regimes.chosen import make_in_process, make_regime
 from gensim_tfw2v.regimes.combining import pair_rates
 from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
 from gensim_tfw2v.regimes.coordinator import ClusterSetup
@@ -29,6 +29,7 @@ __all__ = [
     "Traffic",
     "UnitReport",
     "file_of",
+    "make_in_process",
     "make_regime",
     "pair_rates",
     "parse_regime",

@@ -52,7 +52,8 @@ class CoordinatedRegime:
 
     Attributes
     ----------
-    traffic : Traffic
+    traffic : Traffic, optional
+        None where nothing travels.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class CoordinatedRegime:
         check: Callable[[], None],
         start: "Callable[..., subprocess.Popen[bytes] | Forked]" = start_module,
     ) -> None:
-        self.traffic = Traffic()
+        self.traffic: Traffic | None = None
         self._folder, self._check = setup.setup.folder, check
         self._are_rows = False  # whether the files hold the rows of the cluster
         self._log = self._folder / "coordinator.log"
@@ -69,13 +70,14 @@ class CoordinatedRegime:
         with self._log.open("wb") as log:
             self._process = start(
                 "gensim_tfw2v.regimes.coordinator",
-                environment={"CUDA_VISIBLE_DEVICES": ""},
+                # a cluster's only asks others to train
+                environment={} if setup.cluster is None else {"CUDA_VISIBLE_DEVICES": ""},
                 stdout=subprocess.PIPE,
                 stderr=log,
             )
         threading.Thread(target=self._read, name="tfw2v-coordinator", daemon=True).start()
         try:
-            self._ask("open", setup)
+            self.traffic = self._ask("open", setup)
         except BaseException:
             self.close()
             raise

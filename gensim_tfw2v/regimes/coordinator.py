@@ -1,5 +1,7 @@
 """The process that coordinates a cluster: started by `CoordinatedRegime`, which it answers.
 
+Without a cluster it trains itself.
+
 It reads pickled requests on standard input, and writes pickled answers to what was its standard
 output. It ends when its standard input does.
 """
@@ -23,11 +25,12 @@ from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.monitor.task import TaskLog
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport
-from gensim_tfw2v.regimes.chosen import make_regime
+from gensim_tfw2v.regimes.chosen import make_in_process, make_regime
 from gensim_tfw2v.regimes.course import Course
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.regimes.served import Setup
 from gensim_tfw2v.regimes.tables import Tables
+from gensim_tfw2v.regimes.traffic import Traffic
 from gensim_tfw2v.regimes.workers import ClusterWorkers
 
 #: Seconds between two answers that say what the cluster has done, where that is logged.
@@ -39,18 +42,20 @@ class ClusterSetup(NamedTuple):
 
     Attributes
     ----------
-    cluster : Cluster
+    cluster : Cluster, optional
+        None if the coordinator itself is to train, with threads.
     ready_seconds : float
         How long its tasks have to come up.
-    regime : RegimeOptions
+    regime : RegimeOptions, optional
+        None for threads that share the rows.
     setup : Setup
     log_dir : str, optional
         Where the training logs for TensorBoard.
     """
 
-    cluster: Cluster
+    cluster: Cluster | None
     ready_seconds: float
-    regime: RegimeOptions
+    regime: RegimeOptions | None
     setup: Setup
     log_dir: str | None = None
 
@@ -71,29 +76,31 @@ class Coordinator:
         self._folder, self._say, self._stop = setup.setup.folder, say, stop
         self._told = 0.0
         self._log = None if setup.log_dir is None else TaskLog(setup.log_dir, "chief")
-        coordinator = connect(setup.cluster, setup.ready_seconds)
-        self._regime: Any = make_regime(
-            setup.regime, setup.setup, ClusterWorkers(coordinator, setup.cluster.servers())
-        )
+        self._regime = _open(setup)
 
     def train(
         self, units: Sequence[WorkUnit], epoch: int, alphas: Sequence[tuple[float, float]]
     ) -> Any:
         """Train units, reporting each; give the traffic so far."""
         self._regime.train_epoch(units, epoch, alphas, self._report, self._stop)
-        return self._regime.traffic
+        return self.traffic
 
     def train_models(self, which: Sequence[int], course: Course) -> Any:
         """Train sub-models, reporting each unit and each that is done; give the traffic so far."""
         self._regime.train_models(
             which, course, self._report, lambda number: self._say("model", number), self._stop
         )
-        return self._regime.traffic
+        return self.traffic
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """The traffic so far, if there is any."""
+        return getattr(self._regime, "traffic", None)
 
     def _report(self, report: UnitReport) -> None:
         if self._log is not None and time.monotonic() - self._told > TRAFFIC_SECONDS:
             self._told = time.monotonic()
-            self._say("traffic", self._regime.traffic)
+            self._say("traffic", self.traffic)
         self._say("report", report)
 
     def step_graph(self) -> bytes | None:
@@ -112,6 +119,15 @@ class Coordinator:
         self._regime.export(
             Tables(*(np.load(self._folder / f"{name}.npy", "r+") for name in names))
         )
+
+
+def _open(asked: ClusterSetup) -> Any:
+    """Make the regime that is asked for."""
+    if asked.cluster is None or asked.regime is None:
+        return make_in_process(asked.regime, asked.setup)
+    coordinator = connect(asked.cluster, asked.ready_seconds)
+    workers = ClusterWorkers(coordinator, asked.cluster.servers())
+    return make_regime(asked.regime, asked.setup, workers)
 
 
 class _Forwarding(logging.Handler):
@@ -161,7 +177,7 @@ def main() -> None:
         try:
             if name == "open":
                 coordinator = Coordinator(arguments[0], say, stopped.is_set)
-                say("done", None)
+                say("done", coordinator.traffic)
             else:
                 say("done", getattr(coordinator, name)(*arguments))
         except (ConnectionError, ClusterLost) as error:

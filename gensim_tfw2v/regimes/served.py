@@ -34,7 +34,7 @@ class Setup(NamedTuple):
     words : Words
         Of the vocabulary.
     rates : Tables of ndarray [V]
-        See `pair_rates`.
+        See `pair_rates`; of None for threads that share the rows.
     rows : int
         V.
     units : int

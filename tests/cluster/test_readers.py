@@ -304,3 +304,12 @@ def test_what_goes_wrong_on_a_machine_is_told(tmp_path):
     assert "KeyError" in failure["failure"]
     with pytest.raises(RuntimeError, match="ended early"):
         reading.run(str(tmp_path), [])
+
+
+def test_a_process_that_cannot_ask_reads_alone(tmp_path, monkeypatch):
+    text = tmp_path / "text"
+    text.write_bytes(Path(LEE).read_bytes())
+    monkeypatch.setattr(readers, "tensorflow_is_lost", lambda: True)
+    nobody = Cluster(("127.0.0.1:1",), ("127.0.0.1:2",))
+    with readers.open_readers(nobody, [str(text)], tmp_path, seconds=0.1) as alone:
+        assert alone.runs(os.path.getsize(LEE)) == os.path.getsize(LEE) // 20_000
