@@ -15,7 +15,7 @@ from gensim.utils import simple_preprocess
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.monitor.options import TensorBoardLog
-from tests.browser.chromium import chromium, find, one, still, texts, until, why_no_chromium
+from tests.browser.chromium import chromium, find, one, still, until, why_no_chromium
 from tests.browser.projector_page import ProjectorPage
 from tests.served import tensorboard
 
@@ -52,24 +52,24 @@ def scalars(driver: Any, url: str) -> None:
 def graphs(driver: Any, url: str) -> None:
     """Open the graph of a step."""
     driver.get(f"{url}#graphs")
-    until("the boxes", lambda: "update" in texts(driver, "text.nodelabel, .nodelabel text"))
+    until("the boxes", lambda: len(find(driver, "g.node")) > 5)
     until("the graph to be drawn", lambda: still(driver))
 
 
-def hparams(driver: Any, url: str) -> None:
-    """Open the table of hyperparameters."""
-    driver.get(f"{url}#hparams")
-    until("the runs", lambda: "cbow" in " ".join(texts(driver, "vaadin-grid-cell-content")))
-    until("the table to be drawn", lambda: still(driver))
-
-
 def projector(driver: Any, url: str) -> None:
-    """Open the projector, coloured, and select a word."""
+    """Open the projector, and select a word."""
+    page = ProjectorPage(driver, url)
+    page.spherize(False)
+    page.select(WORD)
+    page.neighbours()
+
+
+def colours(driver: Any, url: str) -> None:
+    """Open the projector with a colour for each cluster."""
+    driver.get("about:blank")  # else the page goes on as it is
     page = ProjectorPage(driver, url)
     page.spherize(False)
     page.colour_by("cluster")
-    page.select(WORD)
-    page.neighbours()
 
 
 def main(pictures: Path = FOLDER) -> None:
@@ -81,7 +81,7 @@ def main(pictures: Path = FOLDER) -> None:
     with tempfile.TemporaryDirectory(prefix="tfw2v-screenshots-") as folder:
         train(Path(folder, "runs"))
         with tensorboard("runs", cwd=folder) as served, chromium() as driver:
-            for take in (scalars, hparams, graphs, projector):
+            for take in (scalars, graphs, projector, colours):
                 take(driver, served.url)
                 path = pictures / f"{take.__name__}.png"
                 driver.save_screenshot(str(path))

@@ -25,8 +25,8 @@ def task(
         str | None,
         typer.Option(
             envvar="TFW2V_LOG_DIR",
-            help="Write a run for TensorBoard there, with the CPU time, memory and network that "
-            "this task takes.",
+            help="The training's folder for TensorBoard: this task writes a run into it, with "
+            "the CPU time, memory and network that it takes.",
         ),
     ] = None,
     with_parent: Annotated[

@@ -87,6 +87,7 @@ class ProjectorPage:
         for item in find(self.driver, COLOURS, "paper-item"):
             if item.text.startswith(f"{column}\n"):
                 item.click()
+        until("the menu to close", lambda: not find(self.driver, f"{COLOURS}[opened]"))
         until("the colours", lambda: self.share_drawn() > 0.01)
 
     def _open_colours(self):

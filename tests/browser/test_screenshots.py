@@ -3,7 +3,7 @@ import pytest
 from docs import screenshots
 from tests.browser.chromium import why_no_chromium
 
-NAMES = ["graphs.png", "hparams.png", "projector.png", "scalars.png"]
+NAMES = ["colours.png", "graphs.png", "projector.png", "scalars.png"]
 
 
 def test_pictures_are_there_and_small():
