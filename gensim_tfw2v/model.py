@@ -23,6 +23,7 @@ from gensim_tfw2v.mapped import map_weights
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.regimes import ClusterLost, RegimeOptions, Traffic
+from gensim_tfw2v.saving import save_local
 from gensim_tfw2v.training import Training
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
@@ -208,6 +209,11 @@ class TFWord2Vec(Additions):
         if type(model) is Word2Vec:
             model.__class__ = cls  # the same attributes; what is new has class defaults
         return model
+
+    def _smart_save(self, fname: Any, *args: Any, **kwargs: Any) -> None:
+        """Save to a file, which is whole or stays as it was; gensim's hook for what has a name."""
+        save = super()._smart_save
+        save_local(fname, lambda name: save(name, *args, **kwargs))
 
     def init_weights(self) -> None:
         """Give the model new weights; see gensim, and `tables_dir`."""

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from gensim_tfw2v import saving
 from gensim_tfw2v.cli.failures import BadInput
-from gensim_tfw2v.temporary import OWNED, TemporaryFolder
+from gensim_tfw2v.temporary import TemporaryFolder
 
 
 def check_can_save(path: Path) -> None:
@@ -31,8 +32,7 @@ def save_whole(
 ) -> list[Path]:
     """Let `write` make the file `path`, and the files that gensim puts beside it, or none.
 
-    They are written to a hidden folder beside `path` under their final names and moved when all
-    are complete; `path` last, so that it never stands without the arrays it refers to.
+    See `gensim_tfw2v.saving.save_whole`.
 
     Parameters
     ----------
@@ -49,11 +49,5 @@ def save_whole(
     """
     from gensim_tfw2v.monitor.progress import phase
 
-    with (
-        phase(f"saving {path}", progress),
-        TemporaryFolder("saving", path.parent, is_hidden=True) as folder,
-    ):
-        write(str(folder / path.name))
-        made = [file for file in folder.iterdir() if file.name != OWNED]
-        written = sorted(made, key=lambda file: file.name == path.name)
-        return [file.replace(path.parent / file.name) for file in written]
+    with phase(f"saving {path}", progress):
+        return saving.save_whole(path, write)

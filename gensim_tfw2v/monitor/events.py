@@ -3,9 +3,14 @@
 TensorBoard orders groups of curves, what is before the ``/`` of their tags, by the alphabet.
 """
 
+import contextlib
+import io
+import logging
 import os
+import socket
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tensorboard.compat.proto.event_pb2 import Event
@@ -13,13 +18,44 @@ from tensorboard.plugins.histogram.summary_v2 import histogram_pb
 from tensorboard.plugins.hparams.summary_v2 import hparams_pb
 from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 from tensorboard.plugins.text.summary_v2 import text_pb
-from tensorboard.summary.writer.event_file_writer import EventFileWriter
+from tensorboard.summary.writer.record_writer import RecordWriter
 
 #: A file without events, which makes a folder a run.
 EMPTY = "events.out.tfevents.0.projector"
 
-#: Seconds until what was written is in the file.
-FLUSH_SECONDS = 2
+logger = logging.getLogger(__name__)
+
+
+class LogFolder:
+    """A folder that is logged to as long as it can be: a training outlives its log.
+
+    Parameters
+    ----------
+    path : str
+
+    Attributes
+    ----------
+    failed : bool
+        Whether it could not be written to; then nothing more is.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.failed = False
+
+    def write(self, do: Callable[[], Any]) -> None:
+        """Do what writes there; if the system refuses, log it once as an error."""
+        if self.failed:
+            return
+        try:
+            do()
+        except OSError as error:
+            self.failed = True
+            logger.error(
+                "%s cannot be written to (%s): training goes on without its log for TensorBoard",
+                self.path,
+                error.strerror or error,
+            )
 
 
 class EventLog:
@@ -31,15 +67,36 @@ class EventLog:
         The run's; TensorBoard shows the files of one folder as one run.
     suffix : str
         Of the file's name.
+    within : LogFolder, optional
+        Where that is more than the writer's own business: it logs what fails.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written to, without `within`; as all methods.
+
+    Notes
+    -----
+    Not by TensorBoard's ``EventFileWriter``: that writes on a thread, which ends with a traceback
+    where a disk is full, and errors come up in whatever is logged next.
     """
 
-    def __init__(self, folder: str, suffix: str = "") -> None:
+    def __init__(self, folder: str, suffix: str = "", within: LogFolder | None = None) -> None:
+        self._write = (lambda do: do()) if within is None else within.write
+        self._lock = threading.Lock()
+        self._file: Any = None
+        self._write(lambda: self._open(folder, suffix))
+        self._add(Event(file_version="brain.Event:2"), None)
+
+    def _open(self, folder: str, suffix: str) -> None:
+        os.makedirs(folder, exist_ok=True)
+        now = time.time_ns()
         # a process that is started anew within a second must not write over its first file
-        self._writer = EventFileWriter(
-            folder,
-            flush_secs=FLUSH_SECONDS,
-            filename_suffix=f".{time.time_ns() % 10**9:09d}{suffix}",
+        name = (
+            f"events.out.tfevents.{now // 10**9:010d}.{socket.gethostname()}.{os.getpid()}"
+            f".{now % 10**9:09d}{suffix}"
         )
+        self._file = open(os.path.join(folder, name), "xb", buffering=0)
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
         """Write a point of each curve."""
@@ -74,11 +131,23 @@ class EventLog:
         event.wall_time = time.time()
         if step is not None:
             event.step = step
-        self._writer.add_event(event)
+        record = io.BytesIO()
+        RecordWriter(record).write(event.SerializeToString())
+        with self._lock:
+            self._write(lambda: self._append(record.getbuffer()))
+
+    def _append(self, content: memoryview) -> None:
+        while content:  # a disk that fills takes a part of the bytes before it complains
+            content = content[self._file.write(content) :]
 
     def close(self) -> None:
-        """Write what is left."""
-        self._writer.close()
+        """Close the file."""
+        if self._file is not None:
+            try:
+                self._write(self._file.close)
+            finally:
+                with contextlib.suppress(OSError):
+                    self._file.close()  # of a log that has failed
 
 
 def has_events(folder: str) -> bool:

@@ -10,7 +10,7 @@ from gensim.models import KeyedVectors
 
 from gensim_tfw2v.evaluation import evaluate_pairs
 from gensim_tfw2v.monitor.baseline import quality_tag
-from gensim_tfw2v.monitor.events import EventLog, has_events
+from gensim_tfw2v.monitor.events import EventLog, LogFolder, has_events
 from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.monitor.projector import write_projector
 from gensim_tfw2v.monitor.ranks import norms
@@ -31,7 +31,8 @@ logger = logging.getLogger(__name__)
 class RunLog:
     """Writes the curves of a training, and what is known of its vectors after each epoch.
 
-    A step of the curves is a word of the text.
+    A step of the curves is a word of the text. Where the folder cannot be written to, that is
+    logged as an error, once, and nothing more is written.
 
     Parameters
     ----------
@@ -59,7 +60,8 @@ class RunLog:
             )
         self.options = options
         self._first = self._step = step
-        self._events = EventLog(options.path)
+        self._folder = LogFolder(options.path)
+        self._events = EventLog(options.path, within=self._folder)
         self._task = TaskLog(options.path, events=self._events)
         self._began = self._written = time.monotonic()
         self._loss = self._predictions = 0.0
@@ -134,6 +136,8 @@ class RunLog:
         mean_loss : float, optional
             Of the epoch.
         """
+        if self._folder.failed:
+            return
         values = {} if mean_loss is None else {"loss/epoch": mean_loss}
         for pairs in self.options.word_pairs:
             score = evaluate_pairs(vectors, pairs)
@@ -145,7 +149,8 @@ class RunLog:
         if table := _neighbours(vectors, self._probes(vectors)):
             self._events.text("neighbours", table, self._step)
         if self.options.projector_words and (is_last or self.options.projector_each_epoch):
-            write_projector(vectors, self.options.path, self.options.projector_words)
+            words = self.options.projector_words
+            self._folder.write(lambda: write_projector(vectors, self.options.path, words))
 
     def _probes(self, vectors: KeyedVectors) -> list[str]:
         if self.options.probe_words is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import psutil
 
-from gensim_tfw2v.monitor.events import EMPTY, EventLog
+from gensim_tfw2v.monitor.events import EMPTY, EventLog, LogFolder
 from gensim_tfw2v.sockets import TcpBytes
 
 #: The environment variable that tells a task where its training logs for TensorBoard.
@@ -49,7 +49,8 @@ class TaskLog:
         if name is not None:
             folder = os.path.join(folder, TASKS, name)
         self._began = min([time.time(), *_made(folder)])
-        self._events, self._owned = events or EventLog(folder), events is None
+        self._events = events or EventLog(folder, within=LogFolder(folder))
+        self._owned = events is None
         self._ended = threading.Event()
         self._process, self._tcp = psutil.Process(), TcpBytes()
         self._before = self._look()

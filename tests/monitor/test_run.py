@@ -11,6 +11,7 @@ from gensim.test.utils import datapath
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.evaluation import evaluate_pairs
 from gensim_tfw2v.monitor import run as monitor_run
+from tests.disks import fill, small_disk
 from tests.monitor.runs import Runs
 
 LEE = datapath("lee_background.cor")
@@ -204,3 +205,24 @@ def test_probe_words_are_from_frequent_to_rare():
     assert probes[0] == 100
     assert probes[-1] == 2999
     assert probes == sorted(set(probes))
+
+
+SMALL = {"sentences": [["a", "b", "c", "d"] * 50] * 40, "vector_size": 8, "min_count": 1}
+
+
+@pytest.mark.parametrize("how", ["full", "read-only", "fills", "a file in its place"])
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_training_outlives_its_log(tmp_path, caplog, how):
+    options = SMALL | {"epochs": 30 if how == "fills" else 2, "workers": 1, "seed": 3}
+    with small_disk(tmp_path / "disk", "16k", "ro" if how == "read-only" else "") as disk:
+        if how == "full":
+            fill(disk)
+        if how == "a file in its place":
+            (disk / "run").write_text("")
+        log = TensorBoardLog(disk / "run", projector_words=0 if how == "fills" else 10)
+        model = TFWord2Vec(**options, log_dir=log)
+        assert how != "fills" or list((disk / "run").glob("*tfevents*"))
+    (error,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert f"{disk}/run cannot be written to (" in error.getMessage()
+    assert "training goes on without its log" in error.getMessage()
+    np.testing.assert_array_equal(model.wv.vectors, TFWord2Vec(**options).wv.vectors)
