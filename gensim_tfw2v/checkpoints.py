@@ -33,6 +33,11 @@ class CheckpointError(ValueError):
     """A checkpoint cannot be used."""
 
 
+def has_checkpoint(folder: Path) -> bool:
+    """Whether there is a checkpoint in a folder, or in one below it."""
+    return any(folder.glob(f"**/{_PREFIX}*[0-9]/{DESCRIPTION}"))
+
+
 class FolderLock:
     """Keeps a folder for checkpoints to one training at a time, until `close` or its process ends.
 

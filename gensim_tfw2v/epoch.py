@@ -71,6 +71,7 @@ def train_epoch(
     if sub_models is not None:
         alphas = [step_sizes(epoch) for epoch in range(model.epochs)]
 
+    restored = training.position.trained  # of this epoch: no part of the rates
     no_queue: queue.Queue[None] = queue.Queue()
     start = default_timer() - 0.00001
     next_report = 1.0
@@ -92,7 +93,7 @@ def train_epoch(
                 model._log_progress(
                     None, no_queue, epoch, position.sentences, total_examples,
                     position.raw_words // len(alphas), total_words,
-                    position.trained // len(alphas), elapsed,
+                    max(0, position.trained - restored) // len(alphas), elapsed,
                 )  # fmt: skip
                 next_report = elapsed + report_delay
 
@@ -104,8 +105,8 @@ def train_epoch(
         trained, raw_words, trained_units = training.end_epoch(model)
     elapsed = default_timer() - start
     model._log_epoch_end(
-        epoch, corpus.total_sentences, total_examples, raw_words, total_words, trained, elapsed,
-        is_corpus_file_mode,
+        epoch, corpus.total_sentences, total_examples, raw_words, total_words,
+        max(0, trained - restored), elapsed, is_corpus_file_mode,
     )  # fmt: skip
     if len(training.position.mean_losses) > len(model.mean_losses):
         model.mean_losses = list(training.position.mean_losses)

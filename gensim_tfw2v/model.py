@@ -105,7 +105,7 @@ class TFWord2Vec(Additions):
     tables_dir : str, optional
         A folder in whose files the model's new arrays are (``wv.vectors``, ``syn1neg``, ``syn1``),
         mapped into memory: for a vocabulary whose arrays are larger than memory, trained on a
-        cluster. `save` copies them, as always.
+        cluster. `save` copies them, as always. Their room on the disk is taken at once.
 
     Raises
     ------
@@ -153,6 +153,7 @@ class TFWord2Vec(Additions):
     merge_report: MergeReport | None = None
     _training: Training | None = None
     _nursery: Nursery | None = None
+    _restored_words = 0  # raw words of the last `train` that a checkpoint had
     _logged_words = 0  # of this model's runs for TensorBoard
 
     def __init__(
@@ -242,7 +243,7 @@ class TFWord2Vec(Additions):
 
     def __getstate__(self) -> dict[str, Any]:
         transient = {"_held", "_one_corpus", "_is_training", "_training", "_nursery"}
-        transient |= {"_logged_words"}
+        transient |= {"_logged_words", "_restored_words"}
         transient |= {"traffic", "merge_report", *RUNNING}
         return {name: value for name, value in self.__dict__.items() if name not in transient}
 
@@ -264,6 +265,8 @@ class TFWord2Vec(Additions):
         RuntimeError
             If the vocabulary was not built, or no word of the corpus is in it; or if the model is
             being trained, by another thread or by the `train` whose callback this is.
+        CheckpointError
+            If `checkpoint_dir` is of another training, or another one is using it.
         MissingTasks
             If tasks of the cluster do not answer.
         ClusterLost
@@ -307,11 +310,21 @@ class TFWord2Vec(Additions):
             self.traffic = self._training.traffic
             if self.log_dir is not None:
                 self._logged_words = self._training.logged_words
+            if self.checkpoint_dir is not None:
+                self._restored_words = self._training.restored[0]
             self._training.close()
             self._training = None
         if self._nursery is not None:
             self._nursery.close()
             self._nursery = None
+
+    def _log_train_end(  # gensim's hook
+        self, raw_word_count: int, trained_word_count: int, total_elapsed: float, job_tally: int
+    ) -> None:
+        raw, trained = (0, 0) if self._training is None else self._training.restored
+        super()._log_train_end(
+            raw_word_count - raw, trained_word_count - trained, total_elapsed, job_tally
+        )
 
     def _train_epoch(  # gensim's hook for iterables
         self,

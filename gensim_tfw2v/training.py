@@ -52,6 +52,8 @@ class Training:
         What has been trained; from a checkpoint if there was one.
     description : dict
         What tells this training from others, for `Checkpoints`; empty without a folder for them.
+    restored : (int, int)
+        Of what a checkpoint had: raw words, and words trained on.
     """
 
     def __init__(self, model: Any, corpus: EncodedCorpus, workspace: Workspace) -> None:
@@ -80,6 +82,7 @@ class Training:
         self._lock: FolderLock | None = None
         self._seconds_between = 60.0 * model.checkpoint_minutes
         self.description: dict[str, Any] = {}
+        self.restored = 0, 0
         try:
             if model.checkpoint_dir is not None:
                 self._lock = FolderLock(Path(model.checkpoint_dir))
@@ -93,8 +96,8 @@ class Training:
             if self._log is not None:
                 self._log_graph(self._log)
             # last, for until now what was being done was shown in its place
-            self.bar = progress_bar(corpus.total_raw_words * model.epochs, model.progress)
-            self._show_position()
+            total = corpus.total_raw_words * model.epochs
+            self.bar = progress_bar(total, model.progress, self.restored[0])
         except BaseException:
             self.close()
             raise
@@ -158,8 +161,7 @@ class Training:
     def log(self, report: UnitReport) -> None:
         """Have TensorBoard's log take a unit's report, that the position has counted."""
         if self._log is not None:
-            words = self.position.epoch * self.corpus.total_raw_words + self.position.raw_words
-            self._log.unit(report, words, lambda: self.traffic)
+            self._log.unit(report, self._reached, lambda: self.traffic)
 
     def log_epoch(self, model: Any) -> None:
         """Have it take the vectors of an epoch that has ended."""
@@ -304,18 +306,25 @@ class Training:
         model.running_training_loss = self.position.total_loss
         model.mean_losses = list(self.position.mean_losses)
         self._kept = copy.deepcopy(self.position)
+        trained = sum(epoch[0] for epoch in self.position.finished) + self.position.trained
+        self.restored = self._reached, trained
         logger.info(
-            "resumed from %s: epoch %i, %i of %i work units are done",
+            "resumed from %s: %i of %i epochs and %i of %i work units of the next are trained",
             self._checkpoints.folder,
             self.position.epoch,
+            model.epochs,
             len(self.position.done),
             len(self.units),
         )
         return True
 
+    @property
+    def _reached(self) -> int:
+        """Raw words of the text that have been trained, over all epochs."""
+        return self.position.epoch * self.corpus.total_raw_words + self.position.raw_words
+
     def _show_position(self) -> None:
-        whole = self.position.epoch * self.corpus.total_raw_words
-        self.bar.update(whole + self.position.raw_words - self.bar.n)
+        self.bar.update(self._reached - self.bar.n)
 
 
 def _writable_tables(model: Any) -> Tables:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import logging
 import zlib
+from collections.abc import Iterator
 from lzma import LZMAError
 from pathlib import Path
 from typing import Annotated, Any
@@ -244,6 +247,7 @@ def train(
     if vectors is not None and vectors.resolve() == output.resolve():
         raise BadInput(f"{vectors}: named by both --output and --vectors")
 
+    from gensim_tfw2v.checkpoints import has_checkpoint
     from gensim_tfw2v.cli import training as trainings
     from gensim_tfw2v.monitor.progress import phase
 
@@ -254,7 +258,8 @@ def train(
     options = {name: str(v) if isinstance(v, Path) else v for name, v in options.items()}
     saved: list[Path] = []
     try:
-        training = trainings.train_model(**arguments, **options)
+        with _saying_what_is_resumed(verbose):
+            training = trainings.train_model(**arguments, **options)
         saved += saving.save_whole(output, training.model.save, progress)
         if vectors is not None:
             saved += saving.save_whole(
@@ -264,8 +269,28 @@ def train(
             )
     except KeyboardInterrupt:
         kept = f"saved {', '.join(map(str, saved))} only" if saved else "nothing was saved"
+        if checkpoint_dir is not None and has_checkpoint(checkpoint_dir):
+            kept += f"; {checkpoint_dir} has a checkpoint: the same command goes on from it"
         fail(f"interrupted; {kept}", status=130)
     except (UnicodeDecodeError, EOFError, zlib.error, LZMAError, gzip.BadGzipFile) as error:
         raise BadInput(named(error, corpus)) from error
 
     training.print(saved)
+
+
+@contextlib.contextmanager
+def _saying_what_is_resumed(verbose: bool) -> Iterator[None]:
+    """Print on stderr what a training goes on from, which --verbose does among much else."""
+    if verbose:
+        yield
+        return
+    said, shown = logging.getLogger("gensim_tfw2v.training"), logging.StreamHandler()
+    before = said.level
+    shown.setFormatter(logging.Formatter("tfw2v: %(message)s"))
+    said.addHandler(shown)
+    said.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        said.removeHandler(shown)
+        said.setLevel(before)

@@ -32,16 +32,22 @@ class Training:
         """Print what a user wants to know, a line each.
 
         Words a second are those of the corpus, before subsampling and before rare words are left
-        out, over the time inside ``train()``.
+        out, over the time inside ``train()``; without those that a checkpoint had.
         """
         model = self.model
-        speed = model.corpus_total_words * model.epochs / max(model.total_train_time, 1e-9)
+        words, before = (
+            model.corpus_total_words * model.epochs,
+            getattr(model, "_restored_words", 0),
+        )
+        speed = (words - before) / max(model.total_train_time, 1e-9)
         rows = [
             ("vocabulary", f"{len(model.wv):,} words x {model.vector_size} dimensions"),
             ("corpus", f"{model.corpus_total_words:,} words, {model.epochs} epochs"),
             ("speed", f"{speed:,.0f} words/s"),
             ("time", f"{self.seconds:.1f} s, {model.total_train_time:.1f} s of it training"),
         ]
+        if before:
+            rows.append(("resumed", f"{before:,} of {words:,} words had been trained before"))
         if model.compute_loss:
             rows.append(("loss", f"{model.get_latest_training_loss():,.1f}"))
         traffic = getattr(model, "traffic", None)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # commands show that they load, before they do
     from gensim_tfw2v.corpus.numbering import Progress
 
 
-def progress_bar(total_words: int, shown: bool | None) -> Any:
+def progress_bar(total_words: int, shown: bool | None, done: int = 0) -> Any:
     """A bar over the raw words of all epochs.
 
     Parameters
@@ -21,9 +21,12 @@ def progress_bar(total_words: int, shown: bool | None) -> Any:
         Raw words of all epochs.
     shown : bool or None
         None shows it on terminals and in notebooks only.
+    done : int
+        Words that were trained before: the bar begins there, its rate and time left are without.
     """
     return tqdm(
         total=total_words,
+        initial=done,
         unit="words",
         unit_scale=True,
         desc="training",

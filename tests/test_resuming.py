@@ -1,0 +1,86 @@
+"""A training that goes on from a checkpoint: what it says, and what counts in its rates."""
+
+import functools
+import logging
+import re
+
+import numpy as np
+import pytest
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.cli import training as cli_training
+
+LEE = datapath("lee_background.cor")
+OPTIONS = {"corpus_file": LEE, "vector_size": 8, "workers": 1, "epochs": 4, "seed": 3}
+WORDS = 59_890
+
+
+class Watching:
+    """A callback that ends training after an epoch, and looks at the bar after each."""
+
+    def __init__(self, last=None):
+        self.left, self.bars = last, []
+
+    def on_train_begin(self, model): ...
+    def on_train_end(self, model): ...
+    def on_epoch_begin(self, model): ...
+
+    def on_epoch_end(self, model):
+        bar = model._training.bar
+        self.bars.append((getattr(bar, "initial", 0), bar.n, bar.total))  # none if not shown
+        if len(self.bars) == self.left:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def interrupted(tmp_path):
+    """A folder with the checkpoint of three of four epochs."""
+    folder = tmp_path / "checkpoints"
+    with pytest.raises(KeyboardInterrupt):
+        TFWord2Vec(**OPTIONS, checkpoint_dir=folder, callbacks=[Watching(3)])
+    return folder
+
+
+def test_rates_are_of_what_is_trained_now(interrupted, caplog, capsys):
+    watching = Watching()
+    with caplog.at_level(logging.INFO):
+        model = TFWord2Vec(
+            **OPTIONS, checkpoint_dir=interrupted, callbacks=[watching], progress=True
+        )
+    assert f"resumed from {interrupted}: 3 of 4 epochs and 0 of" in caplog.text
+    total = 4 * WORDS
+    assert watching.bars[0] == (3 * WORDS, 3 * WORDS, total)
+    assert watching.bars[-1] == (3 * WORDS, total, total)
+    (event,) = [event for event in model.lifecycle_events if event["event"] == "train" and
+                "took" in event["msg"]]  # fmt: skip
+    raw, kept = map(int, re.findall(r"(\d+) raw words \((\d+) eff", event["msg"])[0])
+    assert raw == WORDS and 0.5 * WORDS < kept < WORDS
+    assert model._restored_words == 3 * WORDS and "_restored_words" not in model.__getstate__()
+    np.testing.assert_array_equal(model.wv.vectors, TFWord2Vec(**OPTIONS).wv.vectors)
+
+
+def test_the_command_says_where_the_checkpoint_is_and_that_it_resumes(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from gensim_tfw2v.cli.main import app
+
+    folder = tmp_path / "checkpoints"
+    command = ["train", LEE, "-o", str(tmp_path / "model"), "--checkpoint-dir", str(folder)]
+    command += ["--vector-size", "8", "--workers", "1", "--epochs", "4"]
+    stopped = functools.partial(TFWord2Vec, callbacks=[Watching(3)])
+    with monkeypatch.context() as patched:
+        patched.setattr(cli_training, "model_class", lambda: stopped)
+        result = CliRunner().invoke(app, command)
+    assert result.exit_code == 130
+    assert result.stderr.endswith(
+        f"tfw2v: interrupted; nothing was saved; {folder} has a checkpoint: the same command goes "
+        "on from it\n"
+    )
+    level = logging.getLogger("gensim_tfw2v.training").level
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert f"tfw2v: resumed from {folder}: 3 of 4 epochs" in result.stderr
+    assert "resumed    179,670 of 239,560 words had been trained before" in result.stdout
+    said = logging.getLogger("gensim_tfw2v.training")
+    assert (said.level, said.handlers) == (level, [])
