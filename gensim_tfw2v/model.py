@@ -288,6 +288,8 @@ class TFWord2Vec(Additions):
                 return super().train(*args, **kwargs)
             except BaseException as error:
                 if self._training is None and not by_gensim:  # nothing was trained
+                    for name in CHANGED:
+                        self.__dict__.pop(name, None)
                     self.__dict__.update(before)
                     del (self.lifecycle_events or [])[events:]
                 elif isinstance(error, KeyboardInterrupt):

@@ -1,0 +1,119 @@
+"""One training of a model at a time; two models side by side."""
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from gensim.models.callbacks import CallbackAny2Vec
+from gensim.test.utils import common_texts
+
+from gensim_tfw2v import TFWord2Vec
+
+LIMIT = 60
+
+
+def built(**options):
+    model = TFWord2Vec(min_count=1, vector_size=4, workers=1, sample=0, **options)
+    model.build_vocab(common_texts)
+    return model
+
+
+class Call(CallbackAny2Vec):
+    """Calls a function once, in the middle of a training."""
+
+    def __init__(self, function):
+        self.function, self.given, self.error = function, None, None
+
+    def on_epoch_end(self, model):
+        if self.function is None:
+            return
+        function, self.function = self.function, None
+        try:
+            self.given = function(model)
+        except Exception as error:
+            self.error = error
+
+
+def in_a_thread(function):
+    def call(model):
+        given = []
+
+        def run():
+            try:
+                given.append(function(model))
+            except Exception as error:
+                given.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join(LIMIT)
+        return given[0]
+
+    return call
+
+
+def train(model, **options):
+    return model.train(common_texts, total_examples=9, epochs=3, **options)
+
+
+@pytest.mark.parametrize(
+    "second", [train, lambda model: model.partial_fit([["new", "words"] * 9])], ids=["train", "fit"]
+)
+@pytest.mark.parametrize("where", [lambda call: call, in_a_thread], ids=["callback", "thread"])
+def test_the_second_training_is_refused_and_the_first_goes_on(where, second):
+    alone, model, call = built(), built(), Call(where(second))
+    train(alone)
+    assert train(model, callbacks=[call]) == (87, 87)
+    error = call.error or call.given
+    assert isinstance(error, RuntimeError)
+    assert "this model is being trained" in str(error)
+    np.testing.assert_array_equal(model.wv.vectors, alone.wv.vectors)
+    assert model.train_count == 1
+    train(model)  # nothing is left of it
+
+
+def test_what_a_callback_may_do_meanwhile():
+    def look(model):
+        twin = copy.deepcopy(model)
+        train(twin)
+        train(pickle.loads(pickle.dumps(model)))
+        return model.held_out_loss(common_texts), twin
+
+    model, call = built(), Call(look)
+    train(model, callbacks=[call])
+    assert call.error is None
+    loss, twin = call.given
+    assert 0 < loss < 10
+    assert (twin.train_count, model.train_count) == (1, 1)
+
+
+def test_a_training_that_failed_lets_the_next_begin():
+    model = built()
+    with pytest.raises(RuntimeError, match="none of the corpus's"):
+        model.train([["no"]], total_examples=1, epochs=1)
+    with pytest.raises(ValueError, match="start_alpha"):
+        train(model, start_alpha=float("nan"))
+    assert train(model) == (87, 87)
+
+
+def test_two_models_are_trained_at_the_same_time():
+    alone = built()
+    train(alone)
+    models, barrier = [built(), built()], threading.Barrier(2)
+
+    class Meet(CallbackAny2Vec):
+        def on_epoch_begin(self, model):
+            barrier.wait(LIMIT)
+
+    threads = [
+        threading.Thread(target=train, args=[model], kwargs={"callbacks": [Meet()]})
+        for model in models
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(LIMIT)
+    for model in models:
+        np.testing.assert_array_equal(model.wv.vectors, alone.wv.vectors)

@@ -1,0 +1,84 @@
+"""Windows wider than any sentence: the same training, by a program no wider than the sentences."""
+
+import numpy as np
+import pytest
+from gensim.test.utils import common_texts
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus import encode_sentences
+from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.objectives.draws import draw
+from gensim_tfw2v.options import NARROW_WINDOW, WIDEST_WINDOW, choose_window
+
+SENTENCES = [[f"w{(7 * i + j) % 20}" for j in range(i % 19 + 1)] for i in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("window", "longest", "expected"),
+    [
+        (5, 3, 5),
+        (NARROW_WINDOW, 2, NARROW_WINDOW),
+        *((1000, 0, NARROW_WINDOW), (1000, 17, 16), (1000, 18, 32), (1000, 33, 32)),
+        *((1000, 34, 64), (1000, 500, 512), (1000, 10_000, 1000), (WIDEST_WINDOW, 10_000, 16384)),
+    ],
+)
+def test_windows_reach_as_far_as_sentences(window, longest, expected):
+    assert choose_window(window, longest) == expected
+    assert expected >= min(window, longest - 1)
+
+
+def test_the_longest_sentence(tmp_path):
+    vocabulary = {f"w{number}": number for number in range(20)}
+    with encode_sentences([["w1", "no", "w2"], ["w3"] * 5, [], ["w4"] * 3], vocabulary) as corpus:
+        assert corpus.longest_sentence == 5
+    with encode_sentences([["w1"] * 25_000], vocabulary) as corpus:
+        assert corpus.longest_sentence == 10_000
+    with encode_sentences([["no"]], vocabulary) as corpus:
+        assert corpus.longest_sentence == 0
+
+
+@pytest.mark.parametrize("side", ["inputs", "centres"])
+@pytest.mark.parametrize("shrinks", [True, False])
+def test_draws_are_those_of_the_wide_window(side, shrinks):
+    lengths = [1, 9, 4, 9, 2, 7]
+    entries = np.concatenate([[*range(length), -1] for length in lengths]).astype(np.int32)
+    found = []
+    for window, widest in ((40, None), (8, 40)):
+        shape = StepShape(32, 8, window, 4, side)
+        arguments = tf.constant([1, 2]), tf.fill([9], 0.8), None, shape, shrinks
+        draws = draw(tf.constant(entries), *arguments, widest=widest)
+        windows = draws.windows.numpy().reshape(-1, shape.centres)
+        if side == "centres":  # of the block's own places
+            windows = windows[:, window : window + shape.block]
+        found.append(np.stack(np.divmod(windows, window + 1)).tolist())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "options", [{"sg": 1}, {"sg": 0, "shrink_windows": False}], ids=["skipgram", "cbow-fixed"]
+)
+def test_the_vectors_are_those_of_the_wide_program(options, monkeypatch):
+    models = []
+    for cut in (True, False):
+        if not cut:
+            monkeypatch.setattr("gensim_tfw2v.training.choose_window", lambda window, _: window)
+        model = TFWord2Vec(
+            SENTENCES, window=70, min_count=1, vector_size=4, workers=1, sample=0, **options
+        )
+        assert model.window == 70
+        models.append(model)
+    np.testing.assert_allclose(models[0].wv.vectors, models[1].wv.vectors, atol=1e-3)
+    np.testing.assert_allclose(models[0].syn1neg, models[1].syn1neg, atol=1e-3)
+    assert np.abs(models[0].syn1neg).max() > 1e-2
+
+
+@pytest.mark.parametrize("regime", [None, "downpour"])
+def test_a_window_of_a_million_words(regime):
+    model = TFWord2Vec(
+        common_texts, window=1_000_000, min_count=1, vector_size=4, epochs=1, regime=regime
+    )
+    assert model.window == 1_000_000
+    model.build_vocab([["new", "words"] * 10], update=True)  # a longer sentence than before
+    model.train([["new", "words"] * 10], total_examples=1, epochs=1)
+    assert np.isfinite(model.wv.vectors).all()
