@@ -116,6 +116,11 @@ class ScanningWord2Vec(Word2Vec):
     ) -> None:
         """Gensim's checks, without what it has against compressed files and pipes."""
         if corpus_iterable is None and corpus_file is not None and not overridden_hooks(self):
+            if not isinstance(corpus_file, str | os.PathLike):
+                raise TypeError(
+                    f"Parameter corpus_file must be a valid path to a file, got {corpus_file!r} "
+                    "instead"
+                )
             if is_pipe(corpus_file) or (is_compressed(corpus_file) and os.path.isfile(corpus_file)):
                 return
         super()._check_corpus_sanity(

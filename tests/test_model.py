@@ -168,37 +168,6 @@ def test_signature_is_gensims():
     assert inspect.signature(TFWord2Vec.train) == inspect.signature(Word2Vec.train)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"vector_size": 0}, "vector_size must be at least 1, got 0"),
-        ({"window": 0}, "window must be at least 1"),
-        ({"workers": 0}, "workers must be at least 1"),
-        ({"negative": -1}, "negative must be at least 0"),
-        ({"negative_shards": 0}, "negative_shards must be at least 1"),
-    ],
-)
-def test_impossible_options_are_refused_at_once(options, message):
-    with pytest.raises(ValueError, match=message):
-        TFWord2Vec(common_texts, min_count=1, **options)
-
-
-def test_hierarchical_softmax_without_a_tree_is_refused_with_a_way_out():
-    model = built()
-    model.hs = 1
-    with pytest.raises(ValueError, match="set hs in the constructor"):
-        train(model)
-
-
-def test_a_wrong_number_of_locks_is_named():
-    model = built()
-    model.wv.vectors_lockf = np.ones(5, np.float32)
-    before = model.wv.vectors.copy()
-    with pytest.raises(ValueError, match="5 factors: give one for all words, or one for each"):
-        train(model)
-    np.testing.assert_array_equal(model.wv.vectors, before)
-
-
 def test_a_gensim_model_goes_where_this_package_is_not(tmp_path):
     model = TFWord2Vec(common_texts, min_count=1, vector_size=4, hs=1)
     plain = model.to_gensim()
@@ -215,13 +184,6 @@ print(type(model), len(model.wv))
 """
     shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert shown.stdout == "<class 'gensim.models.word2vec.Word2Vec'> 12\n"
-
-
-def test_vectors_that_are_not_finite_are_named():
-    model = built()
-    model.wv.vectors[3, 1] = np.nan
-    with pytest.raises(ValueError, match=f"the first for {model.wv.index_to_key[3]!r}"):
-        train(model)
 
 
 def test_divergence_keeps_the_last_finite_vectors():

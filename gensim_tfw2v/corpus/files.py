@@ -29,7 +29,7 @@ def is_pipe(path: str | os.PathLike[str]) -> bool:
     """Whether this is a pipe or a terminal, which can be read once; not if nothing is there."""
     try:
         mode = os.stat(path).st_mode
-    except OSError:
+    except (OSError, ValueError):  # a path with a null byte
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
