@@ -1,6 +1,7 @@
 """What is shown of a training on a terminal: a line or a bar for each thing that takes a while."""
 
 import contextlib
+import multiprocessing
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,8 @@ def _is_shown(shown: bool | None) -> bool:
 
 
 def _is_notebook() -> bool:
+    if multiprocessing.parent_process() is not None:
+        return False  # what a forked child shows would stay in the notebook without an end
     try:
         return type(get_ipython()).__name__ == "ZMQInteractiveShell"  # type: ignore[name-defined]
     except NameError:

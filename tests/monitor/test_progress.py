@@ -1,6 +1,8 @@
 """What is shown while a model is made: on terminals, or when asked for."""
 
+import builtins
 import fcntl
+import multiprocessing
 import os
 import pty
 import re
@@ -19,6 +21,7 @@ from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.held import Extent
 from gensim_tfw2v.engine import doing_for
 from gensim_tfw2v.held_out import held_out_loss
+from gensim_tfw2v.monitor.progress import progress_bar
 from tests.cli.conftest import ROOT
 
 LEE = datapath("lee_background.cor")
@@ -99,3 +102,16 @@ def test_a_terminal_shows_what_a_command_does_from_its_start(tmp_path):
     assert process.returncode == 0, text
     assert shown(text.decode()) == ["loading TensorFlow", *PHASES, "saving"]
     assert text.endswith(b"\r")
+
+
+def test_forked_children_show_nothing_in_a_notebook(monkeypatch):
+    """The page would keep their widgets, of which it never hears that they have ended."""
+    shell = type("ZMQInteractiveShell", (), {})
+    monkeypatch.setattr(builtins, "get_ipython", shell, raising=False)
+    assert not progress_bar(1, None).disable
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply(_is_hidden)
+
+
+def _is_hidden():
+    return progress_bar(1, None).disable
