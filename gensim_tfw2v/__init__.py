@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v._importing import without_collection
+from gensim_tfw2v.interrupts import holding_interrupts
 
 __version__ = "0.1.0"
 __all__ = [
@@ -49,7 +50,7 @@ def __getattr__(name: str) -> Any:
     # TensorFlow takes seconds to import: helper processes and `tfw2v --help` do without it
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with without_collection():
+    with without_collection(), holding_interrupts():
         if _MODULES[name] != "monitor.options":
             import gensim_tfw2v._tensorflow  # noqa: F401  first: says if something is too old
         return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

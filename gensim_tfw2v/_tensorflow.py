@@ -12,6 +12,7 @@ import types
 from collections.abc import Iterator
 
 from gensim_tfw2v._importing import without_collection
+from gensim_tfw2v.interrupts import holding_interrupts
 
 MINIMUM = {"tensorflow": (2, 20), "gensim": (4, 4)}
 
@@ -82,10 +83,10 @@ for _package in MINIMUM:
 # goes wrong still comes as a Python exception. What the user has set stays as it is.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 if os.environ["TF_CPP_MIN_LOG_LEVEL"] in {"0", "1"}:
-    with without_collection(), _without_keras():
+    with without_collection(), holding_interrupts(), _without_keras():
         import tensorflow as tf
 else:
-    with _quiet_stderr(), without_collection(), _without_keras():
+    with _quiet_stderr(), without_collection(), holding_interrupts(), _without_keras():
         import tensorflow as tf
     logging.getLogger("tensorflow").setLevel(
         max(logging.ERROR, logging.getLogger("tensorflow").level)

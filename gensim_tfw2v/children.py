@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.interrupts import ignore_interrupts
+
 #: Of Linux's prctl.h.
 PR_SET_NAME = 15
 
@@ -61,6 +63,8 @@ def run_and_leave(run: Callable[[], object]) -> None:
     except BaseException:
         status = 1
         raise
+    finally:
+        ignore_interrupts()  # which would only be printed
 
 
 def start_module(

@@ -22,6 +22,7 @@ from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.held import Reading, reading_here
 from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.forking import tensorflow_is_lost
+from gensim_tfw2v.interrupts import holding_interrupts
 from gensim_tfw2v.machine import cores_each
 from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.monitor.progress import phase
@@ -168,7 +169,7 @@ def open_regime(
             yield elsewhere
         return
     if model.cluster is None:
-        with phase(BUILDING, model.progress):
+        with phase(BUILDING, model.progress), holding_interrupts():
             made: Any = make_in_process(in_process, setup)
         with contextlib.closing(made):
             yield made

@@ -12,6 +12,9 @@ import typer
 
 LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"  # the form gensim's users know
 
+#: The exit status after Ctrl-C: 128, and SIGINT's number.
+INTERRUPTED = 130
+
 
 class BadInput(Exception):
     """What the user gave cannot be used; the message says what, and what to do."""
@@ -27,6 +30,13 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
     Anything else is a fault of the program and keeps its traceback.
     """
 
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the arguments of a call."""
+        try:
+            return super().make_context(*arguments, **options)
+        except KeyboardInterrupt:
+            fail_interrupted()
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         if threading.current_thread() is threading.main_thread():
@@ -34,7 +44,7 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            fail("interrupted", status=130)
+            fail_interrupted()
         except (typer.Exit, typer.Abort):  # which are RuntimeErrors too
             raise
         except (
@@ -56,6 +66,11 @@ def fail(message: str, *, status: int) -> NoReturn:
     """Print one line on stderr and leave with `status`."""
     print(f"tfw2v: {message}", file=sys.stderr)
     raise typer.Exit(status)
+
+
+def fail_interrupted(what: str = "") -> NoReturn:
+    """Leave as after Ctrl-C."""
+    fail(f"interrupted{what}", status=INTERRUPTED)
 
 
 def one_line(error: BaseException) -> str:

@@ -17,6 +17,7 @@ from gensim_tfw2v.cli.projector import projector
 from gensim_tfw2v.cli.task import task
 from gensim_tfw2v.cli.tensorboard import tensorboard
 from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.interrupts import holding_interrupts
 
 app = typer.Typer(
     name="tfw2v",
@@ -54,4 +55,6 @@ app.add_typer(benchmark.app, name="benchmark")
 
 def main() -> None:
     """Be the tool: do what the arguments of this process ask for, and end it."""
-    run_and_leave(lambda: app(prog_name="tfw2v"))
+    with holding_interrupts():
+        command = typer.main.get_command(app)
+    run_and_leave(lambda: command(prog_name="tfw2v"))

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 
-from gensim_tfw2v.cli.main import main
+from gensim_tfw2v.__main__ import main
 
 
 def end_with_parent() -> None:

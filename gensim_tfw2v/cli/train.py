@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli.failures import BadInput, Verbose, fail, named
+from gensim_tfw2v.cli.failures import BadInput, Verbose, fail_interrupted, named
 from gensim_tfw2v.cli.log import set_log
 
 FOLDERS = ("encoded_dir", "tables_dir")
@@ -271,7 +271,7 @@ def train(
         kept = f"saved {', '.join(map(str, saved))} only" if saved else "nothing was saved"
         if checkpoint_dir is not None and has_checkpoint(checkpoint_dir):
             kept += f"; {checkpoint_dir} has a checkpoint: the same command goes on from it"
-        fail(f"interrupted; {kept}", status=130)
+        fail_interrupted(f"; {kept}")
     except (UnicodeDecodeError, EOFError, zlib.error, LZMAError, gzip.BadGzipFile) as error:
         raise BadInput(named(error, corpus)) from error
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.interrupts import holding_interrupts
 from gensim_tfw2v.monitor.graph import step_graph
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
@@ -47,6 +48,7 @@ class LocalRegime:
     seed : int
     """
 
+    @holding_interrupts()  # for it traces
     def __init__(
         self,
         program: UnitProgram,
@@ -112,6 +114,7 @@ class LocalRegime:
         loss, predictions = float(result.loss), float(result.predictions)
         return UnitReport(unit, int(result.kept), loss, predictions, alphas[1])
 
+    @holding_interrupts()
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
         for table, array in zip(self._tables, arrays, strict=True):
@@ -120,6 +123,7 @@ class LocalRegime:
             for ids in _pieces(table):
                 table.scatter_update(tf.IndexedSlices(array[ids[0] : ids[-1] + 1], ids))
 
+    @holding_interrupts()
     def finite(self) -> bool:
         """Whether every row is finite."""
         return all(
@@ -128,6 +132,7 @@ class LocalRegime:
             for rows in (tf.gather(table, ids) for ids in _pieces(table))
         )
 
+    @holding_interrupts()
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
         for table, array in zip(self._tables, arrays, strict=True):

@@ -14,6 +14,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.interrupts import holding_interrupts
 from gensim_tfw2v.regimes.base import Divergence, UnitReport, never
 from gensim_tfw2v.regimes.batch import Dealer
 from gensim_tfw2v.regimes.job import JobResult
@@ -130,13 +131,15 @@ class SandblasterRegime(ServedRegime):
         portions = (units[first : first + threads] for first in range(0, len(units), threads))
         with naming_lost_tasks():
             if not self._evaluated:
-                self._gradient.clear()
-                self._drop_staged()  # by attempts of earlier passes, that came too late
+                with holding_interrupts():
+                    self._gradient.clear()
+                    self._drop_staged()  # by attempts of earlier passes, that came too late
             is_whole = self._dealer.deal(portions, stop)
             self._add([[number] for number in self._staged])
             if is_whole:
                 self._end_pass(epoch)
 
+    @holding_interrupts()
     def _end_pass(self, epoch: int) -> None:
         loss, evaluated = self._loss, self._evaluated
         self._begin_pass()
@@ -171,6 +174,7 @@ class SandblasterRegime(ServedRegime):
         steps = [(self._search.step,) * 2] * len(units)
         return self.counted(result, units, steps, range(len(units)))
 
+    @holding_interrupts()
     def _add(self, batches: list[list[int]]) -> None:
         """Add gradients that lie at the ps under these numbers."""
         for numbers in batches:

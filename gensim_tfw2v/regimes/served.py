@@ -11,6 +11,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.interrupts import holding_interrupts
 from gensim_tfw2v.layouts import LAYOUTS
 from gensim_tfw2v.monitor.graph import step_graph
 from gensim_tfw2v.objectives.words import Words
@@ -235,17 +236,20 @@ class ServedRegime:
         with self._counting:
             self.traffic += of_job
 
+    @holding_interrupts()
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
         with naming_lost_tasks():
             for table, array in zip(self.served.tables, arrays, strict=True):
                 table.load(array)
 
+    @holding_interrupts()
     def finite(self) -> bool:
         """Whether every row is finite."""
         with naming_lost_tasks():
             return all(table.finite() for table in self.served.tables)
 
+    @holding_interrupts()
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
         with naming_lost_tasks():

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.interrupts import holding_interrupts
 from gensim_tfw2v.regimes.base import ClusterLost, UnitReport, never
 from gensim_tfw2v.regimes.combining import adasum
 from gensim_tfw2v.regimes.job import job_function
@@ -85,7 +86,7 @@ class SynchronousRegime(ServedRegime):
                 break
             slots = [_Slot(places) for places in jobs[first : first + self.workers.number]]
             self._train(slots, units, epoch, alphas)
-            with naming_lost_tasks():
+            with naming_lost_tasks(), holding_interrupts():
                 self._add_staged(tf.constant([slot.number for slot in slots], tf.int64))
             for slot in slots:
                 for trained in slot.reports:

@@ -78,6 +78,18 @@ def test_expected_failures_are_one_line(error, status, line):
     assert (result.exit_code, result.stderr) == (status, line)
 
 
+def test_ctrl_c_while_arguments_are_read_is_one_line():
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    app = typer.Typer(cls=CommandsWithClearFailures)
+    app.command()(lambda: None)
+    given = typer.Option("", callback=interrupted)
+    app.callback()(lambda given=given: None)
+    result = CliRunner().invoke(app, ["--given", "x"])
+    assert (result.exit_code, result.stderr) == (130, "tfw2v: interrupted\n")
+
+
 def test_faults_of_the_program_keep_their_traceback():
     result = CliRunner().invoke(failing_app(KeyError("bug")), ["work"])
     assert isinstance(result.exception, KeyError)

@@ -13,7 +13,7 @@ from gensim_tfw2v.objectives import Cbow, SkipGram
 from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
-from gensim_tfw2v.regimes import LocalRegime, Tables
+from gensim_tfw2v.regimes import LocalRegime, Tables, unit
 from gensim_tfw2v.regimes.base import Divergence
 from gensim_tfw2v.regimes.local import unit_key
 
@@ -133,6 +133,25 @@ def test_an_interrupt_ends_the_epoch_within_two_seconds(corpus):
     assert time.monotonic() - seen[19] < 2
     assert len(seen) < len(units)
     assert not living_workers()
+
+
+def test_a_trace_is_not_interrupted_in_the_middle(monkeypatch):
+    prepare, traced = unit.prepare_unit, []
+
+    def interrupted(*arguments):
+        os.kill(os.getpid(), signal.SIGINT)
+        prepared = prepare(*arguments)
+        traced.append("whole")
+        return prepared
+
+    monkeypatch.setattr(unit, "prepare_unit", interrupted)
+    unit.unit_function.cache_clear()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            regime()
+    finally:
+        unit.unit_function.cache_clear()  # of one that would interrupt again
+    assert traced == ["whole"]
 
 
 def test_unit_keys_differ():
