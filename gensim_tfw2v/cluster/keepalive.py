@@ -16,8 +16,22 @@ from collections.abc import Iterable, Iterator
 from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.sockets import own_connections
 
-#: Seconds after which a host that does not answer is given up.
+#: A host that is silent for less than so many seconds is waited for.
 SILENT_SECONDS = 30
+
+#: Seconds without a word after which a connection is asked whether it stands.
+IDLE_SECONDS = 10
+
+#: Seconds after which a connection that is not answered on is given up. The count begins when
+#: something was heard last, up to `IDLE_SECONDS` before the host fell silent.
+GIVE_UP_SECONDS = SILENT_SECONDS + IDLE_SECONDS
+
+#: Seconds between two attempts to send again, at most: by default they double without end, and the
+#: last before the connection is given up may come long before a host is back.
+RESEND_SECONDS = 5
+
+#: TCP_RTO_MAX_MS of linux/tcp.h; from Linux 6.15 on.
+_TCP_RTO_MAX_MS = 44
 
 #: Seconds between two looks for new connections.
 LOOK_SECONDS = 2.0
@@ -59,8 +73,9 @@ def keep_new_alive(known: set[str]) -> set[str]:
 def _options() -> Iterator[tuple[int, int, int]]:
     yield socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1
     # while nothing is to be sent: a question after so many seconds, and so many more of them
-    yield socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENT_SECONDS // 3
-    yield socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, SILENT_SECONDS // 6
-    yield socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4
-    # while something is: milliseconds until it has to be confirmed
-    yield socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * SILENT_SECONDS
+    yield socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, IDLE_SECONDS
+    yield socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, RESEND_SECONDS
+    yield socket.IPPROTO_TCP, socket.TCP_KEEPCNT, SILENT_SECONDS // RESEND_SECONDS
+    # in any case: milliseconds until there has to be an answer
+    yield socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * GIVE_UP_SECONDS
+    yield socket.IPPROTO_TCP, _TCP_RTO_MAX_MS, 1000 * RESEND_SECONDS  # last: older systems refuse

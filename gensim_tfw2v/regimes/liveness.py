@@ -24,6 +24,10 @@ LOST = (
     tf.errors.NotFoundError,
 )
 
+#: In the message of the InvalidArgumentError of a task that was not reached for a while, and does
+#: not know what it was told before.
+FORGOTTEN = "relevant tensor remote_handle"
+
 #: Seconds that tasks have to answer.
 ANSWER_SECONDS = 5.0
 
@@ -82,7 +86,7 @@ class Liveness:
 
 @contextlib.contextmanager
 def naming_lost_tasks() -> Iterator[None]:
-    """Turn `LOST` into one error.
+    """Turn `LOST`, and what a task has `FORGOTTEN`, into one error.
 
     Raises
     ------
@@ -90,7 +94,9 @@ def naming_lost_tasks() -> Iterator[None]:
     """
     try:
         yield
-    except LOST as error:
+    except tf.errors.OpError as error:
+        if not isinstance(error, LOST) and FORGOTTEN not in error.message:
+            raise
         raise _lost(error) from error
     except AssertionError as error:
         # TensorFlow's coordinator loses count of its closures where a ps ends beside a worker

@@ -20,6 +20,12 @@ def test_the_reason_is_named(kind):
         raise kind(None, None, message)
 
 
+def test_a_task_that_has_forgotten_what_it_was_told_is_lost():
+    message = "Unable to find the relevant tensor remote_handle: Op ID: 57, Output num: 0."
+    with pytest.raises(ClusterLost, match="Op ID: 57"), naming_lost_tasks():
+        raise tf.errors.InvalidArgumentError(None, None, message)
+
+
 def test_a_coordinator_that_has_lost_count_is_one_that_has_lost_a_task():
     with pytest.raises(ClusterLost, match="gone"), naming_lost_tasks():
         try:
@@ -28,7 +34,14 @@ def test_a_coordinator_that_has_lost_count_is_one_that_has_lost_a_task():
             raise AssertionError("There is no inflight closures to put_back.")  # noqa: B904
 
 
-@pytest.mark.parametrize("error", [AssertionError("own"), tf.errors.InternalError(None, None, "x")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        AssertionError("own"),
+        tf.errors.InternalError(None, None, "x"),
+        tf.errors.InvalidArgumentError(None, None, "x"),
+    ],
+)
 def test_other_errors_stay(error):
     with pytest.raises(type(error)), naming_lost_tasks():
         raise error
