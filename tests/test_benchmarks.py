@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -177,7 +180,7 @@ def test_lee_pass_by_pass(tmp_path: Path) -> None:
 
 
 def test_tasks_are_killed_whatever_ends_by_itself_meanwhile(tmp_path: Path) -> None:
-    from benchmarks.faults import Kills
+    from benchmarks.faults.compared import Kills
 
     task = tmp_path / "tfw2v worker 0"
     shutil.copy(shutil.which("sleep") or "sleep", task)
@@ -188,3 +191,73 @@ def test_tasks_are_killed_whatever_ends_by_itself_meanwhile(tmp_path: Path) -> N
         assert subprocess.run([task, "60"], timeout=30, check=False).returncode == -signal.SIGKILL
     kills.end()
     assert [said.split(" at ")[0] for said in kills.done] == [task.name] * 3
+
+
+def test_faults_are_drawn_alike_and_grouped_in_an_order_in_which_they_can_be_met() -> None:
+    from benchmarks.faults import drawn
+    from benchmarks.faults.table import DISK_FAULTS, FAULTS
+
+    known = FAULTS | DISK_FAULTS
+    names = drawn.draw(2 * len(known), random.Random(1), known, None)
+    assert names == drawn.draw(2 * len(known), random.Random(1), known, None)
+    assert Counter(names) == dict.fromkeys(known, 2)
+    together = drawn.next_together(
+        ["kill program while saving", "kill ps", "cut ps", "kill reader", "kill worker", "stop ps"]
+    )
+    assert together == ["kill reader", "kill ps", "kill worker", "kill program while saving"]
+    with pytest.raises(SystemExit, match="unknown faults .*'rain'"):
+        drawn.draw(1, random.Random(1), known, ["rain"])
+
+
+def test_a_disk_is_filled_and_freed(tmp_path: Path) -> None:
+    from benchmarks.faults.disks import Disks
+
+    disks = Disks(tmp_path)
+    if disks.why_not:
+        pytest.skip(disks.why_not)
+    try:
+        disks.fill("output")
+        with pytest.raises(OSError, match="No space left"):
+            (disks.path("output") / "model").write_bytes(b"1")
+        disks.free("output")
+        (disks.path("output") / "model").write_bytes(b"1")
+    finally:
+        disks.close()
+
+
+#: In the place of the program: killed the first time, it leaves a folder behind and a process.
+PROGRAM = """
+import json, os, subprocess, sys, tempfile
+from pathlib import Path
+print(json.dumps({"event": "trained"}), flush=True)
+ran = Path(sys.argv[1]).with_name("ran")
+if not ran.exists():
+    ran.touch()
+    tempfile.mkdtemp(prefix="tfw2v-")
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdout=2)
+    os.kill(os.getpid(), 9)
+print(json.dumps({"event": "done", "words": 5, "of_words": 6}), flush=True)
+"""
+
+
+def test_what_a_faulty_training_leaves_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from benchmarks.faults import training as module
+
+    monkeypatch.setattr(module, "ENDING_SECONDS", 0.2)
+
+    def launch(command: list[str], **options: Any) -> subprocess.Popen[str]:
+        return subprocess.Popen([sys.executable, "-c", PROGRAM, command[-1]], **options)
+
+    training = module.FaultyTraining(tmp_path, tmp_path, {"vector_size": 9}, 60, launch)
+    try:
+        assert training.hear("trained")["event"] == "trained"
+        training.end()
+    finally:
+        training.close()
+    found = " ".join(training.failures)
+    assert training.runs == 2 and len(training.failures) == 4
+    for failure in ("5 words of 6", "the new model is not there", "left running", "behind: tfw2v-"):
+        assert failure in found
+    assert not list(training.processes())

@@ -1,4 +1,4 @@
-"""A training whose tasks are killed, beside one left alone: ``python -m benchmarks.faults CORPUS``.
+"""A training whose tasks are killed, beside one left alone.
 
 Both train on a cluster of this machine. In the first, workers, a ps and the coordinator are killed
 at random moments (SIGKILL); training has to end by itself, with every unit trained.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import logging
 import random
 import sys
 import threading
@@ -110,23 +109,8 @@ def train(corpus: Path, options: dict[str, Any], kills: Kills | None = None) -> 
     }
 
 
-def main(argv: list[str] | None = None) -> None:
+def compare(given: argparse.Namespace) -> None:
     """Train twice for each seed, and print both and their difference."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults", description=__doc__)
-    add = parser.add_argument
-    add("corpus", type=Path, help="text, one sentence a line, words separated by spaces")
-    add("--cluster", default="local:ps=2,worker=2", help="(local:ps=2,worker=2)")
-    add("--workers-killed", type=int, default=5, help="(5)")
-    add("--ps-killed", type=int, default=1, help="(1)")
-    add("--coordinators-killed", type=int, default=1, help="(1)")
-    add("--epochs", type=int, default=5, help="passes over the corpus (5)")
-    add("--minutes", type=float, default=0.2, help="between checkpoints (0.2)")
-    add("--seeds", type=int, default=1, help="(1)")
-    add("--first-seed", type=int, default=1, help="(1)")
-    add("--vector-size", type=int, default=100, help="(100)")
-    add("--eval", type=Path, nargs="+", action="extend", default=[], help="word-pair files")
-    given = parser.parse_args(argv)
-    logging.basicConfig(format="%(message)s")
     numbers = dict(
         zip(
             ROLES,
@@ -158,7 +142,3 @@ def main(argv: list[str] | None = None) -> None:
             if value is not None and alone["quality"][name] is not None
         }
         print(json.dumps({"seed": seed, "killed - undisturbed": difference}), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,1 @@
+"""What becomes of a training when processes, links and disks fail."""
