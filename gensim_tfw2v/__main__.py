@@ -1,20 +1,6 @@
 """``python -m gensim_tfw2v`` is the command line tool ``tfw2v``."""
 
-import sys
-
-from gensim_tfw2v.interrupts import holding_interrupts
-
-
-def main() -> None:
-    """Be the tool; Ctrl-C ends it as it does later, also while its commands are imported."""
-    try:
-        with holding_interrupts():
-            from gensim_tfw2v.cli.main import main as start
-        start()
-    except KeyboardInterrupt:
-        print("tfw2v: interrupted", file=sys.stderr)
-        sys.exit(130)
-
+from gensim_tfw2v.cli.starting import main
 
 if __name__ == "__main__":
     main()

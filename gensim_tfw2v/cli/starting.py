@@ -1,0 +1,16 @@
+"""The tool's first step, which Ctrl-C ends as it ends all later ones."""
+
+import sys
+
+from gensim_tfw2v.interrupts import holding_interrupts
+
+
+def main() -> None:
+    """Be the tool; Ctrl-C ends it as it does later, also while its commands are imported."""
+    try:
+        with holding_interrupts():
+            from gensim_tfw2v.cli.main import main as start
+        start()
+    except KeyboardInterrupt:
+        print("tfw2v: interrupted", file=sys.stderr)
+        sys.exit(130)
