@@ -1,6 +1,6 @@
 """``python -m gensim_tfw2v`` is the command line tool ``tfw2v``."""
 
-from gensim_tfw2v.cli.starting import main
+from gensim_tfw2v.cli.start import main
 
 if __name__ == "__main__":
     main()

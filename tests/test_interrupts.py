@@ -71,7 +71,7 @@ class Interrupting:
         if name == interrupted:
             signal.raise_signal(signal.SIGINT)
 sys.meta_path.insert(0, Interrupting())
-from gensim_tfw2v.cli.starting import main
+from gensim_tfw2v.cli.start import main
 main()
 """
 

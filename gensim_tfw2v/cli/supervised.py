@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 
-from gensim_tfw2v.cli.starting import main
+from gensim_tfw2v.cli.start import main
 
 
 def end_with_parent() -> None:

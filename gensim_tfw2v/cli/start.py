@@ -1,4 +1,4 @@
-"""The tool's first step, which Ctrl-C ends as it ends all later ones."""
+"""The tool's beginning: Ctrl-C is one line and a status from here on."""
 
 import sys
 
