@@ -210,7 +210,9 @@ def _check_least(options: Any, **least: int) -> None:
     for name, value in least.items():
         given = getattr(options, name)
         whole = isinstance(given, Integral) and not isinstance(given, bool)
-        if not whole or not value <= given <= LARGEST:
+        if not whole or given < value:
+            raise ValueError(f"{name} must be a whole number from {value} up, got {given!r}")
+        if given > LARGEST:
             raise ValueError(
                 f"{name} must be a whole number from {value} to {LARGEST:,}, got {given!r}"
             )
