@@ -6,12 +6,18 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # One test process more than CI has cores: many wait for child processes.
 JOBS   ?= 3
 
+# The lowest versions that pyproject.toml allows, and tests that soon see one that is too low.
+LOWEST := .venv-lowest
+LOWEST_TESTS := tests/cli/test_main.py tests/cli/test_plan.py tests/cli/test_projector.py \
+	tests/cli/test_neighbours.py tests/cli/test_train.py tests/test_requirements.py
+UV := UV_HTTP_TIMEOUT=180 $(LOWEST)/bin/uv --quiet --no-config pip install --python $(LOWEST)/bin/python
+
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types format docs docs-serve bench browser screenshots clean
+.PHONY: help demo test lowest check lint types format docs docs-serve bench browser screenshots clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +28,9 @@ demo: $(RUN)  ## install into .venv if needed, train on a small local cluster, p
 
 test: $(DEV)  ## run the tests (PYTEST_ARGS="-m slow" runs the studies)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+lowest: $(LOWEST)/.installed  ## run some quick tests with the lowest versions that pyproject.toml allows
+	@$(LOWEST)/bin/python -m pytest -q $(LOWEST_TESTS)
 
 browser:  ## install Chromium for the tests that open pages, if apt-get can; else they are skipped
 	@{ command -v chromium && command -v chromedriver; } >/dev/null || timeout 600 sh -c ' \
@@ -56,7 +65,7 @@ bench: $(RUN)  ## compare with gensim: make bench CORPUS=path [BENCH_ARGS="--set
 	@$(BIN)/python -m benchmarks.compare "$(CORPUS)" --out docs/benchmarks $(BENCH_ARGS)
 
 clean:  ## remove .venv, caches and build results
-	@rm -rf $(VENV) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(LOWEST) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -72,3 +81,11 @@ $(DEV): pyproject.toml setup.py | $(BIN)/python
 	@echo "installing with the tools for development into $(VENV)"
 	@$(PIP) install -e '.[dev]'
 	@touch $@ $(RUN)
+
+$(LOWEST)/.installed: pyproject.toml setup.py
+	@echo "installing the lowest versions into $(LOWEST)"
+	@$(PYTHON) -m venv --clear $(LOWEST)
+	@$(LOWEST)/bin/python -m pip --quiet --disable-pip-version-check install uv
+	@$(UV) --resolution lowest-direct --only-binary :all: -r pyproject.toml
+	@$(UV) pytest hypothesis PyYAML testfixtures tomli
+	@touch $@

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from gensim_tfw2v._importing import without_collection
 from gensim_tfw2v.interrupts import holding_interrupts
 
-MINIMUM = {"tensorflow": (2, 20), "gensim": (4, 4)}
+MINIMUM = {"tensorflow": (2, 21), "gensim": (4, 4)}
 
 
 def require(package: str) -> None:

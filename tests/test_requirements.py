@@ -3,14 +3,21 @@
 import importlib.metadata
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from gensim_tfw2v import _tensorflow
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 
 @pytest.mark.parametrize(
-    ("package", "found"), [("tensorflow", "2.19.1"), ("gensim", "4.3.3"), ("gensim", "3.8")]
+    ("package", "found"), [("tensorflow", "2.20.1"), ("gensim", "4.3.3"), ("gensim", "3.8")]
 )
 def test_old_packages_are_refused_with_the_cure(package, found, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", lambda name: found)
@@ -18,10 +25,25 @@ def test_old_packages_are_refused_with_the_cure(package, found, monkeypatch):
         _tensorflow.require(package)
 
 
-@pytest.mark.parametrize(("package", "found"), [("tensorflow", "2.20.0"), ("gensim", "10.0")])
+@pytest.mark.parametrize(("package", "found"), [("tensorflow", "2.21.0"), ("gensim", "10.0")])
 def test_new_ones_are_fine(package, found, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", lambda name: found)
     _tensorflow.require(package)
+
+
+def test_each_requirement_says_from_which_version():
+    text = Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8")
+    needed = [Requirement(one) for one in tomllib.loads(text)["project"]["dependencies"]]
+    lowest = {
+        one.name: tuple(map(int, bound.version.split(".")))
+        for one in needed
+        for bound in one.specifier
+        if bound.operator == ">="
+    }
+    assert lowest.keys() == {one.name for one in needed}
+    assert lowest.items() >= _tensorflow.MINIMUM.items()
+    # TensorBoard 2.20 imports pkg_resources, which setuptools has no longer
+    assert lowest["tensorboard"] >= (2, 21)
 
 
 def test_keras_is_imported_when_it_is_asked_for():

@@ -39,13 +39,10 @@ def plan(
     from rich.console import Console
     from rich.table import Table
 
-    from gensim_tfw2v.options import choose_shape
-    from gensim_tfw2v.planning import Frequencies, Machines, Workload, compare
+    from gensim_tfw2v.planning import Machines, Workload, compare
 
     words = quantity(tokens, "", "--tokens")
-    frequencies = Frequencies.zipf(vocab, sample=sample)
-    shape = choose_shape(int(words * frequencies.kept), window, negative, sg, vector_size=dim)
-    work = Workload(frequencies, dim, shape, sg)
+    work = Workload.of_text(vocab, words, dim, window, negative, sg, sample)
     machines = Machines(
         workers,
         ps,
@@ -73,7 +70,7 @@ def plan(
         )
     console = Console(highlight=False, width=120)
     console.print(f"model      {2 * vocab * dim * 4 / 1e9:,.1f} GB: 2 tables of {vocab:,} x {dim}")
-    console.print(f"corpus     {words:,.0f} words, {frequencies.kept:.0%} of them trained on")
+    console.print(f"corpus     {words:,.0f} words, {work.frequencies.kept:.0%} of them trained on")
     console.print(table)
     console.print(advice(choices))
 

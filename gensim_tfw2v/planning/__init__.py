@@ -2,6 +2,7 @@
 
 from gensim_tfw2v.planning.advice import Choice, Machines, compare
 from gensim_tfw2v.planning.frequencies import Frequencies
+from gensim_tfw2v.planning.memory import TaskMemory, ps_cores, task_memory
 from gensim_tfw2v.planning.traffic import (
     Workload,
     column_bytes,
@@ -14,10 +15,13 @@ __all__ = [
     "Choice",
     "Frequencies",
     "Machines",
+    "TaskMemory",
     "Workload",
     "column_bytes",
     "compare",
     "distinct_rows",
+    "ps_cores",
     "row_bytes",
     "target_bytes",
+    "task_memory",
 ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gensim_tfw2v.objectives.blocks import InBand, StepShape
+from gensim_tfw2v.options import choose_shape
 from gensim_tfw2v.planning.frequencies import Frequencies
 
 #: Bytes of a number that travels, of a row's id, of a place in a step, of a row's length or size.
@@ -28,6 +29,33 @@ class Workload:
     vector_size: int
     shape: StepShape
     skipgram: bool = True
+
+    @classmethod
+    def of_text(
+        cls,
+        vocabulary: int,
+        tokens: float,
+        vector_size: int = 100,
+        window: int = 5,
+        negative: int = 5,
+        skipgram: bool = True,
+        sample: float = 1e-3,
+    ) -> "Workload":
+        """Of a text whose words are distributed by Zipf's law.
+
+        Parameters
+        ----------
+        vocabulary : int
+            V.
+        tokens : float
+            Words of the text.
+        vector_size, window, negative, skipgram, sample
+            gensim's parameters.
+        """
+        frequencies = Frequencies.zipf(vocabulary, sample=sample)
+        kept = int(tokens * frequencies.kept)
+        shape = choose_shape(kept, window, negative, skipgram, vector_size=vector_size)
+        return cls(frequencies, vector_size, shape, skipgram)
 
     @property
     def vocabulary(self) -> int:

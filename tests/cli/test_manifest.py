@@ -8,6 +8,7 @@ import sys
 
 import psutil
 import pytest
+import yaml
 from gensim.models import Word2Vec
 from gensim.test.utils import datapath
 
@@ -15,7 +16,7 @@ from tests.cli.conftest import ROOT
 from tests.cli.test_cluster import until
 from tests.cluster.test_manifests import stub
 
-TRAINING = ("train", "/data/wiki.txt", "-o", "/data/wiki.model", "--sg")
+TRAINING = ("train", "/data/wiki.txt", "-o", "/data/wiki.model", "--sg", "--log-dir", "/logs/wiki")
 FILES = {
     "kubernetes": "cluster/kubernetes/tfw2v.yaml",
     "slurm": "cluster/slurm/tfw2v.sbatch",
@@ -53,6 +54,9 @@ def test_a_file_is_written(tfw2v, tmp_path):
         ("kubernetes", ["--name", "A", "--", *TRAINING], "name is 'A': give a DNS label"),
         ("compose", ["--", "train", "wiki.txt", "-o", "/data/m"], "CORPUS is 'wiki.txt'"),
         ("compose", ["--", *TRAINING, "--checkpoint-dir", "c"], "--checkpoint-dir is 'c'"),
+        ("compose", ["--", *TRAINING, "--log-dir", "/data/l"], "give a path like /logs/l"),
+        ("compose", ["--tokens", "many", "--", *TRAINING], "--tokens is 'many'"),
+        ("slurm", ["--", *TRAINING, "--regime", "fast"], "regime is 'fast'"),
     ],
 )
 def test_bad_usage(tfw2v, kind, arguments, message):
@@ -77,6 +81,36 @@ def test_a_checkpoint_dir_of_ones_own(tfw2v, given):
 def test_workers_have_a_cpu_for_each_thread(tfw2v):
     out = tfw2v("cluster", "manifest", "slurm", "--", *TRAINING, "--workers", "5").stdout
     assert "#SBATCH --cpus-per-task=5" in out
+
+
+def memory(tfw2v, *options, training=()):
+    """GiB of a ps, a worker and the coordinator."""
+    arguments = ("cluster", "manifest", "compose", *options, "--", *TRAINING, *training)
+    services = yaml.safe_load(tfw2v(*arguments).stdout)["services"]
+    names = ("ps-0", "worker-0", "coordinator")
+    return [int(services[name]["mem_limit"].removesuffix("g")) for name in names]
+
+
+def test_memory_is_for_the_vocabulary(tfw2v):
+    ps, _, coordinator = memory(tfw2v)
+    large = memory(tfw2v, "--vocab", 10**7, training=("--vector-size", "300"))
+    # 2 tables of 10 M x 300 x 4 bytes are 22 GiB, on one ps
+    assert ps <= 3 and coordinator <= 5 and large[0] > 22 and large[2] > 44
+    # more ps share them, the coordinator has all
+    shared = memory(tfw2v, "--vocab", 10**7, "--ps", 8, training=("--vector-size", "300"))
+    assert shared[0] < large[0] / 4 and shared[2] == large[2]
+    whole = memory(tfw2v, "--vocab", 10**7, training=("--regime", "submodels"))
+    assert whole[1] > 7  # each worker has a model, 7.5 GiB
+    kept = memory(tfw2v, "--vocab", 10**6, training=("--regime", "sandblaster:history=10"))
+    assert kept[0] > 15  # 20 copies of 0.75 GiB
+    assert memory(tfw2v, "--vocab", 10**7, "--ps-memory", 5, "--worker-memory", 6,
+                  "--coordinator-memory", 7) == [5, 6, 7]  # fmt: skip
+
+
+def test_a_job_of_slurm_has_the_largest_tasks_memory(tfw2v):
+    given = ("cluster", "manifest", "slurm", "--vocab", 10**7, "--", *TRAINING, "--workers", 1)
+    (line,) = [one for one in tfw2v(*given).stdout.splitlines() if "--mem-per-cpu" in one]
+    assert int(line.partition("=")[2].removesuffix("M")) >= 3 * 7.4 * 1024
 
 
 SRUN = """
@@ -106,6 +140,7 @@ def test_a_job_trains_without_slurm(tfw2v, tmp_path):
     tfw2v(
         "cluster", "manifest", "slurm", "--ps", 1, "--workers", 2, "-o", script, "--", "train",
         datapath("lee_background.cor"), "-o", model, "--epochs", 20, "--vector-size", 8,
+        "--log-dir", tmp_path / "logs",
     )  # fmt: skip
     stub(tmp_path, "scontrol", "echo localhost")
     stub(tmp_path, "srun", SRUN)
@@ -131,5 +166,7 @@ def test_a_job_trains_without_slurm(tfw2v, tmp_path):
     assert job.returncode == 0, error
     assert "worker 1 ended with status 137" in error
     assert len(Word2Vec.load(str(model)).wv) > 1000
+    runs = {path.parent.name for path in (tmp_path / "logs").glob("*/events.out.tfevents.*")}
+    assert {"ps-0", "worker-0", "worker-1"} <= runs
     until(lambda: not of_job(number), 10)
     assert not list(tmp_path.glob("tmp.*"))

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -26,11 +27,13 @@ from gensim_tfw2v.cluster.manifests import (
     slurm_file,
 )
 from gensim_tfw2v.cluster.manifests.documents import document
+from gensim_tfw2v.monitor.task import LOG_DIR
 
 ODD = '/data/it\'s $HOME $(id) "x".txt'
 TRAINING = Training(
-    (ODD, "-o", "/data/m", "--sg"), {"CORPUS": ODD, "--output": "/data/m"}, "/data/m.checkpoints"
-)
+    (ODD, "-o", "/data/m", "--sg"), {"CORPUS": ODD, "--output": "/data/m"}, "/data/m.checkpoints",
+    "/logs/it's $(id)",
+)  # fmt: skip
 PLAN = Plan(TRAINING, 2, 3, name="wiki")
 
 VALUES = st.recursive(
@@ -70,15 +73,23 @@ def pods():
         name: found[kind, name]["spec"]["template"]
         for kind, name in (
             ("StatefulSet", "wiki-ps"), ("StatefulSet", "wiki-worker"), ("Job", "wiki-coordinator"),
+            ("Deployment", "wiki-tensorboard"),
         )
     }  # fmt: skip
 
 
+def cluster_pods():
+    """Without TensorBoard's."""
+    found = pods()
+    del found["wiki-tensorboard"]
+    return found
+
+
 @pytest.mark.parametrize("version", ["1.29", "1.32", "1.37"])
-@pytest.mark.parametrize("volume", [Volume(), Volume(claim="corpora")])
+@pytest.mark.parametrize("volume", [Volume(log_class="nfs"), Volume(claim="c", log_claim="l")])
 def test_kubernetes_knows_every_field(version, volume):
     found = objects(kubernetes_file(PLAN, volume))
-    assert len(found) == (6 if volume.claim else 7)
+    assert len(found) == (8 if volume.claim else 10)
     for one in found.values():
         kubernetes_validate.validate(one, version, strict=True)
 
@@ -112,8 +123,51 @@ def test_only_pods_of_the_cluster_reach_each_other():
     assert policy["egress"][0] == {"to": ingress["from"], "ports": ingress["ports"]}
     assert {port["port"] for port in policy["egress"][1]["ports"]} == {53}
     assert found["Service", "wiki"]["spec"]["selector"] == own
-    for pod in pods().values():
+    for pod in cluster_pods().values():
         assert own.items() <= pod["metadata"]["labels"].items()
+
+
+def test_tensorboard_is_reached_by_port_forward_alone():
+    found, labels = objects(kubernetes_file(PLAN)), pods()["wiki-tensorboard"]["metadata"]["labels"]
+    policy = found["NetworkPolicy", "wiki-tensorboard"]["spec"]
+    assert policy["podSelector"]["matchLabels"].items() <= labels.items()
+    assert policy["policyTypes"] == ["Ingress", "Egress"] and not {"ingress", "egress"} & {*policy}
+    # what lets pods reach tasks does not meet it
+    selected = found["NetworkPolicy", "wiki"]["spec"]["podSelector"]["matchLabels"]
+    assert not selected.items() <= labels.items()
+    (container,) = pods()["wiki-tensorboard"]["spec"]["containers"]
+    assert container["command"] == ["tfw2v", "tensorboard", "/logs", "--port", "6006"]
+    assert [kind for kind, _ in found].count("Service") == 1
+
+
+@pytest.mark.parametrize("claim", [None, "logs"])
+def test_all_pods_log_to_one_volume(claim):
+    text = kubernetes_file(PLAN, Volume(log_claim=claim, log_class="nfs"))
+    for pod in pods().values():
+        (container,) = pod["spec"]["containers"]
+        assert {"name": "logs", "mountPath": "/logs"} in container["volumeMounts"]
+        assert any(
+            one["name"] == "logs" and one["persistentVolumeClaim"]["claimName"] == "wiki-logs"
+            for one in pod["spec"]["volumes"]
+        )
+    for pod in cluster_pods().values():
+        (container,) = pod["spec"]["containers"]
+        # Kubernetes takes $$( for $(
+        given = {"name": LOG_DIR, "value": TRAINING.log_dir.replace("$(", "$$(")}
+        assert given in container["env"]
+    made = objects(text).get(("PersistentVolumeClaim", "wiki-logs"))
+    if claim is None:
+        assert made["spec"]["accessModes"] == ["ReadWriteMany"]
+        assert made["spec"]["storageClassName"] == "nfs"
+    else:
+        assert made is None and "claimName: logs" in text
+
+
+def test_without_log_dir_nothing_is_there_for_logs():
+    plan = replace(PLAN, training=replace(TRAINING, log_dir=None))
+    for text in (kubernetes_file(plan), compose_file(plan)):
+        assert "logs" not in text and "tensorboard" not in text and LOG_DIR not in text
+    assert f"export {LOG_DIR}=''" in slurm_file(plan)
 
 
 def test_pods_may_do_little():
@@ -170,12 +224,18 @@ def test_compose():
     schema = importlib.resources.files("check_jsonschema").joinpath(schema).read_text()
     found = yaml.safe_load(text)
     jsonschema.validate(found, json.loads(schema))
-    assert found["networks"] == {"cluster": {"internal": True}}
+    assert found["networks"] == {"cluster": {"internal": True}, "tensorboard": {}}
     services = found["services"]
-    for name, service in services.items():
-        assert service["networks"] == ["cluster"] and "ports" not in service
+    for service in services.values():
         assert service["restart"].startswith("on-failure") and service["cap_drop"] == ["ALL"]
         assert service["pull_policy"] == "never"
+    board = services.pop("tensorboard")
+    assert board["networks"] == ["tensorboard"] and board["ports"] == ["127.0.0.1:6006:6006"]
+    assert board["volumes"] == ["logs:/logs:ro"] and "environment" not in board
+    for name, service in services.items():
+        assert service["networks"] == ["cluster"] and "ports" not in service
+        assert "logs:/logs" in service["volumes"]
+        assert service["environment"][LOG_DIR] == TRAINING.log_dir.replace("$", "$$")
         cluster, own = from_tf_config(service["environment"])
         assert name == ("coordinator" if own.role == "chief" else f"{own.role}-{own.index}")
     assert [task.address for task in cluster.tasks()] == [f"{name}:2222" for name in services]
@@ -190,6 +250,13 @@ def test_compose():
 def test_files_outside_the_volume_are_refused(write, path):
     with pytest.raises(ClusterError, match=r"--output is .*give a path like /data/m"):
         write(Plan(Training((), {"--output": path}, "/data/c")))
+
+
+@pytest.mark.parametrize("write", [kubernetes_file, compose_file])
+@pytest.mark.parametrize("path", ["runs", "/data/runs", "/logs/../runs"])
+def test_logs_outside_their_volume_are_refused(write, path):
+    with pytest.raises(ClusterError, match=r"--log-dir is .*give a path like /logs/runs"):
+        write(Plan(Training((), {}, "/data/c", path)))
 
 
 def stub(folder, name, lines):
@@ -217,7 +284,8 @@ def run_job(folder, tasks, nodes, train="exit 0", status="[ -e hosts ]; exit"):
         "tfw2v",
         f"""
         if [ "$*" = "cluster status" ]; then {status}; fi
-        echo "$TF_CONFIG" >config; printf '%s\\n' "$@" >arguments; {train}""",
+        echo "$TF_CONFIG" >config; echo "$TFW2V_LOG_DIR" >logs
+        printf '%s\\n' "$@" >arguments; {train}""",
     )
     env = {
         "PATH": f"{folder}:{os.environ['PATH']}", "TMPDIR": str(folder), "SLURM_JOB_ID": "7",
@@ -248,6 +316,8 @@ def test_tasks_are_dealt_to_nodes_as_slurm_gave_them(tmp_path, tasks, nodes, hos
     ports = [task.port for task in cluster.tasks()]
     assert ports == list(range(ports[0], ports[0] + 6)) and 10000 <= ports[0] < 32000
     assert (tmp_path / "arguments").read_text() == "".join(f"{a}\n" for a in TRAINING.command())
+    assert (tmp_path / "logs").read_text() == f"{TRAINING.log_dir}\n"
+    assert r"tfw2v tensorboard /logs/it\'s\ \$\(id\)" in result.stderr
     assert not list(tmp_path.glob("tmp.*"))
 
 
@@ -300,6 +370,7 @@ def test_what_cannot_be_given_is_refused():
         (lambda: Size(0, 1), "0 CPUs"),
         (lambda: Volume(storage=0), "storage is 0"),
         (lambda: Volume(claim="Wiki"), "claim is 'Wiki'"),
+        (lambda: Volume(log_claim="Wiki"), "log claim is 'Wiki'"),
         (lambda: slurm_file(PLAN, Allocation(first_port=65533)), "6 tasks need as many ports"),
         (lambda: Allocation(setup="a\nb"), "several lines"),
     ):

@@ -5,16 +5,19 @@ from dataclasses import dataclass
 
 from gensim_tfw2v.cluster.manifests.documents import Value, document
 from gensim_tfw2v.cluster.manifests.plan import Plan, check_name
-from gensim_tfw2v.cluster.manifests.pods import INSTANCE, coordinator, metadata, tasks
+from gensim_tfw2v.cluster.manifests.pods import INSTANCE, coordinator, metadata, tasks, tensorboard
 from gensim_tfw2v.cluster.spec import Cluster, ClusterError
 
 #: Where a cache of DNS on the node listens, if there is one (kubernetes.io, NodeLocal DNSCache).
 NODE_DNS = "169.254.20.10/32"
 
+#: GiB for the runs of a training and its tasks.
+LOG_STORAGE = 1
+
 
 @dataclass(frozen=True)
 class Volume:
-    """What is mounted by the coordinator, for corpus, checkpoints and model.
+    """What is mounted: by the coordinator, for corpus, checkpoints and model; and by all, for logs.
 
     Parameters
     ----------
@@ -22,14 +25,21 @@ class Volume:
         The PersistentVolumeClaim that is there; by default one is made.
     storage : int
         Its size in GiB, if it is made.
+    log_claim : str, optional
+        That of the logs, if it is there.
+    log_class : str, optional
+        The StorageClass of that of the logs, if it is made: one whose volumes many nodes write.
     """
 
     claim: str | None = None
     storage: int = 10
+    log_claim: str | None = None
+    log_class: str | None = None
 
     def __post_init__(self) -> None:
-        if self.claim is not None:
-            check_name("claim", self.claim)
+        for what, name in (("claim", self.claim), ("log claim", self.log_claim)):
+            if name is not None:
+                check_name(what, name)
         if self.storage < 1:
             raise ClusterError(f"storage is {self.storage}: give 1 GiB or more")
 
@@ -40,15 +50,17 @@ def kubernetes_file(plan: Plan, volume: Volume | None = None) -> str:
     Raises
     ------
     ClusterError
-        If the training reads or writes outside the volume.
+        If the training reads or writes outside the volumes.
     """
     volume = volume or Volume()
-    plan.training.check_in_volume()
+    plan.training.check_in_volumes()
     claim = volume.claim or f"{plan.name}-data"
+    logs = None
+    if plan.training.log_dir is not None:
+        logs = volume.log_claim or f"{plan.name}-logs"
     cluster = plan.cluster(lambda role, index: f"{plan.name}-{role}-{index}.{plan.name}")
     intro = (
-        f"Made by tfw2v cluster manifest kubernetes: {plan.ps} ps and {plan.workers} workers for\n"
-        f"{plan.training}\n\n"
+        f"{plan.intro('kubernetes')}\n\n"
         "TensorFlow's servers have no authentication: whoever reaches one runs code in its pod.\n"
         "The NetworkPolicy below shuts others out, IF the cluster's network enforces policies."
     )
@@ -62,16 +74,30 @@ def kubernetes_file(plan: Plan, volume: Volume | None = None) -> str:
     ]
     if volume.claim is None:
         objects.append(
-            ("Corpus, checkpoints and model. Only the coordinator mounts it.", _claim(plan, volume))
+            (
+                "Corpus, checkpoints and model. Only the coordinator mounts it.",
+                _claim(plan, claim, "ReadWriteOnce", volume.storage),
+            )
         )
+    if logs is not None and volume.log_claim is None:
+        made = _claim(plan, logs, "ReadWriteMany", LOG_STORAGE, volume.log_class)
+        objects.append(("What TensorBoard shows. All pods mount it, on whichever node.", made))
     objects += [
-        ("Tasks that hold the vectors.", tasks(plan, "ps", plan.ps, plan.sizes.ps)),
-        ("Tasks that train.", tasks(plan, "worker", plan.workers, plan.sizes.worker)),
+        ("Tasks that hold the vectors.", tasks(plan, "ps", plan.ps, plan.sizes.ps, logs)),
+        ("Tasks that train.", tasks(plan, "worker", plan.workers, plan.sizes.worker, logs)),
         (
             "The training. Started again, it goes on from its last checkpoint.",
-            coordinator(plan, claim),
+            coordinator(plan, claim, logs),
         ),
     ]
+    if logs is not None:
+        shut = (
+            "TensorBoard, which asks for no password: it is reached by kubectl port-forward alone."
+        )
+        objects += [
+            (shut, _policy_of_tensorboard(plan)),
+            ("", tensorboard(plan, logs)),
+        ]
     return "---\n".join(document(value, comment) for comment, value in objects)
 
 
@@ -92,6 +118,20 @@ def _policy(plan: Plan) -> Value:
             "policyTypes": ["Ingress", "Egress"],
             "ingress": [{"from": [own], "ports": [port]}],
             "egress": [{"to": [own], "ports": [port]}, {"to": dns, "ports": at_dns}],
+        },
+    }
+
+
+def _policy_of_tensorboard(plan: Plan) -> Value:
+    """Nothing may reach it, and it may reach nothing."""
+    name = f"{plan.name}-tensorboard"
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata(plan, name),
+        "spec": {
+            "podSelector": {"matchLabels": {INSTANCE: name}},
+            "policyTypes": ["Ingress", "Egress"],
         },
     }
 
@@ -122,13 +162,13 @@ def _hosts(plan: Plan, cluster: Cluster) -> Value:
     }
 
 
-def _claim(plan: Plan, volume: Volume) -> Value:
+def _claim(plan: Plan, name: str, mode: str, storage: int, kind: str | None = None) -> Value:
+    spec: dict[str, Value] = {"accessModes": [mode]}
+    if kind is not None:
+        spec["storageClassName"] = kind
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": metadata(plan, f"{plan.name}-data"),
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": f"{volume.storage}Gi"}},
-        },
+        "metadata": metadata(plan, name),
+        "spec": {**spec, "resources": {"requests": {"storage": f"{storage}Gi"}}},
     }

@@ -7,12 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from gensim_tfw2v.cluster.spec import Cluster, ClusterError
+from gensim_tfw2v.monitor.task import LOG_DIR
 
 #: The longest name that leaves room, in a DNS label, for what Kubernetes appends to it.
 LONGEST_NAME = 40
 
 #: Where containers find the corpus, and put checkpoints and the model.
 DATA = "/data"
+
+#: Where containers write what TensorBoard shows: a volume of its own, for all tasks mount it.
+LOGS = "/logs"
+
+#: Where TensorBoard listens.
+TENSORBOARD_PORT = 6006
 
 #: An image without a registry and a folder in its name is one of the machine, and never pulled:
 #: else a stranger's image of that name would be.
@@ -34,11 +41,14 @@ class Training:
         Files and folders among them, by the name of the option.
     checkpoint_dir : str
         Where it goes on from when it is started again.
+    log_dir : str, optional
+        Where it, and every task, logs for TensorBoard.
     """
 
     arguments: tuple[str, ...]
     paths: dict[str, str]
     checkpoint_dir: str
+    log_dir: str | None = None
 
     def command(self) -> list[str]:
         """The arguments of ``tfw2v``."""
@@ -48,21 +58,28 @@ class Training:
     def __str__(self) -> str:
         return shlex.join(["tfw2v", "train", *self.arguments])
 
-    def check_in_volume(self) -> None:
-        """See that containers find all files in the volume.
+    def log_environment(self) -> dict[str, str]:
+        """The environment of each task, by which it logs with the others."""
+        return {} if self.log_dir is None else {LOG_DIR: self.log_dir}
+
+    def check_in_volumes(self) -> None:
+        """See that containers find all files in their volumes.
 
         Raises
         ------
         ClusterError
             For the first that is elsewhere.
         """
-        for name, path in {**self.paths, "--checkpoint-dir": self.checkpoint_dir}.items():
-            inside = PurePosixPath(path).is_relative_to(DATA)
-            if not inside or ".." in PurePosixPath(path).parts:
-                raise ClusterError(
-                    f"{name} is {path!r}: containers see the volume alone, as {DATA}; give a path "
-                    f"like {DATA}/{PurePosixPath(path).name}"
-                )
+        of_data = {**self.paths, "--checkpoint-dir": self.checkpoint_dir}
+        of_logs = {} if self.log_dir is None else {"--log-dir": self.log_dir}
+        for volume, paths in ((DATA, of_data), (LOGS, of_logs)):
+            for name, path in paths.items():
+                inside = PurePosixPath(path).is_relative_to(volume)
+                if not inside or ".." in PurePosixPath(path).parts:
+                    raise ClusterError(
+                        f"{name} is {path!r}: in containers, it is on the volume {volume}; give a "
+                        f"path like {volume}/{PurePosixPath(path).name}"
+                    )
 
 
 @dataclass(frozen=True)
@@ -88,11 +105,25 @@ class Size:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The size of the tasks of each role."""
+    """The size of the tasks of each role.
+
+    Parameters
+    ----------
+    ps, worker, coordinator, tensorboard : Size
+    basis : str
+        For what they were estimated, as a sentence.
+    """
 
     ps: Size = Size(1, 2)
     worker: Size = Size(3, 2)
     coordinator: Size = Size(2, 4)
+    tensorboard: Size = Size(1, 1)
+    basis: str = ""
+
+    @property
+    def largest(self) -> int:
+        """GiB of the task that needs most."""
+        return max(one.memory for one in (self.ps, self.worker, self.coordinator))
 
 
 @dataclass(frozen=True)
@@ -142,6 +173,11 @@ class Plan:
             raise ClusterError(
                 f"image is {self.image!r}: give a container image, as REGISTRY/NAME:TAG"
             )
+
+    def intro(self, kind: str) -> str:
+        """What a file of this kind is, for its first lines."""
+        made = f"Made by tfw2v cluster manifest {kind}: {self.ps} ps and {self.workers} workers for"
+        return "\n".join(filter(None, (made, str(self.training), self.sizes.basis)))
 
     @property
     def is_image_local(self) -> bool:

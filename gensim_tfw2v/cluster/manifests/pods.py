@@ -1,7 +1,7 @@
 """The pods of a cluster on Kubernetes, and what keeps them running."""
 
 from gensim_tfw2v.cluster.manifests.documents import Value
-from gensim_tfw2v.cluster.manifests.plan import DATA, RESTARTS, Plan, Size
+from gensim_tfw2v.cluster.manifests.plan import DATA, LOGS, RESTARTS, TENSORBOARD_PORT, Plan, Size
 
 #: User and group of every process.
 USER = 1000
@@ -17,8 +17,14 @@ def metadata(plan: Plan, name: str, component: str | None = None) -> Value:
     return {"name": name, "labels": _labels(plan, component)}
 
 
-def tasks(plan: Plan, role: str, number: int, size: Size) -> Value:
-    """A StatefulSet: pods that come back under their own names."""
+def tasks(plan: Plan, role: str, number: int, size: Size, logs: str | None) -> Value:
+    """A StatefulSet: pods that come back under their own names.
+
+    Parameters
+    ----------
+    logs : str, optional
+        The claim to which they log for TensorBoard.
+    """
     # the pod's name ends with its number
     serve = f'exec tfw2v task --hosts {HOSTS}/hosts.json --role {role} --index "${{POD_NAME##*-}}"'
     container = _container(
@@ -28,12 +34,13 @@ def tasks(plan: Plan, role: str, number: int, size: Size) -> Value:
         {
             "command": ["sh", "-c", serve],
             "env": [
-                {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+                {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+                *_log_environment(plan),
             ],
             "ports": [{"name": "grpc", "containerPort": plan.port}],
             "readinessProbe": {"tcpSocket": {"port": "grpc"}},
         },
-        {"hosts": HOSTS},
+        {"hosts": HOSTS, **_log_mount(logs)},
     )
     labels = _labels(plan, role)
     spread: Value = {
@@ -43,7 +50,9 @@ def tasks(plan: Plan, role: str, number: int, size: Size) -> Value:
         "labelSelector": {"matchLabels": labels},
     }
     pod = {
-        **_pod(plan, [container], {"hosts": {"configMap": {"name": plan.name}}}),
+        **_pod(
+            plan, [container], {"hosts": {"configMap": {"name": plan.name}}} | _claims(logs=logs)
+        ),
         "terminationGracePeriodSeconds": 10,
         "topologySpreadConstraints": [spread],
     }
@@ -61,26 +70,27 @@ def tasks(plan: Plan, role: str, number: int, size: Size) -> Value:
     }
 
 
-def coordinator(plan: Plan, claim: str) -> Value:
+def coordinator(plan: Plan, claim: str, logs: str | None) -> Value:
     """A Job: it waits for the corpus and for the tasks, then trains."""
     reference: Value = {"configMapKeyRef": {"name": plan.name, "key": "coordinator"}}
-    env: Value = [{"name": "TF_CONFIG", "valueFrom": reference}]
+    env: list[Value] = [{"name": "TF_CONFIG", "valueFrom": reference}]
     corpus = plan.training.paths["CORPUS"]
     wait = (
         'until [ -e "$1" ]; do echo "waiting for $1"; sleep 5; done; '
         "until tfw2v cluster status; do sleep 5; done"
     )
     size, mounts = plan.sizes.coordinator, {"data": DATA}
+    env_of_training: Value = [*env, *_log_environment(plan)]
     waiting: dict[str, Value] = {"command": ["sh", "-c", wait, "sh", _literal(corpus)], "env": env}
     training: dict[str, Value] = {
         "command": ["tfw2v", *map(_literal, plan.training.command())],
-        "env": env,
+        "env": env_of_training,
         "ports": [{"name": "grpc", "containerPort": plan.port}],
     }
     pod = _pod(
         plan,
-        [_container(plan, "coordinator", size, training, mounts)],
-        {"data": {"persistentVolumeClaim": {"claimName": claim}}},
+        [_container(plan, "coordinator", size, training, mounts | _log_mount(logs))],
+        _claims(data=claim, logs=logs),
     )
     return {
         "apiVersion": "batch/v1",
@@ -104,6 +114,49 @@ def coordinator(plan: Plan, claim: str) -> Value:
                 },
             },
         },
+    }
+
+
+def tensorboard(plan: Plan, logs: str) -> Value:
+    """A Deployment: TensorBoard, at its pod's own loopback address."""
+    name = f"{plan.name}-tensorboard"
+    # not the cluster's labels: its pods may reach the tasks
+    labels: Value = {"app.kubernetes.io/name": "gensim-tfw2v", INSTANCE: name}
+    serve = ["tfw2v", "tensorboard", LOGS, "--port", str(TENSORBOARD_PORT)]
+    mounts = {"logs": LOGS}
+    container = _container(plan, "tensorboard", plan.sizes.tensorboard, {"command": serve}, mounts)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata(plan, name, "tensorboard"),
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": _pod(plan, [container], _claims(logs=logs)),
+            },
+        },
+    }
+
+
+def _log_environment(plan: Plan) -> list[Value]:
+    return [
+        {"name": name, "value": _literal(value)}
+        for name, value in plan.training.log_environment().items()
+    ]
+
+
+def _log_mount(logs: str | None) -> dict[str, str]:
+    return {} if logs is None else {"logs": LOGS}
+
+
+def _claims(**claims: str | None) -> dict[str, dict[str, Value]]:
+    """Volumes by their names, from claims."""
+    return {
+        name: {"persistentVolumeClaim": {"claimName": claim}}
+        for name, claim in claims.items()
+        if claim is not None
     }
 
 

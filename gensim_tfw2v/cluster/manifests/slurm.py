@@ -6,6 +6,7 @@ from importlib import resources
 
 from gensim_tfw2v.cluster.manifests.plan import RESTARTS, Plan, Size
 from gensim_tfw2v.cluster.spec import ClusterError
+from gensim_tfw2v.monitor.task import LOG_DIR
 
 #: What is the same in every job, after the variables that the file begins with.
 SCRIPT = "slurm.sh"
@@ -53,8 +54,7 @@ def slurm_file(plan: Plan, allocation: Allocation | None = None) -> str:
         )
     head = f"""\
 #!/bin/bash
-# Made by tfw2v cluster manifest slurm: {plan.ps} ps and {plan.workers} workers for
-# {_comment(str(plan.training))}
+# {_comment(plan.intro("slurm"))}
 #
 # TensorFlow's servers have no authentication: whoever reaches one runs code as the job's user.
 # Submit it only where a firewall keeps other users and machines from the ports of the nodes.
@@ -72,6 +72,7 @@ WORKERS={plan.workers}
 FIRST_PORT={"" if first is None else first}  # empty: from the number of the job
 RESTARTS={RESTARTS}  # how often a task, and the training, is started again
 TRAINING=({shlex.join(plan.training.command())})
+export {LOG_DIR}={shlex.quote(plan.training.log_dir or "")}  # where all tasks log for TensorBoard
 """
     setup = f"\n{allocation.setup}\n" if allocation.setup else ""
     body = resources.files(__package__).joinpath(SCRIPT).read_text(encoding="utf-8")

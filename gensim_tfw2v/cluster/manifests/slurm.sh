@@ -64,6 +64,11 @@ SLURM_HOSTFILE=$hostfile srun --distribution=arbitrary --ntasks=$((PS + WORKERS)
     bash -c "$(declare -f serve); serve" &
 tasks=$!
 
+if [[ -n $TFW2V_LOG_DIR ]]; then
+    echo "tfw2v: to look at it, on a machine that sees the folder:" \
+        "tfw2v tensorboard $(printf %q "$(realpath -m -- "$TFW2V_LOG_DIR")")" >&2
+fi
+
 # The training, when all tasks answer.
 export TF_CONFIG="{\"cluster\": $CLUSTER, \"task\": {\"type\": \"chief\", \"index\": 0}}"
 wait_for_tasks() {
