@@ -68,7 +68,15 @@ def compose_file(plan: Plan) -> str:
 
 def _tensorboard(plan: Plan) -> Value:
     """TensorBoard, for browsers of this machine: it has a network without tasks."""
-    serve = ["tfw2v", "tensorboard", LOGS, "--host", "0.0.0.0", "--port", str(TENSORBOARD_PORT)]
+    serve: list[Value] = [
+        "tfw2v",
+        "tensorboard",
+        LOGS,
+        "--host",
+        "0.0.0.0",
+        "--port",
+        str(TENSORBOARD_PORT),
+    ]
     return {
         **_container(plan, plan.sizes.tensorboard),
         "networks": ["tensorboard"],

@@ -49,10 +49,9 @@ def tasks(plan: Plan, role: str, number: int, size: Size, logs: str | None) -> V
         "whenUnsatisfiable": "ScheduleAnyway",
         "labelSelector": {"matchLabels": labels},
     }
+    hosts: dict[str, Value] = {"configMap": {"name": plan.name}}
     pod = {
-        **_pod(
-            plan, [container], {"hosts": {"configMap": {"name": plan.name}}} | _claims(logs=logs)
-        ),
+        **_pod(plan, [container], {"hosts": hosts, **_claims(logs=logs)}),
         "terminationGracePeriodSeconds": 10,
         "topologySpreadConstraints": [spread],
     }
@@ -122,7 +121,7 @@ def tensorboard(plan: Plan, logs: str) -> Value:
     name = f"{plan.name}-tensorboard"
     # not the cluster's labels: its pods may reach the tasks
     labels: Value = {"app.kubernetes.io/name": "gensim-tfw2v", INSTANCE: name}
-    serve = ["tfw2v", "tensorboard", LOGS, "--port", str(TENSORBOARD_PORT)]
+    serve: list[Value] = ["tfw2v", "tensorboard", LOGS, "--port", str(TENSORBOARD_PORT)]
     mounts = {"logs": LOGS}
     container = _container(plan, "tensorboard", plan.sizes.tensorboard, {"command": serve}, mounts)
     return {
