@@ -17,20 +17,20 @@ def page(name):
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
 
 
-def test_every_module_is_among_the_concepts():
-    named = re.findall(r"\]\(\.\./gensim_tfw2v/([\w/]+\.py)\)", page("concepts.md"))
+def test_every_module_is_named():
+    named = re.findall(r"\]\(\.\./gensim_tfw2v/([\w/]+\.py)\)", page("files-and-papers.md"))
     modules = {
         path.relative_to(PACKAGE).as_posix()
         for path in PACKAGE.rglob("*.py")
         if not any(part.startswith("_") for part in path.relative_to(PACKAGE).parts)
     }
-    assert set(named) == modules, "docs/concepts.md names each module of the package"
+    assert set(named) == modules, "docs/files-and-papers.md names each module of the package"
     twice = {name for name in named if named.count(name) > 1}
     assert not twice
 
 
 def test_papers_are_numbered():
-    text, papers = page("concepts.md").split("## Papers\n")
+    text, papers = page("files-and-papers.md").split("## Papers\n")
     listed = {int(number) for number in re.findall(r"^(\d+)\. ", papers, re.MULTILINE)}
     used = {int(number) for number in re.findall(r"\[(\d+)\](?!\()", text)}
     assert used == listed == set(range(1, len(listed) + 1))
