@@ -170,3 +170,11 @@ def test_gensims_code_trains_no_compressed_file(compressed):
 
     with pytest.raises(TypeError, match="compressed"):
         Watched(corpus_file=compressed, **OPTIONS)
+
+
+def test_an_iterator_that_is_gone_through_once_is_trained_on_in_every_epoch():
+    sentences = [["a", "b", "c", "d"] * 3] * 5
+    model = TFWord2Vec(min_count=1, vector_size=4, sample=0)
+    model.build_vocab(iter(sentences))
+    trained, raw = model.train(iter(sentences), total_examples=5, epochs=3)
+    assert (trained, raw) == (180, 180)

@@ -8,7 +8,8 @@ pygsp python-louvain Levenshtein scikit-learn requests
     pip install --no-deps node2vec wefe scattertext
     pip install --no-deps --no-build-isolation karateclub
 
-A program that is not installed is skipped. With --out, clients.json and clients.md are written.
+A program that is not installed is skipped. With --out, clients.json and clients.md are written, and
+what they hold of other programs with the same seeds is kept.
 """
 
 from __future__ import annotations
@@ -76,6 +77,19 @@ def measure(
     }
 
 
+def keep(document: dict[str, Any], path: Path) -> None:
+    """Take over the clients of an earlier run with the same seeds."""
+    if not path.is_file():
+        return
+    earlier = json.loads(path.read_text())
+    if earlier["seeds"] == document["seeds"]:
+        document["clients"] = earlier["clients"]
+        document["machine"]["versions"] = {
+            **earlier["machine"]["versions"],
+            **document["machine"]["versions"],
+        }
+
+
 def main(argv: list[str] | None = None) -> None:
     """Run the clients one after the other, and write after each what there is so far."""
     given = parser().parse_args(argv)
@@ -99,18 +113,19 @@ def main(argv: list[str] | None = None) -> None:
         "skipped": {},
         "failed": {},
     }
+    if given.out is not None:
+        keep(document, given.out / "clients.json")
     for client in clients:
         if (why := missing(client)) is not None:
             document["skipped"][client.name] = why
             print(f"{client.name} is skipped: {why}", flush=True)
-            continue
-        try:
-            scores = measure(client, {REFERENCE: Word2Vec, OURS: TFWord2Vec}, seeds)
-        except Exception as error:  # another's program may raise anything
-            traceback.print_exc()
-            document["failed"][client.name] = f"{type(error).__name__}: {error}"
-            continue
-        document["clients"][client.name] = {"about": client.about, "scores": scores}
+        else:
+            try:
+                scores = measure(client, {REFERENCE: Word2Vec, OURS: TFWord2Vec}, seeds)
+                document["clients"][client.name] = {"about": client.about, "scores": scores}
+            except Exception as error:  # another's program may raise anything
+                traceback.print_exc()
+                document["failed"][client.name] = f"{type(error).__name__}: {error}"
         if given.out is not None:
             given.out.mkdir(parents=True, exist_ok=True)
             (given.out / "clients.json").write_text(json.dumps(document, indent=1) + "\n")

@@ -13,14 +13,15 @@ Programs that use gensim's `Word2Vec`, run unchanged with gensim's class and wit
 its place, with the same options and the same seeds. Data are generated or come with the packages,
 and the task is the same for all runs: the seed changes the program's walks and the vectors. Given
 are the mean ± standard deviation over the seeds. "Within" says that the means differ by no more
-than the greater of the two deviations. Speed is not measured here: the corpora are so small that
-TensorFlow's start is most of a training.
+than the greater of the two deviations; chance alone puts about one measure of ten outside. Speed is
+not measured here: the corpora are so small that TensorFlow's start is most of a training.
 
 Where nothing is known to score vectors by, they are compared with gensim's: the share of a word's
 nearest neighbours that are the same as in gensim's models of the other seeds. For gensim's class
 this is how far two of its own seeds agree."""
 
-Scores = Mapping[str, Mapping[int, Mapping[str, float]]]  # of the class, the seed, the score
+#: By class, seed (text, where they were read from JSON) and name.
+Scores = Mapping[str, Mapping[Any, Mapping[str, float]]]
 
 
 def cell(values: Sequence[float]) -> str:

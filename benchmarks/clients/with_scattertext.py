@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from benchmarks.clients.client import Client, Measured, nearest
 
 #: Trainings one after the other, each of one epoch: the program gives `train` its sentences as an
 #: iterator, which gensim finds empty from the second epoch on.
-TRAININGS = 10
+TRAININGS = 5
 
 #: How many of the most frequent words of some length are asked for their neighbours.
 WORDS, LETTERS = 200, 4
@@ -20,7 +21,7 @@ OPTIONS = {"sg": 1, "hs": 1, "negative": 0, "sample": 0, "cbow_mean": 0, "worker
 def _run(word2vec: type, seed: int) -> Measured:
     import scattertext as st
 
-    corpus = _corpus(st)
+    corpus = _corpus()
     model = word2vec(vector_size=100, window=5, min_count=5, seed=seed, **OPTIONS)
     st.Word2VecFromParsedCorpus(corpus, model).train(epochs=1, super_epochs=TRAININGS)
     page = st.word_similarity_explorer_gensim(
@@ -32,7 +33,10 @@ def _run(word2vec: type, seed: int) -> Measured:
     return Measured({}, nearest(model.wv, words))
 
 
-def _corpus(st: Any) -> Any:
+@cache
+def _corpus() -> Any:
+    import scattertext as st
+
     frame = st.SampleCorpora.ConventionData2012.get_data()
     frame["parsed"] = frame["text"].apply(st.whitespace_nlp_with_sentences)
     return st.CorpusFromParsedDocuments(frame, category_col="party", parsed_col="parsed").build()

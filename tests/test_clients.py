@@ -1,0 +1,112 @@
+"""The benchmark of other programs: its own pieces, without those programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+from pathlib import Path
+
+import pytest
+from gensim.models import Word2Vec
+from gensim.test.utils import common_texts
+
+from benchmarks.clients import __main__ as command
+from benchmarks.clients.client import Client, Measured, agreement, nearest, replaced, with_agreement
+from benchmarks.clients.page import cell, markdown, verdict
+from gensim_tfw2v import TFWord2Vec
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    """Another's module that has imported gensim's class."""
+    module = types.ModuleType("another_program")
+    module.Word2Vec = Word2Vec  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return module
+
+
+def client(run=None, **kwargs) -> Client:
+    def train(word2vec: type, seed: int) -> Measured:
+        module = sys.modules["another_program"]
+        model = module.Word2Vec(common_texts, min_count=1, vector_size=4, seed=seed)
+        assert type(model) is word2vec
+        return Measured({"words": len(model.wv)}, nearest(model.wv, ["trees", "graph"], 3))
+
+    options = {"packages": ("gensim",), "targets": ("another_program.Word2Vec",)} | kwargs
+    return Client(name="another", run=run or train, about="a task", **options)
+
+
+def test_a_class_is_replaced_and_put_back_whatever_happens(program) -> None:
+    with pytest.raises(KeyError), replaced(["another_program.Word2Vec"], TFWord2Vec):
+        assert program.Word2Vec is TFWord2Vec
+        raise KeyError
+    assert program.Word2Vec is Word2Vec
+
+
+def test_nothing_is_replaced_if_a_name_is_not_there(program) -> None:
+    names = ["another_program.Word2Vec", "another_program.Doc2Vec"]
+    with pytest.raises(AttributeError, match="Doc2Vec"), replaced(names, TFWord2Vec):
+        pass
+    assert program.Word2Vec is Word2Vec
+
+
+def test_agreement_is_with_gensims_runs_of_other_seeds() -> None:
+    assert agreement({"a": ["b", "c"]}, [{"a": ["c", "d"]}, {"a": ["b", "c"]}]) == 0.75
+    gensims = {
+        1: Measured({}, {"a": ["b", "c"]}),
+        2: Measured({}, {"a": ["b", "d"]}),
+        3: Measured({}, {"a": ["d", "e"]}),
+    }
+    ours = {1: Measured({"x": 1.0}, {"a": ["b", "c"]})}
+    assert with_agreement("shared", ours, gensims) == {1: {"x": 1.0, "shared": 0.25}}
+    assert with_agreement("shared", gensims, gensims)[2] == {"shared": 0.5}
+    assert with_agreement("shared", ours, {1: gensims[1]}) == {1: {"x": 1.0}}
+
+
+def test_cells_and_verdicts() -> None:
+    assert cell([0.5]) == "0.500" and cell([0.4, 0.6, 0.5]) == "0.500 ± 0.100"
+    base = [0.4, 0.5, 0.6]
+    assert verdict(base, [0.5, 0.6, 0.6]) == "within"
+    assert verdict(base, [0.7, 0.7, 0.7]) == "above"
+    assert verdict(base, [0.1, 0.2, 0.3]) == "below"
+    assert verdict(base, [0.5]) == "–"
+
+
+def test_both_classes_are_run_and_the_page_says_what_failed_and_what_is_missing(
+    program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fails(word2vec: type, seed: int) -> Measured:
+        raise RuntimeError("no graph")
+
+    clients = (
+        client(),
+        Client("absent", ("no-such-package",), (), fails, ""),
+        Client("broken", (), (), fails, ""),
+    )
+    monkeypatch.setattr(command, "CLIENTS", clients)
+    with pytest.raises(SystemExit, match="failed: broken"):
+        command.main(["--seeds", "2", "--out", str(tmp_path)])
+    assert program.Word2Vec is Word2Vec
+    document = json.loads((tmp_path / "clients.json").read_text())
+    page = (tmp_path / "clients.md").read_text()
+    assert page == markdown(document, command.REFERENCE, command.OURS)
+    assert "| another | words | 12.000 ± 0.000 | 12.000 ± 0.000 | +0.000 | within |" in page
+    assert f"| another | {command.AGREEMENT} |" in page
+    assert "- absent: not installed: no-such-package; see --help" in page
+    assert "- broken: RuntimeError: no graph" in page
+
+    with pytest.raises(SystemExit, match="failed: broken"):
+        command.main(["broken", "--seeds", "2", "--out", str(tmp_path)])
+    again = json.loads((tmp_path / "clients.json").read_text())
+    assert again["clients"] == document["clients"]
+    with pytest.raises(SystemExit, match="failed: broken"):
+        command.main(["broken", "--seeds", "1", "--out", str(tmp_path)])
+    assert json.loads((tmp_path / "clients.json").read_text())["clients"] == {}
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(SystemExit, match="no such client: word2vec"):
+        command.main(["word2vec"])
+    with pytest.raises(SystemExit, match="at least 1"):
+        command.main(["--seeds", "0"])
