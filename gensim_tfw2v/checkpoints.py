@@ -5,7 +5,6 @@ description holds a checksum of each file and of itself, so that one which was c
 is found out, and the one before it, which is kept, is taken.
 """
 
-import fcntl
 import json
 import logging
 import os
@@ -18,6 +17,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: two trainings in one folder are not found out
+    fcntl: Any = None  # type: ignore[no-redef]
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +62,8 @@ class FolderLock:
         folder.mkdir(parents=True, exist_ok=True)
         self._file = open(folder / LOCK, "ab")  # noqa: SIM115
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if fcntl is not None:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self._file.close()
             raise CheckpointError(
@@ -83,7 +88,8 @@ def _close_locks() -> None:
         lock.close()
 
 
-os.register_at_fork(after_in_child=_close_locks)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_locks)
 
 
 class Checkpoints:
