@@ -184,6 +184,8 @@ class Training:
         """Put the trained vectors into the model's arrays, if they are finite."""
         if not self.regime.finite():
             return
+        if self._checkpoints is not None:
+            self._checkpoints.wait()  # which may be writing the rows that are there
         self.regime.export(_writable_tables(model))
         model.wv.norms = None
         self._kept = copy.deepcopy(self.position)

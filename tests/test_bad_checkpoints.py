@@ -5,6 +5,7 @@ import logging
 import os
 import shutil
 import struct
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -295,4 +296,19 @@ def test_training_goes_on_to_the_same_vectors(trained, tmp_path, caplog, name, o
     assert caplog.text.count("is damaged") == (1 if of == "last" else 2)
     assert ("training begins anew" in caplog.text) == (of == "both")
     assert ("resumed from" in caplog.text) == (of == "last")
+    np.testing.assert_array_equal(model.wv.vectors, trained.vectors)
+
+
+def test_rows_stay_until_they_are_written(trained, tmp_path, monkeypatch):
+    """A disk that is slower than an epoch does not get the rows of the next."""
+
+    def slowly(*arguments):
+        time.sleep(0.1)
+        return _save(*arguments)
+
+    with monkeypatch.context() as slow:
+        slow.setattr("gensim_tfw2v.checkpoints._save", slowly)
+        TFWord2Vec(SENTENCES, **OPTIONS, checkpoint_dir=tmp_path)
+    shutil.rmtree(max(tmp_path.glob("checkpoint-*")))
+    model = TFWord2Vec(SENTENCES, **OPTIONS, checkpoint_dir=tmp_path)
     np.testing.assert_array_equal(model.wv.vectors, trained.vectors)
