@@ -166,7 +166,7 @@ def test_a_job_trains_without_slurm(tfw2v, tmp_path):
     assert job.returncode == 0, error
     assert "worker 1 ended with status 137" in error
     assert len(Word2Vec.load(str(model)).wv) > 1000
-    runs = {path.parent.name for path in (tmp_path / "logs").glob("*/events.out.tfevents.*")}
+    runs = {path.parent.name for path in (tmp_path / "logs").rglob("events.out.tfevents.*")}
     assert {"ps-0", "worker-0", "worker-1"} <= runs
     until(lambda: not of_job(number), 10)
     assert not list(tmp_path.glob("tmp.*"))
