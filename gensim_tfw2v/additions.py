@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.checks import ARGUMENTS, check_attributes, check_options, check_state
 from gensim_tfw2v.checks.kinds import Number
+from gensim_tfw2v.checks.options import ARGUMENTS, check_attributes, check_options
+from gensim_tfw2v.checks.state import check_state
 from gensim_tfw2v.held_out import held_out_loss
 from gensim_tfw2v.hooks import is_trained_by_gensim
 from gensim_tfw2v.scanning import ScanningWord2Vec

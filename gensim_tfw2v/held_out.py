@@ -4,7 +4,7 @@ import copy
 import threading
 from typing import Any
 
-from gensim_tfw2v.checks import check_state
+from gensim_tfw2v.checks.state import check_state
 from gensim_tfw2v.corpus.held import Extent, Source, encode_source
 from gensim_tfw2v.monitor.progress import reading_bar
 from gensim_tfw2v.position import Position

@@ -11,7 +11,8 @@ from typing import Any
 from gensim.models import Word2Vec
 
 from gensim_tfw2v.additions import Additions
-from gensim_tfw2v.checks import check_corpus, check_options
+from gensim_tfw2v.checks.corpus import check_corpus
+from gensim_tfw2v.checks.options import check_options
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.corpus.files import is_compressed

