@@ -78,7 +78,7 @@ def test_what_there_is_to_read(tmp_path):
 
 def test_a_terminal_shows_what_a_command_does_from_its_start(tmp_path):
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 400, 0, 0))  # paths are long
     command = [sys.executable, "-m", "gensim_tfw2v", "train", LEE, "-o", str(tmp_path / "model")]
     process = subprocess.Popen(
         [*command, "--epochs", "1", "--vector-size", "5"],
