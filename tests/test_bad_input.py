@@ -463,7 +463,7 @@ BAD_FILES = {
     "bzip2 that is cut": (".bz2", bz2.compress(TEXT)[:-10], EOFError, "damaged"),
     "text named bzip2": (".bz2", TEXT, OSError, "not what its name says"),
     "text named xz": (".xz", TEXT, lzma.LZMAError, "not what its name says"),
-    "gzip named text": (".txt", gzip.compress(TEXT), ValueError, "name it …"),
+    "gzip named text": (".txt", gzip.compress(TEXT, mtime=0), ValueError, "name it …"),
     "bzip2 named text": (".txt", bz2.compress(TEXT), ValueError, "name it …"),
     "xz named text": (".txt", lzma.compress(TEXT), ValueError, "name it …"),
     "zip named text": (".txt", b"PK\x03\x04rest", ValueError, "zip data, not text"),
