@@ -230,6 +230,8 @@ class CoordinatedRegime:
             elif kind == "diverged":
                 raise Divergence(content)
             elif kind == "system":
+                if content.filename is None and content.errno is not None:
+                    content.filename = str(self._folder)  # where the coordinator writes
                 raise content
             elif kind == "failed":
                 raise RuntimeError(f"the coordinator failed:\n{content}")
