@@ -11,6 +11,7 @@ from gensim.models import Word2Vec
 from gensim_tfw2v.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.noise import noise_shares
+from gensim_tfw2v.objectives.tree import TOP_DEPTH
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import (
     FEW_WORDS,
@@ -23,7 +24,11 @@ from gensim_tfw2v.regimes import Tables, pair_rates
 
 
 def unit_program(
-    model: Word2Vec, tokens: int, max_entries: int, window: int | None = None
+    model: Word2Vec,
+    tokens: int,
+    max_entries: int,
+    window: int | None = None,
+    native: bool = False,
 ) -> UnitProgram:
     """The program of a work unit.
 
@@ -35,8 +40,10 @@ def unit_program(
         Of a unit.
     window : int, optional
         How far windows can reach in the corpus; by default the model's `window`.
+    native : bool
+        Whether compiled kernels train.
     """
-    shape, widest = step_shape(model, tokens), int(model.window)
+    shape, widest = step_shape(model, tokens, native), int(model.window)
     if window is not None:
         shape = replace(shape, window=window)
     return UnitProgram(
@@ -53,6 +60,7 @@ def unit_program(
         negative_shards=_negative_shards(model),
         product_dtype=choose_product_dtype(),
         max_norm=choose_max_norm(bool(model.sg), bool(model.hs)),
+        native=native,
     )
 
 
@@ -75,7 +83,7 @@ def kept_share(model: Word2Vec) -> float:
     return float((counts * keep_probability(model)).sum() / max(1.0, counts.sum()))
 
 
-def step_shape(model: Word2Vec, tokens: int) -> StepShape:
+def step_shape(model: Word2Vec, tokens: int, native: bool = False) -> StepShape:
     """A step, for a corpus with so many tokens that are in the vocabulary."""
     kept = int(tokens * kept_share(model))
     return choose_shape(
@@ -86,6 +94,7 @@ def step_shape(model: Word2Vec, tokens: int) -> StepShape:
         bool(model.hs),
         _negative_shards(model),
         model.vector_size,
+        native,
     )
 
 
@@ -95,8 +104,8 @@ def _loss_of(model: Word2Vec) -> str:
     return "none" if getattr(model, "log_dir", None) is None else "first"
 
 
-def words_of(model: Word2Vec) -> Words:
-    """What is known of each word."""
+def words_of(model: Word2Vec, native: bool = False) -> Words:
+    """What is known of each word; kernels take whole paths, of which none is the top."""
     expandos = model.wv.expandos
     return Words.of(
         keep_probability(model),
@@ -104,6 +113,7 @@ def words_of(model: Word2Vec) -> Words:
         paths=(expandos["point"], expandos["code"]) if model.hs else None,
         lock=_lock(model),
         negative_shards=_negative_shards(model),
+        top_depth=0 if native else TOP_DEPTH,
     )
 
 

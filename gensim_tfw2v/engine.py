@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.attributes import (
     kept_share,
     rates_of,
@@ -26,6 +27,7 @@ from gensim_tfw2v.interrupts import holding_interrupts
 from gensim_tfw2v.machine import cores_each
 from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.monitor.progress import phase
+from gensim_tfw2v.native import load_ops
 from gensim_tfw2v.options import (
     UNIT_ENTRIES,
     ClusterProgram,
@@ -116,6 +118,16 @@ def worker_program(model: Any, program: UnitProgram, tokens: int) -> ClusterProg
     return ClusterProgram(program, workers, threads, layout=model.layout)
 
 
+def trains_natively(model: Any) -> bool:
+    """Whether compiled kernels train: of a layout of whole rows, by steps one after the other."""
+    return (
+        model.regime is None
+        and model.cluster is None
+        and not tf.config.list_physical_devices("GPU")
+        and load_ops() is not None
+    )
+
+
 @contextlib.contextmanager
 def open_regime(
     model: Any, tokens: int, window: int, units: int, max_entries: int, seed: int, folder: Path
@@ -145,13 +157,14 @@ def open_regime(
     regime_options = chosen_regime(model)
     if isinstance(regime_options, SubModels):
         tokens = _tokens_of_one(regime_options, tokens)
-    program = unit_program(model, tokens, max_entries, window)
+    native = trains_natively(model)
+    program = unit_program(model, tokens, max_entries, window, native)
     is_shared = model.cluster is None and model.regime is None
     setup = Setup(
         ClusterProgram(program, int(model.workers))
         if is_shared
         else worker_program(model, program, tokens),
-        words_of(model),
+        words_of(model, native),
         Tables(None, None, None) if is_shared else rates_of(model, program.shape.window),
         rows=len(model.wv),
         units=units,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.native import stride
 from gensim_tfw2v.objectives import Objective
 from gensim_tfw2v.objectives.blocks import StepShape
 
@@ -40,6 +41,9 @@ LARGEST_STEP = {"skipgram": 512, "cbow": 2048}
 
 #: Step sizes of skip-gram with hierarchical softmax alone, times `alpha`.
 TREE_STEP_SCALE = 1.2
+
+#: Of the compiled kernels: positions of a block, and negatives that it shares.
+NATIVE_BLOCK = NATIVE_SHARED = 32
 
 #: Numbers in the rows of a step's tokens, T D, at most: above, what passes between its operations
 #: is no longer in a core's cache. CBOW with D = 300 is half as fast again with T = 512 as with
@@ -95,6 +99,8 @@ class UnitProgram:
         The longest that a row's summed update of a step may be.
     adagrad : bool
         Whether rows have step sizes of their own: see `gensim_tfw2v.updates.adagrad`.
+    native : bool
+        Whether compiled kernels train, instead of a graph: see `gensim_tfw2v.native`.
     """
 
     objective: Objective
@@ -112,6 +118,12 @@ class UnitProgram:
     product_dtype: str = "float32"
     max_norm: float = 0.5
     adagrad: bool = False
+    native: bool = False
+
+    @property
+    def row_size(self) -> int:
+        """Numbers that a row takes in a table that is trained."""
+        return stride(self.vector_size) if self.native else self.vector_size
 
     @property
     def selects_negatives(self) -> bool:
@@ -185,6 +197,7 @@ def choose_shape(
     hierarchical: bool = False,
     negative_shards: int = 1,
     vector_size: int = 100,
+    native: bool = False,
 ) -> StepShape:
     """Choose the step for a corpus.
 
@@ -202,6 +215,8 @@ def choose_shape(
         Each has at least one of a block's negatives.
     vector_size : int
         D.
+    native : bool
+        Whether compiled kernels train.
 
     Returns
     -------
@@ -214,6 +229,13 @@ def choose_shape(
         largest //= 2
     while step < largest and tokens >= 2 * step * STEPS_PER_EPOCH:
         step *= 2
+    if native:
+        return StepShape(
+            tokens=step,
+            block=NATIVE_BLOCK,
+            window=window,
+            shared=max(NATIVE_SHARED, negative, negative_shards),
+        )
     # small corpora have few words, each drawn often: more negatives steady them
     shared = 16 if step == largest else 32
     return StepShape(

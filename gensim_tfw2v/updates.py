@@ -122,6 +122,13 @@ class WholeRows:
     def __init__(self, handle: tf.Tensor) -> None:
         self._handle = handle
 
+    def whole(self) -> tf.Tensor:
+        """All rows, [V, D]: the variable's own memory, for what changes it in place.
+
+        A variable whose rows were gathered or scattered gives a copy instead.
+        """
+        return tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.float32)
+
     def read(self, ids: tf.Tensor) -> Slices:
         """Rows [ids, D], float32."""
         return whole(read_rows(self._handle, ids))

@@ -7,7 +7,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.noise import alias_table
-from gensim_tfw2v.objectives.tree import Tree, huffman_tree, no_tree
+from gensim_tfw2v.objectives.tree import TOP_DEPTH, Tree, huffman_tree, no_tree
 
 
 class Words(NamedTuple):
@@ -39,6 +39,7 @@ class Words(NamedTuple):
         paths: tuple[Sequence[np.ndarray], Sequence[np.ndarray]] | None = None,
         lock: np.ndarray | None = None,
         negative_shards: int = 1,
+        top_depth: int = TOP_DEPTH,
     ) -> "Words":
         """Make the arrays.
 
@@ -52,6 +53,8 @@ class Words(NamedTuple):
         lock : ndarray [V], optional
         negative_shards : int
             Shards of the noise.
+        top_depth : int
+            See `huffman_tree`.
         """
         return cls(
             keep=np.asarray(keep, np.float32),
@@ -60,7 +63,7 @@ class Words(NamedTuple):
                 if noise_weights is None
                 else alias_table(noise_weights, negative_shards)
             ),
-            tree=huffman_tree(*paths) if paths else no_tree(),
+            tree=huffman_tree(*paths, top_depth) if paths else no_tree(),
             lock=np.asarray([] if lock is None else lock, np.float32),
         )
 

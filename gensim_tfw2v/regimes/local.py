@@ -11,12 +11,14 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.interrupts import holding_interrupts
 from gensim_tfw2v.monitor.graph import step_graph
+from gensim_tfw2v.native import load_ops
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.base import Divergence, UnitReport, never, unit_key
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.threads import run_threads
 from gensim_tfw2v.regimes.unit import concrete_unit_function
+from gensim_tfw2v.updates import WholeRows
 
 ROWS_AT_A_TIME = 4096
 
@@ -61,7 +63,7 @@ class LocalRegime:
         self.workers = workers
         self.seed = seed
         # no fixed number of rows: models of any vocabulary share a trace
-        size = program.vector_size
+        size = program.row_size
         self._tables = Tables(
             *(tf.Variable(tf.zeros([0, size]), shape=[None, size]) for _ in Tables._fields)
         )
@@ -119,9 +121,9 @@ class LocalRegime:
         """Go on from these rows (copied)."""
         for table, array in zip(self._tables, arrays, strict=True):
             if _rows(table) != len(array):
-                table.assign(tf.zeros(array.shape))
-            for ids in _pieces(table):
-                table.scatter_update(tf.IndexedSlices(array[ids[0] : ids[-1] + 1], ids))
+                table.assign(tf.zeros([len(array), self.program.row_size]))
+            for piece in _pieces(table):
+                self._write(table, piece, array[piece])
 
     @holding_interrupts()
     def finite(self) -> bool:
@@ -129,15 +131,33 @@ class LocalRegime:
         return all(
             np.isfinite(rows).all()
             for table in self._tables
-            for rows in (tf.gather(table, ids) for ids in _pieces(table))
+            for rows in (self._read(table, piece) for piece in _pieces(table))
         )
 
     @holding_interrupts()
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
         for table, array in zip(self._tables, arrays, strict=True):
-            for ids in _pieces(table):
-                array[ids[0] : ids[-1] + 1] = tf.gather(table, ids)
+            for piece in _pieces(table):
+                array[piece] = self._read(table, piece)
+
+    def _read(self, table: tf.Variable, piece: slice) -> np.ndarray:
+        if not self.program.native:
+            rows: np.ndarray = tf.gather(table, range(piece.start, piece.stop)).numpy()
+            return rows
+        number, size = piece.stop - piece.start, self.program.vector_size
+        with tf.device("CPU"):
+            whole = WholeRows(table.handle).whole()
+            rows = load_ops().tfw2v_read(whole, piece.start, number, size).numpy()
+        return rows
+
+    def _write(self, table: tf.Variable, piece: slice, rows: np.ndarray) -> None:
+        if not self.program.native:
+            ids = range(piece.start, piece.stop)
+            table.scatter_update(tf.IndexedSlices(rows, tf.constant(ids)))
+            return
+        with tf.device("CPU"):
+            load_ops().tfw2v_write(WholeRows(table.handle).whole(), piece.start, rows)
 
     def step_graph(self) -> bytes | None:
         """The graph of a step."""
@@ -153,8 +173,8 @@ def _rows(table: tf.Variable) -> int:
     return int(tf.raw_ops.VariableShape(input=table.handle)[0])
 
 
-def _pieces(table: tf.Variable) -> Iterator[np.ndarray]:
-    """Ids of a table's rows, piece by piece: to read or assign all would hold another copy."""
+def _pieces(table: tf.Variable) -> Iterator[slice]:
+    """A table's rows, piece by piece: to read or assign all would hold another copy."""
     rows = _rows(table)
     for first in range(0, rows, ROWS_AT_A_TIME):
-        yield np.arange(first, min(rows, first + ROWS_AT_A_TIME))
+        yield slice(first, min(rows, first + ROWS_AT_A_TIME))

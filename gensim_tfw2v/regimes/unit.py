@@ -13,6 +13,7 @@ from gensim_tfw2v.monitor.graph import SCOPE
 from gensim_tfw2v.objectives.draws import draw
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
+from gensim_tfw2v.regimes.native_unit import draw_unit
 from gensim_tfw2v.regimes.packing import pack_steps
 from gensim_tfw2v.regimes.plan import StepPlan, UnitPlan, plan_unit
 from gensim_tfw2v.regimes.step import step_loss, train_step
@@ -62,8 +63,11 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
     # written with tf.while_loop: converting Python loops would take as long as all the rest
     @tf.function(autograph=False)
     def train_unit(tables, words, entries, key, alphas):  # type: ignore[no-untyped-def]
-        prepared = prepare_unit(program, words, entries, key, alphas)
-        return prepared.train(program, Tables.of_handles(table.handle for table in tables), words)
+        rows = Tables.of_handles(table.handle for table in tables)
+        if program.native:
+            unit = draw_unit(program, words, entries, key, alphas)
+            return UnitResult(unit.kept, *unit.train(program, rows, words))
+        return prepare_unit(program, words, entries, key, alphas).train(program, rows, words)
 
     return train_unit
 

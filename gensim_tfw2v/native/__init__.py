@@ -1,0 +1,57 @@
+"""The compiled kernels, of which the sources are in `src`: a unit is drawn and trained by two ops.
+
+They are made when the package is installed, if there is a C++ compiler. Where they are missing, or
+do not apply, the graph of `gensim_tfw2v.objectives` trains, several times slower.
+"""
+
+import functools
+import logging
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gensim_tfw2v._tensorflow import tf
+
+logger = logging.getLogger(__name__)
+
+#: Floats: rows of the tables that kernels train are filled up to a multiple of them.
+STRIDE = 16
+
+
+class Options(NamedTuple):
+    """What the kernels need to know of a program, as their struct of int32 has it."""
+
+    skipgram: int
+    negative: int
+    hierarchical: int
+    mean: int
+    corrected: int
+    skip_targets: int
+    shards: int
+    shrink: int
+    window: int
+    widest: int
+    block: int
+    shared: int
+    reuse: int
+
+
+def library(name: str) -> Path:
+    """Where a compiled library is: `kernels` for programs without TensorFlow, or `ops`."""
+    return Path(__file__).with_name(f"{name}.so")
+
+
+@functools.cache
+def load_ops() -> Any:
+    """TensorFlow's module of the ops; None, with a line in the log, where there is none."""
+    if not library("ops").exists():
+        logger.warning(
+            "the compiled kernels are missing, so training is several times slower: install a C++ "
+            "compiler (Debian: apt-get install g++), and the package again"
+        )
+        return None
+    return tf.load_op_library(str(library("ops")))
+
+
+def stride(size: int) -> int:
+    """Floats that a row of D numbers takes in a table that kernels train."""
+    return -(-size // STRIDE) * STRIDE

@@ -1,0 +1,106 @@
+// The door for programs without TensorFlow: plain functions on arrays; and the choice of a kernel.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "draws.h"
+#include "kernel.h"
+
+namespace tfw2v {
+
+namespace {
+
+struct Kernel {
+  const char* name;
+  bool runs_here;
+  Train train;
+};
+
+// The first that this processor runs; or the one that TFW2V_ISA names, for tests.
+Kernel chosen() {
+  const Kernel kernels[] = {
+#if defined(__x86_64__)
+      {"avx512bf16", __builtin_cpu_supports("avx512bf16") != 0, avx512bf16::train},
+      {"avx512", __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"), avx512::train},
+      {"avx2", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"), avx2::train},
+#endif
+      {"portable", true, portable::train}};
+  const char* asked = std::getenv("TFW2V_ISA");
+  for (const Kernel& kernel : kernels)
+    if (kernel.runs_here && (!asked || !std::strcmp(asked, kernel.name))) return kernel;
+  return kernels[sizeof(kernels) / sizeof(Kernel) - 1];
+}
+
+}  // namespace
+}  // namespace tfw2v
+
+namespace {
+
+// The first of these numbers that is not in 0 .. limit - 1, else -1.
+int64_t outside(const int32_t* numbers, int64_t count, int64_t limit) {
+  bool bad = false;
+  for (int64_t i = 0; i < count; ++i) bad |= numbers[i] < 0 || numbers[i] >= limit;
+  if (!bad) return -1;
+  return std::find_if(numbers, numbers + count,
+                      [&](int32_t x) { return x < 0 || x >= limit; }) - numbers;
+}
+
+}  // namespace
+
+extern "C" {
+
+// What is wrong with what is to be trained, or null: called before memory is written.
+TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDraws* draws,
+                        const Tfw2vTables* tables, int64_t first, int64_t last) {
+  const auto& o = *options;
+  const auto& u = *draws;
+  if (o.block < 1 || o.shared < 1 || o.reuse < 1 || o.shards < 1 || o.window < 1 || o.negative < 0)
+    return "an option is below its least value";
+  if (tables->stride % 16 || tables->size < 1 || tables->size > tables->stride)
+    return "rows must take a multiple of 16 floats, D of them in use";
+  if (first < 0 || last > u.kept || first > last || first % o.block)
+    return "the positions to train are not in the unit, or do not begin with a block";
+  if (outside(u.inputs, u.kept, tables->inputs.number) >= 0)
+    return "a token's row is not in the table of inputs";
+  for (int64_t a = 0; a < u.kept; ++a)
+    if (u.reaches[2 * a] < 0 || u.reaches[2 * a] > std::min<int64_t>(a, o.window) ||
+        u.reaches[2 * a + 1] < 0 || u.reaches[2 * a + 1] > std::min<int64_t>(u.kept - 1 - a, o.window))
+      return "a window is wider than `window`, or reaches out of the unit";
+  if (o.negative) {
+    if (u.blocks * o.block < u.kept) return "there are too few blocks of negatives";
+    if (o.shards > o.shared) return "a block has fewer negatives than there are shards";
+    if (outside(u.targets, u.kept, tables->outputs.number) >= 0 ||
+        outside(u.negatives, u.blocks * o.shared, tables->outputs.number) >= 0)
+      return "a target or a negative is not in the table of outputs";
+  }
+  if (o.hierarchical) {
+    if (u.path_words < tables->inputs.number) return "a word has no path";
+    for (int64_t w = 0; w <= u.path_words; ++w)
+      if (u.path_ends[w] < (w ? u.path_ends[w - 1] : 0) || u.path_ends[w] > u.path_length)
+        return "the ends of paths do not ascend";
+    if (outside(u.path, u.path_length, 2 * tables->nodes.number) >= 0)
+      return "a node of a path is not in its table";
+  }
+  return nullptr;
+}
+
+TFW2V_EXPORT void* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vWords* words, const int32_t* entries,
+                 int64_t number, const int32_t* key, int64_t* kept, int64_t* bad) {
+  auto* drawn = new tfw2v::Drawn;
+  *bad = tfw2v::draw(*options, *words, entries, number, key, *drawn);
+  *kept = static_cast<int64_t>(drawn->tokens.size());
+  return drawn;
+}
+TFW2V_EXPORT const int32_t* tfw2v_tokens(void* drawn) { return static_cast<tfw2v::Drawn*>(drawn)->tokens.data(); }
+TFW2V_EXPORT const int32_t* tfw2v_reaches(void* drawn) { return static_cast<tfw2v::Drawn*>(drawn)->reaches.data(); }
+TFW2V_EXPORT const int32_t* tfw2v_negatives(void* drawn) { return static_cast<tfw2v::Drawn*>(drawn)->negatives.data(); }
+TFW2V_EXPORT void tfw2v_free(void* drawn) { delete static_cast<tfw2v::Drawn*>(drawn); }
+
+TFW2V_EXPORT void tfw2v_train(const Tfw2vOptions* options, const Tfw2vDraws* draws, const Tfw2vTables* tables,
+                 const float* alphas, int64_t first, int64_t last, int64_t loss_end,
+                 Tfw2vResult* result) {
+  static const tfw2v::Kernel kernel = tfw2v::chosen();
+  kernel.train(*options, *draws, *tables, alphas, first, last, loss_end, *result);
+}
+
+}  // extern "C"

@@ -1,0 +1,22 @@
+// Training drawn units, as each processor has it: the same source, compiled for each.
+#pragma once
+#include "unit.h"
+
+namespace tfw2v {
+
+// Trains the positions first to before last; their loss is summed up to before `loss_end`.
+using Train = void (*)(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&,
+                       const float alphas[2], int64_t first, int64_t last, int64_t loss_end,
+                       Tfw2vResult&);
+
+#define TFW2V_KERNEL(isa)                                                                   \
+  namespace isa {                                                                            \
+  void train(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&, const float[2],     \
+             int64_t, int64_t, int64_t, Tfw2vResult&);                                       \
+  }
+TFW2V_KERNEL(portable)
+TFW2V_KERNEL(avx2)
+TFW2V_KERNEL(avx512)
+TFW2V_KERNEL(avx512bf16)
+
+}  // namespace tfw2v

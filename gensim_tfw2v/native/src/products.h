@@ -1,0 +1,176 @@
+// The three products of word2vec on rows that pointers name: scores, and the sums of rows times
+// coefficients that are the updates of either side. N: vectors a row.
+#pragma once
+#include "vector.h"
+
+#if defined(__AVX512BF16__)
+#include <immintrin.h>
+#endif
+
+namespace tfw2v {
+namespace TFW2V_ISA {
+
+// scores[r * ld + c] = x[r] . y[c], for R times W / R of them at once.
+template <int R>
+static inline void score_tile(const float* const* x, const float* const* y, int columns, int N,
+                              float* scores, int64_t ld) {
+  constexpr int C = W / R;
+  const float* yc[C];
+  for (int c = 0; c < C; ++c) yc[c] = y[c < columns ? c : 0];
+  Vector acc[W] = {};
+  for (int d = 0; d < N * W; d += W) {
+    Vector xs[R];
+    for (int r = 0; r < R; ++r) xs[r] = load(x[r] + d);
+    for (int c = 0; c < C; ++c) {
+      const Vector v = load(yc[c] + d);
+      for (int r = 0; r < R; ++r) acc[r * C + c] += xs[r] * v;
+    }
+  }
+  const Vector z = sums(acc);
+  if (columns >= C && R == 1) return store(scores, z);
+  for (int r = 0; r < R; ++r)
+    for (int c = 0; c < C && c < columns; ++c) scores[r * ld + c] = z[r * C + c];
+}
+
+// The same for few columns, which are computed one after the other.
+static inline void score_few(const float* x, const float* const* y, int columns, int N,
+                             float* scores) {
+  Vector acc[W] = {};
+  for (int c = 0; c < columns; ++c) {
+    Vector even = {}, odd = {};
+    int d = 0;
+    for (; d + W < N * W; d += 2 * W) {
+      even += load(x + d) * load(y[c] + d);
+      odd += load(x + d + W) * load(y[c] + d + W);
+    }
+    if (d < N * W) even += load(x + d) * load(y[c] + d);
+    acc[c] = even + odd;
+  }
+  store(scores, sums(acc));
+}
+
+// scores[r * ld + c] = x[r] . y[c]. Each row of scores has room for `columns`, rounded up to W.
+static inline void score(const float* const* x, int rows, const float* const* y, int columns,
+                         int N, float* scores, int64_t ld) {
+  constexpr int C = W / 2;
+  int r = 0;
+  for (; r + 1 < rows; r += 2)
+    for (int c = 0; c < columns; c += C)
+      score_tile<2>(x + r, y + c, columns - c, N, scores + r * ld + c, ld);
+  if (r < rows)
+    for (int c = 0; c < columns; c += W)
+      score_few(x[r], y + c, columns - c < W ? columns - c : W, N, scores + r * ld + c);
+}
+
+// What a product takes of either side at a time: one float, or a pair in bfloat16.
+struct Single {
+  static inline Vector multiplied(float a, Vector b, Vector sum) { return sum + a * b; }
+};
+#if defined(__AVX512BF16__)
+struct Pair {
+  static inline Vector multiplied(float a, Vector b, Vector sum) {
+    return (Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)all(a), (__m512bh)b);
+  }
+};
+#endif
+
+// out[r] += sum over k of a[r * by_row + k * by_k] * y[k], for R rows and L vectors of them.
+template <class Product, bool begin, int R, int L>
+static inline void gather_tile(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
+                               int terms, float* const* out, int64_t d) {
+  Vector sum[R][L] = {};
+  for (int k = 0; k < terms; ++k) {
+    Vector v[L];
+    for (int l = 0; l < L; ++l) v[l] = load(y[k] + d + l * W);
+    for (int r = 0; r < R; ++r)
+      for (int l = 0; l < L; ++l)
+        sum[r][l] = Product::multiplied(a[r * by_row + k * by_k], v[l], sum[r][l]);
+  }
+  for (int r = 0; r < R; ++r)
+    for (int l = 0; l < L; ++l) {
+      float* to = out[r] + d + l * W;
+      store(to, begin ? sum[r][l] : load(to) + sum[r][l]);
+    }
+}
+
+template <class Product, bool begin, int R>
+static inline void gather_rows(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
+                               int terms, float* const* out, int N) {
+  constexpr int L = W == 8 ? (R > 2 ? 2 : 4) : (R > 2 ? 4 : 7);
+  int d = 0;
+  for (; d + L <= N; d += L)
+    gather_tile<Product, begin, R, L>(a, by_row, by_k, y, terms, out, int64_t{d} * W);
+  for (; d + 2 <= N; d += 2)
+    gather_tile<Product, begin, R, 2>(a, by_row, by_k, y, terms, out, int64_t{d} * W);
+  for (; d < N; ++d)
+    gather_tile<Product, begin, R, 1>(a, by_row, by_k, y, terms, out, int64_t{d} * W);
+}
+
+// out[r] = or += sum over k of a[r * by_row + k * by_k] * y[k], of N vectors a row.
+template <class Product = Single, bool begin = false>
+static inline void gather(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
+                          int terms, float* const* out, int rows, int N) {
+  int r = 0;
+  for (; r + 4 <= rows; r += 4)
+    gather_rows<Product, begin, 4>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
+  for (; r + 2 <= rows; r += 2)
+    gather_rows<Product, begin, 2>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
+  if (r < rows)
+    gather_rows<Product, begin, 1>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
+}
+
+// Lanes whose number lacks the bit `half` of a and b, and those that have it.
+template <int half> struct WithoutBit {
+  static constexpr int at(int i) { return i & half ? W + i - half : i; }
+};
+template <int half> struct WithBit {
+  static constexpr int at(int i) { return i & half ? W + i : i + half; }
+};
+
+template <int half>
+static inline void swap_halves(Vector v[W]) {
+  for (int r = 0; r < W; ++r) {
+    if (r & half) continue;
+    const Vector a = v[r], b = v[r + half];
+    v[r] = pick<WithoutBit<half>>(a, b);
+    v[r + half] = pick<WithBit<half>>(a, b);
+  }
+  if constexpr (half > 1) swap_halves<half / 2>(v);
+}
+
+// out[d * ld + r] = x[r][d] for the first n numbers of each row, and zeros from `rows` up to ld.
+// Rows have room for n, and ld is, a multiple of W.
+static inline void transpose(const float* const* x, int rows, int n, float* out, int ld) {
+  for (int first = 0; first < ld; first += W)
+    for (int d = 0; d < n; d += W) {
+      Vector v[W];
+      for (int r = 0; r < W; ++r) v[r] = first + r < rows ? load(x[first + r] + d) : Vector{};
+      swap_halves<W / 2>(v);
+      for (int i = 0; i < W && d + i < n; ++i) store(out + (d + i) * int64_t{ld} + first, v[i]);
+    }
+}
+
+#if defined(__AVX512BF16__)
+// Numbers of a row in pairs: n vectors make (n + 1) / 2.
+static inline void pair_along(const float* row, int n, float* pairs) {
+  for (int d = 0; d < n; d += 2) {
+    const Vector next = d + 1 < n ? load(row + (d + 1) * W) : Vector{};
+    store(pairs + d / 2 * W, (Vector)_mm512_cvtne2ps_pbh((__m512)next, (__m512)load(row + d * W)));
+  }
+}
+
+// The numbers of two rows, n vectors of each, as pairs of one of each.
+static inline void pair_rows(const float* even, const float* odd, int n, float* pairs) {
+  alignas(64) static const uint16_t order[32] = {
+      0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+      8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  const __m512i at = _mm512_load_si512(order);
+  for (int d = 0; d < n * W; d += W) {
+    const __m512bh both = _mm512_cvtne2ps_pbh((__m512)load(odd + d), (__m512)load(even + d));
+    store(pairs + d, (Vector)_mm512_permutexvar_epi16(at, (__m512i)both));
+  }
+}
+#endif
+
+}  // namespace TFW2V_ISA
+}  // namespace tfw2v

@@ -1,0 +1,268 @@
+// The door for TensorFlow: the same functions as ops, by its C API, which needs none of its headers
+// and stays the same from version to version.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "draws.h"
+
+extern "C" {
+typedef struct TF_Status TF_Status;
+typedef struct TF_Tensor TF_Tensor;
+typedef struct TF_OpDefinitionBuilder TF_OpDefinitionBuilder;
+typedef struct TF_KernelBuilder TF_KernelBuilder;
+typedef struct TF_OpKernelConstruction TF_OpKernelConstruction;
+typedef struct TF_OpKernelContext TF_OpKernelContext;
+typedef struct TF_ShapeInferenceContext TF_ShapeInferenceContext;
+
+TF_Status* TF_NewStatus(void);
+void TF_DeleteStatus(TF_Status*);
+int TF_GetCode(const TF_Status*);
+void TF_SetStatus(TF_Status*, int code, const char* message);
+TF_OpDefinitionBuilder* TF_NewOpDefinitionBuilder(const char*);
+void TF_OpDefinitionBuilderAddInput(TF_OpDefinitionBuilder*, const char*);
+void TF_OpDefinitionBuilderAddOutput(TF_OpDefinitionBuilder*, const char*);
+void TF_OpDefinitionBuilderAddAttr(TF_OpDefinitionBuilder*, const char*);
+void TF_OpDefinitionBuilderSetIsStateful(TF_OpDefinitionBuilder*, bool);
+void TF_OpDefinitionBuilderSetShapeInferenceFunction(
+    TF_OpDefinitionBuilder*, void (*)(TF_ShapeInferenceContext*, TF_Status*));
+void TF_ShapeInferenceContextSetUnknownShape(TF_ShapeInferenceContext*, TF_Status*);
+void TF_RegisterOpDefinition(TF_OpDefinitionBuilder*, TF_Status*);
+TF_KernelBuilder* TF_NewKernelBuilder(const char*, const char*,
+                                      void* (*)(TF_OpKernelConstruction*),
+                                      void (*)(void*, TF_OpKernelContext*), void (*)(void*));
+void TF_RegisterKernelBuilder(const char*, TF_KernelBuilder*, TF_Status*);
+void TF_OpKernelConstruction_GetAttrInt32List(TF_OpKernelConstruction*, const char*, int32_t*, int,
+                                              TF_Status*);
+void TF_OpKernelConstruction_GetAttrInt32(TF_OpKernelConstruction*, const char*, int32_t*,
+                                          TF_Status*);
+void TF_OpKernelConstruction_Failure(TF_OpKernelConstruction*, TF_Status*);
+void TF_OpKernelContext_Failure(TF_OpKernelContext*, TF_Status*);
+void TF_GetInput(TF_OpKernelContext*, int, TF_Tensor**, TF_Status*);
+TF_Tensor* TF_AllocateOutput(TF_OpKernelContext*, int, int, const int64_t*, int, size_t,
+                             TF_Status*);
+void* TF_TensorData(const TF_Tensor*);
+int64_t TF_Dim(const TF_Tensor*, int);
+int TF_NumDims(const TF_Tensor*);
+int64_t TF_TensorElementCount(const TF_Tensor*);
+void TF_DeleteTensor(TF_Tensor*);
+}
+
+namespace {
+
+enum Type { kFloat = 1, kDouble = 2, kInt32 = 3, kInt64 = 9 };
+constexpr int kInvalidArgument = 3;
+constexpr int kOptions = sizeof(Tfw2vOptions) / sizeof(int32_t);
+
+class Status {
+ public:
+  Status() : status_(TF_NewStatus()) {}
+  ~Status() { TF_DeleteStatus(status_); }
+  operator TF_Status*() { return status_; }
+  bool ok() const { return TF_GetCode(status_) == 0; }
+
+ private:
+  TF_Status* status_;
+};
+
+// An input of an op, let go of at its end.
+class Input {
+ public:
+  Input(TF_OpKernelContext* context, int number) {
+    Status status;
+    TF_GetInput(context, number, &tensor_, status);
+  }
+  ~Input() { TF_DeleteTensor(tensor_); }
+  template <class T> T* data() const { return static_cast<T*>(TF_TensorData(tensor_)); }
+  int64_t size() const { return TF_TensorElementCount(tensor_); }
+  int64_t dim(int which) const { return which < TF_NumDims(tensor_) ? TF_Dim(tensor_, which) : 1; }
+
+ private:
+  TF_Tensor* tensor_ = nullptr;
+};
+
+void fail(TF_OpKernelContext* context, const std::string& message) {
+  Status status;
+  TF_SetStatus(status, kInvalidArgument, message.c_str());
+  TF_OpKernelContext_Failure(context, status);
+}
+
+template <class T>
+T* output(TF_OpKernelContext* context, int number, Type type, int64_t rows, int64_t columns) {
+  Status status;
+  const int64_t dims[2] = {rows, columns};
+  TF_Tensor* tensor = TF_AllocateOutput(context, number, type, dims, columns ? 2 : 1,
+                                        rows * (columns ? columns : 1) * sizeof(T), status);
+  if (!status.ok()) {
+    TF_OpKernelContext_Failure(context, status);
+    return nullptr;
+  }
+  T* data = static_cast<T*>(TF_TensorData(tensor));
+  TF_DeleteTensor(tensor);  // the context has its own hold of it
+  return data;
+}
+
+void* make(TF_OpKernelConstruction* construction) {
+  Status status;
+  auto* options = new Tfw2vOptions;
+  TF_OpKernelConstruction_GetAttrInt32List(construction, "options",
+                                           reinterpret_cast<int32_t*>(options), kOptions, status);
+  if (!status.ok()) TF_OpKernelConstruction_Failure(construction, status);
+  return options;
+}
+void destroy(void* options) { delete static_cast<Tfw2vOptions*>(options); }
+
+void draw(void* kernel, TF_OpKernelContext* context) {
+  const auto& options = *static_cast<Tfw2vOptions*>(kernel);
+  const Input entries(context, 0), key(context, 1), keep(context, 2), noise(context, 3);
+  if (key.size() != 2) return fail(context, "Tfw2vDraw: a key has two numbers");
+  const Tfw2vWords words = {keep.data<float>(), noise.data<int32_t>(), keep.size()};
+  if (options.negative && noise.size() != 2 * keep.size())
+    return fail(context, "Tfw2vDraw: the noise must have [V, 2] numbers");
+  tfw2v::Drawn drawn;
+  const int64_t bad = tfw2v::draw(options, words, entries.data<int32_t>(), entries.size(),
+                                  key.data<int32_t>(), drawn);
+  if (bad >= 0)
+    return fail(context, "Tfw2vDraw: word " + std::to_string(bad) + " of a vocabulary of " +
+                             std::to_string(words.words));
+  const auto copy = [&](int number, const std::vector<int32_t>& from, int64_t columns) {
+    auto* to = output<int32_t>(context, number, kInt32,
+                               static_cast<int64_t>(from.size()) / (columns ? columns : 1), columns);
+    if (to && !from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(int32_t));
+  };
+  copy(0, drawn.tokens, 0);
+  copy(1, drawn.reaches, 2);
+  copy(2, drawn.negatives, options.shared);
+}
+
+void train(void* kernel, TF_OpKernelContext* context) {
+  const auto& options = *static_cast<Tfw2vOptions*>(kernel);
+  const Input inputs(context, 0), outputs(context, 1), nodes(context, 2), lock(context, 3);
+  const Input rows(context, 4), targets(context, 5), reaches(context, 6), negatives(context, 7);
+  const Input path_ends(context, 8), path(context, 9), alphas(context, 10), range(context, 11);
+  const Input size(context, 12);
+  const Tfw2vDraws draws = {rows.size(), negatives.dim(0), rows.data<int32_t>(),
+                            targets.data<int32_t>(), reaches.data<int32_t>(),
+                            negatives.data<int32_t>(), path_ends.data<int32_t>(),
+                            path.data<int32_t>(), path_ends.size() - 1, path.size()};
+  const Tfw2vTables tables = {{inputs.data<float>(), inputs.dim(0)},
+                              {outputs.data<float>(), outputs.dim(0)},
+                              {nodes.data<float>(), nodes.dim(0)},
+                              lock.size() ? lock.data<float>() : nullptr,
+                              inputs.dim(1),
+                              *size.data<int32_t>()};
+  const int64_t* ends = range.data<int64_t>();  // first, last, end of what is given a loss
+  if (targets.size() != draws.kept || reaches.size() != 2 * draws.kept || alphas.size() != 2 ||
+      range.size() != 3 || (lock.size() && lock.size() != tables.inputs.number) ||
+      (tables.outputs.number && outputs.dim(1) != tables.stride) ||
+      (tables.nodes.number && nodes.dim(1) != tables.stride))
+    return fail(context, "Tfw2vTrain: inputs do not have the sizes of one unit");
+  if (const char* wrong = tfw2v_check(&options, &draws, &tables, ends[0], ends[1]))
+    return fail(context, std::string("Tfw2vTrain: ") + wrong);
+  Tfw2vResult result = {};
+  tfw2v_train(&options, &draws, &tables, alphas.data<float>(), ends[0], ends[1], ends[2], &result);
+  if (auto* to = output<double>(context, 0, kDouble, 3, 0))
+    std::memcpy(to, &result, sizeof result);
+}
+
+// Rows of a table, without what they are filled up with.
+void read(void*, TF_OpKernelContext* context) {
+  const Input table(context, 0), first(context, 1), count(context, 2), size(context, 3);
+  const int64_t begin = *first.data<int64_t>(), rows = *count.data<int64_t>();
+  const int64_t columns = *size.data<int32_t>(), stride = table.dim(1);
+  if (begin < 0 || rows < 0 || begin + rows > table.dim(0) || columns < 1 || columns > stride)
+    return fail(context, "Tfw2vRead: there are no such rows");
+  auto* to = output<float>(context, 0, kFloat, rows, columns);
+  for (int64_t r = 0; to && r < rows; ++r)
+    std::memcpy(to + r * columns, table.data<float>() + (begin + r) * stride, columns * sizeof(float));
+}
+
+// Writes rows into a table, in place.
+void write(void*, TF_OpKernelContext* context) {
+  const Input table(context, 0), first(context, 1), rows(context, 2);
+  const int64_t begin = *first.data<int64_t>(), columns = rows.dim(1), stride = table.dim(1);
+  if (begin < 0 || begin + rows.dim(0) > table.dim(0) || columns > stride)
+    return fail(context, "Tfw2vWrite: there are no such rows");
+  for (int64_t r = 0; r < rows.dim(0); ++r)
+    std::memcpy(table.data<float>() + (begin + r) * stride, rows.data<float>() + r * columns,
+                columns * sizeof(float));
+  if (auto* to = output<int64_t>(context, 0, kInt64, 1, 0)) *to = rows.dim(0);
+}
+
+// A copy of rows, filled up with zeros to the stride of tables.
+void pad(void*, TF_OpKernelContext* context) {
+  const Input rows(context, 0);
+  const int64_t columns = rows.dim(1), stride = (columns + 15) / 16 * 16;
+  auto* to = output<float>(context, 0, kFloat, rows.dim(0), stride);
+  for (int64_t r = 0; to && r < rows.dim(0); ++r) {
+    std::memcpy(to + r * stride, rows.data<float>() + r * columns, columns * sizeof(float));
+    std::memset(to + r * stride + columns, 0, (stride - columns) * sizeof(float));
+  }
+}
+
+// The distinct ids, ascending, and which of them each id is.
+void distinct(void*, TF_OpKernelContext* context) {
+  const Input ids(context, 0), limit(context, 1);
+  const auto* id = ids.data<int32_t>();
+  const int64_t number = ids.size(), below = *limit.data<int32_t>();
+  std::vector<uint64_t> used((below + 63) / 64 + 1);
+  for (int64_t i = 0; i < number; ++i) {
+    if (id[i] < 0 || id[i] >= below) return fail(context, "Tfw2vDistinct: an id is out of range");
+    used[id[i] / 64] |= uint64_t{1} << id[i] % 64;
+  }
+  std::vector<int32_t> before(used.size());
+  int32_t count = 0;
+  for (size_t w = 0; w < used.size(); ++w) {
+    before[w] = count;
+    count += __builtin_popcountll(used[w]);
+  }
+  auto* to = output<int32_t>(context, 0, kInt32, count, 0);
+  auto* place = output<int32_t>(context, 1, kInt32, number, 0);
+  if (!to || !place) return;
+  for (size_t w = 0; w < used.size(); ++w)
+    for (uint64_t bits = used[w]; bits; bits &= bits - 1)
+      *to++ = static_cast<int32_t>(w * 64 + __builtin_ctzll(bits));
+  for (int64_t i = 0; i < number; ++i) {
+    const uint64_t lower = used[id[i] / 64] & ((uint64_t{1} << id[i] % 64) - 1);
+    place[i] = before[id[i] / 64] + __builtin_popcountll(lower);
+  }
+}
+
+void unknown_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  TF_ShapeInferenceContextSetUnknownShape(context, status);
+}
+
+using Compute = void (*)(void*, TF_OpKernelContext*);
+
+void define(const char* name, std::initializer_list<const char*> inputs,
+            std::initializer_list<const char*> outputs, Compute compute, bool has_options = false) {
+  Status status;
+  TF_OpDefinitionBuilder* op = TF_NewOpDefinitionBuilder(name);
+  for (const char* input : inputs) TF_OpDefinitionBuilderAddInput(op, input);
+  for (const char* of : outputs) TF_OpDefinitionBuilderAddOutput(op, of);
+  if (has_options) TF_OpDefinitionBuilderAddAttr(op, "options: list(int)");
+  TF_OpDefinitionBuilderSetIsStateful(op, true);
+  TF_OpDefinitionBuilderSetShapeInferenceFunction(op, unknown_shape);
+  TF_RegisterOpDefinition(op, status);
+  TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", has_options ? make : nullptr, compute,
+                                                     has_options ? destroy : nullptr), status);
+}
+
+__attribute__((constructor)) void register_ops() {
+  define("Tfw2vDraw", {"entries: int32", "key: int32", "keep: float", "noise: int32"},
+         {"tokens: int32", "reaches: int32", "negatives: int32"}, draw, true);
+  define("Tfw2vTrain",
+         {"inputs: float", "outputs: float", "nodes: float", "lock: float", "rows: int32",
+          "targets: int32", "reaches: int32", "negatives: int32", "path_ends: int32", "path: int32",
+          "alphas: float", "range: int64", "size: int32"},
+         {"sums: double"}, train, true);
+  define("Tfw2vRead", {"table: float", "first: int64", "count: int64", "size: int32"},
+         {"rows: float"}, read);
+  define("Tfw2vWrite", {"table: float", "first: int64", "rows: float"}, {"written: int64"}, write);
+  define("Tfw2vPad", {"rows: float"}, {"padded: float"}, pad);
+  define("Tfw2vDistinct", {"ids: int32", "limit: int32"}, {"distinct: int32", "places: int32"},
+         distinct);
+}
+
+}  // namespace

@@ -1,0 +1,72 @@
+// What the kernels are given: plain structs of C, filled by either door.
+#pragma once
+#include <cstdint>
+
+#define TFW2V_EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+
+// What does not change between units.
+struct Tfw2vOptions {
+  int32_t skipgram;       // else CBOW
+  int32_t negative;       // K; 0 without negative sampling
+  int32_t hierarchical;   // with hierarchical softmax
+  int32_t mean;           // CBOW: the mean of a window's rows predicts, else their sum
+  int32_t corrected;      // CBOW: each row of a window gets the gradient of the loss
+  int32_t skip_targets;   // a negative that equals a target does not count for it
+  int32_t shards;         // a target's negatives are words of its own shard
+  int32_t shrink;         // windows are reduced to a random width
+  int32_t window;         // w
+  int32_t widest;         // what windows are reduced from, before they are cut to w
+  int32_t block;          // B, positions a block
+  int32_t shared;         // negatives a block
+  int32_t reuse;          // in how many blocks a negative is used, on average
+};
+
+// What is known of each word.
+struct Tfw2vWords {
+  const float* keep;         // [words] chance to survive subsampling
+  const int32_t* noise;      // [words, 2] alias table: share of the own word, and the other one
+  int64_t words;             // V
+};
+
+// What was drawn of a unit.
+struct Tfw2vDraws {
+  int64_t kept;              // n, tokens left
+  int64_t blocks;
+  const int32_t* inputs;     // [n] row of each token in the table of inputs
+  const int32_t* targets;    // [n] row of each token in the table of outputs
+  const int32_t* reaches;    // [n, 2] tokens of its window before and after it
+  const int32_t* negatives;  // [blocks, shared] rows of the table of outputs
+  const int32_t* path_ends;  // [inputs + 1] where in `path` each input row's word begins
+  const int32_t* path;       // 2 * node + code, path after path
+  int64_t path_words, path_length;
+};
+
+// A table of rows: each takes `stride` floats, a multiple of 16, of which those past D are 0.
+struct Tfw2vTable {
+  float* rows;
+  int64_t number;
+};
+
+struct Tfw2vTables {
+  struct Tfw2vTable inputs, outputs, nodes;
+  const float* lock;         // [inputs] factor of each input row's updates; null: all 1
+  int64_t stride;
+  int64_t size;              // D
+};
+
+struct Tfw2vResult {
+  double loss;               // summed negative log likelihoods, of the positions asked for
+  double predictions;        // of how many predictions
+  double magnitude;          // not finite if training has diverged
+};
+
+// The functions of door.cc.
+TFW2V_EXPORT const char* tfw2v_check(const struct Tfw2vOptions*, const struct Tfw2vDraws*,
+                                     const struct Tfw2vTables*, int64_t first, int64_t last);
+TFW2V_EXPORT void tfw2v_train(const struct Tfw2vOptions*, const struct Tfw2vDraws*,
+                              const struct Tfw2vTables*, const float* alphas, int64_t first,
+                              int64_t last, int64_t loss_end, struct Tfw2vResult*);
+
+}  // extern "C"

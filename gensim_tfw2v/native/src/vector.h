@@ -1,0 +1,104 @@
+// Vectors of floats as wide as the processor's registers, by the extensions of GCC and Clang.
+#pragma once
+#include <cstdint>
+#include <utility>
+
+#if defined(__AVX512F__)
+#define TFW2V_WIDTH 16
+#elif defined(__AVX2__)
+#define TFW2V_WIDTH 8
+#else
+#define TFW2V_WIDTH 4
+#endif
+
+namespace tfw2v {
+namespace TFW2V_ISA {
+
+constexpr int W = TFW2V_WIDTH;
+typedef float Vector __attribute__((vector_size(4 * W), aligned(4), may_alias));
+typedef int32_t Integers __attribute__((vector_size(4 * W), aligned(4), may_alias));
+
+static inline Vector all(float x) { return Vector{} + x; }
+static inline Vector load(const float* p) { return *reinterpret_cast<const Vector*>(p); }
+static inline void store(float* p, Vector x) { *reinterpret_cast<Vector*>(p) = x; }
+static inline Vector larger(Vector a, Vector b) { return a < b ? b : a; }   // a NaN stays
+static inline Vector smaller(Vector a, Vector b) { return a > b ? b : a; }
+static inline Vector absolute(Vector x) { return x < Vector{} ? -x : x; }
+
+template <class Mask, int... I>
+static inline Vector picked(Vector a, Vector b, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(a, b, Mask::at(I)...);
+}
+// Lanes of a and b by a mask: `at(lane)` is an index into a, or W and more into b.
+template <class Mask>
+static inline Vector pick(Vector a, Vector b) {
+  return picked<Mask>(a, b, std::make_integer_sequence<int, W>());
+}
+
+// Of each four lanes: a0 b0 a1 b1, and a2 b2 a3 b3.
+template <int upper> struct Interleaved {
+  static constexpr int at(int i) { return i / 4 * 4 + 2 * upper + i % 4 / 2 + (i % 2 ? W : 0); }
+};
+// Of each four lanes: a0 a1 b0 b1, and a2 a3 b2 b3.
+template <int upper> struct Paired {
+  static constexpr int at(int i) { return i / 4 * 4 + 2 * upper + i % 2 + (i % 4 / 2 ? W : 0); }
+};
+// Every other four lanes of a, then of b.
+template <int odd> struct Quads {
+  static constexpr int at(int i) {
+    const int quad = 2 * (i / 4) + odd, quads = W / 4;
+    return quad % quads * 4 + i % 4 + (quad / quads ? W : 0);
+  }
+};
+
+// The sum of each of W vectors, one a lane.
+static inline Vector sums(const Vector a[W]) {
+  Vector quads[W / 4];  // of four vectors each: in each four lanes the sums of those lanes
+  for (int q = 0; q < W / 4; ++q) {
+    const Vector* x = a + 4 * q;
+    const Vector low = pick<Interleaved<0>>(x[0], x[1]) + pick<Interleaved<1>>(x[0], x[1]);
+    const Vector high = pick<Interleaved<0>>(x[2], x[3]) + pick<Interleaved<1>>(x[2], x[3]);
+    quads[q] = pick<Paired<0>>(low, high) + pick<Paired<1>>(low, high);
+  }
+  for (int left = W / 4; left > 1; left /= 2)
+    for (int q = 0; q < left / 2; ++q) {
+      const Vector x = quads[2 * q], y = quads[2 * q + 1];
+      quads[q] = pick<Quads<0>>(x, y) + pick<Quads<1>>(x, y);
+    }
+  return quads[0];
+}
+
+// e to the x; x is cut to -80 .. 80.
+static inline Vector exponential(Vector x) {
+  x = smaller(larger(x, all(-80.f)), all(80.f));
+  const Vector t = x * 1.44269504f, magic = all(12582912.f);  // adding 1.5 * 2^23 rounds
+  const Vector whole = (t + magic) - magic, f = t - whole;
+  Vector p = all(1.5403530e-4f);
+  for (float c : {1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f, 6.9314718e-1f, 1.f})
+    p = p * f + c;
+  const Integers n = __builtin_convertvector(whole, Integers);
+  return p * reinterpret_cast<Vector>((n + 127) << 23);
+}
+
+static inline Vector sigmoid(Vector x) { return 1.f / (1.f + exponential(-x)); }
+
+// log(1 + e^x), the cost of a prediction whose score is -x.
+static inline Vector softplus(Vector x) {
+  const Vector t = exponential(-absolute(x)), s = t / (2.f + t), s2 = s * s;  // atanh's series
+  Vector p = all(1.f / 13);
+  for (float c : {1.f / 11, 1.f / 9, 1.f / 7, 1.f / 5, 1.f / 3, 1.f}) p = p * s2 + c;
+  return larger(x, Vector{}) + 2.f * s * p;
+}
+
+static inline float total(Vector x) {
+  float sum = 0;
+  for (int i = 0; i < W; ++i) sum += x[i];
+  return sum;
+}
+
+static inline void fetch_ahead(const float* row, int64_t floats) {
+  for (int64_t d = 0; d < floats; d += 16) __builtin_prefetch(row + d, 1, 2);
+}
+
+}  // namespace TFW2V_ISA
+}  // namespace tfw2v
