@@ -120,9 +120,10 @@ def worker_program(model: Any, program: UnitProgram, tokens: int) -> ClusterProg
 
 def trains_natively(model: Any) -> bool:
     """Whether compiled kernels train: of a layout of whole rows, by steps one after the other."""
+    of_regime = isinstance(chosen_regime(model), Asynchronous | Synchronous | SubModels)
     return (
-        model.regime is None
-        and model.cluster is None
+        of_regime
+        and model.layout == "rows"
         and not tf.config.list_physical_devices("GPU")
         and load_ops() is not None
     )

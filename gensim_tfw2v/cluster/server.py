@@ -60,7 +60,10 @@ def serve(
         threading.Thread(target=wait_for_parent, daemon=True).start()
 
     from gensim_tfw2v._tensorflow import tf
+    from gensim_tfw2v.native import load_ops
 
+    if task.role == "worker":
+        load_ops()  # for what it is sent
     # With one inter-op thread, TensorFlow's choice on one core, a server waits for itself at the
     # first function that uses a variable of a ps.
     config = tf.compat.v1.ConfigProto(

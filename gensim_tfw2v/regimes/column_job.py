@@ -9,8 +9,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.layouts import SlicedRows
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.job import Constants, JobResult, Served, job_signature, prepare_units
-from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.regimes.unit import UnitResult
+from gensim_tfw2v.regimes.tables import Tables, UnitResult
 from gensim_tfw2v.slices import MOST_PLACES
 
 

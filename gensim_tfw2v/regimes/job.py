@@ -12,10 +12,11 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.combining import averaged_words, concurrent_step_sizes, saturating_share
+from gensim_tfw2v.regimes.native_unit import NativeUnit, number_rows
 from gensim_tfw2v.regimes.scratch import Scratch, cached, unique_name
 from gensim_tfw2v.regimes.sources import read_entries
-from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.regimes.unit import PreparedUnit, UnitResult, prepare_unit
+from gensim_tfw2v.regimes.tables import Tables, UnitResult
+from gensim_tfw2v.regimes.unit import prepare_unit
 
 #: Numbers of a `JobResult` beside those of its units.
 OF_JOB = 6
@@ -156,7 +157,9 @@ def job_function(
     """
     unit, wire = program.unit, tf.as_dtype(program.wire_dtype)
     tables, ledger = served.tables, served.ledger
-    scratch = Tables(*(Scratch(unique_name(name), unit.vector_size) for name in Tables._fields))
+    scratch = Tables(
+        *(Scratch(unique_name(name), unit.vector_size, unit.native) for name in Tables._fields)
+    )
     constants = Constants(served)
 
     def train_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
@@ -247,7 +250,7 @@ def prepare_units(
     ranges: tf.Tensor,
     keys: tf.Tensor,
     alphas: tf.Tensor,
-) -> list[PreparedUnit]:
+) -> list[Any]:
     """Draw and plan the units of a job; arguments as in `job_signature`."""
     of_units = zip(*(tf.unstack(x) for x in (sources, ranges, keys, alphas)), strict=True)
     return [
@@ -258,8 +261,13 @@ def prepare_units(
     ]
 
 
-def own_ids(prepared: list[PreparedUnit], words: Words) -> tuple[Any, list[PreparedUnit], Words]:
+def own_ids(prepared: list[Any], words: Words) -> tuple[Any, list[Any], Words]:
     """Number the rows that units use from 0.
+
+    Parameters
+    ----------
+    prepared : list of PreparedUnit or of NativeUnit
+    words : Words
 
     Returns
     -------
@@ -268,6 +276,8 @@ def own_ids(prepared: list[PreparedUnit], words: Words) -> tuple[Any, list[Prepa
     prepared, words
         The same, with the new numbers.
     """
+    if isinstance(prepared[0], NativeUnit):
+        return number_rows(prepared, words)
     ids = Tables(None, None, None)
     for name in Tables._fields:
         parts = [getattr(part.unit, name) for part in prepared]

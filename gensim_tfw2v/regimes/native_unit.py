@@ -9,8 +9,7 @@ from gensim_tfw2v.native import Options, load_ops
 from gensim_tfw2v.objectives import SkipGram
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
-from gensim_tfw2v.regimes.tables import Tables
-
+from gensim_tfw2v.regimes.tables import Tables, UnitResult
 
 
 class NativeUnit(NamedTuple):
@@ -39,8 +38,8 @@ class NativeUnit(NamedTuple):
         """Tokens trained on, after subsampling."""
         return tf.size(self.rows)
 
-    def train(self, program: UnitProgram, tables: Tables, words: Words) -> tuple[tf.Tensor, ...]:
-        """Train it; give its loss, predictions and magnitude, as for `UnitResult`.
+    def train(self, program: UnitProgram, tables: Tables, words: Words) -> UnitResult:
+        """Train it.
 
         Parameters
         ----------
@@ -69,7 +68,7 @@ class NativeUnit(NamedTuple):
                 tf.constant(program.vector_size),
                 options=options_of(program),
             )
-        return tuple(tf.unstack(tf.cast(sums, tf.float32), num=3))
+        return UnitResult(self.kept, *tf.unstack(tf.cast(sums, tf.float32), num=3))
 
 
 def used_tables(program: UnitProgram) -> list[str]:
@@ -144,9 +143,11 @@ def number_rows(units: list[NativeUnit], words: Words) -> tuple[Any, list[Native
             )
         ]
     if words.tree.deep.shape[0] != 0:
-        paths = tf.gather(tf.RaggedTensor.from_row_splits(words.tree.deep, words.tree.first), inputs)
+        paths = tf.gather(
+            tf.RaggedTensor.from_row_splits(words.tree.deep, words.tree.first), inputs
+        )
         nodes, places = _distinct(paths.flat_values // 2, number)
-        tree = words.tree._replace(
+        tree = tree._replace(
             first=tf.cast(paths.row_splits, tf.int32), deep=2 * places + paths.flat_values % 2
         )
         ids, words = ids._replace(nodes=nodes), words._replace(tree=tree)

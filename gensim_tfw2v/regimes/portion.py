@@ -20,8 +20,7 @@ from gensim_tfw2v.regimes.job import (
     prepare_units,
 )
 from gensim_tfw2v.regimes.scratch import Scratch, unique_name
-from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.regimes.unit import UnitResult
+from gensim_tfw2v.regimes.tables import Tables, UnitResult
 from gensim_tfw2v.slices import Slices, whole
 from gensim_tfw2v.updates import WholeRows
 

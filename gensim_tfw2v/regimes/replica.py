@@ -22,8 +22,8 @@ from gensim_tfw2v.regimes.job import (
 )
 from gensim_tfw2v.regimes.options import Downpour
 from gensim_tfw2v.regimes.replica_rows import ReplicaRows, Rows
-from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.regimes.unit import PreparedUnit, UnitResult
+from gensim_tfw2v.regimes.tables import Tables, UnitResult
+from gensim_tfw2v.regimes.unit import PreparedUnit
 from gensim_tfw2v.regimes.windows import Window, Windows, rows_of
 from gensim_tfw2v.updates import adagrad_sizes
 

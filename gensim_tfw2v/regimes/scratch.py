@@ -4,6 +4,7 @@ import itertools
 import uuid
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.native import load_ops, stride
 
 _process, _number = uuid.uuid4().hex[:12], itertools.count()
 
@@ -22,10 +23,13 @@ class Scratch:
         Shared by all calls: each call of a worker finds what the last one has left.
     size : int
         D.
+    native : bool
+        Whether compiled kernels train it: its rows are then filled up to their stride.
     """
 
-    def __init__(self, name: str, size: int) -> None:
-        self._name, self._shape = name, tf.TensorShape([None, size])
+    def __init__(self, name: str, size: int, native: bool = False) -> None:
+        self._name, self._size, self._native = name, size, native
+        self._shape = tf.TensorShape([None, stride(size) if native else size])
 
     def handle(self) -> tf.Tensor:
         """A handle, which TensorFlow holds for that of a variable of its own.
@@ -38,14 +42,44 @@ class Scratch:
         )
 
     def assign(self, rows: tf.Tensor) -> tf.Operation:
-        """Set the rows."""
+        """Set the rows [n, D]."""
+        if self._native:
+            with tf.device("CPU"):
+                rows = load_ops().tfw2v_pad(rows)
         return tf.raw_ops.AssignVariableOp(resource=self.handle(), value=rows)
 
     def read(self) -> tf.Tensor:
         """All rows: [n, D]."""
-        return tf.ensure_shape(
-            tf.raw_ops.ReadVariableOp(resource=self.handle(), dtype=tf.float32), self._shape
-        )
+        rows = tf.raw_ops.ReadVariableOp(resource=self.handle(), dtype=tf.float32)
+        return tf.ensure_shape(rows, self._shape)[:, : self._size]
+
+    def zeros(self, number: tf.Tensor) -> tf.Operation:
+        """Have so many rows of zeros."""
+        rows = tf.zeros(tf.stack([number, self._shape[1]]))
+        return tf.raw_ops.AssignVariableOp(resource=self.handle(), value=rows)
+
+    def write_part(self, first: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+        """Set rows [n, D] from `first` on."""
+        handle = self.handle()
+        if self._native:
+            with tf.device("CPU"):
+                whole = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+                return load_ops().tfw2v_write(whole, tf.cast(first, tf.int64), rows)
+        ids = first + tf.range(tf.shape(rows)[0])
+        return tf.raw_ops.ResourceScatterUpdate(resource=handle, indices=ids, updates=rows)
+
+    def read_part(self, first: tf.Tensor, most: int) -> tf.Tensor:
+        """Rows from `first`, int64, on, or what there are of them: [n, D]."""
+        handle = self.handle()
+        rows = tf.raw_ops.VariableShape(input=handle, out_type=tf.int64)[0]
+        last = tf.minimum(rows, first + most)
+        if self._native:
+            with tf.device("CPU"):
+                whole = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+                number = tf.maximum(tf.zeros([], tf.int64), last - first)
+                return load_ops().tfw2v_read(whole, tf.minimum(first, rows), number, self._size)
+        ids = tf.range(first, last)
+        return tf.raw_ops.ResourceGather(resource=handle, indices=ids, dtype=tf.float32)
 
 
 def cached(source: tf.Variable, name: str) -> tf.Tensor:

@@ -13,8 +13,8 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.job import Constants, Served
 from gensim_tfw2v.regimes.scratch import Scratch, unique_name
-from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.regimes.unit import UnitResult, prepare_unit
+from gensim_tfw2v.regimes.tables import Tables, UnitResult
+from gensim_tfw2v.regimes.unit import prepare_unit
 
 #: Rows that travel at a time.
 ROWS_AT_A_TIME = 1 << 14
@@ -99,7 +99,9 @@ def sub_model_functions(program: ClusterProgram, served: Served) -> SubModelFunc
     served : Served
     """
     unit, threads = program.unit, program.threads
-    tables = Tables(*(Scratch(unique_name(name), unit.vector_size) for name in Tables._fields))
+    tables = Tables(
+        *(Scratch(unique_name(name), unit.vector_size, unit.native) for name in Tables._fields)
+    )
     holder, constants = Holder(), Constants(served)
 
     def begin(attempt: tf.Tensor) -> tf.Tensor:
@@ -152,16 +154,9 @@ def sub_model_functions(program: ClusterProgram, served: Served) -> SubModelFunc
     def reader(table: Scratch) -> Function:
         @tf.function(autograph=False, input_signature=[tf.TensorSpec([], tf.int64)] * 2)
         def read(attempt, first):  # type: ignore[no-untyped-def]
-            def held() -> tf.Tensor:
-                rows = tf.raw_ops.VariableShape(input=table.handle(), out_type=tf.int64)[0]
-                ids = tf.range(first, tf.minimum(rows, first + ROWS_AT_A_TIME))
-                return tf.raw_ops.ResourceGather(
-                    resource=table.handle(), indices=ids, dtype=tf.float32
-                )
-
             return tf.cond(
                 tf.equal(holder.read()[0], attempt),
-                held,
+                lambda: table.read_part(first, ROWS_AT_A_TIME),
                 lambda: tf.zeros([0, unit.vector_size]),
             )
 
@@ -172,14 +167,12 @@ def sub_model_functions(program: ClusterProgram, served: Served) -> SubModelFunc
 
 def _copy(layout, table: Scratch) -> tf.Operation:  # type: ignore[no-untyped-def]
     """Copy the rows of a layout into a worker's variable, piece by piece."""
-    handle = table.handle()
-    zeros = tf.raw_ops.AssignVariableOp(resource=handle, value=tf.zeros([layout.rows, layout.size]))
+    zeros = table.zeros(layout.rows)
 
     def copy(first: tf.Tensor) -> tf.Tensor:
         ids = tf.range(first, tf.minimum(layout.rows, first + ROWS_AT_A_TIME))
         rows = layout.fetch(layout.split(ids), tf.float32)
-        written = tf.raw_ops.ResourceScatterUpdate(resource=handle, indices=ids, updates=rows)
-        with tf.control_dependencies([written]):
+        with tf.control_dependencies([table.write_part(first, rows)]):
             return first + ROWS_AT_A_TIME
 
     with tf.control_dependencies([zeros]):

@@ -13,30 +13,11 @@ from gensim_tfw2v.monitor.graph import SCOPE
 from gensim_tfw2v.objectives.draws import draw
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
-from gensim_tfw2v.regimes.native_unit import draw_unit
+from gensim_tfw2v.regimes.native_unit import NativeUnit, draw_unit
 from gensim_tfw2v.regimes.packing import pack_steps
 from gensim_tfw2v.regimes.plan import StepPlan, UnitPlan, plan_unit
 from gensim_tfw2v.regimes.step import step_loss, train_step
-from gensim_tfw2v.regimes.tables import Tables
-
-
-class UnitResult(NamedTuple):
-    """What training a unit reports.
-
-    Attributes
-    ----------
-    kept : Tensor [], int32
-        Tokens trained on, after subsampling.
-    loss, predictions : Tensor [], float32
-        Summed loss, and of how many predictions, of the steps whose loss is computed.
-    magnitude : Tensor [], float32
-        Summed lengths of the updates before clipping: not finite if training has diverged.
-    """
-
-    kept: tf.Tensor
-    loss: tf.Tensor
-    predictions: tf.Tensor
-    magnitude: tf.Tensor
+from gensim_tfw2v.regimes.tables import Tables, UnitResult
 
 
 @functools.lru_cache(maxsize=32)
@@ -63,11 +44,8 @@ def unit_function(program: UnitProgram) -> tf.types.experimental.PolymorphicFunc
     # written with tf.while_loop: converting Python loops would take as long as all the rest
     @tf.function(autograph=False)
     def train_unit(tables, words, entries, key, alphas):  # type: ignore[no-untyped-def]
-        rows = Tables.of_handles(table.handle for table in tables)
-        if program.native:
-            unit = draw_unit(program, words, entries, key, alphas)
-            return UnitResult(unit.kept, *unit.train(program, rows, words))
-        return prepare_unit(program, words, entries, key, alphas).train(program, rows, words)
+        prepared = prepare_unit(program, words, entries, key, alphas)
+        return prepared.train(program, Tables.of_handles(table.handle for table in tables), words)
 
     return train_unit
 
@@ -155,8 +133,17 @@ class PreparedUnit(NamedTuple):
 
 def prepare_unit(
     program: UnitProgram, words: Words, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
+) -> PreparedUnit | NativeUnit:
+    """Draw a unit, and plan it where a graph trains; parameters as for `unit_function`."""
+    if program.native:
+        return draw_unit(program, words, entries, key, alphas)
+    return plan_steps(program, words, entries, key, alphas)
+
+
+def plan_steps(
+    program: UnitProgram, words: Words, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
 ) -> PreparedUnit:
-    """Draw and plan a unit; parameters as for `unit_function`."""
+    """Draw and plan a unit that a graph trains; parameters as for `unit_function`."""
     with tf.name_scope("draw"), tf.device("CPU"):
         noise = words.noise if program.objective.negative else None
         draws = draw(
