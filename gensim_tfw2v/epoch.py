@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
-from gensim_tfw2v.engine import chosen_regime
+from gensim_tfw2v.engine import chosen_regime, trains_natively
 from gensim_tfw2v.options import choose_step_scale
 from gensim_tfw2v.regimes import SubModels, UnitReport
 from gensim_tfw2v.sub_models import train_sub_models
@@ -137,7 +137,9 @@ def _step_sizes(
     done = np.cumsum([0] + [unit.raw_words for unit in units])
     reached = told * done / max(1, corpus.total_raw_words) / threads
     before = model.min_alpha_yet_reached
-    scale = choose_step_scale(bool(model.sg), model.negative, bool(model.hs))
+    scale = 1.0
+    if not trains_natively(model):
+        scale = choose_step_scale(bool(model.sg), model.negative, bool(model.hs))
     alphas = [scale * float(model._get_next_alpha(part, epoch)) for part in reached]
     # what gensim has noted at the end, and warns of later: nothing for files, else what its
     # last batch began with

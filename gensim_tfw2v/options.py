@@ -45,6 +45,10 @@ TREE_STEP_SCALE = 1.2
 #: Of the compiled kernels: positions of a block, and negatives that it shares.
 NATIVE_BLOCK = NATIVE_SHARED = 32
 
+#: With fewer tokens, the parts of a corpus are trained in their own order, as in gensim: else the
+#: step size of each is another with each seed, and so are the neighbours of the words.
+FEW_TOKENS = 1 << 22
+
 #: Numbers in the rows of a step's tokens, T D, at most: above, what passes between its operations
 #: is no longer in a core's cache. CBOW with D = 300 is half as fast again with T = 512 as with
 #: 2048.

@@ -20,7 +20,7 @@ from gensim_tfw2v.monitor.hyperparameters import hyperparameters
 from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.monitor.run import RunLog
-from gensim_tfw2v.options import NARROW_WINDOW, choose_window
+from gensim_tfw2v.options import FEW_TOKENS, NARROW_WINDOW, choose_window
 from gensim_tfw2v.position import Position
 from gensim_tfw2v.regimes import ClusterLost, Regime, SubModels, Tables, Traffic, UnitReport
 
@@ -103,7 +103,9 @@ class Training:
             raise
 
     def units_of(self, epoch: int) -> list[WorkUnit]:
-        """The units in the order in which an epoch trains them: another one each time."""
+        """The units in the order in which an epoch trains them: of much text another each time."""
+        if self.corpus.total_tokens < FEW_TOKENS:
+            return self.units
         order = np.random.default_rng([self.seed, epoch]).permutation(len(self.units))
         return [self.units[place] for place in order]
 

@@ -143,9 +143,8 @@ def number_rows(units: list[NativeUnit], words: Words) -> tuple[Any, list[Native
             )
         ]
     if words.tree.deep.shape[0] != 0:
-        paths = tf.gather(
-            tf.RaggedTensor.from_row_splits(words.tree.deep, words.tree.first), inputs
-        )
+        tree = words.tree
+        paths = tf.gather(tf.RaggedTensor.from_row_splits(tree.deep, tree.first), inputs)
         nodes, places = _distinct(paths.flat_values // 2, number)
         tree = tree._replace(
             first=tf.cast(paths.row_splits, tf.int32), deep=2 * places + paths.flat_values % 2

@@ -120,6 +120,7 @@ class SampledBlocks : Trainer {
     noise(p, nb, low, high, negatives, a, with_loss);
     for (int i = 0; i < nb; ++i)
       gather(&lists_[i * capacity_], 0, 1, &columns_[i * capacity_], pairs_[i], &dx_[i], 1, N);
+    meet(p, nb, low, high);
     // from here on rows change
     update_noise(nb);
     for (int64_t c = low; c < high; ++c) {
@@ -246,6 +247,21 @@ class SampledBlocks : Trainer {
   void update_noise(int nb) { gather(g_, 1, Kr, x_.data(), nb, y_.data(), K, N); }
 #endif
 
+  // An input meets rows that the inputs before it have moved.
+  void meet(int64_t p, int nb, int64_t low, int64_t high) {
+    const int lb = static_cast<int>(rounded(nb, W));
+    float* common = common_.of(int64_t{B} * (lb + W));
+    for (int i = 0; i < nb; ++i) rows_[i] = g_ + int64_t{i} * Kr;
+    score(rows_.data(), nb, rows_.data(), nb, Kr / W, common, lb);
+    for (int64_t c = low; c < high; ++c) {
+      const auto [first, last] = reached(c, p, nb);
+      const float* g = gc_ + begins_[c - low];
+      for (int i = first; i < last; ++i)
+        for (int j = first; j < i; ++j) common[i * lb + j] += g[i - first] * g[j - first];
+    }
+    for (int i = 1; i < nb; ++i) gather(common + i * lb, 0, 1, x_.data(), i, &dx_[i], 1, N);
+  }
+
   // Weights where negatives do not count the same for each centre.
   void select(int64_t p, int nb, int64_t low, int64_t high, const int32_t* negatives, float share) {
     for (int i = 0; i < nb; ++i) std::fill_n(weights_ + i * Kr, K, 0.f);
@@ -269,7 +285,7 @@ class SampledBlocks : Trainer {
   std::vector<int64_t> begins_;
   std::vector<float> lists_;
   std::vector<const float*> columns_;
-  Buffer xb_, dxb_, gb_, wb_, cb_, wcb_, xa_, ya_, yt_, yp_, xp_, ga_, gt_;
+  Buffer xb_, dxb_, gb_, wb_, cb_, wcb_, xa_, ya_, yt_, yp_, xp_, ga_, gt_, common_;
   float *x_rows_, *dx_rows_, *g_, *weights_, *gc_, *weights_c_;
 };
 
@@ -342,21 +358,26 @@ class Windows : Trainer {
     }
   }
 
-  // Each word of the window predicts: all from the same rows.
+  // Each word of the window predicts: all with the same scores, but as in gensim a word meets nodes
+  // that the words before it have moved. Those moves are sums of these words' rows, so their share
+  // in its update is, too. Without it rows are a tenth shorter, and neighbours are others.
   void pairs(int64_t a, int columns, int ld, bool with_loss) {
-    const int m = static_cast<int>(x_.size());
-    float* z = zb_.of(int64_t{m} * ld);
+    const int m = static_cast<int>(x_.size()), lm = static_cast<int>(rounded(m, W));
+    float* g = zb_.of(int64_t{m} * ld);       // scores, then coefficients
+    float* common = gram_.of(int64_t{m} * lm);  // g_i . g_j
     float* dx = dxb_.of(m * t.stride);
     dx_.resize(m);
-    for (int i = 0; i < m; ++i) dx_[i] = dx + i * t.stride;
-    std::memset(dx, 0, m * t.stride * sizeof(float));
-    score(x_.data(), m, y_.data(), columns, N, z, ld);
+    g_.resize(m);
+    for (int i = 0; i < m; ++i) dx_[i] = dx + i * t.stride, g_[i] = g + int64_t{i} * ld;
+    score(x_.data(), m, y_.data(), columns, N, g, ld);
     for (int i = 0; i < m; ++i) {
-      for (int c = columns; c < ld; ++c) z[i * ld + c] = 0.f;
-      coefficients(z + i * ld, y_weights_.data(), ld, alpha(a), z + i * ld, with_loss);
+      for (int c = columns; c < ld; ++c) g_[i][c] = 0.f;
+      coefficients(g_[i], y_weights_.data(), ld, alpha(a), g_[i], with_loss);
     }
-    gather(z, ld, 1, y_.data(), columns, dx_.data(), m, N);
-    gather(z, 1, ld, x_.data(), m, y_.data(), columns, N);
+    score(g_.data(), m, g_.data(), m, ld / W, common, lm);
+    gather<Single, true>(g, ld, 1, y_.data(), columns, dx_.data(), m, N);
+    for (int i = 1; i < m; ++i) gather(common + i * lm, 0, 1, x_.data(), i, &dx_[i], 1, N);
+    gather(g, 1, ld, x_.data(), m, y_.data(), columns, N);
     for (int i = 0; i < m; ++i) add(x_[i], dx_[i], factors_[i]);
   }
 
@@ -381,9 +402,9 @@ class Windows : Trainer {
   }
 
   const bool sampled_;
-  std::vector<float*> x_, y_, dx_;
+  std::vector<float*> x_, y_, dx_, g_;
   std::vector<float> factors_, y_weights_;
-  Buffer zb_, dxb_;
+  Buffer zb_, dxb_, gram_;
 };
 
 }  // namespace

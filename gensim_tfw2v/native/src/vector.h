@@ -91,9 +91,9 @@ static inline Vector softplus(Vector x) {
 }
 
 static inline float total(Vector x) {
-  float sum = 0;
-  for (int i = 0; i < W; ++i) sum += x[i];
-  return sum;
+  for (int half = W / 2; half; half /= 2)
+    for (int i = 0; i < half; ++i) x[i] += x[i + half];
+  return x[0];
 }
 
 static inline void fetch_ahead(const float* row, int64_t floats) {
