@@ -342,6 +342,10 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
 
     monkeypatch.setattr(LocalRegime, "train_epoch", watched)
     monkeypatch.setattr("gensim_tfw2v.engine.UNIT_ENTRIES", 64)
+    TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2)
+    assert orders == [list(range(len(orders[0])))] * 2  # of little text, in its own
+    orders.clear()
+    monkeypatch.setattr("gensim_tfw2v.training.FEW_TOKENS", 0)
     for seed in (1, 1, 2):
         TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2, seed=seed)
     assert len(orders[0]) > 20
@@ -415,6 +419,8 @@ def test_step_sizes_are_gensims(
             report(UnitReport(unit, unit.tokens, 0.0, 0.0, 0.0))
 
     monkeypatch.setattr(AsynchronousRegime if regime else LocalRegime, "train_epoch", note)
+    # the graph's are longer, with some objectives; the kernels' never
+    monkeypatch.setattr("gensim_tfw2v.epoch.trains_natively", lambda model: scale == 1)
     corpus = {"corpus_file": datapath("lee_background.cor")}
     if not from_file:
         corpus = {"sentences": lee_corpus_list}

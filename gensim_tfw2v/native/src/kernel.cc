@@ -120,7 +120,6 @@ class SampledBlocks : Trainer {
     noise(p, nb, low, high, negatives, a, with_loss);
     for (int i = 0; i < nb; ++i)
       gather(&lists_[i * capacity_], 0, 1, &columns_[i * capacity_], pairs_[i], &dx_[i], 1, N);
-    meet(p, nb, low, high);
     // from here on rows change
     update_noise(nb);
     for (int64_t c = low; c < high; ++c) {
@@ -247,21 +246,6 @@ class SampledBlocks : Trainer {
   void update_noise(int nb) { gather(g_, 1, Kr, x_.data(), nb, y_.data(), K, N); }
 #endif
 
-  // An input meets rows that the inputs before it have moved.
-  void meet(int64_t p, int nb, int64_t low, int64_t high) {
-    const int lb = static_cast<int>(rounded(nb, W));
-    float* common = common_.of(int64_t{B} * (lb + W));
-    for (int i = 0; i < nb; ++i) rows_[i] = g_ + int64_t{i} * Kr;
-    score(rows_.data(), nb, rows_.data(), nb, Kr / W, common, lb);
-    for (int64_t c = low; c < high; ++c) {
-      const auto [first, last] = reached(c, p, nb);
-      const float* g = gc_ + begins_[c - low];
-      for (int i = first; i < last; ++i)
-        for (int j = first; j < i; ++j) common[i * lb + j] += g[i - first] * g[j - first];
-    }
-    for (int i = 1; i < nb; ++i) gather(common + i * lb, 0, 1, x_.data(), i, &dx_[i], 1, N);
-  }
-
   // Weights where negatives do not count the same for each centre.
   void select(int64_t p, int nb, int64_t low, int64_t high, const int32_t* negatives, float share) {
     for (int i = 0; i < nb; ++i) std::fill_n(weights_ + i * Kr, K, 0.f);
@@ -285,7 +269,7 @@ class SampledBlocks : Trainer {
   std::vector<int64_t> begins_;
   std::vector<float> lists_;
   std::vector<const float*> columns_;
-  Buffer xb_, dxb_, gb_, wb_, cb_, wcb_, xa_, ya_, yt_, yp_, xp_, ga_, gt_, common_;
+  Buffer xb_, dxb_, gb_, wb_, cb_, wcb_, xa_, ya_, yt_, yp_, xp_, ga_, gt_;
   float *x_rows_, *dx_rows_, *g_, *weights_, *gc_, *weights_c_;
 };
 
