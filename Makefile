@@ -12,12 +12,15 @@ LOWEST_TESTS := tests/cli/test_main.py tests/cli/test_plan.py tests/cli/test_pro
 	tests/cli/test_neighbours.py tests/cli/test_train.py tests/test_requirements.py
 UV := UV_HTTP_TIMEOUT=180 $(LOWEST)/bin/uv --quiet --no-config pip install --python $(LOWEST)/bin/python
 
+# What an installation is made of, besides Python.
+SOURCES := pyproject.toml setup.py $(wildcard gensim_tfw2v/native/src/*)
+
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lowest check lint types format docs docs-serve bench browser screenshots clean
+.PHONY: help demo test lowest check lint types format docs docs-serve bench browser screenshots wheels clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,20 +67,30 @@ bench: $(RUN)  ## compare with gensim: make bench CORPUS=path [BENCH_ARGS="--set
 	@test -n "$(CORPUS)" || { echo 'usage: make bench CORPUS=path [BENCH_ARGS="--seeds 3 ..."]'; exit 2; }
 	@$(BIN)/python -m benchmarks.compare "$(CORPUS)" --out docs/benchmarks $(BENCH_ARGS)
 
+# zig compiles for other systems too: those with glibc 2.17, of 2012, or later
+wheels: $(BIN)/python  ## build wheels for Linux on x86-64 and aarch64 into dist/, with zig
+	@$(PIP) install auditwheel
+	@for machine in x86_64 aarch64; do \
+		rm -rf build && TFW2V_TARGET=$$machine-linux-gnu.2.17 $(PIP) wheel --no-deps --wheel-dir dist . \
+		&& $(BIN)/auditwheel show dist/*manylinux_2_17_$$machine.whl | tee dist/.audit \
+		&& grep -q "manylinux_2_17_$$machine" dist/.audit || exit 1; \
+	done; rm -rf build dist/.audit
+
 clean:  ## remove .venv, caches and build results
 	@rm -rf $(VENV) $(LOWEST) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -f gensim_tfw2v/native/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	@echo "creating $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
-$(RUN): pyproject.toml setup.py | $(BIN)/python
+$(RUN): $(SOURCES) | $(BIN)/python
 	@echo "installing into $(VENV)"
 	@$(PIP) install -e .
 	@touch $@
 
-$(DEV): pyproject.toml setup.py | $(BIN)/python
+$(DEV): $(SOURCES) | $(BIN)/python
 	@echo "installing with the tools for development into $(VENV)"
 	@$(PIP) install -e '.[dev]'
 	@touch $@ $(RUN)

@@ -1,4 +1,4 @@
-"""Builds the kernels in gensim_tfw2v/native; all metadata is in pyproject.toml."""
+"""Compiles the kernels in gensim_tfw2v/native; all metadata is in pyproject.toml."""
 
 import importlib.util
 import logging
@@ -17,72 +17,96 @@ from setuptools.command.build_ext import build_ext
 
 SOURCES = Path("gensim_tfw2v/native/src")
 FLAGS = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wno-psabi"]
-FLAGS += os.environ.get("CXXFLAGS", "").split()
+LINK = ["-shared", *(["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-s"])]
 
-#: By processor, for what the kernel is compiled; which is used is chosen when it is loaded.
+#: What wheels are made for, such as aarch64-linux-gnu.2.17; else this machine.
+TARGET = os.environ.get("TFW2V_TARGET", "")
+MACHINE = TARGET.split("-")[0] or platform.machine()
+
+#: The processors that the kernel is compiled for. Which of them is used, is chosen at run time.
 AVX512 = "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512"
-VARIANTS = {
-    "x86_64": {
-        "avx2": "-mavx2 -mfma",
-        "avx512": AVX512,
-        "avx512bf16": f"{AVX512} -mavx512bf16",
-    }
-}
+X86 = {"avx2": "-mavx2 -mfma", "avx512": AVX512, "avx512bf16": f"{AVX512} -mavx512bf16"}
+VARIANTS = {"portable": "", **(X86 if MACHINE == "x86_64" else {})}
 
-#: Two libraries of the same objects: TensorFlow's must not be loaded where it is not.
+#: One library for TensorFlow, and one for programs without it.
 LIBRARIES = {"kernels.so": [], "ops.so": ["tensorflow.cc"]}
 
 
 def compiler() -> list[str] | None:
     """The command of a C++ compiler: CXX, one on PATH, or the one of the package ziglang."""
     named = os.environ.get("CXX")
-    for name in [named] if named else ["c++", "g++", "clang++"]:
+    for name in [] if TARGET else [named] if named else ["c++", "g++", "clang++"]:
         if found := shutil.which(name.split()[0]):
             return [found, *name.split()[1:]]
-    if importlib.util.find_spec("ziglang"):
-        return [sys.executable, "-m", "ziglang", "c++"]
+    if importlib.util.find_spec(
+        "ziglang"
+    ):  # without a target, it compiles for this processor alone
+        target = TARGET or f"{MACHINE}-linux-gnu.2.17"
+        return [sys.executable, "-m", "ziglang", "c++", "-target", target]
     return None
 
 
-def machine() -> str:
-    """What is compiled for: TFW2V_TARGET, such as aarch64-linux-gnu, or this machine."""
-    return os.environ.get("TFW2V_TARGET", platform.machine()).split("-")[0]
+def requirements() -> list[str]:
+    """A compiler as a package, if there is no other, and pip can get it."""
+    asked = "egg_info" in sys.argv  # requirements are asked for, rather than the package built
+    if not asked or compiler() or not sys.platform.startswith("linux"):
+        return []
+    # -I leaves pip's isolated environment, which has no pip
+    pip = [sys.executable, "-I", "-m", "pip", "--retries=1", "install", "--dry-run", "--no-deps"]
+    found = subprocess.run([*pip, "--ignore-installed", "ziglang"], capture_output=True, text=True)
+    return [] if "No matching distribution" in found.stderr else ["ziglang>=0.15"]
 
 
 class BuildKernels(build_ext):
-    """Compiles the libraries; without a compiler, the package is installed without them."""
+    """Compiles the libraries; where that fails, the package is installed without them."""
 
     def run(self) -> None:
         """Compile them into the package."""
-        command = compiler()
-        if command is None:
-            logging.warning("no C++ compiler found: training will be several times slower")
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            self._build(command, Path(folder))
+        for output in map(Path, self.get_outputs()):  # of other sources, or another machine
+            output.unlink(missing_ok=True)
+        try:
+            command = compiler()
+            if command is None:
+                raise FileNotFoundError(
+                    "there is no C++ compiler, and ziglang cannot be downloaded"
+                )
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                ThreadPoolExecutor(os.cpu_count()) as pool,
+            ):
+                self._build(command, Path(folder), pool)
+        except (OSError, subprocess.CalledProcessError) as error:
+            if TARGET:
+                raise
+            logging.warning("training will be several times slower, without kernels: %s", error)
 
-    def _build(self, command: list[str], folder: Path) -> None:
-        def compiled(source: str, variant: str = "", flags: str = "") -> str:
-            made = str(folder / f"{Path(source).stem}{variant}.o")
-            named = [f"-DTFW2V_ISA={variant}"] if variant else []
-            subprocess.run(
-                [*command, *FLAGS, *flags.split(), *named, "-c", str(SOURCES / source), "-o", made],
-                check=True,
-            )
+    def _build(self, command: list[str], folder: Path, pool: ThreadPoolExecutor) -> None:
+        def compiled(source: str, *flags: str, name: str = "") -> str:
+            made = str(folder / f"{name or source}.o")
+            sources = ["-c", str(SOURCES / source), "-o", made]
+            added = os.environ.get("CXXFLAGS", "").split()
+            subprocess.run([*command, *FLAGS, *flags, *added, *sources], check=True)
             return made
 
-        variants = {"portable": "", **VARIANTS.get(machine(), {})}
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            of_both = [pool.submit(compiled, "kernel.cc", *variant) for variant in variants.items()]
-            of_both += [pool.submit(compiled, source) for source in ("draws.cc", "door.cc")]
-            of_one = {
-                name: [pool.submit(compiled, source) for source in sources]
-                for name, sources in LIBRARIES.items()
-            }
-        for output, name in zip(self.get_outputs(), LIBRARIES, strict=True):
+        kernels = {
+            name: pool.submit(
+                compiled, "kernel.cc", *flags.split(), f"-DTFW2V_ISA={name}", name=name
+            )
+            for name, flags in VARIANTS.items()
+        }
+        others = {name: pool.submit(compiled, name) for name in ("draws.cc", "tensorflow.cc")}
+        for name in list(kernels):
+            if kernels[name].exception() and name != "portable":
+                logging.warning("this compiler makes no kernel for %s", name)
+                del kernels[name]
+        door = compiled("door.cc", *(f"-DTFW2V_HAS_{name}" for name in kernels))
+        for output, sources in zip(self.get_outputs(), LIBRARIES.values(), strict=True):
             Path(output).parent.mkdir(parents=True, exist_ok=True)
-            objects = [made.result() for made in (*of_both, *of_one[name])]
-            subprocess.run([*command, "-shared", *objects, "-o", output], check=True)
+            # Baseline first: of functions that several objects have, such as a vector's, the linker
+            # takes the first, and those of later objects need newer processors.
+            objects = [door, *(others[source].result() for source in ("draws.cc", *sources))]
+            objects += [made.result() for made in kernels.values()]
+            subprocess.run([*command, *LINK, *objects, "-o", output], check=True)
 
     def get_outputs(self) -> list[str]:
         """The libraries' paths."""
@@ -103,11 +127,12 @@ class WheelOfAnyPython(bdist_wheel):
 
     def get_tag(self) -> tuple[str, str, str]:
         """Of the platform alone."""
-        return "py3", "none", super().get_tag()[2]
+        glibc = TARGET.partition("gnu.")[2].replace(".", "_")
+        return "py3", "none", f"manylinux_{glibc}_{MACHINE}" if glibc else super().get_tag()[2]
 
 
 setup(
     ext_modules=[Extension("gensim_tfw2v.native.kernels", [])],
     cmdclass={"build_ext": BuildKernels, "bdist_wheel": WheelOfAnyPython},
-    setup_requires=[] if compiler() else ["ziglang>=0.15"],
+    setup_requires=requirements(),
 )

@@ -4,6 +4,7 @@ They are made when the package is installed, if there is a C++ compiler. Where t
 do not apply, the graph of `gensim_tfw2v.objectives` trains, several times slower.
 """
 
+import ctypes
 import functools
 import logging
 from pathlib import Path
@@ -43,13 +44,21 @@ def library(name: str) -> Path:
 @functools.cache
 def load_ops() -> Any:
     """TensorFlow's module of the ops; None, with a line in the log, where there is none."""
-    if not library("ops").exists():
+    path = str(library("ops"))
+    try:
+        ops = tf.load_op_library(path)
+    except tf.errors.NotFoundError as error:  # also where it needs a newer system than this
         logger.warning(
             "the compiled kernels are missing, so training is several times slower: install a C++ "
-            "compiler (Debian: apt-get install g++), and the package again"
+            "compiler (Debian: apt-get install g++), and the package again by `pip install -v`, "
+            "which shows what fails (%s)",
+            error,
         )
         return None
-    return tf.load_op_library(str(library("ops")))
+    variant = ctypes.CDLL(path).tfw2v_variant
+    variant.restype = ctypes.c_char_p
+    logger.info("compiled kernels train, those for %s", variant().decode())
+    return ops
 
 
 def stride(size: int) -> int:

@@ -6,6 +6,10 @@
 #include "draws.h"
 #include "kernel.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace tfw2v {
 
 namespace {
@@ -16,19 +20,48 @@ struct Kernel {
   Train train;
 };
 
-// The first that this processor runs; or the one that TFW2V_ISA names, for tests.
-Kernel chosen() {
-  const Kernel kernels[] = {
 #if defined(__x86_64__)
-      {"avx512bf16", __builtin_cpu_supports("avx512bf16") != 0, avx512bf16::train},
-      {"avx512", __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"), avx512::train},
-      {"avx2", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"), avx2::train},
+// What the processor and the system can do, asked without __builtin_cpu_supports: zig's is always 0.
+struct Features {
+  bool avx2 = false, avx512 = false, avx512bf16 = false;
+  Features() {
+    unsigned a, b, c, d, saved, upper;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_FMA)) return;
+    __asm__("xgetbv" : "=a"(saved), "=d"(upper) : "c"(0));  // registers that the system keeps
+    if ((saved & 0x06) != 0x06 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return;
+    const unsigned wide = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+    avx2 = b & bit_AVX2;
+    avx512 = avx2 && (saved & 0xE6) == 0xE6 && (b & wide) == wide;
+    avx512bf16 = avx512 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
+  }
+};
+#endif
+
+// The first that was compiled, and that this processor runs; or the one that TFW2V_ISA names.
+Kernel choose() {
+#if defined(__x86_64__)
+  const Features has;
+#endif
+  const Kernel kernels[] = {
+#if defined(TFW2V_HAS_avx512bf16)
+      {"avx512bf16", has.avx512bf16, avx512bf16::train},
+#endif
+#if defined(TFW2V_HAS_avx512)
+      {"avx512", has.avx512, avx512::train},
+#endif
+#if defined(TFW2V_HAS_avx2)
+      {"avx2", has.avx2, avx2::train},
 #endif
       {"portable", true, portable::train}};
   const char* asked = std::getenv("TFW2V_ISA");
   for (const Kernel& kernel : kernels)
     if (kernel.runs_here && (!asked || !std::strcmp(asked, kernel.name))) return kernel;
   return kernels[sizeof(kernels) / sizeof(Kernel) - 1];
+}
+
+const Kernel& chosen() {
+  static const Kernel kernel = choose();
+  return kernel;
 }
 
 }  // namespace
@@ -99,8 +132,9 @@ TFW2V_EXPORT void tfw2v_free(void* drawn) { delete static_cast<tfw2v::Drawn*>(dr
 TFW2V_EXPORT void tfw2v_train(const Tfw2vOptions* options, const Tfw2vDraws* draws, const Tfw2vTables* tables,
                  const float* alphas, int64_t first, int64_t last, int64_t loss_end,
                  Tfw2vResult* result) {
-  static const tfw2v::Kernel kernel = tfw2v::chosen();
-  kernel.train(*options, *draws, *tables, alphas, first, last, loss_end, *result);
+  tfw2v::chosen().train(*options, *draws, *tables, alphas, first, last, loss_end, *result);
 }
+
+TFW2V_EXPORT const char* tfw2v_variant(void) { return tfw2v::chosen().name; }
 
 }  // extern "C"

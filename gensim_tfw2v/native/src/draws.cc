@@ -20,7 +20,7 @@ int32_t draw_word(const Tfw2vWords& words, const Tfw2vOptions& options, int shar
 
 int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t* entries,
              int64_t number, const int32_t key[2], Drawn& drawn) {
-  auto& [tokens, reaches, negatives] = drawn;
+  auto &tokens = drawn.tokens, &reaches = drawn.reaches, &negatives = drawn.negatives;
   tokens.resize(number);
   reaches.resize(2 * number);
   Random random(key, kTokens);

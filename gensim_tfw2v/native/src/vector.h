@@ -27,7 +27,11 @@ static inline Vector absolute(Vector x) { return x < Vector{} ? -x : x; }
 
 template <class Mask, int... I>
 static inline Vector picked(Vector a, Vector b, std::integer_sequence<int, I...>) {
+#if defined(__clang__) || __GNUC__ >= 12
   return __builtin_shufflevector(a, b, Mask::at(I)...);
+#else
+  return __builtin_shuffle(a, b, Integers{Mask::at(I)...});
+#endif
 }
 // Lanes of a and b by a mask: `at(lane)` is an index into a, or W and more into b.
 template <class Mask>
