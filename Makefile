@@ -73,7 +73,7 @@ wheels: $(BIN)/python  ## build wheels for Linux on x86-64 and aarch64 into dist
 	@for machine in x86_64 aarch64; do \
 		rm -rf build && TFW2V_TARGET=$$machine-linux-gnu.2.17 $(PIP) wheel --no-deps --wheel-dir dist . \
 		&& $(BIN)/auditwheel show dist/*manylinux_2_17_$$machine.whl | tee dist/.audit \
-		&& grep -q "manylinux_2_17_$$machine" dist/.audit || exit 1; \
+		&& grep -q "tag: \"manylinux_2_17_$$machine\"" dist/.audit || exit 1; \
 	done; rm -rf build dist/.audit
 
 clean:  ## remove .venv, caches and build results

@@ -71,7 +71,7 @@ def test_a_library_that_does_not_load_is_a_line_in_the_log(tmp_path, monkeypatch
     (tmp_path / "ops.so").write_bytes(b"of another system")
     monkeypatch.setattr(native, "library", lambda name: tmp_path / f"{name}.so")
     assert native.load_ops.__wrapped__() is None
-    assert "several times slower" in caplog.text and "invalid ELF header" in caplog.text
+    assert "several times slower" in caplog.text and "ops.so: " in caplog.text
 
 
 def test_a_compiler_that_fails_is_shown_and_fails_nothing(tmp_path):
@@ -88,7 +88,8 @@ def test_a_compiler_that_fails_is_shown_and_fails_nothing(tmp_path):
 def test_older_compilers_lack_a_variant_and_the_baseline_is_linked_first(tmp_path):
     older = tmp_path / "older"
     older.write_text(
-        '#!/bin/sh\ncase "$*" in *-mavx512bf16*) exit 1;; *-shared*) echo "$@";; esac; exec c++ "$@"\n'
+        '#!/bin/sh\ncase "$*" in *-mavx512bf16*) exit 1;; *-shared*) echo "$@";; esac\n'
+        'exec c++ "$@"\n'
     )
     older.chmod(0o755)
     done = build(tmp_path / "lib", CXX=str(older), CXXFLAGS="-O0")
