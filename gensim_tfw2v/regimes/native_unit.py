@@ -25,6 +25,8 @@ class NativeUnit(NamedTuple):
         Rows of the table of outputs.
     alphas : Tensor [2], float32
         Step size at the unit's first and last step.
+    tokens : Tensor [n], int32
+        Word ids, however rows are numbered: they tell the shards of targets.
     """
 
     rows: tf.Tensor
@@ -32,6 +34,7 @@ class NativeUnit(NamedTuple):
     reaches: tf.Tensor
     negatives: tf.Tensor
     alphas: tf.Tensor
+    tokens: tf.Tensor
 
     @property
     def kept(self) -> tf.Tensor:
@@ -66,6 +69,7 @@ class NativeUnit(NamedTuple):
                 self.alphas,
                 tf.stack([tf.zeros([], tf.int64), kept, tf.cast(with_loss, tf.int64)]),
                 tf.constant(program.vector_size),
+                self.tokens,
                 options=options_of(program),
             )
         return UnitResult(self.kept, *tf.unstack(tf.cast(sums, tf.float32), num=3))
@@ -111,7 +115,7 @@ def draw_unit(
         tokens, reaches, negatives = load_ops().tfw2v_draw(
             entries, key, words.keep, words.noise, options=options_of(program)
         )
-    return NativeUnit(tokens, tokens, reaches, negatives, alphas)
+    return NativeUnit(tokens, tokens, reaches, negatives, alphas, tokens)
 
 
 def number_rows(units: list[NativeUnit], words: Words) -> tuple[Any, list[NativeUnit], Words]:

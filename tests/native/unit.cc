@@ -31,7 +31,7 @@ void train(bool skipgram) {
   const int32_t none = 0;
   const Tfw2vDraws draws = {kept, static_cast<int64_t>(drawn.negatives.size()) / options.shared,
                             drawn.tokens.data(), drawn.tokens.data(), drawn.reaches.data(),
-                            drawn.negatives.data(), &none, &none, 0, 0};
+                            drawn.negatives.data(), &none, &none, 0, 0, nullptr};
   std::vector<float> inputs = table(1), outputs = table(2);
   const Tfw2vTables tables = {{inputs.data(), V}, {outputs.data(), V}, {nullptr, 0}, nullptr, stride, D};
   const float alphas[2] = {.05f, .04f};

@@ -99,6 +99,7 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
     if (u.reaches[2 * a] < 0 || u.reaches[2 * a] > std::min<int64_t>(a, o.window) ||
         u.reaches[2 * a + 1] < 0 || u.reaches[2 * a + 1] > std::min<int64_t>(u.kept - 1 - a, o.window))
       return "a window is wider than `window`, or reaches out of the unit";
+  if (u.words && outside(u.words, u.kept, INT32_MAX) >= 0) return "a word is below 0";
   if (o.negative) {
     if (u.blocks * o.block < u.kept) return "there are too few blocks of negatives";
     if (o.shards > o.shared) return "a block has fewer negatives than there are shards";

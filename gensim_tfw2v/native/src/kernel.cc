@@ -49,9 +49,12 @@ class Trainer {
     for (int64_t d = 0; d < t.stride; d += W) store(to + d, load(to + d) + factor * load(change + d));
   }
   // Negatives of its block that count for a target, times how often.
-  bool counts(int32_t negative, int k, int32_t target) const {
-    return (!o.skip_targets || negative != target) &&
-           (o.shards == 1 || k % o.shards == target % o.shards);
+  bool counts(int32_t negative, int k, int64_t position) const {
+    return (!o.skip_targets || negative != u.targets[position]) &&
+           (o.shards == 1 || k % o.shards == shard(position));
+  }
+  int shard(int64_t position) const {
+    return (u.words ? u.words : u.targets)[position] % o.shards;
   }
 
   // Coefficients of scores: how far each is off, times alpha. Weights below 0 are of negatives, and
@@ -251,9 +254,8 @@ class SampledBlocks : Trainer {
     for (int i = 0; i < nb; ++i) std::fill_n(weights_ + i * Kr, K, 0.f);
     for (int64_t c = low; c < high; ++c) {
       const auto [first, last] = reached(c, p, nb);
-      const int32_t target = u.targets[c];
       for (int k = 0; k < K; ++k) {
-        if (!counts(negatives[k], k, target)) continue;
+        if (!counts(negatives[k], k, c)) continue;
         const int own = (K - k % o.shards + o.shards - 1) / o.shards;  // negatives of its shard
         for (int i = first; i < last; ++i)
           if (p + i != c) weights_[i * Kr + k] -= share * K / own;
@@ -317,9 +319,8 @@ class Windows : Trainer {
 
   // Which of a block's negatives is the j-th of position a; of its target's shard.
   int own(int64_t a, int j) const {
-    const int shard = u.targets[a] % o.shards;
-    const int number = (o.shared - shard + o.shards - 1) / o.shards;
-    return shard + o.shards * static_cast<int>((a % o.block * o.negative + j) % number);
+    const int first = shard(a), number = (o.shared - first + o.shards - 1) / o.shards;
+    return first + o.shards * static_cast<int>((a % o.block * o.negative + j) % number);
   }
 
   void outputs_of(int64_t a) {

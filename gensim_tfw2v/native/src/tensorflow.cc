@@ -141,11 +141,12 @@ void train(void* kernel, TF_OpKernelContext* context) {
   const Input inputs(context, 0), outputs(context, 1), nodes(context, 2), lock(context, 3);
   const Input rows(context, 4), targets(context, 5), reaches(context, 6), negatives(context, 7);
   const Input path_ends(context, 8), path(context, 9), alphas(context, 10), range(context, 11);
-  const Input size(context, 12);
+  const Input size(context, 12), words(context, 13);
   const Tfw2vDraws draws = {rows.size(), negatives.dim(0), rows.data<int32_t>(),
                             targets.data<int32_t>(), reaches.data<int32_t>(),
                             negatives.data<int32_t>(), path_ends.data<int32_t>(),
-                            path.data<int32_t>(), path_ends.size() - 1, path.size()};
+                            path.data<int32_t>(), path_ends.size() - 1, path.size(),
+                            words.data<int32_t>()};
   const Tfw2vTables tables = {{inputs.data<float>(), inputs.dim(0)},
                               {outputs.data<float>(), outputs.dim(0)},
                               {nodes.data<float>(), nodes.dim(0)},
@@ -153,7 +154,8 @@ void train(void* kernel, TF_OpKernelContext* context) {
                               inputs.dim(1),
                               *size.data<int32_t>()};
   const int64_t* ends = range.data<int64_t>();  // first, last, end of what is given a loss
-  if (targets.size() != draws.kept || reaches.size() != 2 * draws.kept || alphas.size() != 2 ||
+  if (targets.size() != draws.kept || words.size() != draws.kept || reaches.size() != 2 * draws.kept ||
+      (options.negative && negatives.size() != draws.blocks * options.shared) || alphas.size() != 2 ||
       range.size() != 3 || (lock.size() && lock.size() != tables.inputs.number) ||
       (tables.outputs.number && outputs.dim(1) != tables.stride) ||
       (tables.nodes.number && nodes.dim(1) != tables.stride))
@@ -255,7 +257,7 @@ __attribute__((constructor)) void register_ops() {
   define("Tfw2vTrain",
          {"inputs: float", "outputs: float", "nodes: float", "lock: float", "rows: int32",
           "targets: int32", "reaches: int32", "negatives: int32", "path_ends: int32", "path: int32",
-          "alphas: float", "range: int64", "size: int32"},
+          "alphas: float", "range: int64", "size: int32", "words: int32"},
          {"sums: double"}, train, true);
   define("Tfw2vRead", {"table: float", "first: int64", "count: int64", "size: int32"},
          {"rows: float"}, read);
