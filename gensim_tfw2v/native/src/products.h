@@ -68,8 +68,10 @@ struct Single {
 };
 #if defined(__AVX512BF16__)
 struct Pair {
+  // No arithmetic may touch a pair as a float: one whose second half is 0 is a denormal, which
+  // TensorFlow's threads take for 0.
   static inline Vector multiplied(float a, Vector b, Vector sum) {
-    return (Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)all(a), (__m512bh)b);
+    return (Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_ps(a), (__m512bh)b);
   }
 };
 #endif
