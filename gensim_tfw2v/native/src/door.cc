@@ -82,17 +82,30 @@ int64_t outside(const int32_t* numbers, int64_t count, int64_t limit) {
 
 extern "C" {
 
+// What is wrong with options, or null.
+TFW2V_EXPORT const char* tfw2v_check_options(const Tfw2vOptions* options) {
+  const auto& o = *options;
+  constexpr int64_t kMost = 1 << 28;  // sums and products of such numbers are int
+  if (o.block < 1 || o.shared < 1 || o.reuse < 1 || o.shards < 1 || o.window < 1 ||
+      o.negative < 0 || (o.shrink && o.widest < 1))
+    return "an option is below its least value";
+  if (o.window > kMost || o.negative > kMost || int64_t{o.block} * o.shared > kMost)
+    return "the window, the negatives or a block are too large";
+  if (o.negative && o.shards > o.shared) return "a block has fewer negatives than there are shards";
+  return nullptr;
+}
+
 // What is wrong with what is to be trained, or null: called before memory is written.
 TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDraws* draws,
                         const Tfw2vTables* tables, int64_t first, int64_t last) {
   const auto& o = *options;
   const auto& u = *draws;
-  if (o.block < 1 || o.shared < 1 || o.reuse < 1 || o.shards < 1 || o.window < 1 || o.negative < 0)
-    return "an option is below its least value";
+  if (const char* wrong = tfw2v_check_options(options)) return wrong;
   if (tables->stride % 16 || tables->size < 1 || tables->size > tables->stride)
     return "rows must take a multiple of 16 floats, D of them in use";
-  if (first < 0 || last > u.kept || first > last || first % o.block)
-    return "the positions to train are not in the unit, or do not begin with a block";
+  if (first < 0 || last > u.kept || first > last || first % o.block ||
+      (last % o.block && last < u.kept))
+    return "the positions to train are not whole blocks of the unit";
   if (outside(u.inputs, u.kept, tables->inputs.number) >= 0)
     return "a token's row is not in the table of inputs";
   for (int64_t a = 0; a < u.kept; ++a)
@@ -102,7 +115,6 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
   if (u.words && outside(u.words, u.kept, INT32_MAX) >= 0) return "a word is below 0";
   if (o.negative) {
     if (u.blocks * o.block < u.kept) return "there are too few blocks of negatives";
-    if (o.shards > o.shared) return "a block has fewer negatives than there are shards";
     if (outside(u.targets, u.kept, tables->outputs.number) >= 0 ||
         outside(u.negatives, u.blocks * o.shared, tables->outputs.number) >= 0)
       return "a target or a negative is not in the table of outputs";

@@ -108,6 +108,8 @@ void* make(TF_OpKernelConstruction* construction) {
   auto* options = new Tfw2vOptions;
   TF_OpKernelConstruction_GetAttrInt32List(construction, "options",
                                            reinterpret_cast<int32_t*>(options), kOptions, status);
+  if (const char* wrong = status.ok() ? tfw2v_check_options(options) : nullptr)
+    TF_SetStatus(status, kInvalidArgument, wrong);
   if (!status.ok()) TF_OpKernelConstruction_Failure(construction, status);
   return options;
 }
@@ -120,6 +122,8 @@ void draw(void* kernel, TF_OpKernelContext* context) {
   const Tfw2vWords words = {keep.data<float>(), noise.data<int32_t>(), keep.size()};
   if (options.negative && noise.size() != 2 * keep.size())
     return fail(context, "Tfw2vDraw: the noise must have [V, 2] numbers");
+  if (options.negative && words.words < options.shards)
+    return fail(context, "Tfw2vDraw: there are fewer words than shards");
   tfw2v::Drawn drawn;
   const int64_t bad = tfw2v::draw(options, words, entries.data<int32_t>(), entries.size(),
                                   key.data<int32_t>(), drawn);

@@ -64,6 +64,7 @@ struct Tfw2vResult {
 };
 
 // The functions of door.cc.
+TFW2V_EXPORT const char* tfw2v_check_options(const struct Tfw2vOptions*);
 TFW2V_EXPORT const char* tfw2v_check(const struct Tfw2vOptions*, const struct Tfw2vDraws*,
                                      const struct Tfw2vTables*, int64_t first, int64_t last);
 TFW2V_EXPORT void tfw2v_train(const struct Tfw2vOptions*, const struct Tfw2vDraws*,
