@@ -55,7 +55,9 @@ class Scratch:
 
     def zeros(self, number: tf.Tensor) -> tf.Operation:
         """Have so many rows of zeros."""
-        rows = tf.zeros(tf.stack([number, self._shape[1]]))
+        # not tf.zeros: of equal ones TensorFlow makes one, and kernels would train all tables in it
+        shape = tf.stack([number, self._shape[1]])
+        rows = tf.raw_ops.Empty(shape=shape, dtype=tf.float32, init=True)
         return tf.raw_ops.AssignVariableOp(resource=self.handle(), value=rows)
 
     def write_part(self, first: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
