@@ -27,7 +27,7 @@ from gensim_tfw2v.interrupts import holding_interrupts
 from gensim_tfw2v.machine import cores_each
 from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.monitor.progress import phase
-from gensim_tfw2v.native import load_ops
+from gensim_tfw2v.native.tensorflow_ops import load_ops
 from gensim_tfw2v.options import (
     UNIT_ENTRIES,
     ClusterProgram,

@@ -11,7 +11,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.interrupts import holding_interrupts
 from gensim_tfw2v.monitor.graph import step_graph
-from gensim_tfw2v.native import load_ops
+from gensim_tfw2v.native.tensorflow_ops import load_ops
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.base import Divergence, UnitReport, never, unit_key

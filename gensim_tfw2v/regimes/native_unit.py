@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.native import Options, load_ops
+from gensim_tfw2v.native import Options
+from gensim_tfw2v.native.tensorflow_ops import load_ops
 from gensim_tfw2v.objectives import SkipGram
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram

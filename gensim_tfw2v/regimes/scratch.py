@@ -4,7 +4,8 @@ import itertools
 import uuid
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.native import load_ops, stride
+from gensim_tfw2v.native import stride
+from gensim_tfw2v.native.tensorflow_ops import load_ops
 
 _process, _number = uuid.uuid4().hex[:12], itertools.count()
 
