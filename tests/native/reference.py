@@ -1,0 +1,135 @@
+"""What the compiled kernels compute, as slow loops that anyone can read, in float64."""
+
+import numpy as np
+
+INPUTS, OUTPUTS, NODES = range(3)
+
+
+def softplus(x):
+    return np.logaddexp(0.0, x)
+
+
+class Training:
+    """A unit and the rows that it is trained on, which change.
+
+    tables: inputs, outputs, nodes [rows, D]; lock [rows]; paths: for each row of inputs its
+    2 node + code. Sums `loss` and `predictions`; `travelled` [rows, D] are sums of the sizes of
+    changes.
+    """
+
+    def __init__(self, options, unit, tables, lock, paths, alphas):
+        self.o, self.unit, self.paths = options, unit, paths
+        self.tables = [np.array(table, float) for table in tables]
+        self.travelled = [np.zeros_like(table) for table in self.tables]
+        self.lock = np.ones(len(tables[INPUTS])) if lock is None else lock
+        self.alphas = alphas
+        self.loss = self.predictions = 0.0
+
+    def train(self, first, last, loss_end):
+        o = self.o
+        if o.skipgram and o.negative:
+            for begin in range(first, last, o.block):
+                self.sampled_block(begin, begin < loss_end)
+        if not o.skipgram or o.hierarchical:
+            for position in range(first, last):
+                self.window(position, position < loss_end)
+
+    def alpha(self, position):
+        first, last = self.alphas
+        return first + (last - first) * position / len(self.unit.inputs)
+
+    def reached(self, position):
+        """Positions in the window of one."""
+        before, after = self.unit.reaches[position]
+        return [j for j in range(position - before, position + after + 1) if j != position]
+
+    def negatives(self, block, target):
+        """Those of a block that are of a target's shard."""
+        return self.unit.negatives[block][target % self.o.shards :: self.o.shards]
+
+    def change(self, changes):
+        """Make all of these: (table, rows, what is added to them)."""
+        for table, rows, added in changes:
+            np.add.at(self.tables[table], rows, added)
+            np.add.at(self.travelled[table], rows, np.abs(added))
+
+    def predict(self, hidden, table, rows, labels, weights, alpha, with_loss, moved=0.0):
+        """Updates of a row that predicts others, and of these: [D], [rows, D].
+
+        moved: what has been added to those others since their scores were computed.
+        """
+        scores = self.tables[table][rows] @ hidden
+        g = alpha * weights * (labels - 1.0 / (1.0 + np.exp(-scores)))
+        if with_loss:
+            self.loss += weights @ softplus(np.where(labels, -scores, scores))
+        return g @ (self.tables[table][rows] + moved), np.outer(g, hidden)
+
+    def sampled_block(self, begin, with_loss):
+        """Skip-gram with negative sampling: all from the rows at the block's beginning."""
+        o, unit = self.o, self.unit
+        alpha, changes = self.alpha(begin), []
+        block = range(begin, min(begin + o.block, len(unit.inputs)))
+        for i in block:
+            for centre in range(len(unit.inputs)):
+                if i not in self.reached(centre):
+                    continue
+                x, target = unit.inputs[i], unit.targets[centre]
+                own = self.negatives(begin // o.block, target)
+                share = o.negative / len(own)
+                if o.skip_targets:
+                    own = own[own != target]
+                rows = np.append(own, target)
+                labels = np.append(np.zeros(len(own)), 1.0)
+                weights = np.append(np.full(len(own), share), 1.0)
+                hidden = self.tables[INPUTS][x]
+                d_x, d_rows = self.predict(hidden, OUTPUTS, rows, labels, weights, alpha, with_loss)
+                changes += [(INPUTS, x, self.lock[x] * d_x), (OUTPUTS, rows, d_rows)]
+                self.predictions += with_loss
+        self.change(changes)
+
+    def layers(self, position):
+        """What a window predicts: (table, rows, labels) of each layer."""
+        o, target = self.o, self.unit.targets[position]
+        if o.hierarchical:
+            path = self.paths[self.unit.inputs[position]]
+            yield NODES, path // 2, 1.0 - path % 2
+        if o.negative and not o.skipgram:
+            own = self.negatives(position // o.block, target)
+            places = position % o.block * o.negative + np.arange(o.negative)
+            negatives = own[places % len(own)]
+            if o.skip_targets:
+                negatives = negatives[negatives != target]
+            rows = np.append(target, negatives)
+            yield OUTPUTS, rows, np.append(1.0, np.zeros(len(negatives)))
+
+    def window(self, position, with_loss):
+        """Hierarchical softmax, and CBOW: rows change after each window.
+
+        With skip-gram a word meets nodes that the words before it have moved, as in gensim; its
+        scores are those of the nodes at the window's beginning.
+        """
+        o, words = self.o, self.unit.inputs[self.reached(position)]
+        if not len(words):
+            return
+        alpha = self.alpha(position)
+        if o.skipgram:
+            hiddens, share = self.tables[INPUTS][words], 1.0
+        else:
+            hiddens = self.tables[INPUTS][words].sum(0, keepdims=True)
+            hiddens = hiddens / (len(words) if o.mean else 1)
+            # gensim divides the gradient of a sum, and leaves that of a mean undivided
+            share = 1.0 / len(words) if o.mean == o.corrected else 1.0
+        d_hiddens, changes = np.zeros_like(hiddens), []
+        for table, rows, labels in self.layers(position):
+            moved = np.zeros((len(rows), len(hiddens[0])))
+            for d_hidden, hidden in zip(d_hiddens, hiddens, strict=True):
+                ones = np.ones(len(rows))
+                d_x, d_rows = self.predict(
+                    hidden, table, rows, labels, ones, alpha, with_loss, moved
+                )
+                moved += d_rows
+                d_hidden += d_x
+                changes.append((table, rows, d_rows))
+        updates = np.broadcast_to(share * d_hiddens, (len(words), len(hiddens[0])))
+        self.change([*changes, (INPUTS, words, self.lock[words, None] * updates)])
+        self.predictions += with_loss * len(hiddens)
