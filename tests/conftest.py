@@ -30,6 +30,13 @@ def no_process_is_left():
     assert not left
 
 
+@pytest.fixture(params=["kernels", "graph"])
+def either_engine(request, monkeypatch):
+    """Let compiled kernels train a model, and the graph, as where there are none."""
+    if request.param == "graph":
+        monkeypatch.setattr("gensim_tfw2v.engine.trains_natively", lambda model: False)
+
+
 def _is_of_this_package(process):
     try:
         return process.name().startswith("tfw2v")

@@ -19,7 +19,7 @@ from gensim.models.callbacks import CallbackAny2Vec
 from gensim.models.word2vec import LineSentence
 from gensim.test.test_word2vec import LeeCorpus, lee_corpus_list
 from gensim.test.utils import common_texts, datapath
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
@@ -129,6 +129,7 @@ def attacks_rank(model):
     ],
     ids=["skipgram", "cbow", "skipgram-fixed", "cbow-fixed"],
 )
+@pytest.mark.usefixtures("either_engine")
 def test_a_small_corpus_reaches_the_rank_that_gensims_tests_ask(options):
     ranks = []
     for seed in (42, 43, 44):
@@ -186,6 +187,7 @@ print(type(model), len(model.wv))
     assert shown.stdout == "<class 'gensim.models.word2vec.Word2Vec'> 12\n"
 
 
+@pytest.mark.usefixtures("either_engine")
 def test_divergence_keeps_the_last_finite_vectors():
     class Explode(CallbackAny2Vec):
         def on_epoch_begin(self, model):
@@ -433,7 +435,10 @@ def test_step_sizes_are_gensims(
     ]
 
 
-@settings(max_examples=15, deadline=None)
+@pytest.mark.usefixtures("either_engine")
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     sentences=st.lists(
         st.lists(st.sampled_from("a b c d é 漢字 \u3000x".split(" ")), max_size=12),

@@ -75,15 +75,17 @@ def by_hand(trial, given, number):
 
 
 @pytest.mark.parametrize(
-    ("objective", "kind"),
+    ("objective", "kind", "native"),
     [
-        *((objective, "shuffle") for objective in OBJECTIVES),
-        *((OBJECTIVES[0], kind) for kind in ("random", "equal")),
+        *((objective, "shuffle", False) for objective in OBJECTIVES),
+        *((OBJECTIVES[0], kind, False) for kind in ("random", "equal")),
+        *((objective, "shuffle", True) for objective in (OBJECTIVES[0], OBJECTIVES[-1])),
     ],
     ids=str,
 )
-def test_a_sub_model_equals_training_on_its_sample(objective, kind, units, tmp_path):
-    trial, given = Trial(objective, workers=2, folder=tmp_path), course(units, kind)
+def test_a_sub_model_equals_training_on_its_sample(objective, kind, native, units, tmp_path):
+    trial = Trial(objective, workers=2, folder=tmp_path, native=native)
+    given = course(units, kind)
     regime, reports, files = train(trial, given)
     assert sorted(files) == list(range(MODELS))
     for number, found in files.items():

@@ -40,15 +40,18 @@ def train(regime, trial, units, stop=lambda: False):
 
 
 @pytest.mark.parametrize(
-    ("objective", "options"),
+    ("objective", "options", "engine"),
     [
-        *((objective, Asynchronous()) for objective in OBJECTIVES),
-        *((objective, ADASUM) for objective in (OBJECTIVES[0], OBJECTIVES[-1])),
+        *((objective, Asynchronous(), {}) for objective in OBJECTIVES),
+        *((objective, ADASUM, {}) for objective in (OBJECTIVES[0], OBJECTIVES[-1])),
+        *((objective, Asynchronous(), {"native": True}) for objective in OBJECTIVES),
+        (OBJECTIVES[0], Asynchronous(), {"native": True, "shards": 3}),
+        (OBJECTIVES[-1], ADASUM, {"native": True}),
     ],
     ids=str,
 )
-def test_one_worker_equals_training_on_the_tables(units, objective, options):
-    trial = Trial(objective)
+def test_one_worker_equals_training_on_the_tables(units, objective, options, engine):
+    trial = Trial(objective, **engine)
     regime = make_regime(options, trial.setup, trial.workers)
     reports = train(regime, trial, units)
     assert sorted(report.unit.index for report in reports) == list(range(len(units)))
