@@ -28,7 +28,7 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     ------
     MissingTasks
         Naming the tasks that have not answered in time.
-    OtherVersion
+    OtherVersion, MissingKernels
         Naming the tasks with another version of TensorFlow.
     """
     wait_for_tasks(cluster.servers(), seconds)

@@ -1,4 +1,4 @@
-"""Whether all tasks have the TensorFlow whose graphs they are sent.
+"""Whether all tasks have the TensorFlow whose graphs they are sent, and the kernels in them.
 
 Each task publishes its own, and the coordinator asks for it.
 """
@@ -19,6 +19,9 @@ NAME = "tfw2v-tensorflow-version"
 #: Seconds after which a task that answers has its variable, if it is to have one.
 PUBLISHED_SECONDS = 1.0
 
+#: What a worker adds to its version where it has no compiled kernels.
+WITHOUT_KERNELS = " without kernels"
+
 
 class OtherVersion(ConnectionError):
     """Tasks run another TensorFlow than the coordinator.
@@ -37,11 +40,30 @@ class OtherVersion(ConnectionError):
         )
 
 
+class MissingKernels(ConnectionError):
+    """Workers lack the compiled kernels that this program has.
+
+    Attributes
+    ----------
+    tasks : list of Task
+    """
+
+    def __init__(self, tasks: list[Task]) -> None:
+        self.tasks = tasks
+        super().__init__(
+            "this program has compiled kernels, but there are none on "
+            f"{', '.join(map(str, tasks))}. Install the package there as here: with a C++ compiler "
+            "(Debian: apt-get install g++), or from a wheel"
+        )
+
+
 def publish_version(server: Any, task: Task) -> None:
     """Let the clients of a task's server know its version of TensorFlow."""
     from gensim_tfw2v._tensorflow import tf
+    from gensim_tfw2v.native.tensorflow_ops import load_ops
 
-    publish(server, task, NAME, tf.version.VERSION)
+    lacking = task.role == "worker" and load_ops() is None
+    publish(server, task, NAME, tf.version.VERSION + (WITHOUT_KERNELS if lacking else ""))
 
 
 def check_versions(tasks: Iterable[Task]) -> None:
@@ -52,15 +74,16 @@ def check_versions(tasks: Iterable[Task]) -> None:
 
     Raises
     ------
-    OtherVersion
+    OtherVersion, MissingKernels
     ConnectionError
         If a task is gone.
     """
     from gensim_tfw2v._tensorflow import tf
+    from gensim_tfw2v.native.tensorflow_ops import load_ops
 
     own = tf.version.VERSION
     deadline = time.monotonic() + PUBLISHED_SECONDS
-    others, unknown = {}, []
+    others, unknown, lacking = {}, [], []
     for task in tasks:
         while (version := _version_of(tf, task)) is None and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -68,6 +91,8 @@ def check_versions(tasks: Iterable[Task]) -> None:
             unknown.append(str(task))
         elif _series(version) != _series(own):
             others[task] = version
+        elif version.endswith(WITHOUT_KERNELS):
+            lacking.append(task)
     if unknown:
         logger.warning(
             "not known to have this program's TensorFlow, %s, for they were not started by tfw2v: "
@@ -77,6 +102,8 @@ def check_versions(tasks: Iterable[Task]) -> None:
         )
     if others:
         raise OtherVersion(others, own)
+    if lacking and load_ops() is not None:
+        raise MissingKernels(lacking)
 
 
 def _version_of(tf: Any, task: Task) -> str | None:

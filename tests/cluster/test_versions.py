@@ -23,6 +23,10 @@ server.main()
 OWN = ""
 OLDER = "tf.version.VERSION = '2.20.3'"
 PATCHED = "tf.version.VERSION = '.'.join(tf.version.VERSION.split('.')[:2]) + '.77'"
+BARE = """
+from gensim_tfw2v.native import tensorflow_ops
+tensorflow_ops.load_ops = lambda: None
+"""
 PLAIN = "server.publish_version = lambda server, task: None"
 
 #: Connects, and uses both tasks.
@@ -104,3 +108,12 @@ def test_another_version_is_refused_and_servers_that_say_nothing_are_named(tmp_p
     assert "pip install 'tensorflow==2." in error
     assert "WARNING : not known to have this program's TensorFlow" in done.stderr
     assert f"tfw2v: ps 0 ({running.ps[0]})\n" in done.stderr
+
+
+def test_a_worker_without_kernels_is_refused():
+    with cluster(OWN, BARE) as running:
+        done = connected(running)
+    assert done.stdout.startswith(
+        "MissingKernels: this program has compiled kernels, but there are"
+    )
+    assert f"are none on worker 0 ({running.worker[0]}). Install the package there" in done.stdout
