@@ -82,7 +82,10 @@ def make_case(tokens=60, vocabulary=12, size=7, locked=False, sentence=20, seed=
     ]
     lock = rng.choice([0.0, 0.5, 1.0], vocabulary).astype(np.float32) if locked else None
     # shorter steps where many add up, so that small errors stay small
-    predictions = max(8, options.block) * min(2 * options.window, sentence) * (1 + options.negative)
+    width = min(2 * options.window, sentence)
+    predictions = max(8, options.block) * width * (1 + options.negative)
+    if not (options.skipgram or options.mean):
+        predictions *= width  # each with the sum of the window
     alphas = np.array([0.04, 0.01], np.float32) * min(1, 40 * vocabulary / predictions)
     return Case(options, unit, tables, lock, paths, alphas.astype(np.float32))
 
