@@ -151,7 +151,7 @@ def number_rows(units: list[NativeUnit], words: Words) -> tuple[Any, list[Native
         tree = words.tree
         paths = tf.gather(tf.RaggedTensor.from_row_splits(tree.deep, tree.first), inputs)
         nodes, places = _distinct(paths.flat_values // 2, number)
-        tree = words.tree._replace(
+        tree = tree._replace(
             first=tf.cast(paths.row_splits, tf.int32), deep=2 * places + paths.flat_values % 2
         )
         ids, words = ids._replace(nodes=nodes), words._replace(tree=tree)
