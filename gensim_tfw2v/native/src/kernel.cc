@@ -54,7 +54,7 @@ class Trainer {
            (o.shards == 1 || k % o.shards == shard(position));
   }
   int shard(int64_t position) const {
-    return (u.words ? u.words : u.targets)[position] % o.shards;
+    return o.shards == 1 ? 0 : (u.words ? u.words : u.targets)[position] % o.shards;
   }
 
   // Coefficients of scores: how far each is off, times alpha. Weights below 0 are of negatives, and
@@ -288,8 +288,7 @@ class Windows : Trainer {
       for (int32_t k = begin(a); k < end(a); ++k) fetch_ahead(node(u.path[k] / 2), t.stride);
     if (sampled_) {
       fetch_ahead(output(u.targets[a]), t.stride);
-      const int32_t* negatives = u.negatives + a / o.block * o.shared;
-      for (int j = 0; j < o.negative; ++j) fetch_ahead(output(negatives[own(a, j)]), t.stride);
+      each_negative(a, [&](int32_t negative) { fetch_ahead(output(negative), t.stride); });
     }
     const int64_t ahead = a + o.window;
     if (ahead < u.kept) fetch_ahead(input(u.inputs[ahead]), t.stride);
@@ -317,10 +316,17 @@ class Windows : Trainer {
   int32_t begin(int64_t a) const { return u.path_ends[u.inputs[a]]; }
   int32_t end(int64_t a) const { return u.path_ends[u.inputs[a] + 1]; }
 
-  // Which of a block's negatives is the j-th of position a; of its target's shard.
-  int own(int64_t a, int j) const {
+  // A position's K of its block's negatives, of its target's shard: those after the ones of the
+  // position before, and from the first on again.
+  template <class Use>
+  void each_negative(int64_t a, Use use) const {
     const int first = shard(a), number = (o.shared - first + o.shards - 1) / o.shards;
-    return first + o.shards * static_cast<int>((a % o.block * o.negative + j) % number);
+    const int32_t* negatives = u.negatives + a / o.block * o.shared + first;
+    int at = static_cast<int>(a % o.block) * o.negative % number;
+    for (int j = 0; j < o.negative; ++j) {
+      use(negatives[o.shards * at]);
+      if (++at == number) at = 0;
+    }
   }
 
   void outputs_of(int64_t a) {
@@ -334,13 +340,11 @@ class Windows : Trainer {
     if (!sampled_) return;
     y_.push_back(output(u.targets[a]));
     y_weights_.push_back(1.f);
-    const int32_t* negatives = u.negatives + a / o.block * o.shared;
-    for (int j = 0; j < o.negative; ++j) {
-      const int32_t negative = negatives[own(a, j)];
-      if (o.skip_targets && negative == u.targets[a]) continue;
+    each_negative(a, [&](int32_t negative) {
+      if (o.skip_targets && negative == u.targets[a]) return;
       y_.push_back(output(negative));
       y_weights_.push_back(-1.f);
-    }
+    });
   }
 
   // Each word of the window predicts: all with the same scores, but as in gensim a word meets nodes
