@@ -1,4 +1,4 @@
-"""The graph of a training step."""
+"""The graph of a training step, or of a unit that kernels train."""
 
 from typing import Any
 
@@ -12,20 +12,22 @@ def step_graph(function: Any) -> bytes | None:
     Parameters
     ----------
     function : ConcreteFunction
-        Whose steps are the innermost of its loops, which may be one of jobs and one of steps.
+        Whose steps are in the innermost of its loops, which may be one of jobs and one of steps; or
+        that runs kernels, outside of any loop.
 
     Returns
     -------
     bytes or None
         A serialized ``GraphDef`` of the ops in `SCOPE`, named within it: TensorBoard shows the
-        scopes in there as boxes. None if there is no loop.
+        scopes in there as boxes. None if there are none.
     """
-    graph, body = function.graph, None
-    while loops := [op for op in graph.get_operations() if op.type in ("While", "StatelessWhile")]:
-        graph = body = graph._get_function(loops[0].get_attr("body").name).graph
-    if body is None:
-        return None
-    whole = body.as_graph_def(add_shapes=True)
+    graph = function.graph
+    while not any(f"{SCOPE}/" in op.name for op in graph.get_operations()):
+        loops = [op for op in graph.get_operations() if op.type in ("While", "StatelessWhile")]
+        if not loops:
+            return None
+        graph = graph._get_function(loops[0].get_attr("body").name).graph
+    whole = graph.as_graph_def(add_shapes=True)
     names = {}
     for node in whole.node:
         _, inside, name = node.name.partition(f"{SCOPE}/")

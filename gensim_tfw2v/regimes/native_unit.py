@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.monitor.graph import SCOPE
 from gensim_tfw2v.native import Options
 from gensim_tfw2v.native.tensorflow_ops import load_ops
 from gensim_tfw2v.objectives import SkipGram
@@ -53,7 +54,7 @@ class NativeUnit(NamedTuple):
         kept = tf.cast(self.kept, tf.int64)
         with_loss = {"none": 0, "first": program.shape.tokens, "all": kept}[program.loss_of]
         used = used_tables(program)
-        with tf.device("CPU"):
+        with tf.name_scope(f"{SCOPE}/train/"), tf.device("CPU"):
             nothing = tf.zeros([0, program.row_size])
             sums = load_ops().tfw2v_train(
                 *(
@@ -112,7 +113,7 @@ def draw_unit(
     program: UnitProgram, words: Words, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
 ) -> NativeUnit:
     """Draw a unit; parameters as for `unit_function`."""
-    with tf.name_scope("draw"), tf.device("CPU"):
+    with tf.name_scope(f"{SCOPE}/draw/"), tf.device("CPU"):
         tokens, reaches, negatives = load_ops().tfw2v_draw(
             entries, key, words.keep, words.noise, options=options_of(program)
         )

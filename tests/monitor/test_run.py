@@ -117,7 +117,8 @@ def test_every_objective_logs_its_loss(tmp_path, options):
     np.testing.assert_array_equal(model.wv.vectors, whole.wv.vectors)
 
 
-def test_the_graph_is_that_of_a_step(tmp_path):
+def test_the_graph_of_a_step_has_its_boxes(tmp_path, monkeypatch):
+    monkeypatch.setattr("gensim_tfw2v.engine.trains_natively", lambda model: False)
     TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=tmp_path)
     graph = Runs(tmp_path).graph(".")
     operations = {node.op for node in graph.node}
@@ -126,6 +127,14 @@ def test_the_graph_is_that_of_a_step(tmp_path):
     boxes = {node.name.partition("/")[0] for node in graph.node}
     steps = {"plan", "row_ids", "negatives", "read_rows", "SkipGram", "sum_rows", "update"}
     assert boxes == steps
+
+
+@pytest.mark.parametrize("options", [{}, {"regime": "asynchronous"}])
+def test_the_graph_of_kernels_is_that_of_a_unit(tmp_path, options):
+    TFWord2Vec(**OPTIONS | {"epochs": 1} | options, log_dir=tmp_path)
+    graph = Runs(tmp_path).graph(".")
+    assert {"Tfw2vDraw", "Tfw2vTrain"} <= {node.op for node in graph.node}
+    assert {node.name.partition("/")[0] for node in graph.node} == {"draw", "train"}
     names = {node.name for node in graph.node}
     for node in graph.node:
         assert {given.lstrip("^").partition(":")[0] for given in node.input} <= names
