@@ -3,6 +3,7 @@
 import numpy as np
 
 INPUTS, OUTPUTS, NODES = range(3)
+GROUP = 4  # windows of CBOW whose scores are computed before any of them is trained
 
 
 def softplus(x):
@@ -30,13 +31,21 @@ class Training:
         if o.skipgram and o.negative:
             for begin in range(first, last, o.block):
                 self.sampled_block(begin, begin < loss_end)
-        if not o.skipgram or o.hierarchical:
+        if o.skipgram and o.hierarchical:
             for position in range(first, last):
-                self.window(position, position < loss_end)
+                self.tree_window(position, position // o.block * o.block < loss_end)
+        if not o.skipgram:
+            for begin in range(first, last, o.block):
+                block = range(begin, min(begin + o.block, last))
+                alone = [position for position in block if not self.reached(position)]
+                windows = [position for position in block if position not in alone]
+                for place in range(0, len(windows), GROUP):
+                    self.cbow_windows(windows[place : place + GROUP], begin < loss_end)
 
     def alpha(self, position):
         first, last = self.alphas
-        return first + (last - first) * position / len(self.unit.inputs)
+        block = position // self.o.block * self.o.block
+        return first + (last - first) * block / len(self.unit.inputs)
 
     def reached(self, position):
         """Positions in the window of one."""
@@ -99,37 +108,54 @@ class Training:
             negatives = own[places % len(own)]
             if o.skip_targets:
                 negatives = negatives[negatives != target]
-            rows = np.append(target, negatives)
-            yield OUTPUTS, rows, np.append(1.0, np.zeros(len(negatives)))
+            rows = np.append(negatives, target)
+            yield OUTPUTS, rows, np.append(np.zeros(len(negatives)), 1.0)
 
-    def window(self, position, with_loss):
-        """Hierarchical softmax, and CBOW: rows change after each window.
+    def tree_window(self, position, with_loss):
+        """Skip-gram with hierarchical softmax: rows change after each window.
 
-        With skip-gram a word meets nodes that the words before it have moved, as in gensim; its
-        scores are those of the nodes at the window's beginning.
+        A word meets nodes that the words before it have moved, as in gensim; its scores are those
+        of the nodes at the window's beginning.
         """
-        o, words = self.o, self.unit.inputs[self.reached(position)]
+        words = self.unit.inputs[self.reached(position)]
         if not len(words):
             return
-        alpha = self.alpha(position)
-        if o.skipgram:
-            hiddens, share = self.tables[INPUTS][words], 1.0
-        else:
-            hiddens = self.tables[INPUTS][words].sum(0, keepdims=True)
-            hiddens = hiddens / (len(words) if o.mean else 1)
+        (table, rows, labels), changes = next(self.layers(position)), []
+        moved, ones = np.zeros((len(rows), self.tables[table].shape[1])), np.ones(len(rows))
+        for word in words:
+            d_x, d_rows = self.predict(
+                self.tables[INPUTS][word],
+                table,
+                rows,
+                labels,
+                ones,
+                self.alpha(position),
+                with_loss,
+                moved,
+            )
+            moved += d_rows
+            changes += [(table, rows, d_rows), (INPUTS, word, self.lock[word] * d_x)]
+        self.change(changes)
+        self.predictions += with_loss * len(words)
+
+    def cbow_windows(self, positions, with_loss):
+        """Some windows: their scores are computed, then one trains after the other."""
+        o, predicted = self.o, []
+        for position in positions:
+            words = self.unit.inputs[self.reached(position)]
+            hidden = self.tables[INPUTS][words].sum(0) / (len(words) if o.mean else 1)
             # gensim divides the gradient of a sum, and leaves that of a mean undivided
             share = 1.0 / len(words) if o.mean == o.corrected else 1.0
-        d_hiddens, changes = np.zeros_like(hiddens), []
-        for table, rows, labels in self.layers(position):
-            moved = np.zeros((len(rows), len(hiddens[0])))
-            for d_hidden, hidden in zip(d_hiddens, hiddens, strict=True):
-                ones = np.ones(len(rows))
-                d_x, d_rows = self.predict(
-                    hidden, table, rows, labels, ones, alpha, with_loss, moved
-                )
-                moved += d_rows
-                d_hidden += d_x
-                changes.append((table, rows, d_rows))
-        updates = np.broadcast_to(share * d_hiddens, (len(words), len(hiddens[0])))
-        self.change([*changes, (INPUTS, words, self.lock[words, None] * updates)])
-        self.predictions += with_loss * len(hiddens)
+            for table, rows, labels in self.layers(position):
+                scores = self.tables[table][rows] @ hidden
+                g = self.alpha(position) * (labels - 1.0 / (1.0 + np.exp(-scores)))
+                if with_loss:
+                    self.loss += softplus(np.where(labels, -scores, scores)).sum()
+                predicted.append((words, share, hidden, table, rows, g))
+            self.predictions += with_loss
+        for words, share, hidden, table, rows, g in predicted:
+            d_hidden = np.zeros_like(hidden)
+            for row, coefficient in zip(rows, g, strict=True):
+                d_hidden += coefficient * self.tables[table][row]
+                self.change([(table, row, coefficient * hidden)])
+            self.change([(INPUTS, words, share * self.lock[words, None] * d_hidden)])

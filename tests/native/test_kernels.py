@@ -113,17 +113,16 @@ def test_of_any_unit(
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize(("loss_end", "positions"), [(0, 0), (9, 16), (16, 16), (60, 60)])
-def test_the_loss_is_that_of_the_first_positions(objective, loss_end, positions):
+def test_the_loss_is_that_of_the_first_blocks(objective, loss_end, positions):
     case = make_case(**OBJECTIVES[objective])
     check(case, loss_end=loss_end)
-    if objective == "skip-gram":  # of whole blocks
-        check(case, loss_end=positions)
-        tables = case.trained(), case.trained()
-        results = [
-            table.train(case.options, case.unit, case.alphas, loss_end=end)
-            for table, end in zip(tables, (loss_end, positions), strict=True)
-        ]
-        assert results[0] == results[1]
+    check(case, loss_end=positions)
+    tables = case.trained(), case.trained()
+    results = [
+        table.train(case.options, case.unit, case.alphas, loss_end=end)
+        for table, end in zip(tables, (loss_end, positions), strict=True)
+    ]
+    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("kernel", kernels_here())

@@ -14,6 +14,7 @@ import pytest
 import gensim_tfw2v
 from gensim_tfw2v import native
 from gensim_tfw2v.native import tensorflow_ops
+from tests.native.units import kernels_here
 
 ROOT = Path(gensim_tfw2v.__file__).parents[1]
 VARIANTS = ("portable", "avx2", "avx512", "avx512bf16")
@@ -66,6 +67,20 @@ def test_a_variant_can_be_forced(variant):
 @built
 def test_the_library_without_tensorflow_needs_nothing_of_it():
     assert ctypes.CDLL(str(native.library("kernels")), os.RTLD_NOW)
+
+
+@built
+@pytest.mark.skipif(not shutil.which("objdump"), reason="needs objdump")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="knows its instructions")
+def test_rows_are_fetched_ahead():
+    """GCC drops a function that does nothing but this, without a word."""
+    listed = subprocess.run(
+        ["objdump", "-d", "--no-show-raw-insn", native.library("kernels")],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert listed.count("prefetch") >= 10 * len(kernels_here())
 
 
 def test_a_library_that_does_not_load_is_a_line_in_the_log(tmp_path, monkeypatch, caplog):

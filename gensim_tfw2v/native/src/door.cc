@@ -21,7 +21,7 @@ struct Kernel {
 };
 
 #if defined(__x86_64__)
-// What the processor and the system can do, asked without __builtin_cpu_supports: zig's is always 0.
+// What the processor and the system can do. Zig's __builtin_cpu_supports says 0 of everything.
 struct Features {
   bool avx2 = false, avx512 = false, avx512bf16 = false;
   Features() {
@@ -78,6 +78,8 @@ int64_t outside(const int32_t* numbers, int64_t count, int64_t limit) {
                       [&](int32_t x) { return x < 0 || x >= limit; }) - numbers;
 }
 
+const tfw2v::Drawn& of(void* drawn) { return *static_cast<tfw2v::Drawn*>(drawn); }
+
 }  // namespace
 
 extern "C" {
@@ -110,7 +112,8 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
     return "a token's row is not in the table of inputs";
   for (int64_t a = 0; a < u.kept; ++a)
     if (u.reaches[2 * a] < 0 || u.reaches[2 * a] > std::min<int64_t>(a, o.window) ||
-        u.reaches[2 * a + 1] < 0 || u.reaches[2 * a + 1] > std::min<int64_t>(u.kept - 1 - a, o.window))
+        u.reaches[2 * a + 1] < 0 ||
+        u.reaches[2 * a + 1] > std::min<int64_t>(u.kept - 1 - a, o.window))
       return "a window is wider than `window`, or reaches out of the unit";
   if (u.words && outside(u.words, u.kept, INT32_MAX) >= 0) return "a word is below 0";
   if (o.negative) {
@@ -130,21 +133,22 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
   return nullptr;
 }
 
-TFW2V_EXPORT void* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vWords* words, const int32_t* entries,
-                 int64_t number, const int32_t* key, int64_t* kept, int64_t* bad) {
+TFW2V_EXPORT void* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vWords* words,
+                              const int32_t* entries, int64_t number, const int32_t* key,
+                              int64_t* kept, int64_t* bad) {
   auto* drawn = new tfw2v::Drawn;
   *bad = tfw2v::draw(*options, *words, entries, number, key, *drawn);
   *kept = static_cast<int64_t>(drawn->tokens.size());
   return drawn;
 }
-TFW2V_EXPORT const int32_t* tfw2v_tokens(void* drawn) { return static_cast<tfw2v::Drawn*>(drawn)->tokens.data(); }
-TFW2V_EXPORT const int32_t* tfw2v_reaches(void* drawn) { return static_cast<tfw2v::Drawn*>(drawn)->reaches.data(); }
-TFW2V_EXPORT const int32_t* tfw2v_negatives(void* drawn) { return static_cast<tfw2v::Drawn*>(drawn)->negatives.data(); }
+TFW2V_EXPORT const int32_t* tfw2v_tokens(void* drawn) { return of(drawn).tokens.data(); }
+TFW2V_EXPORT const int32_t* tfw2v_reaches(void* drawn) { return of(drawn).reaches.data(); }
+TFW2V_EXPORT const int32_t* tfw2v_negatives(void* drawn) { return of(drawn).negatives.data(); }
 TFW2V_EXPORT void tfw2v_free(void* drawn) { delete static_cast<tfw2v::Drawn*>(drawn); }
 
-TFW2V_EXPORT void tfw2v_train(const Tfw2vOptions* options, const Tfw2vDraws* draws, const Tfw2vTables* tables,
-                 const float* alphas, int64_t first, int64_t last, int64_t loss_end,
-                 Tfw2vResult* result) {
+TFW2V_EXPORT void tfw2v_train(const Tfw2vOptions* options, const Tfw2vDraws* draws,
+                              const Tfw2vTables* tables, const float* alphas, int64_t first,
+                              int64_t last, int64_t loss_end, Tfw2vResult* result) {
   tfw2v::chosen().train(*options, *draws, *tables, alphas, first, last, loss_end, *result);
 }
 

@@ -13,7 +13,8 @@ int32_t draw_word(const Tfw2vWords& words, const Tfw2vOptions& options, int shar
   const uint64_t size = (words.words - shard + shards - 1) / shards;
   const int64_t bucket = shard + shards * Random::below(bits, size);
   const int32_t place = static_cast<int32_t>(bits & 0x7FFFFFFF);
-  return place < words.noise[2 * bucket] ? static_cast<int32_t>(bucket) : words.noise[2 * bucket + 1];
+  const bool own = place < words.noise[2 * bucket];
+  return own ? static_cast<int32_t>(bucket) : words.noise[2 * bucket + 1];
 }
 
 }  // namespace
@@ -23,6 +24,7 @@ int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t
   auto &tokens = drawn.tokens, &reaches = drawn.reaches, &negatives = drawn.negatives;
   tokens.resize(number);
   reaches.resize(2 * number);
+  negatives.clear();
   Random random(key, kTokens);
   int64_t kept = 0, first = 0;
   auto end_sentence = [&] {

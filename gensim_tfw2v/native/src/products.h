@@ -10,56 +10,66 @@
 namespace tfw2v {
 namespace TFW2V_ISA {
 
-// scores[r * ld + c] = x[r] . y[c], for R times W / R of them at once.
-template <int R>
-static inline void score_tile(const float* const* x, const float* const* y, int columns, int N,
-                              float* scores, int64_t ld) {
-  constexpr int C = W / R;
-  const float* yc[C];
-  for (int c = 0; c < C; ++c) yc[c] = y[c < columns ? c : 0];
-  Vector acc[W] = {};
-  for (int d = 0; d < N * W; d += W) {
-    Vector xs[R];
-    for (int r = 0; r < R; ++r) xs[r] = load(x[r] + d);
-    for (int c = 0; c < C; ++c) {
-      const Vector v = load(yc[c] + d);
-      for (int r = 0; r < R; ++r) acc[r * C + c] += xs[r] * v;
-    }
-  }
-  const Vector z = sums(acc);
-  if (columns >= C && R == 1) return store(scores, z);
-  for (int r = 0; r < R; ++r)
-    for (int c = 0; c < C && c < columns; ++c) scores[r * ld + c] = z[r * C + c];
+// As many vectors as there are registers for, twice.
+constexpr int kSlice = W == 16 ? 7 : 4;
+
+// Calls `use` with each slice of rows of N vectors: how many vectors it has, at most L, and the
+// float where it begins.
+template <int L, class Use>
+static inline void slices(int N, Use use, int64_t d = 0) {
+  for (; N >= L; N -= L, d += L * W) use(std::integral_constant<int, L>(), d);
+  if constexpr (L > 1) slices<L - 1>(N, use, d);
 }
 
-// The same for few columns, which are computed one after the other.
-static inline void score_few(const float* x, const float* const* y, int columns, int N,
-                             float* scores) {
-  Vector acc[W] = {};
+// parts[r][c] = or += lanes of x[r] . y[c], of slices of R rows that begin at the float d.
+template <int R, int L>
+static inline void add_lanes(const Vector (&x)[R][L], const float* const* y, int columns, int64_t d,
+                             float* const (&parts)[R]) {
   for (int c = 0; c < columns; ++c) {
-    Vector even = {}, odd = {};
-    int d = 0;
-    for (; d + W < N * W; d += 2 * W) {
-      even += load(x + d) * load(y[c] + d);
-      odd += load(x + d + W) * load(y[c] + d + W);
+    const float* yc = y[c] + d;
+    Vector even[R], odd[R] = {};
+    for (int r = 0; r < R; ++r) even[r] = d ? load(parts[r] + c * W) : Vector{};
+    for (int l = 0; l < L; ++l) {
+      const Vector v = load(yc + l * W);
+      for (int r = 0; r < R; ++r) (l % 2 ? odd : even)[r] += x[r][l] * v;
     }
-    if (d < N * W) even += load(x + d) * load(y[c] + d);
-    acc[c] = even + odd;
+    for (int r = 0; r < R; ++r) store(parts[r] + c * W, even[r] + odd[r]);
   }
-  store(scores, sums(acc));
 }
 
-// scores[r * ld + c] = x[r] . y[c]. Each row of scores has room for `columns`, rounded up to W.
+// scores[c] = the sum of a column's lanes; and 0 up to a multiple of W.
+static inline void sum_lanes(float* parts, int columns, float* scores) {
+  for (int c = columns; c % 4; ++c) store(parts + c * W, Vector{});
+  for (int c = 0; c < columns; c += W)
+    store(scores + c, sums(reinterpret_cast<const Vector*>(parts) + c, columns - c));
+}
+
+// scores[r * ld + c] = x[r] . y[c], for R rows, and 0 up to a multiple of W.
+template <int R>
+static inline void score_rows(const float* const* x, const float* const* y, int columns, int N,
+                              float* scores, int64_t ld) {
+  alignas(64) float lanes[R][W * W];
+  float* parts[R];
+  for (int r = 0; r < R; ++r) parts[r] = lanes[r];
+  for (int c = 0; c < columns; c += W) {
+    const int some = columns - c < W ? columns - c : W;
+    slices<kSlice>(N, [&](auto L, int64_t d) {
+      Vector slice[R][L];
+      for (int r = 0; r < R; ++r)
+        for (int l = 0; l < L; ++l) slice[r][l] = load(x[r] + d + l * W);
+      add_lanes<R, L>(slice, y + c, some, d, parts);
+    });
+    for (int r = 0; r < R; ++r) sum_lanes(parts[r], some, scores + r * ld + c);
+  }
+}
+
+// The same for any number of rows.
 static inline void score(const float* const* x, int rows, const float* const* y, int columns,
                          int N, float* scores, int64_t ld) {
-  constexpr int C = W / 2;
   int r = 0;
-  for (; r + 1 < rows; r += 2)
-    for (int c = 0; c < columns; c += C)
-      score_tile<2>(x + r, y + c, columns - c, N, scores + r * ld + c, ld);
-  if (r < rows)
-    for (int c = 0; c < columns; c += W)
-      score_few(x[r], y + c, columns - c < W ? columns - c : W, N, scores + r * ld + c);
+  for (; r + 3 <= rows; r += 3)
+    score_rows<3>(x + r, y, columns, N, scores + r * ld, ld);
+  for (; r < rows; ++r) score_rows<1>(x + r, y, columns, N, scores + r * ld, ld);
 }
 
 // What a product takes of either side at a time: one float, or a pair in bfloat16.
@@ -99,13 +109,9 @@ template <class Product, bool begin, int R>
 static inline void gather_rows(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
                                int terms, float* const* out, int N) {
   constexpr int L = W == 8 ? (R > 2 ? 2 : 4) : (R > 2 ? 4 : 7);
-  int d = 0;
-  for (; d + L <= N; d += L)
-    gather_tile<Product, begin, R, L>(a, by_row, by_k, y, terms, out, int64_t{d} * W);
-  for (; d + 2 <= N; d += 2)
-    gather_tile<Product, begin, R, 2>(a, by_row, by_k, y, terms, out, int64_t{d} * W);
-  for (; d < N; ++d)
-    gather_tile<Product, begin, R, 1>(a, by_row, by_k, y, terms, out, int64_t{d} * W);
+  slices<L>(N, [&](auto l, int64_t d) {
+    gather_tile<Product, begin, R, l>(a, by_row, by_k, y, terms, out, d);
+  });
 }
 
 // out[r] = or += sum over k of a[r * by_row + k * by_k] * y[k], of N vectors a row.

@@ -124,15 +124,15 @@ void draw(void* kernel, TF_OpKernelContext* context) {
     return fail(context, "Tfw2vDraw: the noise must have [V, 2] numbers");
   if (options.negative && words.words < options.shards)
     return fail(context, "Tfw2vDraw: there are fewer words than shards");
-  tfw2v::Drawn drawn;
+  thread_local tfw2v::Drawn drawn;  // new memory would be cleared, page by page, for each unit
   const int64_t bad = tfw2v::draw(options, words, entries.data<int32_t>(), entries.size(),
                                   key.data<int32_t>(), drawn);
   if (bad >= 0)
     return fail(context, "Tfw2vDraw: word " + std::to_string(bad) + " of a vocabulary of " +
                              std::to_string(words.words));
   const auto copy = [&](int number, const std::vector<int32_t>& from, int64_t columns) {
-    auto* to = output<int32_t>(context, number, kInt32,
-                               static_cast<int64_t>(from.size()) / (columns ? columns : 1), columns);
+    const int64_t rows = static_cast<int64_t>(from.size()) / (columns ? columns : 1);
+    auto* to = output<int32_t>(context, number, kInt32, rows, columns);
     if (to && !from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(int32_t));
   };
   copy(0, drawn.tokens, 0);
@@ -158,8 +158,9 @@ void train(void* kernel, TF_OpKernelContext* context) {
                               inputs.dim(1),
                               *size.data<int32_t>()};
   const int64_t* ends = range.data<int64_t>();  // first, last, end of what is given a loss
-  if (targets.size() != draws.kept || words.size() != draws.kept || reaches.size() != 2 * draws.kept ||
-      (options.negative && negatives.size() != draws.blocks * options.shared) || alphas.size() != 2 ||
+  if (targets.size() != draws.kept || words.size() != draws.kept ||
+      reaches.size() != 2 * draws.kept || alphas.size() != 2 ||
+      (options.negative && negatives.size() != draws.blocks * options.shared) ||
       range.size() != 3 || (lock.size() && lock.size() != tables.inputs.number) ||
       (tables.outputs.number && outputs.dim(1) != tables.stride) ||
       (tables.nodes.number && nodes.dim(1) != tables.stride))
@@ -181,7 +182,8 @@ void read(void*, TF_OpKernelContext* context) {
     return fail(context, "Tfw2vRead: there are no such rows");
   auto* to = output<float>(context, 0, kFloat, rows, columns);
   for (int64_t r = 0; to && r < rows; ++r)
-    std::memcpy(to + r * columns, table.data<float>() + (begin + r) * stride, columns * sizeof(float));
+    std::memcpy(to + r * columns, table.data<float>() + (begin + r) * stride,
+                columns * sizeof(float));
 }
 
 // Writes rows into a table, in place.
@@ -251,8 +253,9 @@ void define(const char* name, std::initializer_list<const char*> inputs,
   TF_OpDefinitionBuilderSetIsStateful(op, true);
   TF_OpDefinitionBuilderSetShapeInferenceFunction(op, unknown_shape);
   TF_RegisterOpDefinition(op, status);
-  TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", has_options ? make : nullptr, compute,
-                                                     has_options ? destroy : nullptr), status);
+  auto* kernel = TF_NewKernelBuilder(name, "CPU", has_options ? make : nullptr, compute,
+                                     has_options ? destroy : nullptr);
+  TF_RegisterKernelBuilder(name, kernel, status);
 }
 
 __attribute__((constructor)) void register_ops() {

@@ -41,7 +41,7 @@ struct Tfw2vDraws {
   const int32_t* path_ends;  // [inputs + 1] where in `path` each input row's word begins
   const int32_t* path;       // 2 * node + code, path after path
   int64_t path_words, path_length;
-  const int32_t* words;      // [n] what a token's shard is told by, if rows are numbered anew; or null
+  const int32_t* words;      // [n] by which a token's shard is told, or null: by its target
 };
 
 // A table of rows: each takes `stride` floats, a multiple of 16, of which those past D are 0.

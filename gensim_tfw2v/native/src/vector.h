@@ -55,10 +55,10 @@ template <int odd> struct Quads {
   }
 };
 
-// The sum of each of W vectors, one a lane.
-static inline Vector sums(const Vector a[W]) {
-  Vector quads[W / 4];  // of four vectors each: in each four lanes the sums of those lanes
-  for (int q = 0; q < W / 4; ++q) {
+// The sum of each of W vectors, one a lane. Of few, the others need not be summed.
+static inline Vector sums(const Vector a[W], int few = W) {
+  Vector quads[W / 4] = {};  // of four vectors each: in each four lanes the sums of those lanes
+  for (int q = 0; q < W / 4 && 4 * q < few; ++q) {
     const Vector* x = a + 4 * q;
     const Vector low = pick<Interleaved<0>>(x[0], x[1]) + pick<Interleaved<1>>(x[0], x[1]);
     const Vector high = pick<Interleaved<0>>(x[2], x[3]) + pick<Interleaved<1>>(x[2], x[3]);
@@ -102,6 +102,7 @@ static inline float total(Vector x) {
 
 static inline void fetch_ahead(const float* row, int64_t floats) {
   for (int64_t d = 0; d < floats; d += 16) __builtin_prefetch(row + d, 1, 2);
+  __asm__ volatile("");  // GCC drops calls of what does nothing but this
 }
 
 }  // namespace TFW2V_ISA

@@ -1,0 +1,99 @@
+// CBOW: the sum or mean of a window's words predicts.
+#pragma once
+
+#include "windows.h"
+
+namespace tfw2v {
+namespace TFW2V_ISA {
+
+// A few windows at a time have their scores computed, and are then updated one after the other: a
+// window alone would mostly wait for its own numbers.
+class Cbow : Windows {
+ public:
+  Cbow(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
+       const float alphas[2], Tfw2vResult& result)
+      : Windows(options, draws, tables, alphas, result, kGroup),
+        scores_(z_.of(labels_.size())), parts_(p_.of(labels_.size() * W)),
+        hidden_(h_.of(kGroup * t.stride)) {}
+
+  void block(int64_t p, bool with_loss) {
+    const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));
+    const int64_t block = p / o.block;
+    int number = 0;
+    for (int i = 0; i < nb; ++i) {
+      look_ahead(p + i, block, i);
+      const int end = add_words(p + i, x_ends_[number]);
+      if (end > x_ends_[number]) {  // else it is alone in its sentence
+        x_ends_[number + 1] = end;
+        y_ends_[number + 1] = add_predicted(p + i, block, i, y_ends_[number]);
+        ++number;
+      }
+      if (number && (number == kGroup || i + 1 == nb)) {
+        train(number, alpha(p), with_loss);
+        number = 0;
+      }
+    }
+  }
+
+ private:
+  static constexpr int kGroup = 4;
+
+  void train(int number, float alpha, bool with_loss) {
+    const int columns = y_ends_[number], ld = static_cast<int>(rounded(columns, W));
+    std::fill(labels_.begin() + columns, labels_.begin() + ld, 0.f);
+    for (int g = 0; g < number; ++g)
+      slices<kSlice>(N, [&](auto L, int64_t d) { predict<L>(g, d); });
+    sum_lanes(parts_, columns, scores_);
+    coefficients(scores_, labels_.data(), ld, alpha, scores_, with_loss);
+    for (int g = 0; g < number; ++g)
+      slices<kSlice>(N, [&](auto L, int64_t d) { update<L>(g, d); });
+    if (with_loss) result.predictions += number;
+  }
+
+  // What a slice of L vectors adds to a window's hidden layer, and to the lanes of its scores.
+  template <int L>
+  void predict(int g, int64_t d) const {
+    const int x_end = x_ends_[g + 1];
+    const float mean = o.mean ? 1.f / (x_end - x_ends_[g]) : 1.f;
+    Vector h[1][L] = {};
+    for (int i = x_ends_[g]; i < x_end; ++i) {
+      const float* x = x_[i] + d;
+      for (int l = 0; l < L; ++l) h[0][l] += load(x + l * W);
+    }
+    float* hidden = hidden_ + g * t.stride + d;
+    for (int l = 0; l < L; ++l) store(hidden + l * W, h[0][l] *= mean);
+    const int first = y_ends_[g];
+    add_lanes<1, L>(h, y_.data() + first, y_ends_[g + 1] - first, d, {parts_ + first * W});
+  }
+
+  // Each row is read and written once. A negative that is met again is as its first turn left it.
+  template <int L>
+  void update(int g, int64_t d) const {
+    const int x_end = x_ends_[g + 1], y_end = y_ends_[g + 1];
+    const float factor = o.mean == o.corrected ? 1.f / (x_end - x_ends_[g]) : 1.f;
+    const float* hidden = hidden_ + g * t.stride + d;
+    Vector h[L], dh[L] = {};
+    for (int l = 0; l < L; ++l) h[l] = load(hidden + l * W);
+    for (int c = y_ends_[g]; c < y_end; ++c) {
+      float* y = y_[c] + d;
+      const float z = scores_[c];
+      for (int l = 0; l < L; ++l) {
+        const Vector before = load(y + l * W);
+        dh[l] += z * before;
+        store(y + l * W, before + z * h[l]);
+      }
+    }
+    for (int i = x_ends_[g]; i < x_end; ++i) {
+      float* x = x_[i] + d;
+      const float share = factor * factors_[i];
+      for (int l = 0; l < L; ++l) store(x + l * W, load(x + l * W) + share * dh[l]);
+    }
+  }
+
+  int x_ends_[kGroup + 1] = {}, y_ends_[kGroup + 1] = {};  // of each window of a group
+  Buffer z_, p_, h_;
+  float *scores_, *parts_, *hidden_;
+};
+
+}  // namespace TFW2V_ISA
+}  // namespace tfw2v

@@ -1,0 +1,88 @@
+// What all objectives share: the rows of tables, and how far scores are off.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernel.h"
+#include "products.h"
+
+namespace tfw2v {
+namespace TFW2V_ISA {
+
+constexpr int64_t rounded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+// Floats that begin at a cache line.
+class Buffer {
+ public:
+  float* of(int64_t floats) {
+    if (static_cast<int64_t>(held_.size()) < floats + 16) held_.resize(floats + 16);
+    const uintptr_t at = reinterpret_cast<uintptr_t>(held_.data());
+    return reinterpret_cast<float*>((at + 63) & ~uintptr_t{63});
+  }
+
+ private:
+  std::vector<float> held_;
+};
+
+// What all objectives of a unit share.
+class Trainer {
+ public:
+  Trainer(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
+          const float alphas[2], Tfw2vResult& result)
+      : o(options), u(draws), t(tables), N(static_cast<int>(tables.stride / W)), result(result),
+        alpha_(alphas[0]), slope_(u.kept ? (alphas[1] - alphas[0]) / u.kept : 0.f) {}
+  ~Trainer() {
+    result.magnitude += total(sizes_);
+    result.loss += total(cost_);
+  }
+
+ protected:
+  float alpha(int64_t position) const { return alpha_ + slope_ * position; }
+  float* input(int64_t row) const { return t.inputs.rows + row * t.stride; }
+  float* output(int64_t row) const { return t.outputs.rows + row * t.stride; }
+  float* node(int64_t row) const { return t.nodes.rows + row * t.stride; }
+  float locked(int32_t row) const { return t.lock ? t.lock[row] : 1.f; }
+  void add(float* to, const float* change, float factor) const {
+    for (int64_t d = 0; d < t.stride; d += W)
+      store(to + d, load(to + d) + factor * load(change + d));
+  }
+  // Negatives of its block that count for a target, times how often.
+  bool counts(int32_t negative, int k, int64_t position) const {
+    return (!o.skip_targets || negative != u.targets[position]) &&
+           (o.shards == 1 || k % o.shards == shard(position));
+  }
+  int shard(int64_t position) const {
+    return o.shards == 1 ? 0 : (u.words ? u.words : u.targets)[position] % o.shards;
+  }
+
+  // Coefficients of scores: how far each is off, times alpha. Weights below 0 are of negatives, and
+  // of 0 of what does not count. `columns` is a multiple of W.
+  void coefficients(const float* scores, const float* weights, int columns, float alpha, float* g,
+                    bool with_loss) {
+    Vector sizes = sizes_, cost = cost_;  // in registers, unlike members
+    for (int c = 0; c < columns; c += W) {
+      const Vector z = load(scores + c), w = load(weights + c);
+      const Vector wrong = w > Vector{} ? -z : z;  // the score of the other label
+      store(g + c, w * alpha * sigmoid(wrong));
+      sizes += w == Vector{} ? Vector{} : absolute(z);
+      if (with_loss) cost += absolute(w) * softplus(wrong);
+    }
+    sizes_ = sizes;
+    cost_ = cost;
+  }
+
+  const Tfw2vOptions& o;
+  const Tfw2vDraws& u;
+  const Tfw2vTables& t;
+  const int N;
+  Tfw2vResult& result;
+
+ private:
+  float alpha_, slope_;
+  Vector sizes_ = {}, cost_ = {};
+};
+
+}  // namespace TFW2V_ISA
+}  // namespace tfw2v

@@ -1,0 +1,88 @@
+// What CBOW and skip-gram's tree share: rows of a window's words, and of what they predict.
+#pragma once
+
+#include "trainer.h"
+
+namespace tfw2v {
+namespace TFW2V_ISA {
+
+class Windows : protected Trainer {
+ protected:
+  // Room for the rows of `number` windows at a time.
+  Windows(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
+          const float alphas[2], Tfw2vResult& result, int number)
+      : Trainer(options, draws, tables, alphas, result), sampled_(!o.skipgram && o.negative) {
+    int64_t longest = 0;
+    for (int64_t w = 0; o.hierarchical && w < u.path_words; ++w)
+      longest = std::max<int64_t>(longest, u.path_ends[w + 1] - u.path_ends[w]);
+    const int64_t most = number * (longest + (sampled_ ? 1 + o.negative : 0));
+    x_.resize(number * std::min<int64_t>(2 * int64_t{o.window}, u.kept));
+    factors_.resize(x_.size());
+    y_.resize(most);
+    labels_.resize(rounded(most, W));
+  }
+
+  // Adds the words of a position's window from x_[end] on: the new end.
+  int add_words(int64_t a, int end) {
+    for (int64_t j = a - u.reaches[2 * a]; j <= a + u.reaches[2 * a + 1]; ++j) {
+      if (j == a) continue;
+      x_[end] = input(u.inputs[j]);
+      factors_[end++] = locked(u.inputs[j]);
+    }
+    return end;
+  }
+
+  // Adds what the i-th position of a block predicts from y_[end] on, its target last: the new end.
+  // Negatives are K of its block's, of its target's shard: those after the ones of the position
+  // before, and from the first on again.
+  int add_predicted(int64_t a, int64_t block, int i, int end) {
+    if (o.hierarchical)
+      for (int32_t k = path_begin(a); k < path_end(a); ++k) {
+        y_[end] = node(u.path[k] / 2);
+        labels_[end++] = u.path[k] % 2 ? -1.f : 1.f;
+      }
+    if (!sampled_) return end;
+    const int32_t target = u.targets[a];
+    const int first = shard(a), number = (o.shared - first + o.shards - 1) / o.shards;
+    const int32_t* negatives = u.negatives + block * o.shared + first;
+    int at = i * o.negative % number;
+    for (int k = 0; k < o.negative; ++k) {
+      const int32_t negative = negatives[o.shards * at];
+      if (++at == number) at = 0;
+      if (o.skip_targets && negative == target) continue;
+      y_[end] = output(negative);
+      labels_[end++] = -1.f;
+    }
+    y_[end] = output(target);
+    labels_[end++] = 1.f;
+    return end;
+  }
+
+  // Fetches what the window of a position adds to those before it: its target, nodes and last word,
+  // and its share of the next block's negatives.
+  void look_ahead(int64_t a, int64_t block, int i) const {
+    constexpr int kWindows = 3;  // so long does memory take
+    if ((a += kWindows) >= u.kept) return;
+    if (o.hierarchical)
+      for (int32_t k = path_begin(a); k < path_end(a); ++k)
+        fetch_ahead(node(u.path[k] / 2), t.stride);
+    if (sampled_) {
+      fetch_ahead(output(u.targets[a]), t.stride);
+      for (int k = i; k < o.shared && block + 1 < u.blocks; k += o.block)
+        fetch_ahead(output(u.negatives[(block + 1) * o.shared + k]), t.stride);
+    }
+    if (a + o.window < u.kept) fetch_ahead(input(u.inputs[a + o.window]), t.stride);
+  }
+
+  std::vector<float*> x_, y_;
+  std::vector<float> factors_, labels_;
+
+ private:
+  int32_t path_begin(int64_t a) const { return u.path_ends[u.inputs[a]]; }
+  int32_t path_end(int64_t a) const { return u.path_ends[u.inputs[a] + 1]; }
+
+  const bool sampled_;
+};
+
+}  // namespace TFW2V_ISA
+}  // namespace tfw2v
