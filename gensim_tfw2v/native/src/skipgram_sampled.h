@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "block.h"
 #include "trainer.h"
 
 namespace tfw2v {
@@ -18,8 +19,7 @@ class SkipgramSampled : Trainer {
       : Trainer(options, draws, tables, alphas, result),
         B(o.block), K(o.shared), Kr(static_cast<int>(rounded(K, W))), w(o.window),
         halo(static_cast<int>(std::min<int64_t>(B + 2 * int64_t{w}, draws.kept + 1))),
-        pairs_(B), x_(B), dx_(B), y_(K), rows_(B), packed_(K),
-        terms_(std::max<int64_t>({t.stride, B, K})), zeros_(t.stride), none_(Kr), used_(Kr) {
+        pairs_(B), x_(B), dx_(B), y_(K), used_(Kr), products_(N, t.size, B, K) {
     std::fill_n(used_.begin(), K, 1.f);
     capacity_ = std::min<int64_t>(2 * int64_t{w}, draws.kept);
     lists_.resize(B * capacity_);
@@ -53,7 +53,7 @@ class SkipgramSampled : Trainer {
     for (int i = 0; i < nb; ++i)
       gather(&lists_[i * capacity_], 0, 1, &columns_[i * capacity_], pairs_[i], &dx_[i], 1, N);
     // from here on rows change
-    update_noise(nb);
+    products_.to_outputs(g_, nb, x_.data(), K, Kr, y_.data());
     for (int64_t c = low; c < high; ++c) {
       const auto [first, last] = reached(c, p, nb);
       if (first >= last) continue;
@@ -121,69 +121,10 @@ class SkipgramSampled : Trainer {
         store(weights + k, load(used_.data() + k) * (-share * pairs_[i]));
     }
     if (o.skip_targets || o.shards > 1) select(p, nb, low, high, negatives, share);
-    score_noise(nb);
+    products_.scores(x_.data(), nb, y_.data(), K, g_, Kr);
     coefficients(g_, weights_, nb * Kr, a, g_, with_loss);
-    gather_noise(nb);
+    products_.to_inputs<false>(g_, nb, y_.data(), K, Kr, dx_.data());
   }
-
-#if defined(__AVX512BF16__)
-  // In pairs of bfloat16: these products are most of skip-gram's multiply-adds.
-  void score_noise(int nb) {
-    const int D2 = (t.size + 1) / 2, half = static_cast<int>(rounded(t.stride, 2 * W) / 2);
-    float* x = xa_.of(int64_t{B} * half);
-    float* y = ya_.of(int64_t{K} * half);
-    float* columns = yt_.of(int64_t{half} * Kr);
-    for (int i = 0; i < nb; ++i) pair_along(x_[i], N, x + int64_t{i} * half);
-    for (int k = 0; k < K; ++k) {
-      packed_[k] = y + int64_t{k} * half;
-      pair_along(y_[k], N, packed_[k]);
-    }
-    transpose(packed_.data(), K, D2, columns, Kr);
-    for (int d = 0; d < D2; ++d) terms_[d] = columns + int64_t{d} * Kr;
-    for (int i = 0; i < nb; ++i) rows_[i] = g_ + int64_t{i} * Kr;
-    gather<Pair, true>(x, half, 1, terms_.data(), D2, rows_.data(), nb, Kr / W);
-  }
-
-  void gather_noise(int nb) {
-    const int pairs = (nb + 1) / 2, kpairs = (K + 1) / 2;
-    std::memset(zeros_.data(), 0, t.stride * sizeof(float));
-    // of each input, its coefficients in pairs of negatives
-    float* ga = ga_.of(int64_t{B} * Kr);
-    for (int i = 0; i < nb; ++i) pair_along(g_ + int64_t{i} * Kr, Kr / W, ga + int64_t{i} * Kr);
-    float* y = yp_.of(int64_t{kpairs} * t.stride);
-    for (int k = 0; k < kpairs; ++k) {
-      pair_rows(y_[2 * k], 2 * k + 1 < K ? y_[2 * k + 1] : zeros_.data(), N, y + k * t.stride);
-      terms_[k] = y + k * t.stride;
-    }
-    gather<Pair>(ga, Kr, 1, terms_.data(), kpairs, dx_.data(), nb, N);
-    // of each negative, in pairs of inputs
-    float* gt = gt_.of(int64_t{pairs} * Kr);
-    float* x = xp_.of(int64_t{pairs} * t.stride);
-    for (int i = 0; i < pairs; ++i) {
-      const bool both = 2 * i + 1 < nb;
-      const float* g = g_ + int64_t{2 * i} * Kr;
-      pair_rows(g, both ? g + Kr : none_.data(), Kr / W, gt + int64_t{i} * Kr);
-      pair_rows(x_[2 * i], both ? x_[2 * i + 1] : zeros_.data(), N, x + i * t.stride);
-    }
-  }
-  void update_noise(int nb) {
-    const int pairs = (nb + 1) / 2;
-    float* gt = gt_.of(int64_t{pairs} * Kr);
-    float* x = xp_.of(int64_t{pairs} * t.stride);
-    for (int i = 0; i < pairs; ++i) terms_[i] = x + i * t.stride;
-    gather<Pair>(gt, 1, Kr, terms_.data(), pairs, y_.data(), K, N);
-  }
-#else
-  void score_noise(int nb) {
-    float* columns = yt_.of(t.stride * Kr);
-    transpose(y_.data(), K, t.size, columns, Kr);
-    for (int d = 0; d < t.size; ++d) terms_[d] = columns + int64_t{d} * Kr;
-    for (int i = 0; i < nb; ++i) rows_[i] = g_ + int64_t{i} * Kr;
-    gather<Single, true>(x_rows_, t.stride, 1, terms_.data(), t.size, rows_.data(), nb, Kr / W);
-  }
-  void gather_noise(int nb) { gather(g_, Kr, 1, y_.data(), K, dx_.data(), nb, N); }
-  void update_noise(int nb) { gather(g_, 1, Kr, x_.data(), nb, y_.data(), K, N); }
-#endif
 
   // Weights where negatives do not count the same for each centre.
   void select(int64_t p, int nb, int64_t low, int64_t high, const int32_t* negatives, float share) {
@@ -201,13 +142,14 @@ class SkipgramSampled : Trainer {
 
   const int B, K, Kr, w, halo;
   std::vector<int> pairs_;
-  std::vector<float*> x_, dx_, y_, rows_, packed_, terms_;
-  std::vector<float> zeros_, none_, used_;
+  std::vector<float*> x_, dx_, y_;
+  std::vector<float> used_;
+  BlockProducts products_;
   int64_t capacity_;
   std::vector<int64_t> begins_;
   std::vector<float> lists_;
   std::vector<const float*> columns_;
-  Buffer xb_, dxb_, gb_, wb_, cb_, wcb_, xa_, ya_, yt_, yp_, xp_, ga_, gt_;
+  Buffer xb_, dxb_, gb_, wb_, cb_, wcb_;
   float *x_rows_, *dx_rows_, *g_, *weights_, *gc_, *weights_c_;
 };
 

@@ -35,9 +35,8 @@ class SkipgramTree : Windows {
     for (int i = 0; i < m; ++i) dx_[i] = dx + i * t.stride, g_[i] = g + int64_t{i} * ld;
     std::fill(labels_.begin() + columns, labels_.begin() + ld, 0.f);
     score(x_.data(), m, y_.data(), columns, N, g, ld);
-    for (int i = 0; i < m; ++i) {
+    for (int i = 0; i < m; ++i)
       coefficients(g_[i], labels_.data(), ld, alpha, g_[i], with_loss);
-    }
     score(g_.data(), m, g_.data(), m, ld / W, common, lm);
     gather<Single, true>(g, ld, 1, y_.data(), columns, dx_.data(), m, N);
     for (int i = 1; i < m; ++i) gather(common + i * lm, 0, 1, x_.data(), i, &dx_[i], 1, N);

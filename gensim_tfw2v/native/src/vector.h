@@ -100,8 +100,9 @@ static inline float total(Vector x) {
   return x[0];
 }
 
-static inline void fetch_ahead(const float* row, int64_t floats) {
-  for (int64_t d = 0; d < floats; d += 16) __builtin_prefetch(row + d, 1, 2);
+template <class T>
+static inline void fetch_ahead(const T* row, int64_t numbers) {
+  for (int64_t d = 0; d < numbers; d += 64 / sizeof(T)) __builtin_prefetch(row + d, 1, 2);
   __asm__ volatile("");  // GCC drops calls of what does nothing but this
 }
 

@@ -62,9 +62,12 @@ class Windows : protected Trainer {
   // and its share of the next block's negatives.
   void look_ahead(int64_t a, int64_t block, int i) const {
     constexpr int kWindows = 3;  // so long does memory take
+    constexpr int kNear = 8;     // nodes next to the root are never far
+    if (o.hierarchical && a + 2 * kWindows < u.kept)
+      fetch_ahead(u.path + path_begin(a + 2 * kWindows), 16);
     if ((a += kWindows) >= u.kept) return;
     if (o.hierarchical)
-      for (int32_t k = path_begin(a); k < path_end(a); ++k)
+      for (int32_t k = path_begin(a) + kNear; k < path_end(a); ++k)
         fetch_ahead(node(u.path[k] / 2), t.stride);
     if (sampled_) {
       fetch_ahead(output(u.targets[a]), t.stride);

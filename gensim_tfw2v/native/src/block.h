@@ -1,0 +1,102 @@
+// The three products of a block: scores of its m inputs x with K rows y, and what either side gains
+// by the coefficients g that come of them. In pairs of bfloat16 where the processor can: they are
+// most of skip-gram's multiply-adds.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "buffer.h"
+#include "products.h"
+
+namespace tfw2v {
+namespace TFW2V_ISA {
+
+// g is [m, ld], ld a multiple of W; its columns from K on are 0.
+class BlockProducts {
+ public:
+  // Rows of N vectors, of which D numbers are in use; blocks of at most this m and K.
+  BlockProducts(int N, int64_t D, int m, int K)
+      : N(N), D(static_cast<int>(D)), packed_x_(m), packed_y_(K), rows_(m),
+        terms_(std::max<int64_t>({D, m, K})), zeros_(std::max(N * W, K + W)) {}
+
+#if defined(__AVX512BF16__)
+  // g = x y', of inputs that lie one after the other.
+  void scores(const float* const* x, int m, const float* const* y, int K, float* g, int ld) {
+    pack(x, m, x_, packed_x_);
+    pack(y, K, y_, packed_y_);
+    multiply<Pair>(packed_x_[0], (N + 1) / 2 * W, m, packed_y_.data(), K, (D + 1) / 2, g, ld);
+  }
+
+  // dx = or += g y
+  template <bool begin>
+  void to_inputs(const float* g, int m, const float* const* y, int K, int ld, float* const* dx) {
+    const int half = static_cast<int>(rounded(ld, 2 * W) / 2);
+    float* along = g_.of(int64_t{m} * half);
+    for (int i = 0; i < m; ++i) pair_along(g + i * ld, ld / W, along + i * half);
+    const int pairs = pair_up(y, K, N, y_);
+    gather<Pair, begin>(along, half, 1, terms_.data(), pairs, dx, m, N);
+  }
+
+  // y += g' x
+  void to_outputs(const float* g, int m, const float* const* x, int K, int ld, float* const* y) {
+    for (int i = 0; i < m; ++i) rows_[i] = const_cast<float*>(g) + i * ld;
+    pair_up(rows_.data(), m, ld / W, g_);
+    const float* across = terms_[0];
+    const int pairs = pair_up(x, m, N, x_);
+    gather<Pair>(across, 1, ld, terms_.data(), pairs, y, K, N);
+  }
+
+ private:
+  // Each row's numbers in pairs.
+  void pack(const float* const* rows, int number, Buffer& buffer, std::vector<float*>& packed) {
+    const int64_t size = (N + 1) / 2 * W;
+    float* to = buffer.of(number * size);
+    for (int r = 0; r < number; ++r) pair_along(rows[r], N, packed[r] = to + r * size);
+  }
+
+  // Each two rows of n vectors as one of pairs, in terms_: how many.
+  int pair_up(const float* const* rows, int number, int n, Buffer& buffer) {
+    const int pairs = (number + 1) / 2;
+    float* to = buffer.of(int64_t{pairs} * n * W);
+    for (int r = 0; r < pairs; ++r) {
+      const float* odd = 2 * r + 1 < number ? rows[2 * r + 1] : zeros_.data();
+      pair_rows(rows[2 * r], odd, n, to + r * n * W);
+      terms_[r] = to + r * n * W;
+    }
+    return pairs;
+  }
+#else
+  void scores(const float* const* x, int m, const float* const* y, int K, float* g, int ld) {
+    multiply<Single>(x[0], N * W, m, y, K, D, g, ld);
+  }
+  template <bool begin>
+  void to_inputs(const float* g, int m, const float* const* y, int K, int ld, float* const* dx) {
+    gather<Single, begin>(g, ld, 1, y, K, dx, m, N);
+  }
+  void to_outputs(const float* g, int m, const float* const* x, int K, int ld, float* const* y) {
+    gather<Single>(g, 1, ld, x, m, y, K, N);
+  }
+
+ private:
+#endif
+
+  // g = x y', where rows have so many terms: y is transposed.
+  template <class Product>
+  void multiply(const float* x, int64_t stride, int m, const float* const* y, int K, int terms,
+                float* g, int ld) {
+    float* columns = columns_.of(int64_t{terms} * ld);
+    transpose(y, K, terms, columns, ld);
+    for (int d = 0; d < terms; ++d) terms_[d] = columns + int64_t{d} * ld;
+    for (int i = 0; i < m; ++i) rows_[i] = g + int64_t{i} * ld;
+    gather<Product, true>(x, stride, 1, terms_.data(), terms, rows_.data(), m, ld / W);
+  }
+
+  const int N, D;
+  std::vector<float*> packed_x_, packed_y_, rows_, terms_;
+  std::vector<float> zeros_;
+  Buffer x_, y_, g_, columns_;
+};
+
+}  // namespace TFW2V_ISA
+}  // namespace tfw2v

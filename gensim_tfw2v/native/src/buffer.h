@@ -1,0 +1,26 @@
+// Memory for what is computed on the way.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tfw2v {
+namespace TFW2V_ISA {
+
+constexpr int64_t rounded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+// Floats that begin at a cache line.
+class Buffer {
+ public:
+  float* of(int64_t floats) {
+    if (static_cast<int64_t>(held_.size()) < floats + 16) held_.resize(floats + 16);
+    const uintptr_t at = reinterpret_cast<uintptr_t>(held_.data());
+    return reinterpret_cast<float*>((at + 63) & ~uintptr_t{63});
+  }
+
+ private:
+  std::vector<float> held_;
+};
+
+}  // namespace TFW2V_ISA
+}  // namespace tfw2v
