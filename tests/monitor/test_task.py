@@ -51,9 +51,10 @@ def test_bytes_of_connections_are_counted():
 def test_a_process_logs_its_cpu_time_and_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(monitor_task, "SECONDS", 0.2)
     log = TaskLog(str(tmp_path), "worker-0")
-    began = time.monotonic()
+    began, used = time.monotonic(), time.process_time()
     while time.monotonic() - began < 1.0:
         pass
+    share = 100 * (time.process_time() - used) / (time.monotonic() - began)  # others work, too
     log.close()
     again = TaskLog(str(tmp_path), "worker-0")
     time.sleep(1.1)
@@ -61,7 +62,7 @@ def test_a_process_logs_its_cpu_time_and_memory(tmp_path, monkeypatch):
     runs = Runs(tmp_path)
     assert runs.names() == {"tasks/worker-0"}
     cpu = runs.points("tasks/worker-0", "usage/cpu_percent")
-    assert sum(value for _, value in cpu[:4]) > 4 * 30
+    assert sum(value for _, value in cpu[:4]) > 4 * share / 3
     assert cpu[-2][1] < 50
     # the second process has gone on where the first one ended
     assert [step for step, _ in cpu] == sorted(step for step, _ in cpu)
