@@ -44,7 +44,7 @@ def test_a_training_that_is_killed_goes_on(tmp_path):
     model, checkpoints = tmp_path / "model", tmp_path / "checkpoints"
     command = [
         *TFW2V, "cluster", "local", "--ps", "1", "--workers", "1", "--", "train", LEE, "-o", model,
-        "--epochs", "40", "--vector-size", "8", "--checkpoint-dir", checkpoints,
+        "--epochs", "16", "--vector-size", "8", "--checkpoint-dir", checkpoints,
         "--checkpoint-minutes", "0.01",
     ]  # fmt: skip
     process = subprocess.Popen(

@@ -93,17 +93,19 @@ def memory(tfw2v, *options, training=()):
 
 def test_memory_is_for_the_vocabulary(tfw2v):
     ps, _, coordinator = memory(tfw2v)
-    large = memory(tfw2v, "--vocab", 10**7, training=("--vector-size", "300"))
-    # 2 tables of 10 M x 300 x 4 bytes are 22 GiB, on one ps
+    large = memory(tfw2v, "--vocab", 10**6, training=("--vector-size", "3000"))
+    # 2 tables of 1 M x 3000 x 4 bytes are 22 GiB, on one ps
     assert ps <= 3 and coordinator <= 5 and large[0] > 22 and large[2] > 44
     # more ps share them, the coordinator has all
-    shared = memory(tfw2v, "--vocab", 10**7, "--ps", 8, training=("--vector-size", "300"))
+    shared = memory(tfw2v, "--vocab", 10**6, "--ps", 8, training=("--vector-size", "3000"))
     assert shared[0] < large[0] / 4 and shared[2] == large[2]
-    whole = memory(tfw2v, "--vocab", 10**7, training=("--regime", "submodels"))
+    whole = memory(
+        tfw2v, "--vocab", 10**6, training=("--regime", "submodels", "--vector-size", "1000")
+    )
     assert whole[1] > 7  # each worker has a model, 7.5 GiB
     kept = memory(tfw2v, "--vocab", 10**6, training=("--regime", "sandblaster:history=10"))
     assert kept[0] > 15  # 20 copies of 0.75 GiB
-    assert memory(tfw2v, "--vocab", 10**7, "--ps-memory", 5, "--worker-memory", 6,
+    assert memory(tfw2v, "--vocab", 10**6, "--ps-memory", 5, "--worker-memory", 6,
                   "--coordinator-memory", 7) == [5, 6, 7]  # fmt: skip
 
 
@@ -139,7 +141,7 @@ def test_a_job_trains_without_slurm(tfw2v, tmp_path):
     script, model, number = tmp_path / "job.sh", tmp_path / "model", str(random.randrange(10**6))
     tfw2v(
         "cluster", "manifest", "slurm", "--ps", 1, "--workers", 2, "-o", script, "--", "train",
-        datapath("lee_background.cor"), "-o", model, "--epochs", 20, "--vector-size", 8,
+        datapath("lee_background.cor"), "-o", model, "--epochs", 8, "--vector-size", 8,
         "--log-dir", tmp_path / "logs",
     )  # fmt: skip
     stub(tmp_path, "scontrol", "echo localhost")

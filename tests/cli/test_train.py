@@ -184,14 +184,14 @@ def test_a_damaged_file_is_named(tfw2v, bad, name, file):
     assert not (bad / "model").exists()
 
 
-def test_standard_input_and_pipes_give_what_a_file_gives(corpus, tmp_path):
+def test_standard_input_and_pipes_give_what_a_file_gives(tfw2v, corpus, tmp_path):
+    tfw2v("train", corpus, "-o", tmp_path / "file", *QUICK)
+    with subprocess.Popen(["cat", corpus], stdout=subprocess.PIPE) as cat:
+        pipe = f"/dev/fd/{cat.stdout.fileno()}"  # as bash writes <(cat corpus)
+        tfw2v("train", pipe, "-o", tmp_path / "substituted", *QUICK)
     command = f"{sys.executable} -m gensim_tfw2v train"
     options = " ".join(map(str, QUICK))
-    script = f"""
-        {command} {corpus} -o {tmp_path}/file {options}
-        cat {corpus} | {command} - -o {tmp_path}/piped {options}
-        {command} <(cat {corpus}) -o {tmp_path}/substituted {options}
-    """
+    script = f"cat {corpus} | {command} - -o {tmp_path}/piped {options}"
     subprocess.run(["bash", "-ec", script], cwd=ROOT, check=True, timeout=240)
     vectors = [
         Word2Vec.load(str(tmp_path / name)).wv.vectors for name in ("file", "piped", "substituted")

@@ -16,7 +16,7 @@ from gensim_tfw2v.cluster import local as local_module
 from tests.cluster.test_training import likeness, servers, trained
 
 LEE = datapath("lee_background.cor")
-OPTIONS = {"epochs": 40, "seed": 5}
+OPTIONS = {"epochs": 16, "seed": 5}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -126,7 +126,7 @@ class Tell:
 
 cluster = sys.argv[3] if len(sys.argv) > 3 else None
 model = TFWord2Vec(
-    corpus_file=sys.argv[1], vector_size=24, epochs=40, workers=1, alpha=.05, sg=1, seed=5,
+    corpus_file=sys.argv[1], vector_size=24, epochs=16, workers=1, alpha=.05, sg=1, seed=5,
     checkpoint_dir=sys.argv[2], checkpoint_minutes=0.002, compute_loss=True, cluster=cluster,
     callbacks=[Tell()],
 )
@@ -151,7 +151,7 @@ def test_a_killed_coordinator_goes_on_when_it_is_run_again(tmp_path, undisturbed
     again = subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
     # gensim counts all epochs; those before the checkpoint are over at once
     model = TFWord2Vec.load(str(tmp_path / "model"))
-    assert len(model.mean_losses) == 40 and again.stdout.count("epoch") == 40
+    assert len(model.mean_losses) == again.stdout.count("epoch") == OPTIONS["epochs"]
     assert alike(model, undisturbed) and (cluster or likeness(model, undisturbed) > 0.999)
     deadline = time.monotonic() + 10
     while servers() and time.monotonic() < deadline:

@@ -16,7 +16,7 @@ REGIME = SubModels(models=4, rate=0.5, sampling="random")
 
 
 def train(cluster, **options):
-    return trained(cluster, epochs=12, regime=REGIME, **options)
+    return trained(cluster, epochs=4, regime=REGIME, **options)
 
 
 @pytest.fixture(scope="module")

@@ -75,7 +75,7 @@ def test_every_task_of_a_cluster_writes_a_run(tmp_path):
     model = TFWord2Vec(
         corpus_file=datapath("lee_background.cor"),
         sg=1,
-        epochs=40,
+        epochs=15,
         workers=2,
         cluster="local:ps=1,worker=2",
         log_dir=tmp_path,

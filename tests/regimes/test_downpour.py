@@ -1,5 +1,6 @@
 """Downpour: when rows come and go changes nothing for one replica; Adagrad; the warm start."""
 
+import functools
 import threading
 from dataclasses import replace
 
@@ -31,7 +32,7 @@ from tests.regimes.trials import (
 )
 
 #: n_fetch, n_push, and shards; units have 5 steps.
-WINDOWS = [(1, 1, 1), (2, 2, 3), (1, 3, 1), (4, 1, 3), (3, 2, 1), (1000, 1000, 3)]
+WINDOWS = [(1, 1, 1), (1, 3, 1), (4, 1, 3), (3, 2, 1), (1000, 1000, 3)]
 
 
 @pytest.fixture(scope="module")
@@ -65,19 +66,26 @@ def train(regime, trial, units, epoch=0, arrays=None):
 
 def by_adagrad(trial, units, tables, squares, epoch=0):
     """Train units with Adagrad, one after the other."""
-    program, words = replace(trial.unit_program, adagrad=True), trial.words.tensors()
+    train = adagrad_function(replace(trial.unit_program, adagrad=True))
+    for unit in units:
+        key = tf.constant(unit_key(SEED, epoch, unit.index))
+        train(tables, squares, trial.words.tensors(), tf.constant(unit.read()), key)
+    return tables
 
-    @tf.function(autograph=False)
-    def train_unit(entries, key):
+
+@functools.lru_cache
+def adagrad_function(program):
+    """Make the function that trains a unit on tables with Adagrad, traced once for all units."""
+
+    @tf.function(autograph=False, reduce_retracing=True)
+    def train_unit(tables, squares, words, entries, key):
         part = prepare_unit(program, words, entries, key, tf.constant(ALPHA))
         rows = Tables.of_handles(table.handle for table in tables)
         sums = Tables(*(table.handle for table in squares))
         begin = part.begin(program, rows, words)
         return part.train_steps(program, rows, words, tf.constant(0), part.steps, begin, sums)
 
-    for unit in units:
-        train_unit(tf.constant(unit.read()), tf.constant(unit_key(SEED, epoch, unit.index)))
-    return tables
+    return train_unit
 
 
 def no_squares(trial):
@@ -91,7 +99,7 @@ def no_squares(trial):
     ("objective", "n_fetch", "n_push", "shards"),
     [
         *((OBJECTIVES[0], *window) for window in WINDOWS),
-        *((objective, *WINDOWS[2]) for objective in OBJECTIVES[1:]),
+        *((objective, *WINDOWS[1]) for objective in OBJECTIVES[1:]),
     ],
     ids=str,
 )
@@ -105,7 +113,7 @@ def test_one_replica_equals_training_on_the_tables(units, objective, n_fetch, n_
     regime.close()
 
 
-@pytest.mark.parametrize(("n_fetch", "n_push", "shards"), WINDOWS[2:3])
+@pytest.mark.parametrize(("n_fetch", "n_push", "shards"), WINDOWS[1:2])
 @pytest.mark.parametrize("objective", MOSTLY_TWO)
 def test_so_it_does_with_adagrad(units, objective, n_fetch, n_push, shards):
     trial = Trial(objective)

@@ -95,17 +95,20 @@ def exported(tables):
     return arrays
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
 @pytest.mark.parametrize(
-    ("layout", "shards", "locked", "negative_shards"),
+    ("objective", "layout", "shards", "locked", "negative_shards"),
     [
-        *(("rows", shards, locked, 1) for shards in (1, 3) for locked in (False, True)),
-        ("rows", 2, False, 2),
-        ("columns", 1, False, 1),
-        ("columns", 3, True, 3),
+        # each objective in each layout with all there is, and one objective with less of it
+        *((objective, "rows", 3, True, 1) for objective in OBJECTIVES),
+        *((objective, "columns", 3, True, 3) for objective in OBJECTIVES),
+        *((OBJECTIVES[0], "rows", *less) for less in ((1, False, 1), (2, False, 2))),
+        (OBJECTIVES[0], "columns", 1, False, 1),
+        (OBJECTIVES[3], "rows", 1, False, 1),
+        (OBJECTIVES[3], "rows", 2, False, 2),
     ],
+    ids=str,
 )
-def test_a_job_of_one_unit_equals_the_unit(objective, shards, locked, layout, negative_shards):
+def test_a_job_of_one_unit_equals_the_unit(objective, layout, shards, locked, negative_shards):
     lock = np.linspace(0, 2, VOCABULARY) if locked else None
     function, tables, ledger, (program, words, arrays) = make(
         objective, 1, shards, lock=lock, layout=layout, negative_shards=negative_shards

@@ -23,6 +23,16 @@ def units():
 ADASUM, SUM = Synchronous(), Synchronous(combining="sum")
 
 
+@pytest.fixture(scope="module")
+def undisturbed(units):
+    """What three workers make of all units."""
+    trial = Trial(OBJECTIVES[0], workers=3)
+    regime = SynchronousRegime(trial.setup, trial.workers, ADASUM)
+    train(regime, trial, units)
+    yield trial.exported(regime)
+    regime.close()
+
+
 def slow_adasum(one, other):
     rows = []
     for a, b in zip(one, other, strict=True):
@@ -103,15 +113,13 @@ def test_adasum_is_between_the_sum_and_the_mean():
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_two_runs_give_the_same_with_any_number_of_workers_at_a_time(units):
-    found = []
-    for _ in range(2):
-        trial = Trial(OBJECTIVES[0], workers=3)
-        regime = SynchronousRegime(trial.setup, trial.workers, ADASUM)
-        train(regime, trial, units)
-        found.append(trial.exported(regime))
-        regime.close()
-    assert_equal(*found, atol=2e-6)  # the order of a sum of three
+def test_two_runs_give_the_same_with_any_number_of_workers_at_a_time(units, undisturbed):
+    trial = Trial(OBJECTIVES[0], workers=3)
+    regime = SynchronousRegime(trial.setup, trial.workers, ADASUM)
+    train(regime, trial, units)
+    # the order of a sum of three
+    assert_equal(trial.exported(regime), undisturbed, atol=2e-6)
+    regime.close()
 
 
 def test_staleness_is_none_and_every_unit_is_counted_once(units):
@@ -135,12 +143,8 @@ def test_stopping_leaves_whole_rounds(units):
 
 
 @pytest.mark.parametrize("kind", ["fails", "hangs"])
-def test_a_job_is_run_again_elsewhere_and_counts_once(units, kind, monkeypatch):
+def test_a_job_is_run_again_elsewhere_and_counts_once(units, undisturbed, kind, monkeypatch):
     monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", 0.05)
-    expected = Trial(OBJECTIVES[0], workers=3)
-    steady = SynchronousRegime(expected.setup, expected.workers, ADASUM)
-    train(steady, expected, units)
-
     trial = Trial(OBJECTIVES[0], workers=3)
     workers = Flaky(3, 1, threading.Event() if kind == "hangs" else None)
     regime = SynchronousRegime(trial.setup, workers, ADASUM)
@@ -148,12 +152,11 @@ def test_a_job_is_run_again_elsewhere_and_counts_once(units, kind, monkeypatch):
     reports = train(regime, trial, units)
     assert time.monotonic() - began < 50, "the straggler was waited for"
     assert [report.unit for report in reports] == units
-    assert_equal(trial.exported(regime), expected.exported(steady), atol=2e-6)
+    assert_equal(trial.exported(regime), undisturbed, atol=2e-6)
     assert regime.traffic.repeated == 1
     if workers.go:
         workers.go.set()
     regime.close()
-    steady.close()
 
 
 def test_x_is_the_steps_of_a_round():
