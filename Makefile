@@ -32,7 +32,8 @@ demo: $(RUN)  ## install into .venv if needed, train on a small local cluster, p
 test: $(DEV)  ## run the tests (PYTEST_ARGS="-m slow" runs the studies)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-lowest: $(LOWEST)/.installed  ## run some quick tests with the lowest versions that pyproject.toml allows
+# after DEV, for its kernels
+lowest: $(LOWEST)/.installed | $(DEV)  ## run some quick tests with the lowest versions that pyproject.toml allows
 	@$(LOWEST)/bin/python -m pytest -q $(LOWEST_TESTS)
 
 browser:  ## install Chromium for the tests that open pages, if apt-get can; else they are skipped

@@ -110,7 +110,8 @@ def test_memory_is_for_the_vocabulary(tfw2v):
 
 
 def test_a_job_of_slurm_has_the_largest_tasks_memory(tfw2v):
-    given = ("cluster", "manifest", "slurm", "--vocab", 10**7, "--", *TRAINING, "--workers", 1)
+    size = ("--workers", 1, "--vector-size", 1000)
+    given = ("cluster", "manifest", "slurm", "--vocab", 10**6, "--", *TRAINING, *size)
     (line,) = [one for one in tfw2v(*given).stdout.splitlines() if "--mem-per-cpu" in one]
     assert int(line.partition("=")[2].removesuffix("M")) >= 3 * 7.4 * 1024
 

@@ -55,7 +55,7 @@ def watch():
 
 
 def test_a_cluster_gives_what_threads_give(undisturbed):
-    model = train("local:ps=2,worker=2")
+    model = train("local:ps=1,worker=2")
     np.testing.assert_allclose(model.wv.vectors, undisturbed.wv.vectors, atol=1e-4)
     np.testing.assert_allclose(model.syn1neg, undisturbed.syn1neg, atol=1e-4)
     assert model.traffic.pushed_bytes == 0
