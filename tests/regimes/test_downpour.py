@@ -155,14 +155,14 @@ def test_a_step_of_adagrad_equals_a_slow_one(short_units, objective):
     assert max(map(max, filter(len, sums))) > 0
 
 
-@pytest.mark.parametrize("adagrad", [False, True])
+@pytest.mark.parametrize(("adagrad", "workers", "threads"), [(False, 2, 1), (True, 1, 2)])
 @pytest.mark.parametrize(
     "objective", [pytest.param(OBJECTIVES[0], marks=pytest.mark.slow), OBJECTIVES[1]], ids=str
 )
-def test_locked_rows_stay_as_they_are(units, objective, adagrad):
+def test_locked_rows_stay_as_they_are(units, objective, adagrad, workers, threads):
     lock = np.ones(VOCABULARY, np.float32)
     lock[::3] = 0
-    trial = Trial(objective, workers=2, threads=2, lock=lock)
+    trial = Trial(objective, workers, threads, lock)
     regime = make(trial, 1, 2, adagrad=adagrad)
     regime.load(trial.arrays)
     regime.train_epoch(units, 0, [ALPHA] * len(units), lambda report: None)
@@ -275,9 +275,9 @@ class Watched(LocalWorkers):
 
 
 def test_one_replica_trains_the_first_share_alone(units):
-    trial = Trial(OBJECTIVES[0], workers=3)
+    trial = Trial(OBJECTIVES[0], workers=2)
     trial.setup = trial.setup._replace(units=len(units))
-    workers = Watched(3)
+    workers = Watched(2)
     regime = DownpourRegime(trial.setup, workers, Downpour(warm_start=0.5))
     for epoch in range(2):
         workers.seen = []
@@ -288,7 +288,7 @@ def test_one_replica_trains_the_first_share_alone(units):
         alone = len(units) // 2 if epoch == 0 else 0
         assert workers.seen[:alone] == [(1, 1)] * alone
         rest = workers.seen[alone:]
-        assert {replicas for _, replicas in rest} == {3} and max(rest)[0] > 1
+        assert {replicas for _, replicas in rest} == {2} and max(rest)[0] > 1
     # of an epoch that goes on after a checkpoint, what is left of the share
     workers.seen = []
     regime.train_epoch(units[1:], 0, [ALPHA] * len(units), reports.append)
