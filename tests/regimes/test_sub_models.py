@@ -128,8 +128,8 @@ class Forgetful(LocalWorkers):
 @pytest.mark.parametrize("after", [1, 2, 7, 40])
 def test_a_worker_that_loses_its_sub_model_trains_it_again(units, tmp_path, monkeypatch, after):
     monkeypatch.setattr(sub_models, "TRIES_A_WORKER", 20)
-    trial, given = Trial(OBJECTIVES[0], folder=tmp_path), course(units)
-    workers = Forgetful(2, after)
+    trial = Trial(OBJECTIVES[0], folder=tmp_path)
+    given, workers = course(units), Forgetful(2, after)
     regime, reports, files = train(trial, given, workers)
     for number in range(MODELS):
         assert_equal(files[number], by_hand(trial, given, number)[0])
@@ -155,7 +155,7 @@ class Anyone(LocalWorkers):
 def test_jobs_that_meet_the_wrong_worker_find_the_right_one(units, tmp_path, monkeypatch):
     refused = []
     monkeypatch.setattr(sub_models.time, "sleep", refused.append)
-    trial = Trial(OBJECTIVES[0], folder=tmp_path)
+    trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
     given = course(units, models=6)
     regime, _, files = train(trial, given, Anyone(3), which=range(6))
     assert len(refused) > 20 and regime.traffic.repeated == 0
@@ -168,7 +168,7 @@ def test_threads_of_one_process_are_given_jobs_of_their_own_sub_models(
 ):
     refused = []
     monkeypatch.setattr(sub_models.time, "sleep", refused.append)
-    trial = Trial(OBJECTIVES[0], folder=tmp_path)
+    trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
     _, reports, files = train(trial, course(units, models=6), LocalWorkers(3), which=range(6))
     assert not refused
     assert len(files) == 6 and len(reports) == 6 * EPOCHS * len(units)

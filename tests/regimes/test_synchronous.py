@@ -26,7 +26,7 @@ ADASUM, SUM = Synchronous(), Synchronous(combining="sum")
 @pytest.fixture(scope="module")
 def undisturbed(units):
     """What three workers make of all units."""
-    trial = Trial(OBJECTIVES[0], workers=3)
+    trial = Trial(OBJECTIVES[0], workers=3, native=True)
     regime = SynchronousRegime(trial.setup, trial.workers, ADASUM)
     train(regime, trial, units)
     yield trial.exported(regime)
@@ -114,7 +114,7 @@ def test_adasum_is_between_the_sum_and_the_mean():
 
 
 def test_two_runs_give_the_same_with_any_number_of_workers_at_a_time(units, undisturbed):
-    trial = Trial(OBJECTIVES[0], workers=3)
+    trial = Trial(OBJECTIVES[0], workers=3, native=True)
     regime = SynchronousRegime(trial.setup, trial.workers, ADASUM)
     train(regime, trial, units)
     # the order of a sum of three
@@ -134,7 +134,7 @@ def test_staleness_is_none_and_every_unit_is_counted_once(units):
 
 
 def test_stopping_leaves_whole_rounds(units):
-    trial = Trial(OBJECTIVES[0], workers=2)
+    trial = Trial(OBJECTIVES[0], workers=2, native=True)
     regime = SynchronousRegime(trial.setup, trial.workers, ADASUM)
     asked = iter([False, False, True])
     reports = train(regime, trial, units, lambda: next(asked))
@@ -145,7 +145,7 @@ def test_stopping_leaves_whole_rounds(units):
 @pytest.mark.parametrize("kind", ["fails", "hangs"])
 def test_a_job_is_run_again_elsewhere_and_counts_once(units, undisturbed, kind, monkeypatch):
     monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", 0.05)
-    trial = Trial(OBJECTIVES[0], workers=3)
+    trial = Trial(OBJECTIVES[0], workers=3, native=True)
     workers = Flaky(3, 1, threading.Event() if kind == "hangs" else None)
     regime = SynchronousRegime(trial.setup, workers, ADASUM)
     began = time.monotonic()
