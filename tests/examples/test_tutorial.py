@@ -52,7 +52,7 @@ LESS = {
     "epochs=10": "epochs=1",
     "n_splits=10": "n_splits=2",
     "seed in (2, 3)": "seed in (2,)",
-    "IsolationForest(random_state": "IsolationForest(10, random_state",
+    "IsolationForest(random_state": "IsolationForest(n_estimators=10, random_state",
 }
 
 
