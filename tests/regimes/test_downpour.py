@@ -82,7 +82,7 @@ def adagrad_function(program):
         part = prepare_unit(program, words, entries, key, tf.constant(ALPHA))
         rows = Tables.of_handles(table.handle for table in tables)
         sums = Tables(*(table.handle for table in squares))
-        begin = part.begin(program, rows, words)
+        begin = part.begin(program, rows)
         return part.train_steps(program, rows, words, tf.constant(0), part.steps, begin, sums)
 
     return train_unit
