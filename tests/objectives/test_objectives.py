@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.layouts import ColumnLayout, SlicedRows
-from gensim_tfw2v.objectives import Cbow, SkipGram, blocks
+from gensim_tfw2v.objectives import Cbow, SkipGram
 from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.draws import draw
 from gensim_tfw2v.objectives.tree import huffman_tree, paths_of
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.regimes.unit import concrete_unit_function, prepare_unit, unit_function
+from gensim_tfw2v.regimes.unit import concrete_unit_function, prepare_unit
 from tests.objectives import reference
 
 #: Adding an objective is one row here: (objective, its slow loop, the halo's side).
@@ -268,21 +268,6 @@ def test_a_tree_of_one_word_has_no_node(name, entries):
     for table in trained:
         np.testing.assert_array_equal(table, inputs)
     assert result.loss == 0
-
-
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_wide_windows_need_no_tables(name, monkeypatch):
-    objective, _, halo_side = OBJECTIVES[name]
-    rng = np.random.default_rng(0)
-    inputs, outputs = rng.normal(0, 0.2, (2, VOCABULARY, SIZE))
-    arguments = ([3, 4], 0.05, np.ones(VOCABULARY), inputs, outputs)
-    looked_up, _, _ = run(objective, StepShape(32, 8, 5, 4, halo_side), unit(0, 90, 30), *arguments)
-    monkeypatch.setattr(blocks, "LARGEST_TABLE", 0)
-    unit_function.cache_clear()
-    computed, _, _ = run(objective, StepShape(32, 8, 5, 4, halo_side), unit(0, 90, 30), *arguments)
-    unit_function.cache_clear()
-    for a, b in zip(looked_up, computed, strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
