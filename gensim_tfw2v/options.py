@@ -36,8 +36,9 @@ NOISE_REUSE, LEAST_TO_REUSE, LEAST_THREADS_TO_REUSE = 4, 1 << 22, 4
 #: With more words than this, a negative seldom equals a target.
 FEW_WORDS = 4096
 
-#: Tokens of a step, at most. CBOW, whose tokens take part in few pairs, bears longer ones.
-LARGEST_STEP = {"skipgram": 512, "cbow": 2048}
+#: Tokens of a step, at most. CBOW, whose tokens take part in few pairs, bears longer ones; and the
+#: nodes near the root, which are on most paths, only shorter ones.
+LARGEST_STEP = {"skipgram": 512, "cbow": 2048, "hierarchical softmax": 256}
 
 #: Of the compiled kernels: positions of a block, and negatives that it shares.
 NATIVE_BLOCK = NATIVE_SHARED = 32
@@ -221,6 +222,8 @@ def choose_shape(
         and no more than `STEP_NUMBERS` numbers in its rows.
     """
     step, largest = 64, LARGEST_STEP["skipgram" if skipgram else "cbow"]
+    if hierarchical:
+        largest = LARGEST_STEP["hierarchical softmax"]
     while largest > step and largest * vector_size > STEP_NUMBERS:
         largest //= 2
     while step < largest and tokens >= 2 * step * STEPS_PER_EPOCH:
