@@ -11,7 +11,6 @@ from gensim.models import Word2Vec
 from gensim_tfw2v.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.noise import noise_shares
-from gensim_tfw2v.objectives.tree import TOP_DEPTH
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import (
     FEW_WORDS,
@@ -104,8 +103,8 @@ def _loss_of(model: Word2Vec) -> str:
     return "none" if getattr(model, "log_dir", None) is None else "first"
 
 
-def words_of(model: Word2Vec, native: bool = False) -> Words:
-    """What is known of each word; kernels take whole paths, of which none is the top."""
+def words_of(model: Word2Vec) -> Words:
+    """What is known of each word."""
     expandos = model.wv.expandos
     return Words.of(
         keep_probability(model),
@@ -113,7 +112,6 @@ def words_of(model: Word2Vec, native: bool = False) -> Words:
         paths=(expandos["point"], expandos["code"]) if model.hs else None,
         lock=_lock(model),
         negative_shards=_negative_shards(model),
-        top_depth=0 if native else TOP_DEPTH,
     )
 
 

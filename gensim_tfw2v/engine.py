@@ -165,7 +165,7 @@ def open_regime(
         ClusterProgram(program, int(model.workers))
         if is_shared
         else worker_program(model, program, tokens),
-        words_of(model, native),
+        words_of(model),
         Tables(None, None, None) if is_shared else rates_of(model, program.shape.window),
         rows=len(model.wv),
         units=units,

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
-from gensim_tfw2v.engine import chosen_regime, trains_natively
-from gensim_tfw2v.options import choose_step_scale
+from gensim_tfw2v.engine import chosen_regime
 from gensim_tfw2v.regimes import SubModels, UnitReport
 from gensim_tfw2v.sub_models import train_sub_models
 from gensim_tfw2v.training import Training
@@ -137,10 +136,7 @@ def _step_sizes(
     done = np.cumsum([0] + [unit.raw_words for unit in units])
     reached = told * done / max(1, corpus.total_raw_words) / threads
     before = model.min_alpha_yet_reached
-    scale = 1.0
-    if not trains_natively(model):
-        scale = choose_step_scale(bool(model.sg), model.negative, bool(model.hs))
-    alphas = [scale * float(model._get_next_alpha(part, epoch)) for part in reached]
+    alphas = [float(model._get_next_alpha(part, epoch)) for part in reached]
     # what gensim has noted at the end, and warns of later: nothing for files, else what its
     # last batch began with
     last_batch = max(0.0, 1 - model.batch_words / max(1, corpus.total_raw_words))

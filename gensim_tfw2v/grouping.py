@@ -33,24 +33,6 @@ class RowGroups(NamedTuple):
     distinct: Span
 
 
-class EntryGroups(NamedTuple):
-    """E entries, each with a row id, in steps of any number of entries.
-
-    Attributes
-    ----------
-    slot : Tensor [E], int32
-        Slots of the entries in an order that brings equal ids of a step together.
-    segment : Tensor [E], int32
-        Number of the distinct id at each place of that order; starts at 0 in each step.
-    distinct : Span
-        Where each step's distinct ids lie among those of all steps.
-    """
-
-    slot: tf.Tensor
-    segment: tf.Tensor
-    distinct: Span
-
-
 def group_rows(
     ids: tf.Tensor, id_bits: int, max_steps: int, max_rows: int
 ) -> tuple[RowGroups, tf.Tensor]:
@@ -72,8 +54,13 @@ def group_rows(
     """
     shape = tf.shape(ids)
     rows = ids.shape[1:].num_elements() or shape[1] * shape[2]  # known, or only when it runs
-    ordered = sort_rows(tf.reshape(ids, [shape[0], rows]), id_bits, max_steps, max_rows)
-    in_order = ordered.keys
+    first_row = (tf.range(shape[0]) * rows)[:, None]
+    fields = Fields(id_bits, (max_steps - 1).bit_length(), max(1, (max_rows - 1).bit_length()))
+    order, in_order = fields.sorted(
+        tf.reshape(ids, [shape[0], rows]), tf.range(shape[0])[:, None], tf.range(rows)
+    )
+    order = tf.reshape(tf.reshape(order, [shape[0], rows]) + first_row, [-1])
+    in_order = tf.reshape(in_order, [shape[0], rows])
     new = tf.concat(
         [tf.ones_like(in_order[:, :1], tf.bool), in_order[:, 1:] != in_order[:, :-1]], 1
     )
@@ -82,95 +69,14 @@ def group_rows(
     count = tf.reshape(count, tf.shape(in_order))
     distinct = spans(count[:, -1])
     segment = count - 1 - distinct.begin
-    order = tf.reshape(ordered.order + (tf.range(shape[0]) * rows)[:, None], [-1])
+    rank = tf.reshape(tf.math.invert_permutation(order), [shape[0], rows]) - first_row
     groups = RowGroups(
-        rank=tf.reshape(ordered.place, shape),
+        rank=tf.reshape(rank, shape),
         segment=segment,
         place=tf.reshape(tf.dynamic_stitch([order], [tf.reshape(segment, [-1])]), shape),
         distinct=distinct,
     )
     return groups, tf.boolean_mask(in_order, new)
-
-
-class SortedRows(NamedTuple):
-    """R rows a step in the order of their keys, of all steps.
-
-    Attributes
-    ----------
-    order, place : Tensor [steps, R], int32
-        Which row stands at each place of its step's order, and at which place each row stands.
-    keys : Tensor [steps, R], int32
-        Ascending in each step.
-    """
-
-    order: tf.Tensor
-    place: tf.Tensor
-    keys: tf.Tensor
-
-
-def sort_rows(keys: tf.Tensor, key_bits: int, max_steps: int, max_rows: int) -> SortedRows:
-    """Sort each step's rows by a key.
-
-    Parameters
-    ----------
-    keys : Tensor [steps, R], int32
-        Below ``2 ** key_bits``.
-    key_bits, max_steps, max_rows : int
-        Limits of the keys, of the number of steps, and of R.
-    """
-    shape = tf.shape(keys)
-    steps, rows = tf.unstack(shape)
-    fields = Fields(key_bits, (max_steps - 1).bit_length(), max(1, (max_rows - 1).bit_length()))
-    order, in_order = fields.sorted(keys, tf.range(steps)[:, None], tf.range(rows))
-    order = tf.reshape(order, shape)
-    first_row = (tf.range(steps) * rows)[:, None]
-    place = tf.math.invert_permutation(tf.reshape(order + first_row, [-1]))
-    return SortedRows(order, tf.reshape(place, shape) - first_row, tf.reshape(in_order, shape))
-
-
-def group_entries(
-    ids: tf.Tensor,
-    steps: tf.Tensor,
-    slots: tf.Tensor,
-    ends: tf.Tensor,
-    id_bits: int,
-    max_steps: int,
-    max_slots: int,
-) -> tuple[EntryGroups, tf.Tensor]:
-    """Group each step's entries by id.
-
-    Parameters
-    ----------
-    ids : Tensor [E], int32
-        Row ids below ``2 ** id_bits``.
-    steps : Tensor [E], int32
-        Ascending: each entry's step.
-    slots : Tensor [E], int32
-        Where in its step each entry stands.
-    ends : Tensor [steps], int32
-        Where the entries of each step end.
-    id_bits, max_steps, max_slots : int
-        Limits of the ids, of the number of steps, and of the slots of a step.
-
-    Returns
-    -------
-    groups : EntryGroups
-    distinct : Tensor [sum of the steps' distinct ids], int32
-        The distinct ids of each step in ascending order, step after step.
-    """
-    fields = Fields(id_bits, (max_steps - 1).bit_length(), max(1, (max_slots - 1).bit_length()))
-    slot, in_order = fields.sorted(ids, steps, slots)
-    new = tf.concat(
-        [
-            tf.ones_like(ids[:1], tf.bool),
-            (in_order[1:] != in_order[:-1]) | (steps[1:] != steps[:-1]),
-        ],
-        0,
-    )
-    count = tf.concat([[0], running_sum(tf.cast(new, tf.int32))], 0)
-    distinct = spans(tf.gather(count, ends))
-    segment = count[1:] - 1 - tf.gather(distinct.begin[:, 0], steps)
-    return EntryGroups(slot, segment, distinct), tf.boolean_mask(in_order, new)
 
 
 class Fields(NamedTuple):

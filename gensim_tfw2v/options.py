@@ -36,11 +36,9 @@ NOISE_REUSE, LEAST_TO_REUSE, LEAST_THREADS_TO_REUSE = 4, 1 << 22, 4
 #: With more words than this, a negative seldom equals a target.
 FEW_WORDS = 4096
 
-#: Tokens of a step, at most. CBOW, whose tokens take part in few pairs, bears longer ones.
-LARGEST_STEP = {"skipgram": 512, "cbow": 2048}
-
-#: Step sizes of skip-gram with hierarchical softmax alone, times `alpha`.
-TREE_STEP_SCALE = 1.2
+#: Tokens of a step, at most. CBOW, whose tokens take part in few pairs, bears longer ones; and the
+#: nodes near the root, which are on most paths, only shorter ones.
+LARGEST_STEP = {"skipgram": 512, "cbow": 2048, "hierarchical softmax": 256}
 
 #: Of the compiled kernels: positions of a block, and negatives that it shares.
 NATIVE_BLOCK = NATIVE_SHARED = 32
@@ -135,11 +133,6 @@ class UnitProgram:
         return self.skip_targets or self.negative_shards > 1
 
     @property
-    def tree_block(self) -> int:
-        """Centres a block of hierarchical softmax, where the objective has blocks of its own."""
-        return math.gcd(self.objective.tree_block or 1, self.shape.tokens)
-
-    @property
     def max_steps(self) -> int:
         """The most steps that a unit can have."""
         return -(-self.max_entries // self.shape.tokens)
@@ -229,6 +222,8 @@ def choose_shape(
         and no more than `STEP_NUMBERS` numbers in its rows.
     """
     step, largest = 64, LARGEST_STEP["skipgram" if skipgram else "cbow"]
+    if hierarchical:
+        largest = LARGEST_STEP["hierarchical softmax"]
     while largest > step and largest * vector_size > STEP_NUMBERS:
         largest //= 2
     while step < largest and tokens >= 2 * step * STEPS_PER_EPOCH:
@@ -244,9 +239,7 @@ def choose_shape(
     shared = 16 if step == largest else 32
     return StepShape(
         tokens=step,
-        # a node's column is multiplied by inputs outside its word's window, too: in shorter blocks
-        # by fewer of them
-        block=16 if skipgram and hierarchical else 32,
+        block=32,
         window=window,
         shared=max(shared, negative, negative_shards),
         # skip-gram's negatives then meet a block's inputs, not the halo's: 8 % less to multiply
@@ -277,27 +270,6 @@ def choose_max_norm(skipgram: bool, hierarchical: bool = False) -> float:
     about as far apart as seeds are; 0.1 is clearly worse.
     """
     return 1.0 if skipgram and not hierarchical else 0.5
-
-
-def choose_step_scale(skipgram: bool, negative: int, hierarchical: bool) -> float:
-    """Choose how much larger than `alpha` says steps are.
-
-    gensim trains the pairs of a window one after the other, so that an input meets the nodes of
-    hierarchical softmax as the inputs before it have pulled them, and moves further. In a block all
-    meet the same nodes. Larger steps make up for some of it: see docs/how-it-works.md.
-
-    Parameters
-    ----------
-    skipgram, hierarchical : bool
-    negative : int
-        gensim's parameters `sg`, `hs` and `negative`. With both layers, steps are as `alpha` says.
-
-    Returns
-    -------
-    float
-        What each step size is multiplied by.
-    """
-    return TREE_STEP_SCALE if skipgram and hierarchical and not negative else 1.0
 
 
 def choose_noise_reuse(tokens: int, threads: int) -> int:

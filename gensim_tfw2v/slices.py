@@ -77,7 +77,7 @@ class Link:
         Parameters
         ----------
         together : sequence of Sent
-            Of dtype int32 or uint16, of shapes that are known or of one dimension.
+            Of dtype int32 or uint16, of shapes of which at most one dimension is unknown.
         """
         parts = [tf.reshape(tf.cast(*sent), [-1]) for sent in together]
         parts = [_halves(part) if part.dtype == tf.int32 else part for part in parts]
@@ -90,7 +90,7 @@ class Link:
                 pieces = tf.split(message[2 * len(parts) :], sizes_there, num=len(parts))
                 for (tensor, dtype), piece in zip(together, pieces, strict=True):
                     there = _whole(piece) if dtype == tf.int32 else tf.cast(piece, tensor.dtype)
-                    shape = tensor.shape if tensor.shape.is_fully_defined() else [-1]
+                    shape = [-1 if size is None else size for size in tensor.shape]
                     arrived = self._there.setdefault((tensor.ref(), dtype), [])
                     arrived.append(tf.reshape(there, shape))
 
@@ -163,13 +163,6 @@ class Slices:
         narrow = self.link.wire if parts[0].dtype.is_floating and not exact else parts[0].dtype
         return self.link.receive(parts, narrow)
 
-    def split(self, number: int) -> list[Slices]:
-        """Equal parts of the first dimension."""
-        if number == 1:
-            return [self]
-        splits = self._each(lambda x: tf.split(x, number), (), ())
-        return [Slices(parts, self.link) for parts in zip(*splits, strict=True)]
-
     def _each(
         self,
         make: Callable[..., Any],
@@ -201,13 +194,6 @@ class Slices:
 def whole(rows: tf.Tensor) -> Slices:
     """Rows in one slice."""
     return Slices([rows])
-
-
-def concat(parts: Sequence[Slices]) -> Slices:
-    """One after the other, along the first dimension."""
-    if len(parts) == 1:
-        return parts[0]
-    return parts[0].map(lambda *x: tf.concat(x, 0), *parts[1:])
 
 
 def added(parts: Sequence[Slices]) -> Slices:

@@ -9,7 +9,7 @@ size is the smaller the more it has been moved so far.
 """
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.grouping import EntryGroups, RowGroups
+from gensim_tfw2v.grouping import RowGroups
 from gensim_tfw2v.scopes import scoped
 from gensim_tfw2v.slices import Slices, exactly, places, whole
 
@@ -17,6 +17,7 @@ from gensim_tfw2v.slices import Slices, exactly, places, whole
 EPSILON = 1e-6
 
 
+@scoped("sum_rows")
 def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
     """Sum a step's updates by row.
 
@@ -42,16 +43,6 @@ def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
 
     first, *others = updates
     return first.map(of_part, *others, sent=[places(groups.rank), places(groups.segment)])
-
-
-def sum_entries(groups: EntryGroups, updates: Slices) -> Slices:
-    """Sum a step's updates [blocks, C, D] by row: [U, D], float32."""
-
-    def of_part(part: tf.Tensor, slot: tf.Tensor, segment: tf.Tensor) -> tf.Tensor:
-        in_order = tf.gather(tf.reshape(part, [-1, part.shape[2]]), slot)
-        return tf.math.segment_sum(tf.cast(in_order, tf.float32), segment)
-
-    return updates.map(of_part, sent=[groups.slot, groups.segment])
 
 
 @scoped("clip")

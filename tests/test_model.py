@@ -27,10 +27,8 @@ from gensim_tfw2v.attributes import unit_program
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.engine import worker_program
 from gensim_tfw2v.options import (
-    TREE_STEP_SCALE,
     choose_noise_reuse,
     choose_shape,
-    choose_step_scale,
     choose_unit_entries,
 )
 from gensim_tfw2v.regimes import LocalRegime, UnitReport
@@ -330,6 +328,7 @@ def test_steps_adapt_to_the_corpus(tokens, skipgram, vector_size, step, shared):
     shape = choose_shape(tokens, 5, 5, skipgram, vector_size=vector_size)
     assert (shape.tokens, shape.shared) == (step, shared)
     assert choose_shape(tokens, 5, 50, skipgram).shared == 50
+    assert choose_shape(tokens, 5, 0, skipgram, hierarchical=True).tokens == min(step, 256)
 
 
 def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
@@ -384,35 +383,16 @@ def test_the_threads_of_all_workers_count_when_negatives_are_used_again(workers,
     assert (program.workers, program.threads, program.unit.noise_reuse) == (workers, threads, reuse)
 
 
-@pytest.mark.parametrize(("skipgram", "tokens", "block"), [(True, 512, 16), (False, 2048, 32)])
-def test_blocks_of_hierarchical_softmax_are_shorter(skipgram, tokens, block):
-    shape = choose_shape(12_000_000, 5, 0, skipgram, hierarchical=True)
-    assert (shape.tokens, shape.block) == (tokens, block)
-
-
 @pytest.mark.parametrize(
-    ("skipgram", "negative", "hierarchical", "scale"),
+    ("from_file", "workers", "regime", "falls_to", "objective"),
     [
-        (True, 0, True, TREE_STEP_SCALE),
-        *((True, 5, True, 1), (True, 5, False, 1), (False, 0, True, 1), (False, 5, False, 1)),
+        (False, 4, None, 0.5, {}),
+        (True, 1, None, 0.5, {"sg": 1}),
+        (True, 4, None, 0.875, {"sg": 1, "hs": 1, "negative": 0}),
+        (True, 4, "asynchronous", 0.5, {}),  # as on a cluster of workers of one thread
     ],
 )
-def test_steps_are_longer_for_a_tree_alone(skipgram, negative, hierarchical, scale):
-    assert choose_step_scale(skipgram, negative, hierarchical) == scale
-
-
-@pytest.mark.parametrize(
-    ("from_file", "workers", "regime", "falls_to", "objective", "scale"),
-    [
-        (False, 4, None, 0.5, {}, 1),
-        (True, 1, None, 0.5, {"sg": 1}, 1),
-        (True, 4, None, 0.875, {"sg": 1, "hs": 1, "negative": 0}, TREE_STEP_SCALE),
-        (True, 4, "asynchronous", 0.5, {}, 1),  # as on a cluster of workers of one thread
-    ],
-)
-def test_step_sizes_are_gensims(
-    monkeypatch, from_file, workers, regime, falls_to, objective, scale
-):
+def test_step_sizes_are_gensims(monkeypatch, from_file, workers, regime, falls_to, objective):
     seen = []
 
     def note(self, units, epoch, alphas, report, stop):
@@ -421,8 +401,6 @@ def test_step_sizes_are_gensims(
             report(UnitReport(unit, unit.tokens, 0.0, 0.0, 0.0))
 
     monkeypatch.setattr(AsynchronousRegime if regime else LocalRegime, "train_epoch", note)
-    # the graph's are longer, with some objectives; the kernels' never
-    monkeypatch.setattr("gensim_tfw2v.epoch.trains_natively", lambda model: scale == 1)
     corpus = {"corpus_file": datapath("lee_background.cor")}
     if not from_file:
         corpus = {"sentences": lee_corpus_list}
@@ -430,8 +408,8 @@ def test_step_sizes_are_gensims(
     TFWord2Vec(**corpus, vector_size=2, workers=workers, regime=regime, **steps, **objective)
     # with files each of gensim's threads counts what it has trained itself
     assert seen == [
-        (pytest.approx(scale * 0.2), pytest.approx(scale * 0.2 * falls_to)),
-        (pytest.approx(scale * 0.1), pytest.approx(scale * (0.1 - 0.2 * (1 - falls_to)))),
+        (pytest.approx(0.2), pytest.approx(0.2 * falls_to)),
+        (pytest.approx(0.1), pytest.approx(0.1 - 0.2 * (1 - falls_to))),
     ]
 
 

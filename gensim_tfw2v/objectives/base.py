@@ -2,14 +2,13 @@
 
 Letters: D vector size, T/B blocks of a step, I inputs of a block, O its centres (of I and O one
 is B, the block, and one is H, its halo), C columns (the output rows of a block: its centres, then
-its shared negatives), U distinct rows.
+its shared negatives), P nodes of the longest path, U distinct rows.
 """
 
 from typing import NamedTuple, Protocol
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.blocks import StepShape, band
-from gensim_tfw2v.objectives.hierarchical_softmax import TreeGradients, TreeStep
 from gensim_tfw2v.scopes import scoped
 from gensim_tfw2v.slices import Slices, places
 
@@ -35,8 +34,12 @@ class Step(NamedTuple):
     noise : Tensor [T/B, C - O, O], optional
         How often the negative counts for the centre: see `counted_negatives`. As in gensim, one
         that equals the target is skipped for that target. None counts all once.
-    tree : TreeStep, optional
-        For hierarchical softmax.
+    nodes : Slices [U, D]
+        The distinct rows of nodes (``syn1``). This and the next two are for hierarchical softmax.
+    node_place : Tensor [T/B, O * P], int32
+        Which of `nodes` the path of each centre has: see `paths_of`.
+    signs : Tensor [T/B, O * P], float32
+        Which way it goes on at each: see `paths_of`.
     """
 
     shape: StepShape
@@ -47,7 +50,9 @@ class Step(NamedTuple):
     outputs: Slices = None  # type: ignore[assignment]
     output_place: tf.Tensor = None
     noise: tf.Tensor | None = None
-    tree: TreeStep | None = None
+    nodes: Slices = None  # type: ignore[assignment]
+    node_place: tf.Tensor = None
+    signs: tf.Tensor = None
 
     # Columns are chosen before rows are looked up: slicing rows afterwards would copy them. And
     # rows are cast before they are multiplied.
@@ -74,6 +79,16 @@ class Step(NamedTuple):
         of_negatives = slice(self.shape.centres, None)
         return _looked_up(self.outputs, self.output_place, self.dtype, of_negatives)
 
+    @scoped("paths")
+    def paths(self) -> Slices:
+        """Rows of the nodes on the paths of each block's centres: [T/B, O * P, D], dtype."""
+        return _looked_up(self.nodes, self.node_place, self.dtype)
+
+    @property
+    def path_length(self) -> tf.Tensor:
+        """P, nodes of the unit's longest path: [], int32."""
+        return tf.shape(self.signs)[1] // self.shape.centres
+
     def band(self, mean: bool = False, dtype: tf.DType = tf.float32) -> tf.Tensor:
         """1 where an input is in a centre's window, or its share of it: [T/B, O, I]."""
         return band(self.windows, self.shape, mean, dtype)
@@ -95,8 +110,8 @@ class Gradients(NamedTuple):
     outputs : list of Slices [T/B, c, D]
         Updates of the columns' output rows, likewise; the parts' c add up to C. Empty without
         negative sampling.
-    tree : TreeGradients, optional
-        Updates of the nodes' rows.
+    nodes : Slices [T/B, O * P, D], optional
+        Updates of the nodes' rows, likewise.
     loss : Tensor []
         Sum of the negative log likelihoods of the step's pairs and negatives; 0 unless asked for.
     predictions : Tensor []
@@ -105,7 +120,7 @@ class Gradients(NamedTuple):
 
     inputs: Slices
     outputs: list[Slices]
-    tree: TreeGradients | None
+    nodes: Slices | None
     loss: tf.Tensor
     predictions: tf.Tensor
 
@@ -121,8 +136,6 @@ class Objective(Protocol):
         gensim's `hs`.
     mean : bool
         Whether the mean of a window's words predicts.
-    tree_block : int, optional
-        Centres of a block of hierarchical softmax, if its blocks are not the step's.
 
     Laws, held by the tests:
 
@@ -139,9 +152,6 @@ class Objective(Protocol):
 
     @property
     def mean(self) -> bool: ...  # noqa: D102
-
-    @property
-    def tree_block(self) -> int | None: ...  # noqa: D102
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Compute the row updates of one step, and its loss if asked for."""

@@ -7,7 +7,6 @@ of a block's pairs are taken from its halo, the other side from the block itself
 of the step belongs to one block.
 """
 
-import functools
 from dataclasses import dataclass
 from typing import Literal
 
@@ -90,15 +89,9 @@ class StepShape:
         return np.arange(self.inputs) + shift - np.arange(self.centres)[:, None]
 
 
-#: Bytes of a table of bands, at most: beyond (windows of some 20), bands are computed.
-LARGEST_TABLE = 1 << 22
-
-
 @scoped("windows")
 def band(windows: tf.Tensor, shape: StepShape, mean: bool, dtype: tf.DType) -> tf.Tensor:
     """1 where an input lies in a centre's window, else 0.
-
-    Looking rows up is cheaper than comparing positions in every step.
 
     Parameters
     ----------
@@ -114,27 +107,12 @@ def band(windows: tf.Tensor, shape: StepShape, mean: bool, dtype: tf.DType) -> t
     Tensor [T/B, O, I]
     """
     reaches = shape.window + 1
-    if shape.centres * reaches**2 * shape.inputs * dtype.size <= LARGEST_TABLE:
-        first = tf.range(shape.centres) * reaches**2
-        return tf.gather(tf.constant(band_table(shape, mean), dtype), windows + first)
     left, right = (x[:, :, None] for x in (windows // reaches, windows % reaches))
     offset = shape.offsets
     rows = tf.cast((offset >= -left) & (offset <= right) & (offset != 0), tf.float32)
     if mean:
         rows /= tf.maximum(tf.cast(left + right, tf.float32), 1.0)
     return tf.cast(rows, dtype)
-
-
-@functools.lru_cache(maxsize=8)
-def band_table(shape: StepShape, mean: bool) -> np.ndarray:
-    """Rows of `band` for every centre and window: [O * (w + 1)**2, I], float32."""
-    left = np.arange(shape.window + 1)[:, None, None]
-    right = np.arange(shape.window + 1)[:, None]
-    offset = shape.offsets[:, None, None]
-    rows = ((offset >= -left) & (offset <= right) & (offset != 0)).astype(np.float32)
-    if mean:
-        rows /= np.maximum(left + right, 1)
-    return rows.reshape(-1, shape.inputs)
 
 
 class Everything:

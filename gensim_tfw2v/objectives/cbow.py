@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.base import Gradients, Step
 from gensim_tfw2v.objectives.blocks import band
-from gensim_tfw2v.objectives.hierarchical_softmax import predict_from_one
-from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
+from gensim_tfw2v.objectives.predictions import coefficients, loss, predict
 from gensim_tfw2v.slices import Slices, added
 
 
@@ -30,16 +29,12 @@ class Cbow:
         Whether hierarchical softmax is trained.
     corrected : bool
         Whether each input row gets the gradient of the loss instead.
-    tree_block : int
-        Centres a block of hierarchical softmax: few, since each has nodes of its own that the
-        others' hidden rows are multiplied with for nothing.
     """
 
     negative: int
     mean: bool = True
     hierarchical: bool = False
     corrected: bool = False
-    tree_block: int = 8
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step, whose halo holds inputs; see `Objective`.
@@ -59,15 +54,15 @@ class Cbow:
             used = tf.minimum(tf.reduce_sum(step.band(), 2, keepdims=True), 1.0)
         updates: list[Slices] = []
         outputs: list[Slices] = []
-        tree, total = None, tf.constant(0.0)
+        nodes, total = None, tf.constant(0.0)
         if self.negative:
             d_hidden, outputs, lost = self._sampled(step, hidden, used)
             updates.append(d_hidden)
             total += lost
-        if step.tree is not None:
-            tree = predict_from_one(step.tree, hidden, used, with_loss)
-            updates.append(tree.hidden)
-            total += tree.loss
+        if self.hierarchical:
+            d_hidden, nodes, lost = self._in_tree(step, hidden, used)
+            updates.append(d_hidden)
+            total += lost
         if len(updates) > 1:  # of both layers, in two dtypes
             updates = [rows.map(lambda x: tf.cast(x, real)) for rows in updates]
 
@@ -77,7 +72,7 @@ class Cbow:
 
         d_inputs = added(updates).map(backward, sent=[step.windows])
         predictions = tf.constant(0.0) if used is None else tf.reduce_sum(used)
-        return Gradients(d_inputs, outputs, tree, total, predictions)
+        return Gradients(d_inputs, outputs, nodes, total, predictions)
 
     def _sampled(
         self, step: Step, hidden: Slices, used: tf.Tensor | None
@@ -107,3 +102,20 @@ class Cbow:
             noise_used = tf.transpose(used, [0, 2, 1])
             lost = loss(scores, used) + loss(noise_scores, noise_used * noise_weights)
         return d_hidden, outputs, lost
+
+    def _in_tree(
+        self, step: Step, hidden: Slices, used: tf.Tensor | None
+    ) -> tuple[Slices, Slices, tf.Tensor]:
+        """The same of hierarchical softmax: each centre is a block of its own, with its path."""
+        tokens, blocks = step.shape.tokens, step.shape.blocks
+
+        def regrouped(rows: Slices, groups: int) -> Slices:
+            return rows.map(lambda x: tf.reshape(x, [groups, -1, tf.shape(x)[2]]))
+
+        weights = tf.reshape(step.signs, [tokens, -1, 1])
+        if used is not None:
+            weights *= tf.reshape(used, [tokens, 1, 1])
+        d_hidden, d_nodes, lost = predict(
+            regrouped(hidden, tokens), regrouped(step.paths(), tokens), weights, used is not None
+        )
+        return regrouped(d_hidden, blocks), regrouped(d_nodes, blocks), lost

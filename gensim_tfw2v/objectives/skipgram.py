@@ -5,9 +5,8 @@ from typing import ClassVar
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.base import Gradients, Step
-from gensim_tfw2v.objectives.blocks import Everything, InBand
-from gensim_tfw2v.objectives.hierarchical_softmax import predict_from_window
-from gensim_tfw2v.objectives.negative_sampling import coefficients, loss
+from gensim_tfw2v.objectives.blocks import InBand
+from gensim_tfw2v.objectives.predictions import predict
 from gensim_tfw2v.slices import Slices, added
 
 
@@ -19,8 +18,9 @@ class SkipGram:
     lies in the centre's (reduced) window. A negative n of the block takes part in as many pairs
     of an input as there are centres that reach it (and are other words than n).
 
-    A step of negative sampling is three batched products: scores ``Y Xᵀ``, then ``Gᵀ Y`` and
-    ``G X``.
+    Negatives are shared by the pairs of a block (Ji et al. 2016, "Parallelizing Word2Vec in Shared
+    and Distributed Memory", section 4): each counts ``negative / (C - B)`` times for each pair, so
+    the expectation is `negative` draws a pair.
 
     Parameters
     ----------
@@ -33,35 +33,28 @@ class SkipGram:
     negative: int
     hierarchical: bool = False
     mean: ClassVar[bool] = False
-    tree_block: ClassVar[None] = None
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step; see `Objective`."""
         inputs, pairs = step.input_rows(), step.band()
         updates: list[Slices] = []
         outputs: list[Slices] = []
-        tree, total = None, tf.constant(0.0)
+        nodes, total = None, tf.constant(0.0)
         if self.negative:
-            weights = self._weights(step, pairs)
-            columns = step.columns()
             # what is outside the bands does not travel
-            band = InBand(step.shape) if inputs.link else Everything()
-            scores = columns.total(
-                lambda y, x: band.pack(tf.matmul(y, x, transpose_b=True)), inputs
-            )
-            scores = tf.cast(band.unpack(scores), tf.float32)
-            g = band.pack(tf.cast(coefficients(scores, 0.5 * weights), step.dtype))
-            updates.append(
-                columns.map(lambda y, g: tf.matmul(band.unpack(g), y, transpose_a=True), sent=[g])
-            )
-            outputs.append(inputs.map(lambda x, g: tf.matmul(band.unpack(g), x), sent=[g]))
-            total += loss(scores, weights) if with_loss else 0.0
-        if step.tree is not None:
-            tree = predict_from_window(step.tree, inputs, pairs, with_loss)
-            updates.append(tree.hidden)
-            total += tree.loss
+            packing = InBand(step.shape) if inputs.link else None
+            weights = self._weights(step, pairs)
+            d_inputs, d_columns, lost = predict(inputs, step.columns(), weights, with_loss, packing)
+            updates.append(d_inputs)
+            outputs.append(d_columns)
+            total += lost
+        if self.hierarchical:
+            weights = step.signs[..., None] * tf.repeat(pairs, step.path_length, 1)
+            d_inputs, nodes, lost = predict(inputs, step.paths(), weights, with_loss)
+            updates.append(d_inputs)
+            total += lost
         predictions = tf.reduce_sum(pairs) if with_loss else tf.constant(0.0)
-        return Gradients(added(updates), outputs, tree, total, predictions)
+        return Gradients(added(updates), outputs, nodes, total, predictions)
 
     def _weights(self, step: Step, pairs: tf.Tensor) -> tf.Tensor:
         """How often each pair counts, below 0 for negatives: [T/B, C, I]."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives.noise import alias_table
-from gensim_tfw2v.objectives.tree import TOP_DEPTH, Tree, huffman_tree, no_tree
+from gensim_tfw2v.objectives.tree import Tree, huffman_tree
 
 
 class Words(NamedTuple):
@@ -20,7 +20,7 @@ class Words(NamedTuple):
     noise : [V, 2], int32
         What negatives are drawn from: an `alias_table`. [0, 2] without negative sampling.
     tree : Tree
-        `no_tree` without hierarchical softmax.
+        Empty without hierarchical softmax.
     lock : [V], float32
         What each input row's update is multiplied by: gensim's ``vectors_lockf``. [0] if none is
         locked.
@@ -39,7 +39,6 @@ class Words(NamedTuple):
         paths: tuple[Sequence[np.ndarray], Sequence[np.ndarray]] | None = None,
         lock: np.ndarray | None = None,
         negative_shards: int = 1,
-        top_depth: int = TOP_DEPTH,
     ) -> "Words":
         """Make the arrays.
 
@@ -53,8 +52,6 @@ class Words(NamedTuple):
         lock : ndarray [V], optional
         negative_shards : int
             Shards of the noise.
-        top_depth : int
-            See `huffman_tree`.
         """
         return cls(
             keep=np.asarray(keep, np.float32),
@@ -63,7 +60,7 @@ class Words(NamedTuple):
                 if noise_weights is None
                 else alias_table(noise_weights, negative_shards)
             ),
-            tree=huffman_tree(*paths, top_depth) if paths else no_tree(),
+            tree=huffman_tree(*paths or ()),
             lock=np.asarray([] if lock is None else lock, np.float32),
         )
 
@@ -79,15 +76,6 @@ class Words(NamedTuple):
         return Words(
             tf.TensorSpec([None], tf.float32),
             tf.TensorSpec([None, 2], tf.int32),
-            Tree(
-                integers,
-                tf.TensorSpec([None, None], tf.float32),
-                integers,
-                integers,
-                integers,
-                tf.TensorSpec([], tf.int32),
-                tf.TensorSpec([None], tf.int64),
-                integers,
-            ),
+            Tree(integers, integers),
             tf.TensorSpec([None], tf.float32),
         )

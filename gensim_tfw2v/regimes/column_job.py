@@ -58,7 +58,7 @@ def column_job_function(
             for part in prepared:
                 link = served.tables.inputs.link(wire)
                 tables = Tables(*(SlicedRows(table, link) for table in served.tables))
-                begin = part.begin(unit, tables, known)
+                begin = part.begin(unit, tables)
                 *sums, travelled = part.train_steps(
                     unit, tables, known, tf.constant(0), part.steps, begin
                 )

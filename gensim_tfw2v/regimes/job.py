@@ -283,13 +283,9 @@ def own_ids(prepared: list[Any], words: Words) -> tuple[Any, list[Any], Words]:
         parts = [getattr(part.unit, name) for part in prepared]
         if parts[0] is None:
             continue
-        if name == "nodes":
-            parts.append(words.tree.top)
         distinct, numbers = tf.unique(tf.concat(parts, 0))
         own = tf.split(numbers, [tf.size(part) for part in parts], num=len(parts))
         ids = ids._replace(**{name: distinct})
-        if name == "nodes":
-            words = words._replace(tree=words.tree._replace(top=own.pop()))
         if name == "inputs" and words.lock.shape[0] != 0:
             words = words._replace(lock=tf.gather(words.lock, distinct))
         prepared = [

@@ -67,7 +67,7 @@ class NativeUnit(NamedTuple):
                 self.reaches,
                 self.negatives,
                 words.tree.first,
-                words.tree.deep,
+                words.tree.path,
                 self.alphas,
                 tf.stack([tf.zeros([], tf.int64), kept, tf.cast(with_loss, tf.int64)]),
                 tf.constant(program.vector_size),
@@ -148,12 +148,12 @@ def number_rows(units: list[NativeUnit], words: Words) -> tuple[Any, list[Native
                 numbered, tf.split(targets, sizes, num=len(units)), negatives, strict=True
             )
         ]
-    if words.tree.deep.shape[0] != 0:
+    if words.tree.path.shape[0] != 0:
         tree = words.tree
-        paths = tf.gather(tf.RaggedTensor.from_row_splits(tree.deep, tree.first), inputs)
+        paths = tf.gather(tf.RaggedTensor.from_row_splits(tree.path, tree.first), inputs)
         nodes, places = _distinct(paths.flat_values // 2, number)
         tree = tree._replace(
-            first=tf.cast(paths.row_splits, tf.int32), deep=2 * places + paths.flat_values % 2
+            first=tf.cast(paths.row_splits, tf.int32), path=2 * places + paths.flat_values % 2
         )
         ids, words = ids._replace(nodes=nodes), words._replace(tree=tree)
     if words.lock.shape[0] != 0:

@@ -31,15 +31,8 @@ def check_gradient(objective: Objective) -> None:
     Raises
     ------
     ValueError
-        If they are not: those of hierarchical softmax are computed one after the other, and
-        gensim's CBOW leaves the gradient of input rows undivided.
+        If they are not: gensim's CBOW leaves the gradient of input rows undivided.
     """
-    if objective.hierarchical:
-        raise ValueError(
-            "a batch method needs the gradient of a loss that is summed over predictions, and "
-            "hierarchical softmax (hs=1) moves its nodes while it computes: set hs=0 and negative, "
-            "or choose another regime"
-        )
     if isinstance(objective, Cbow) and not objective.corrected:
         raise ValueError(
             "a batch method needs the gradient of the loss, and gensim's CBOW (sg=0) computes "

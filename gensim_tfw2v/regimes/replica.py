@@ -116,7 +116,7 @@ class _Job:
         self._words, self._rates, self._alpha, self._replicas = words, rates, alpha, replicas
         self._n_fetch, self._n_push = options.n_fetch, options.n_push
         self._every = math.gcd(options.n_fetch, options.n_push)
-        self._windows = Windows(prepared, words.tree.top)
+        self._windows = Windows(prepared)
         self._steps = self._windows.steps
         # replicas do not know of each other for so long
         apart = max(options.n_fetch, options.n_push)
@@ -134,7 +134,7 @@ class _Job:
     def train(self) -> Any:
         """Train all steps; give the number of steps, the sums of each unit, and row counts."""
         tables, squares = self._handles()
-        sums = [part.begin(self._program.unit, tables, self._words) for part in self._prepared]
+        sums = [part.begin(self._program.unit, tables) for part in self._prepared]
         return tf.while_loop(
             lambda step, *_: step < self._steps,
             self._phase,

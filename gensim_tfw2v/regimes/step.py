@@ -1,23 +1,21 @@
 """One step of a unit: its rows are read, its objective computed, its updates written."""
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.grouping import EntryGroups
 from gensim_tfw2v.objectives import Gradients, Step
-from gensim_tfw2v.objectives.hierarchical_softmax import TreeGradients, TreeStep
 from gensim_tfw2v.objectives.noise import counted_negatives
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
-from gensim_tfw2v.regimes.plan import StepPlan, TreePlan, UnitPlan
+from gensim_tfw2v.regimes.plan import StepPlan
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.scopes import scoped
-from gensim_tfw2v.slices import Sent, Slices, exactly, places
-from gensim_tfw2v.updates import adagrad, add_rows, clipped, read_rows, sum_entries, sum_rows
+from gensim_tfw2v.slices import Sent, exactly, places
+from gensim_tfw2v.updates import adagrad, add_rows, clipped, read_rows, sum_rows
 
 
 def train_step(
     program: UnitProgram,
     plan: StepPlan,
-    unit: UnitPlan,
+    unit: Tables,
     tables: Tables,
     words: Words,
     squares: Tables | None = None,
@@ -28,7 +26,7 @@ def train_step(
     ----------
     program : UnitProgram
     plan, unit
-        Of the step and of its unit.
+        Of the step, and the ids of its unit: see `plan_unit`.
     tables : Tables of WholeRows or SlicedRows
         Updated in place.
     words : Words
@@ -47,24 +45,20 @@ def train_step(
     if link is not None:
         link.begin()
         link.send_together(_integers(plan, ids))
-    step = _read(program, plan, unit, ids, tables, words)
-    if squares is not None and step.tree is not None:
-        of_top = read_rows(squares.nodes, words.tree.top)
-        step = step._replace(tree=step.tree._replace(squares=of_top))
+    step = _read(program, plan, ids, tables)
     gradients = _gradients(program, step, program.loss_of == "all")
-    sums = _sums(plan, unit, ids, gradients)
-    moved = _update(program, plan, ids, sums, gradients.tree, tables, words, squares)
+    moved = _update(program, plan, ids, gradients, tables, words, squares)
     result = gradients.loss, gradients.predictions, moved
     return result if link is None else (*result, link.traffic())
 
 
 def step_loss(
-    program: UnitProgram, plan: StepPlan, unit: UnitPlan, tables: Tables, words: Words
+    program: UnitProgram, plan: StepPlan, unit: Tables, tables: Tables
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """The loss of a step as its rows are, and of how many predictions; as for `train_step`."""
     if tables.inputs.link is not None:
         tables.inputs.link.begin()
-    step = _read(program, plan, unit, _row_ids(plan, unit), tables, words)
+    step = _read(program, plan, _row_ids(plan, unit), tables)
     gradients = _gradients(program, step, True)
     return gradients.loss, gradients.predictions
 
@@ -74,125 +68,75 @@ def _gradients(program: UnitProgram, step: Step, with_loss: bool) -> Gradients:
         return program.objective(step, with_loss)
 
 
-@scoped("sum_rows")
-def _sums(plan: StepPlan, unit: UnitPlan, ids: Tables, gradients: Gradients) -> dict[str, Slices]:
-    """Summed updates of the distinct rows of each table in use, by its name."""
-    sums = {"inputs": sum_rows(plan.inputs, [gradients.inputs])}
-    if ids.outputs is not None:
-        sums["outputs"] = sum_rows(plan.outputs, gradients.outputs)
-    if gradients.tree is not None:
-        groups = EntryGroups(
-            plan.tree.entries.of(unit.slot), plan.tree.entries.of(unit.segment), plan.tree.distinct
-        )
-        sums["nodes"] = sum_entries(groups, gradients.tree.deep)
-    return sums
-
-
 @scoped("update")
 def _update(
     program: UnitProgram,
     plan: StepPlan,
     ids: Tables,
-    sums: dict[str, Slices],
-    tree: TreeGradients | None,
+    gradients: Gradients,
     tables: Tables,
     words: Words,
     squares: Tables | None,
 ) -> tf.Tensor:
     """Update the tables; give the summed lengths of the updates before clipping."""
     moved = tf.constant(0.0)
-    for name, of_table in sums.items():
+    updates = Tables([gradients.inputs], gradients.outputs, [gradients.nodes])
+    for name, rows in ids._asdict().items():
+        if rows is None:
+            continue
         with tf.name_scope(name):
-            rows, sizes = getattr(ids, name), plan.alpha
+            sums, sizes = sum_rows(getattr(plan, name), getattr(updates, name)), plan.alpha
             if squares is not None:
                 so_far = getattr(squares, name)
-                sizes, growth = adagrad(of_table, read_rows(so_far, rows), plan.alpha)
+                sizes, growth = adagrad(sums, read_rows(so_far, rows), plan.alpha)
                 add_rows(so_far, rows, growth)
-            changes, magnitude = clipped(of_table, sizes, program.max_norm)
+            changes, magnitude = clipped(sums, sizes, program.max_norm)
             locked = program.locked and name == "inputs"
             getattr(tables, name).add(rows, changes, words.lock if locked else None)
             moved += magnitude
-    if tree is not None:
-        with tf.name_scope("top"):
-            if squares is not None:
-                add_rows(squares.nodes, words.tree.top, tree.growth)
-            tables.nodes.add(words.tree.top, tree.top)
-            moved += tree.top.total(lambda x: tf.reduce_sum(tf.abs(x)), exact=True)
     return moved
 
 
 @scoped("row_ids")
-def _row_ids(plan: StepPlan, unit: UnitPlan) -> Tables:
+def _row_ids(plan: StepPlan, unit: Tables) -> Tables:
     """The distinct rows of a step; None of a table without use."""
     return Tables(
-        plan.inputs.distinct.of(unit.inputs),
-        plan.outputs.distinct.of(unit.outputs) if plan.outputs else None,
-        plan.tree.distinct.of(unit.nodes) if plan.tree else None,
+        *(
+            None if ids is None else getattr(plan, name).distinct.of(ids)
+            for name, ids in unit._asdict().items()
+        )
     )
 
 
 def _integers(plan: StepPlan, ids: Tables) -> list[Sent]:
     """What slices need to know of a step's rows."""
     needed = [exactly(of_table) for of_table in ids if of_table is not None]
-    for groups in (plan.inputs, plan.outputs):
+    for groups in (plan.inputs, plan.outputs, plan.nodes):
         if groups:
             needed += map(places, (groups.place, groups.rank, groups.segment))
     return needed
 
 
-def _read(
-    program: UnitProgram,
-    plan: StepPlan,
-    unit: UnitPlan,
-    ids: Tables,
-    tables: Tables,
-    words: Words,
-) -> Step:
+def _read(program: UnitProgram, plan: StepPlan, ids: Tables, tables: Tables) -> Step:
     """Read what a step is computed from."""
-    noise = None
-    if ids.outputs is not None and program.selects_negatives:
-        noise = _noise(program, plan.words)
+    selects = ids.outputs is not None and program.selects_negatives
     with tf.name_scope("read_rows"):
-        step = Step(
-            program.shape,
-            inputs=tables.inputs.read(ids.inputs),
-            input_place=plan.inputs.place,
-            windows=plan.windows,
-            dtype=tf.as_dtype(program.product_dtype),
-        )
-        if ids.outputs is not None:
-            step = step._replace(
-                outputs=tables.outputs.read(ids.outputs),
-                output_place=plan.outputs.place,
-                noise=noise,
+        rows = Tables(
+            *(
+                None if of_table is None else getattr(tables, name).read(of_table)
+                for name, of_table in ids._asdict().items()
             )
-        if ids.nodes is not None:
-            step = step._replace(tree=_tree_step(program, plan, unit, ids.nodes, tables, words))
-    return step
-
-
-def _tree_step(
-    program: UnitProgram,
-    plan: StepPlan,
-    unit: UnitPlan,
-    node_ids: tf.Tensor,
-    tables: Tables,
-    words: Words,
-) -> TreeStep:
-    tree: TreePlan = plan.tree
-    own_order = program.objective.tree_block is not None
-    blocks = program.shape.tokens // program.tree_block if own_order else program.shape.blocks
-    return TreeStep(
-        top=tables.nodes.read(words.tree.top),
-        signs=words.tree.signs,
-        leaves=tree.leaves,
-        deep=tables.nodes.read(node_ids),
-        columns=tf.reshape(tree.slots.of(unit.columns), [blocks, -1]),
-        sources=tf.reshape(tree.slots.of(unit.sources), [blocks, -1]),
-        alpha=plan.alpha,
-        max_norm=program.max_norm,
-        order=tree.order if own_order else None,
-        place=tree.place if own_order else None,
+        )
+    return Step(
+        program.shape,
+        input_place=plan.inputs.place,
+        windows=plan.windows,
+        dtype=tf.as_dtype(program.product_dtype),
+        output_place=plan.outputs.place if plan.outputs else None,
+        noise=_noise(program, plan.words) if selects else None,
+        node_place=plan.nodes.place if plan.nodes else None,
+        signs=plan.signs,
+        **rows._asdict(),
     )
 
 

@@ -5,7 +5,6 @@ reads, so a unit may be trained anywhere, and again.
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
@@ -14,8 +13,7 @@ from gensim_tfw2v.objectives.draws import draw
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.native_unit import NativeUnit, draw_unit
-from gensim_tfw2v.regimes.packing import pack_steps
-from gensim_tfw2v.regimes.plan import StepPlan, UnitPlan, plan_unit
+from gensim_tfw2v.regimes.plan import StepPlan, plan_unit
 from gensim_tfw2v.regimes.step import step_loss, train_step
 from gensim_tfw2v.regimes.tables import Tables, UnitResult
 
@@ -57,18 +55,16 @@ class PreparedUnit(NamedTuple):
     ----------
     kept, steps : Tensor [], int32
         Tokens trained on, after subsampling, and steps.
-    plan_of : function (step) -> StepPlan
-    unit : UnitPlan
-    edges : Tables of Tensor [steps + 1], int32
-        Where in `unit` each step's distinct ids begin, and where the last one's end; None of a
-        table without use.
+    plan : StepPlan
+        Of all steps.
+    unit : Tables of Tensor, int32
+        The distinct ids of each table's rows, step after step; None of a table without use.
     """
 
     kept: tf.Tensor
     steps: tf.Tensor
-    plan_of: Callable[[tf.Tensor], StepPlan]
-    unit: UnitPlan
-    edges: Tables
+    plan: StepPlan
+    unit: Tables
 
     def train(self, program: UnitProgram, tables: Tables, words: Words) -> UnitResult:
         """Train its steps, one after the other.
@@ -78,17 +74,17 @@ class PreparedUnit(NamedTuple):
         tables : Tables of WholeRows or SlicedRows
             Updated in place.
         """
-        begin = self.begin(program, tables, words)
+        begin = self.begin(program, tables)
         sums = self.train_steps(program, tables, words, tf.constant(0), self.steps, begin)
         return UnitResult(self.kept, *sums[:3])
 
-    def begin(self, program: UnitProgram, tables: Tables, words: Words) -> tuple[tf.Tensor, ...]:
+    def begin(self, program: UnitProgram, tables: Tables) -> tuple[tf.Tensor, ...]:
         """What `train_steps` sums, before the first step: see `train_step`."""
         begin = (tf.constant(0.0),) * 2
         if program.loss_of == "first":
             begin = tf.cond(
                 self.steps > 0,
-                lambda: step_loss(program, self.plan_of(0), self.unit, tables, words),
+                lambda: step_loss(program, self.plan.of(0), self.unit, tables),
                 lambda: (tf.constant(0.0),) * 2,
             )
         traffic = [] if tables.inputs.link is None else [tf.zeros([2])]
@@ -120,7 +116,7 @@ class PreparedUnit(NamedTuple):
 
         def train(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
             with tf.name_scope(SCOPE):
-                plan = self.plan_of(number)
+                plan = self.plan.of(number)
                 of_step = train_step(program, plan, self.unit, tables, words, squares)
             both = zip(sums, of_step, strict=True)
             return number + 1, tuple(x + tf.cast(y, x.dtype) for x, y in both)
@@ -158,14 +154,7 @@ def plan_steps(
             program.widest_window,
         )
         plan, unit = plan_unit(program, draws, words, alphas)
-        edges = Tables(
-            *(
-                part.distinct.edges if part else None
-                for part in (plan.inputs, plan.outputs, plan.tree)
-            )
-        )
-        steps = tf.shape(draws.windows)[0]
-        return PreparedUnit(draws.kept, steps, pack_steps(plan), unit, edges)
+        return PreparedUnit(draws.kept, tf.shape(draws.windows)[0], plan, unit)
 
 
 def concrete_unit_function(

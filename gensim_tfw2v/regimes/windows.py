@@ -17,8 +17,6 @@ class Windows:
     ----------
     prepared : list of PreparedUnit
         Units that are trained side by side, with numbers of `own_ids`.
-    top : Tensor [N], int32
-        The nodes of the top, which each step of hierarchical softmax uses.
 
     Attributes
     ----------
@@ -26,8 +24,8 @@ class Windows:
         Of the longest unit.
     """
 
-    def __init__(self, prepared: list[PreparedUnit], top: tf.Tensor) -> None:
-        self._prepared, self._top = prepared, top
+    def __init__(self, prepared: list[PreparedUnit]) -> None:
+        self._prepared = prepared
         self.steps = tf.reduce_max(tf.stack([part.steps for part in prepared]))
 
     def of(self, first: Any, last: Any) -> Window:
@@ -40,10 +38,8 @@ class Windows:
             parts = []
             for part in self._prepared:
                 steps = tf.minimum(tf.stack([first, last]), part.steps)
-                begin, end = tf.unstack(tf.gather(getattr(part.edges, name), steps))
+                begin, end = tf.unstack(tf.gather(getattr(part.plan, name).distinct.edges, steps))
                 parts.append(getattr(part.unit, name)[begin:end])
-            if name == "nodes":
-                parts.append(self._top[: tf.where(first < last, tf.size(self._top), 0)])
             window[name] = tf.unique(tf.concat(parts, 0)).y
         return window
 

@@ -39,8 +39,11 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def package():
-    """The package's modules and what is in them, read without importing it."""
-    return griffe.load(PACKAGE, search_paths=[ROOT])
+    """The package's modules and what is in them, read without importing it.
+
+    Compiled kernels would be imported, and TensorFlow not find their ops afterwards.
+    """
+    return griffe.load(PACKAGE, search_paths=[ROOT], allow_inspection=False)
 
 
 def public_modules(module):

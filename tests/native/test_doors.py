@@ -102,9 +102,9 @@ def test_paths_of_gensims_tree_are_the_kernels():
     points = [np.array([2, 0]), np.array([2, 1]), np.array([2, 1])]
     codes = [np.array([1]), np.array([0, 1]), np.array([0, 0])]
     points[0] = points[0][:1]
-    tree = huffman_tree(points, codes, top_depth=0)
+    tree = huffman_tree(points, codes)
     np.testing.assert_array_equal(tree.first, [0, 1, 3, 5])
-    np.testing.assert_array_equal(tree.deep, [5, 4, 3, 4, 2])
+    np.testing.assert_array_equal(tree.path, [5, 4, 3, 4, 2])
 
 
 def test_the_plain_door_needs_no_tensorflow():

@@ -40,7 +40,7 @@ def test_numbered_rows(objective, shards, locked):
     lock = rng.choice([0.0, 0.5, 1.0], VOCABULARY) if locked else None
     tree = (PATHS, CODES) if objective.hierarchical else None
     noise = np.ones(VOCABULARY) if objective.negative else None
-    words = Words.of(np.ones(VOCABULARY), noise, tree, lock, shards, top_depth=0).tensors()
+    words = Words.of(np.ones(VOCABULARY), noise, tree, lock, shards).tensors()
     # words of a few odd ranks alone, so that numbers of rows differ from ids
     entries = [rng.choice(np.arange(5, 90, 7), 100).astype(np.int32) for _ in range(2)]
     units = [

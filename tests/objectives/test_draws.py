@@ -11,7 +11,6 @@ from scipy import stats
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.native import plain
-from gensim_tfw2v.objectives import blocks
 from gensim_tfw2v.objectives.blocks import StepShape, band, in_halos
 from gensim_tfw2v.objectives.draws import draw
 from gensim_tfw2v.objectives.noise import alias_table, noise_shares
@@ -261,9 +260,7 @@ def test_buckets_add_up_to_the_weights(weights):
     np.testing.assert_allclose(chance / len(weights), weights / weights.sum(), atol=1e-8)
 
 
-@pytest.mark.parametrize("largest_table", [blocks.LARGEST_TABLE, 0])  # looked up, computed
-def test_a_band_is_a_centres_window(monkeypatch, largest_table):
-    monkeypatch.setattr(blocks, "LARGEST_TABLE", largest_table)
+def test_a_band_is_a_centres_window():
     shape = StepShape(16, 4, 3, 2)
     left, right = np.array([[0, 3, 1, 2], [0, 0, 3, 1]]), np.array([[2, 3, 0, 1], [0, 1, 3, 3]])
     windows = tf.constant(left * 4 + right, tf.int32)
@@ -280,9 +277,7 @@ def test_a_band_is_a_centres_window(monkeypatch, largest_table):
             )
 
 
-@pytest.mark.parametrize("largest_table", [blocks.LARGEST_TABLE, 0])
-def test_a_band_of_centres_around_the_block(monkeypatch, largest_table):
-    monkeypatch.setattr(blocks, "LARGEST_TABLE", largest_table)
+def test_a_band_of_centres_around_the_block():
     shape = StepShape(16, 4, 3, 2, "centres")
     left, right = np.random.default_rng(0).integers(0, 4, (2, 5, shape.halo))
     rows = band(tf.constant(left * 4 + right, tf.int32), shape, False, tf.float32).numpy()

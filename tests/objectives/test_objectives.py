@@ -10,16 +10,14 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.layouts import ColumnLayout, SlicedRows
-from gensim_tfw2v.objectives import Cbow, SkipGram, blocks, hierarchical_softmax
+from gensim_tfw2v.objectives import Cbow, SkipGram
 from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.draws import draw
-from gensim_tfw2v.objectives.hierarchical_softmax import TreeStep, _top
-from gensim_tfw2v.objectives.tree import huffman_tree
+from gensim_tfw2v.objectives.tree import huffman_tree, paths_of
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.regimes.unit import concrete_unit_function, prepare_unit, unit_function
-from gensim_tfw2v.slices import whole
+from gensim_tfw2v.regimes.unit import concrete_unit_function, prepare_unit
 from tests.objectives import reference
 
 #: Adding an objective is one row here: (objective, its slow loop, the halo's side).
@@ -243,34 +241,33 @@ def test_a_unit_of_hierarchical_softmax_equals_the_slow_loop(
     assert float(result.loss) == pytest.approx(loss, rel=max(1e-4, tolerance))
 
 
-@pytest.mark.parametrize("top_depth", [1, 3, 60])
 @pytest.mark.parametrize("words", [2, 3, 40])
-def test_a_laid_out_tree_holds_every_path(top_depth, words):
+def test_a_laid_out_tree_holds_every_path(words):
     points, codes = huffman_paths(1.3 ** np.arange(words) + 1)
-    tree = huffman_tree(points, codes, top_depth)
-    for word in range(words):
-        signs = tree.signs[tree.leaf[word]]
-        found = {int(n): int(s) for n, s in zip(tree.top, signs, strict=True) if s}
-        deep = tree.deep[tree.first[word] : tree.first[word + 1]]
-        found |= {int(entry) // 2: 1 - 2 * (int(entry) % 2) for entry in deep}
-        assert found == {
-            int(p): 1 - 2 * int(c) for p, c in zip(points[word], codes[word], strict=True)
-        }
+    tree = tf.nest.map_structure(tf.constant, huffman_tree(points, codes))
+    centres = np.random.default_rng(5).integers(0, words, (2, 3, 4)).astype(np.int32)
+    nodes, signs = paths_of(tf.constant(centres), tree)
+    assert nodes.shape == signs.shape == (2, 3, 4 * max(len(codes[word]) for word in centres.flat))
+    for word, of_word, signs_of_word in zip(
+        centres.flat, np.reshape(nodes, [24, -1]), np.reshape(signs, [24, -1]), strict=True
+    ):
+        number = len(points[word])
+        np.testing.assert_array_equal(of_word, np.pad(points[word], (0, len(of_word) - number)))
+        expected = np.pad(1.0 - 2.0 * codes[word], (0, len(of_word) - number))
+        np.testing.assert_array_equal(signs_of_word, expected)
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_wide_windows_need_no_tables(name, monkeypatch):
-    objective, _, halo_side = OBJECTIVES[name]
-    rng = np.random.default_rng(0)
-    inputs, outputs = rng.normal(0, 0.2, (2, VOCABULARY, SIZE))
-    arguments = ([3, 4], 0.05, np.ones(VOCABULARY), inputs, outputs)
-    looked_up, _, _ = run(objective, StepShape(32, 8, 5, 4, halo_side), unit(0, 90, 30), *arguments)
-    monkeypatch.setattr(blocks, "LARGEST_TABLE", 0)
-    unit_function.cache_clear()
-    computed, _, _ = run(objective, StepShape(32, 8, 5, 4, halo_side), unit(0, 90, 30), *arguments)
-    unit_function.cache_clear()
-    for a, b in zip(looked_up, computed, strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-6)
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("entries", [[], [-1], [0, -1, 0, -1]])
+def test_a_tree_of_one_word_has_no_node(name, entries):
+    inputs = np.ones((1, SIZE), np.float32)
+    trained, result, _ = run(
+        TREES[name][0], StepShape(16, 8, 2, 1), np.array(entries, np.int32), [0, 0], 0.1,
+        np.ones(1), inputs, inputs, ([np.zeros(0, int)], [np.zeros(0, int)]),
+    )  # fmt: skip
+    for table in trained:
+        np.testing.assert_array_equal(table, inputs)
+    assert result.loss == 0
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -377,39 +374,3 @@ def test_odd_corpora_keep_tables_finite(sentences, name):
     seen = {i for s in sentences if len(s) > 1 for i in s}
     unseen = [i for i in range(VOCABULARY) if i not in seen]
     np.testing.assert_allclose(trained[0][unseen], inputs[unseen], atol=1e-6)
-
-
-@pytest.mark.parametrize("parts", [1, 4])
-@pytest.mark.parametrize("squares", [None, [[0.1], [0.0], [2.0]]], ids=["plain", "adagrad"])
-def test_the_top_is_updated_part_by_part(parts, squares, monkeypatch):
-    monkeypatch.setattr(hierarchical_softmax, "TOP_CENTRES", 8 // parts)
-    rng = np.random.default_rng(2)
-    top, hidden = rng.normal(0, 0.5, (3, SIZE)), rng.normal(0, 0.5, (8, SIZE))
-    balance = rng.integers(-1, 2, (8, 3)).astype(np.float64)
-    number = np.abs(balance)
-    rows = whole(tf.constant(top, tf.float32))
-    step = TreeStep(*[rows] * 6, alpha=tf.constant(0.5), max_norm=0.4)
-    step = step._replace(leaves=tf.zeros([8, 1], tf.int32))
-    sizes, grown = 0.5, None
-    if squares is not None:
-        step, grown = step._replace(squares=tf.constant(squares)), np.array(squares)
-    given = whole(tf.constant(hidden, tf.float32))
-    halves = (tf.split(tf.constant(0.5 * x, tf.float32), parts) for x in (number, balance))
-    d_hidden, change, *found, growth = _top(step, given, *halves, with_loss=True)
-    found = [d_hidden.parts[0], change.parts[0], *found]
-
-    rows, updates, total = top.copy(), [], 0.0
-    for here in np.split(np.arange(8), parts):
-        scores = hidden[here] @ rows.T
-        g = (balance[here] + number[here]) / 2 - number[here] / (1 + np.exp(-scores))
-        updates.append(g @ rows)
-        total += np.sum(number[here] * np.log1p(np.exp(-balance[here] * scores)))
-        sums = g.T @ hidden[here]
-        if squares is not None:
-            grown = grown + np.mean(sums**2, 1, keepdims=True)
-            sizes = 0.5 / np.sqrt(grown)
-        rows = rows + reference.clipped(sizes * sums, 0.4)
-    for fast, slow in zip(found, (np.concatenate(updates), rows - top, total), strict=True):
-        np.testing.assert_allclose(fast, slow, rtol=1e-4, atol=1e-5)
-    if squares is not None:
-        np.testing.assert_allclose(growth, grown - squares, rtol=1e-4)

@@ -82,7 +82,7 @@ def adagrad_function(program):
         part = prepare_unit(program, words, entries, key, tf.constant(ALPHA))
         rows = Tables.of_handles(table.handle for table in tables)
         sums = Tables(*(table.handle for table in squares))
-        begin = part.begin(program, rows, words)
+        begin = part.begin(program, rows)
         return part.train_steps(program, rows, words, tf.constant(0), part.steps, begin, sums)
 
     return train_unit
@@ -235,7 +235,7 @@ def test_rows_are_fetched_and_pushed_every_so_many_steps(units):
     for unit in units:
         key, entries = tf.constant(unit_key(SEED, 0, unit.index)), tf.constant(unit.read())
         part = prepare_unit(trial.unit_program, words, entries, key, tf.constant(ALPHA))
-        steps += int(part.edges.inputs[-1] + part.edges.outputs[-1])
+        steps += int(part.plan.inputs.distinct.edges[-1] + part.plan.outputs.distinct.edges[-1])
     fetched, pushed = zip(
         *(
             rows_that_travel(Trial(OBJECTIVES[0]), units, *windows)

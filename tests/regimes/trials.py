@@ -10,7 +10,6 @@ from gensim_tfw2v.corpus.encode import encode_sentences
 from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.objectives import Cbow, SkipGram
 from gensim_tfw2v.objectives.blocks import StepShape
-from gensim_tfw2v.objectives.tree import TOP_DEPTH
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram, UnitProgram
 from gensim_tfw2v.regimes import LocalWorkers, Setup, Tables, pair_rates
@@ -48,8 +47,7 @@ class Trial:
         )
         noise = np.arange(1.0, VOCABULARY + 1) if objective.negative else None
         paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None
-        depth = 0 if native else TOP_DEPTH
-        self.words = Words.of(np.ones(VOCABULARY), noise, paths, lock, shards, depth)
+        self.words = Words.of(np.ones(VOCABULARY), noise, paths, lock, shards)
         rates = pair_rates(
             np.full(VOCABULARY, 1 / VOCABULARY), 4.0, isinstance(objective, SkipGram),
             objective.negative, noise, paths and paths[0],
