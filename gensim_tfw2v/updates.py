@@ -17,7 +17,6 @@ from gensim_tfw2v.slices import Slices, exactly, places, whole
 EPSILON = 1e-6
 
 
-@scoped("sum_rows")
 def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
     """Sum a step's updates by row.
 

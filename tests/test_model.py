@@ -328,7 +328,9 @@ def test_steps_adapt_to_the_corpus(tokens, skipgram, vector_size, step, shared):
     shape = choose_shape(tokens, 5, 5, skipgram, vector_size=vector_size)
     assert (shape.tokens, shape.shared) == (step, shared)
     assert choose_shape(tokens, 5, 50, skipgram).shared == 50
-    assert choose_shape(tokens, 5, 0, skipgram, hierarchical=True).tokens == min(step, 256)
+    assert choose_shape(tokens, 5, 0, skipgram, True, vector_size=vector_size).tokens == min(
+        step, 256
+    )
 
 
 def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):

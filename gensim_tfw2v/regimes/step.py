@@ -8,7 +8,7 @@ from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.plan import StepPlan
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.scopes import scoped
-from gensim_tfw2v.slices import Sent, exactly, places
+from gensim_tfw2v.slices import Sent, Slices, exactly, places
 from gensim_tfw2v.updates import adagrad, add_rows, clipped, read_rows, sum_rows
 
 
@@ -47,7 +47,7 @@ def train_step(
         link.send_together(_integers(plan, ids))
     step = _read(program, plan, ids, tables)
     gradients = _gradients(program, step, program.loss_of == "all")
-    moved = _update(program, plan, ids, gradients, tables, words, squares)
+    moved = _update(program, plan, ids, _sums(plan, ids, gradients), tables, words, squares)
     result = gradients.loss, gradients.predictions, moved
     return result if link is None else (*result, link.traffic())
 
@@ -68,29 +68,37 @@ def _gradients(program: UnitProgram, step: Step, with_loss: bool) -> Gradients:
         return program.objective(step, with_loss)
 
 
+@scoped("sum_rows")
+def _sums(plan: StepPlan, ids: Tables, gradients: Gradients) -> dict[str, Slices]:
+    """Summed updates of the distinct rows of each table in use, by its name."""
+    updates = Tables([gradients.inputs], gradients.outputs, [gradients.nodes])
+    return {
+        name: sum_rows(getattr(plan, name), getattr(updates, name))
+        for name, rows in ids._asdict().items()
+        if rows is not None
+    }
+
+
 @scoped("update")
 def _update(
     program: UnitProgram,
     plan: StepPlan,
     ids: Tables,
-    gradients: Gradients,
+    sums: dict[str, Slices],
     tables: Tables,
     words: Words,
     squares: Tables | None,
 ) -> tf.Tensor:
     """Update the tables; give the summed lengths of the updates before clipping."""
     moved = tf.constant(0.0)
-    updates = Tables([gradients.inputs], gradients.outputs, [gradients.nodes])
-    for name, rows in ids._asdict().items():
-        if rows is None:
-            continue
+    for name, of_table in sums.items():
         with tf.name_scope(name):
-            sums, sizes = sum_rows(getattr(plan, name), getattr(updates, name)), plan.alpha
+            rows, sizes = getattr(ids, name), plan.alpha
             if squares is not None:
                 so_far = getattr(squares, name)
-                sizes, growth = adagrad(sums, read_rows(so_far, rows), plan.alpha)
+                sizes, growth = adagrad(of_table, read_rows(so_far, rows), plan.alpha)
                 add_rows(so_far, rows, growth)
-            changes, magnitude = clipped(sums, sizes, program.max_norm)
+            changes, magnitude = clipped(of_table, sizes, program.max_norm)
             locked = program.locked and name == "inputs"
             getattr(tables, name).add(rows, changes, words.lock if locked else None)
             moved += magnitude
