@@ -11,6 +11,7 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.checks.kinds import Number
 from gensim_tfw2v.checks.options import ARGUMENTS, check_attributes, check_options
 from gensim_tfw2v.checks.state import check_state
+from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.held_out import held_out_loss
 from gensim_tfw2v.hooks import is_trained_by_gensim
 from gensim_tfw2v.scanning import ScanningWord2Vec
@@ -140,11 +141,12 @@ class Additions(ScanningWord2Vec):
         assert source is not None
         return held_out_loss(self, source)
 
-    def _check(self, arguments: Mapping[str, Any]) -> None:
+    def _check(self, arguments: Mapping[str, Any]) -> TrainingConfig:
         """Refuse what training cannot run with, before anything is changed."""
-        check_attributes(self)
+        config = check_attributes(self)
         check_options(arguments, ARGUMENTS)
-        check_state(self)
+        check_state(self, config)
+        return config
 
     @contextlib.contextmanager
     def _being_trained(self) -> Iterator[None]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
-from gensim_tfw2v.engine import chosen_regime
 from gensim_tfw2v.regimes import SubModels, UnitReport
 from gensim_tfw2v.sub_models import train_sub_models
 from gensim_tfw2v.training import Training
@@ -58,12 +57,12 @@ def train_epoch(
         in_order = training.units_of(epoch)
         return _step_sizes(model, corpus, in_order, epoch, told, threads, is_corpus_file_mode)
 
-    regime = chosen_regime(model)
-    sub_models = regime if isinstance(regime, SubModels) else None
+    config = training.config
+    sub_models = config.regime if isinstance(config.regime, SubModels) else None
     # in gensim each thread counts only what it has trained of a file itself; what trains a
     # sub-model, and what takes the part of a worker in this process, is one thread
-    one_thread = sub_models is not None or (model.cluster is None and model.regime is not None)
-    threads = model.workers if is_corpus_file_mode and not one_thread else 1
+    one_thread = sub_models is not None or (config.cluster is None and config.regime is not None)
+    threads = config.workers if is_corpus_file_mode and not one_thread else 1
     alphas = [step_sizes(epoch)]
     if epoch < training.position.epoch:
         return training.position.finished[epoch]  # trained before the checkpoint
@@ -98,10 +97,10 @@ def train_epoch(
 
     if sub_models is not None:
         model.merge_report = train_sub_models(model, training, sub_models, alphas, report)
-        trained, raw_words, trained_units = training.end_all_epochs(model)
+        trained, raw_words, trained_units = training.end_all_epochs()
     else:
-        training.train_epoch(model, alphas[0], report)
-        trained, raw_words, trained_units = training.end_epoch(model)
+        training.train_epoch(alphas[0], report)
+        trained, raw_words, trained_units = training.end_epoch()
     elapsed = default_timer() - start
     model._log_epoch_end(
         epoch, corpus.total_sentences, total_examples, raw_words, total_words,
@@ -111,7 +110,7 @@ def train_epoch(
         model.mean_losses = list(training.position.mean_losses)
         logger.info("EPOCH %i: mean loss %.4f", epoch, model.mean_losses[-1])
     model.total_train_time += elapsed
-    training.log_epoch(model)
+    training.log_epoch()
     return trained, raw_words, trained_units
 
 

@@ -2,9 +2,11 @@
 
 import copy
 import threading
+from dataclasses import replace
 from typing import Any
 
 from gensim_tfw2v.checks.state import check_state
+from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.held import Extent, Source, encode_source
 from gensim_tfw2v.monitor.progress import reading_bar
 from gensim_tfw2v.position import Position
@@ -33,14 +35,20 @@ def held_out_loss(model: Any, source: Source) -> float:
         has left none. If the model's rows are not finite.
     """
     observer = copy.copy(model)  # with the model's own arrays, which nothing is written to
-    observer.cluster = observer.regime = observer.log_dir = observer.checkpoint_dir = None
-    observer.layout = "rows"
+    config = replace(
+        TrainingConfig.of(model),
+        cluster=None,
+        regime=None,
+        layout="rows",
+        log=None,
+        checkpoint_dir=None,
+    )
     observer.seed = 0 if model.seed is None else model.seed  # the same draws in each call
     observer.compute_loss, observer.epochs, observer.train_count = True, 1, 0
-    check_state(observer)
+    check_state(observer, config)
     with reading_bar("reading the text", Extent.of(source), model.progress) as show:
         encoded = encode_source(source, model.wv.key_to_index, model.encoded_dir, progress=show)
-    training = Training(observer, *encoded)
+    training = Training(observer, config, *encoded)
     training.bar.set_description("predicting")
     position, lock = Position(), threading.Lock()
 
@@ -50,7 +58,7 @@ def held_out_loss(model: Any, source: Source) -> float:
             training.bar.update(result.unit.raw_words)
 
     try:
-        training.load(observer)
+        training.load()
         training.regime.train_epoch(
             training.units,
             0,

@@ -14,10 +14,9 @@ from gensim_tfw2v.additions import Additions
 from gensim_tfw2v.checks.corpus import check_corpus
 from gensim_tfw2v.checks.options import check_options
 from gensim_tfw2v.cluster import Cluster
-from gensim_tfw2v.cluster.nursery import Nursery
+from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.files import is_compressed
 from gensim_tfw2v.corpus.held import Source
-from gensim_tfw2v.engine import chosen_regime, open_nursery
 from gensim_tfw2v.epoch import train_epoch
 from gensim_tfw2v.hooks import is_trained_by_gensim, warn_of_gensims_code
 from gensim_tfw2v.mapped import map_weights
@@ -153,7 +152,7 @@ class TFWord2Vec(Additions):
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
     _training: Training | None = None
-    _nursery: Nursery | None = None
+    _config: TrainingConfig | None = None  # of the `train` that runs
     _restored_words = 0  # raw words of the last `train` that a checkpoint had
     _logged_words = 0  # of this model's runs for TensorBoard
 
@@ -189,6 +188,7 @@ class TFWord2Vec(Additions):
             "tables_dir": tables_dir,
         }
         check_options(options.arguments | own)
+        TrainingConfig.parse(options.arguments | own)
         self.cluster = cluster
         self.regime = regime
         self.layout = layout
@@ -243,7 +243,7 @@ class TFWord2Vec(Additions):
         return str(self)  # gensim's: words, size and step size
 
     def __getstate__(self) -> dict[str, Any]:
-        transient = {"_held", "_one_corpus", "_is_training", "_training", "_nursery"}
+        transient = {"_held", "_one_corpus", "_is_training", "_training", "_nursery", "_config"}
         transient |= {"_logged_words", "_restored_words"}
         transient |= {"traffic", "merge_report", *RUNNING}
         return {name: value for name, value in self.__dict__.items() if name not in transient}
@@ -277,14 +277,14 @@ class TFWord2Vec(Additions):
         """
         arguments = inspect.signature(Word2Vec.train).bind(self, *args, **kwargs).arguments
         with self._being_trained():
-            self._check(arguments)
+            self._config = self._check(arguments)
             by_gensim = is_trained_by_gensim(self)
             if by_gensim:
                 warn_of_gensims_code(self)
             before = {name: vars(self)[name] for name in CHANGED if name in vars(self)}
             events = len(getattr(self, "lifecycle_events", None) or ())
             self.mean_losses = []
-            open_nursery(self)
+            self._open_nursery(self._config)
             try:
                 return super().train(*args, **kwargs)
             except BaseException as error:
@@ -303,8 +303,8 @@ class TFWord2Vec(Additions):
         """Take what has been trained so far."""
         if self._training is not None:
             with contextlib.suppress(ClusterLost):
-                self._training.export(self)
-            self._training.save(self)
+                self._training.export()
+            self._training.save()
         self._clear_post_train()
 
     def _close(self) -> None:
@@ -320,6 +320,7 @@ class TFWord2Vec(Additions):
         if self._nursery is not None:
             self._nursery.close()
             self._nursery = None
+        self._config = None
 
     def _log_train_end(  # gensim's hook
         self, raw_word_count: int, trained_word_count: int, total_elapsed: float, job_tally: int
@@ -384,12 +385,13 @@ class TFWord2Vec(Additions):
         )
 
     def _begin(self, source: Source) -> Training:
-        corpus, workspace = self._encoded(source)
+        assert self._config is not None
+        corpus, workspace = self._encoded(source, self._config)
         with contextlib.ExitStack() as on_error:
             on_error.callback(workspace.close)
             on_error.callback(corpus.close)
-            check_corpus(corpus, len(self.wv), chosen_regime(self))
-            training = Training(self, corpus, workspace)
+            check_corpus(corpus, len(self.wv), self._config.regime)
+            training = Training(self, self._config, corpus, workspace, self._nursery)
             on_error.pop_all()
         return training
 

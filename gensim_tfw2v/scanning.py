@@ -9,11 +9,14 @@ from typing import Any
 
 from gensim.models import Word2Vec
 
+from gensim_tfw2v.cluster.nursery import Nursery
+from gensim_tfw2v.cluster.opening import LocalTasks
+from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.files import is_compressed, is_pipe
 from gensim_tfw2v.corpus.held import Extent, HeldScan, Source, encode_source
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
-from gensim_tfw2v.engine import open_nursery, reading_of
+from gensim_tfw2v.engine import reading_of
 from gensim_tfw2v.hooks import overridden_hooks
 from gensim_tfw2v.monitor.progress import phase, reading_bar
 
@@ -26,6 +29,7 @@ class ScanningWord2Vec(Word2Vec):
     encoded_dir: str | None = None
     progress: bool | None = None
     _held: HeldScan | None = None
+    _nursery: Nursery | None = None
     _one_corpus = False  # what is scanned will be trained on at once
 
     def scan_vocab(
@@ -55,7 +59,8 @@ class ScanningWord2Vec(Word2Vec):
                 f"with max_vocab_size, or a _scan_vocab of one's own, a corpus is read twice, but "
                 f"{corpus_file} is a pipe, which can be read once: write the text to a file"
             )
-        open_nursery(self)  # tasks get ready while the corpus is read
+        config = TrainingConfig.of(self)
+        self._open_nursery(config)  # tasks get ready while the corpus is read
         if by_gensim:
             with phase("counting words", self.progress):
                 return super().scan_vocab(
@@ -75,7 +80,7 @@ class ScanningWord2Vec(Word2Vec):
                 )
                 show(words, sentences, word_types, read)
 
-            self._held = HeldScan(source, self.encoded_dir, progress, reading_of(self))
+            self._held = HeldScan(source, self.encoded_dir, progress, reading_of(config.cluster))
         scan = self._held.scan
         if corpus_file is None and not self._one_corpus:
             self._forget_scan()  # what an iterable gives later may be another corpus
@@ -98,7 +103,7 @@ class ScanningWord2Vec(Word2Vec):
             self._one_corpus = False
             self._forget_scan()
 
-    def _encoded(self, source: Source) -> tuple[EncodedCorpus, Workspace]:
+    def _encoded(self, source: Source, config: TrainingConfig) -> tuple[EncodedCorpus, Workspace]:
         """The corpus in ids of the vocabulary, and the folder it is in."""
         held, self._held = self._held, None
         if held is not None:
@@ -108,7 +113,7 @@ class ScanningWord2Vec(Word2Vec):
             held.close()
         with reading_bar("reading the corpus", Extent.of(source), self.progress) as show:
             return encode_source(
-                source, self.wv.key_to_index, self.encoded_dir, reading_of(self), show
+                source, self.wv.key_to_index, self.encoded_dir, reading_of(config.cluster), show
             )
 
     def _check_corpus_sanity(
@@ -126,6 +131,11 @@ class ScanningWord2Vec(Word2Vec):
         super()._check_corpus_sanity(
             corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=passes
         )
+
+    def _open_nursery(self, config: TrainingConfig) -> None:
+        """Let a local cluster's processes get ready, if the model trains on one."""
+        if isinstance(config.cluster, LocalTasks) and self._nursery is None:
+            self._nursery = Nursery()
 
     def _forget_scan(self) -> None:
         if self._held is not None:

@@ -9,9 +9,9 @@ import numpy as np
 
 from gensim_tfw2v.attributes import seed_of, tables_of
 from gensim_tfw2v.checkpoints import Checkpoints, check_array
-from gensim_tfw2v.engine import sampling_of
 from gensim_tfw2v.mapped import save_array
 from gensim_tfw2v.merging import MergeReport, SubModel, merge
+from gensim_tfw2v.programs import sampling_of
 from gensim_tfw2v.regimes import ClusterLost, Course, SubModels, UnitReport, file_of
 from gensim_tfw2v.training import Training
 
@@ -65,14 +65,14 @@ def train_sub_models(
         kept.save(number, folder)
 
     while True:
-        training.load(model)
+        training.load()
         regime: Any = training.regime  # of sub-models, here or at a coordinator
         try:
             which = [number for number in range(options.models) if number not in done]
             regime.train_models(which, course, report, finished)
             break
         except ClusterLost as lost:
-            training.reopen(model, lost)
+            training.reopen(lost)
     kept.wait()
     return _merge(model, options, folder)
 
@@ -105,7 +105,7 @@ class _Kept:
     """Checkpoints of sub-models that are done, if the model has a folder for checkpoints."""
 
     def __init__(self, model: Any, training: Training, options: SubModels) -> None:
-        self._folder = model.checkpoint_dir
+        self._folder = training.config.checkpoint_dir
         self._shapes = {
             name: table.shape for name, table in tables_of(model)._asdict().items() if len(table)
         }
@@ -115,9 +115,9 @@ class _Kept:
         }
         self._writing: list[Checkpoints] = []
 
-    def _of(self, number: int) -> Checkpoints:
+    def _of(self, folder: Path, number: int) -> Checkpoints:
         return Checkpoints(
-            Path(self._folder, f"sub-model-{number:03}"), self._description | {"number": number}
+            folder / f"sub-model-{number:03}", self._description | {"number": number}
         )
 
     def _checked(self, arrays: dict[str, np.ndarray], state: Any) -> dict[str, np.ndarray]:
@@ -130,7 +130,9 @@ class _Kept:
 
     def restore(self, number: int, folder: Path) -> bool:
         """Write the files of a sub-model that was done before; whether there was one."""
-        if self._folder is None or (found := self._of(number).latest(self._checked)) is None:
+        if self._folder is None:
+            return False
+        if (found := self._of(self._folder, number).latest(self._checked)) is None:
             return False
         for name, array in found.items():
             save_array(file_of(folder, number, name), array)
@@ -140,7 +142,7 @@ class _Kept:
     def save(self, number: int, folder: Path) -> None:
         """Keep a sub-model's files."""
         if self._folder is not None:
-            checkpoints = self._of(number)
+            checkpoints = self._of(self._folder, number)
             checkpoints.save(_arrays(folder, number), {})
             self._writing.append(checkpoints)
 

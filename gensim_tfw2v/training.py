@@ -6,22 +6,23 @@ import logging
 import time
 import zlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.attributes import seed_of, tables_of
+from gensim_tfw2v.attributes import Vocabulary, seed_of, tables_of
 from gensim_tfw2v.checkpoints import Checkpoints, FolderLock, check_array
+from gensim_tfw2v.cluster.nursery import Nursery
+from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.corpus.workspace import Workspace
-from gensim_tfw2v.engine import chosen_regime, open_regime, unit_entries
+from gensim_tfw2v.engine import open_regime
 from gensim_tfw2v.monitor.hyperparameters import hyperparameters
-from gensim_tfw2v.monitor.options import log_options
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.monitor.run import RunLog
 from gensim_tfw2v.options import FEW_TOKENS, NARROW_WINDOW, choose_window
 from gensim_tfw2v.position import Position
+from gensim_tfw2v.programs import setup_of, unit_entries
 from gensim_tfw2v.regimes import ClusterLost, Regime, SubModels, Tables, Traffic, UnitReport
 
 logger = logging.getLogger(__name__)
@@ -42,9 +43,13 @@ class Training:
     Parameters
     ----------
     model : TFWord2Vec
+        Whose arrays are read and written.
+    config : TrainingConfig
     corpus : EncodedCorpus
     workspace : Workspace
         The folder that the corpus is in; removed by `close`.
+    nursery : Nursery, optional
+        Where the tasks of a local cluster start.
 
     Attributes
     ----------
@@ -56,14 +61,23 @@ class Training:
         Of what a checkpoint had: raw words, and words trained on.
     """
 
-    def __init__(self, model: Any, corpus: EncodedCorpus, workspace: Workspace) -> None:
+    def __init__(
+        self,
+        model: Any,
+        config: TrainingConfig,
+        corpus: EncodedCorpus,
+        workspace: Workspace,
+        nursery: Nursery | None = None,
+    ) -> None:
+        self._model, self.config, self._nursery = model, config, nursery
         self.corpus = corpus
         self.workspace = workspace
-        self._entries = unit_entries(model, corpus.total_tokens)
-        self.units: list[WorkUnit] = corpus.units(self._entries)
-        self._window = int(model.window)
-        if self._window > NARROW_WINDOW:
-            self._window = choose_window(self._window, corpus.longest_sentence)
+        vocabulary = Vocabulary.of(model)
+        entries = unit_entries(config, vocabulary, corpus.total_tokens)
+        self.units: list[WorkUnit] = corpus.units(entries)
+        window = config.window
+        if window > NARROW_WINDOW:
+            window = choose_window(window, corpus.longest_sentence)
         if not corpus.total_sentences:
             logger.warning(
                 "train() called with an empty iterator (if not intended, be sure to provide a "
@@ -80,24 +94,34 @@ class Training:
         self._log: RunLog | None = None
         self._checkpoints: Checkpoints | None = None
         self._lock: FolderLock | None = None
-        self._seconds_between = 60.0 * model.checkpoint_minutes
         self.description: dict[str, Any] = {}
         self.restored = 0, 0
         try:
-            if model.checkpoint_dir is not None:
-                self._lock = FolderLock(Path(model.checkpoint_dir))
+            if config.checkpoint_dir is not None:
+                self._lock = FolderLock(config.checkpoint_dir)
                 self.description = _description(model, self.units, self.seed)
-                self._checkpoints = Checkpoints(Path(model.checkpoint_dir), self.description)
-                if not self._resume(model):
-                    self.save(model)
-            self.regime = self._open(model)
+                self._checkpoints = Checkpoints(config.checkpoint_dir, self.description)
+                if not self._resume():
+                    self.save()
+            self._setup = setup_of(
+                config,
+                vocabulary,
+                corpus.total_tokens,
+                window,
+                len(self.units),
+                entries,
+                self.seed,
+                workspace.folder,
+                "all" if model.compute_loss else "none" if config.log is None else "first",
+            )
+            self.regime = self._open()
             # after the regime, which sets TensorFlow's threads while TensorFlow has none
-            self._log = self._open_log(model)
+            self._log = self._open_log()
             if self._log is not None:
                 self._log_graph(self._log)
             # last, for until now what was being done was shown in its place
             total = corpus.total_raw_words * model.epochs
-            self.bar = progress_bar(total, model.progress, self.restored[0])
+            self.bar = progress_bar(total, config.progress, self.restored[0])
         except BaseException:
             self.close()
             raise
@@ -111,7 +135,6 @@ class Training:
 
     def train_epoch(
         self,
-        model: Any,
         alphas: Mapping[int, tuple[float, float]],
         report: Callable[[UnitReport], None],
     ) -> None:
@@ -125,10 +148,10 @@ class Training:
             Called after each unit, from any thread.
         """
         epoch = self.position.epoch
-        self.load(model)
+        self.load()
         while True:
             left = [unit for unit in self.units_of(epoch) if unit.index not in self.position.done]
-            due, before = time.monotonic() + self._seconds_between, len(self.position.done)
+            due, before = time.monotonic() + self.config.checkpoint_seconds, len(self.position.done)
 
             def checkpoint_is_due() -> bool:
                 # after one unit at least: else units longer than the time between would never end
@@ -142,22 +165,22 @@ class Training:
                     report,
                     checkpoint_is_due,
                 )
-                self.export(model)
+                self.export()
             except ClusterLost as lost:
-                self._recover(model, lost)
+                self._recover(lost)
                 continue
             self._lost = 0
             if len(self.position.done) == len(self.units):
                 return
             if not checkpoint_is_due():
                 raise RuntimeError(f"{len(self.units) - len(self.position.done)} units were lost")
-            self.save(model)
+            self.save()
 
-    def end_epoch(self, model: Any) -> tuple[int, int, int]:
+    def end_epoch(self) -> tuple[int, int, int]:
         """Go on to the next epoch; give what `Position.finished` has of this one."""
         ended = self.position.end_epoch(self.corpus.total_raw_words)
         self._kept = copy.deepcopy(self.position)
-        self.save(model)
+        self.save()
         return ended
 
     def log(self, report: UnitReport) -> None:
@@ -165,11 +188,12 @@ class Training:
         if self._log is not None:
             self._log.unit(report, self._reached, lambda: self.traffic)
 
-    def log_epoch(self, model: Any) -> None:
+    def log_epoch(self) -> None:
         """Have it take the vectors of an epoch that has ended."""
         if self._log is not None:
+            model, losses = self._model, self.position.mean_losses
             is_last = self.position.epoch == model.epochs
-            self._log.epoch(model.wv, is_last, next(reversed(self.position.mean_losses), None))
+            self._log.epoch(model.wv, is_last, losses[-1] if losses else None)
 
     @property
     def logged_words(self) -> int:
@@ -182,26 +206,27 @@ class Training:
         of_regime = getattr(self.regime, "traffic", None)
         return None if of_regime is None else self._traffic + of_regime
 
-    def export(self, model: Any) -> None:
+    def export(self) -> None:
         """Put the trained vectors into the model's arrays, if they are finite."""
         if not self.regime.finite():
             return
         if self._checkpoints is not None:
             self._checkpoints.wait()  # which may be writing the rows that are there
-        self.regime.export(_writable_tables(model))
-        model.wv.norms = None
+        self.regime.export(_writable_tables(self._model))
+        self._model.wv.norms = None
         self._kept = copy.deepcopy(self.position)
 
-    def end_all_epochs(self, model: Any) -> tuple[int, int, int]:
+    def end_all_epochs(self) -> tuple[int, int, int]:
         """Go to the end of an epoch that was all of them, as if it had been each."""
         trained, units = self.position.trained, len(self.position.done)
+        epochs = self._model.epochs
         raw_words = self.corpus.total_raw_words
         mean_loss = self.position.mean_loss
         self.position = Position(
-            epoch=model.epochs,
+            epoch=epochs,
             finished=[
-                (trained * (e + 1) // model.epochs - trained * e // model.epochs, raw_words, units)
-                for e in range(model.epochs)
+                (trained * (e + 1) // epochs - trained * e // epochs, raw_words, units)
+                for e in range(epochs)
             ],
             mean_losses=[] if mean_loss is None else [mean_loss],
             total_loss=self.position.total_loss,
@@ -209,10 +234,10 @@ class Training:
         self._kept = copy.deepcopy(self.position)
         return self.position.finished[0]
 
-    def save(self, model: Any) -> None:
+    def save(self) -> None:
         """Write a checkpoint of the model's arrays and of the position that they are from."""
         if self._checkpoints is not None:
-            self._checkpoints.save(tables_of(model)._asdict(), self._kept.state())
+            self._checkpoints.save(tables_of(self._model)._asdict(), self._kept.state())
 
     def close(self) -> None:
         """Free the tables and remove the encoded corpus."""
@@ -228,21 +253,11 @@ class Training:
         self.corpus.close()
         self.workspace.close()
 
-    def _open(self, model: Any) -> Regime:
-        return self._stack.enter_context(
-            open_regime(
-                model,
-                self.corpus.total_tokens,
-                self._window,
-                len(self.units),
-                self._entries,
-                self.seed,
-                self.workspace.folder,
-            )
-        )
+    def _open(self) -> Regime:
+        return self._stack.enter_context(open_regime(self.config, self._setup, self._nursery))
 
-    def _open_log(self, model: Any) -> RunLog | None:
-        options = log_options(model.log_dir)
+    def _open_log(self) -> RunLog | None:
+        model, options = self._model, self.config.log
         if options is None:
             return None
         made_with = hyperparameters(model) | {"words": self.corpus.total_raw_words}
@@ -255,24 +270,24 @@ class Training:
             if (graph := self.regime.step_graph()) is not None:
                 log.graph(graph)
 
-    def load(self, model: Any) -> None:
+    def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
         while True:
             try:
-                self.regime.load(tables_of(model))
+                self.regime.load(tables_of(self._model))
                 return
             except ClusterLost as lost:
-                self.reopen(model, lost)
+                self.reopen(lost)
 
-    def _recover(self, model: Any, lost: ClusterLost) -> None:
+    def _recover(self, lost: ClusterLost) -> None:
         """Go back to what the model's arrays are from, on a cluster that is whole again."""
-        self.reopen(model, lost)
-        model.running_training_loss -= self.position.total_loss - self._kept.total_loss
+        self.reopen(lost)
+        self._model.running_training_loss -= self.position.total_loss - self._kept.total_loss
         self.position = copy.deepcopy(self._kept)
         self._show_position()
-        self.load(model)
+        self.load()
 
-    def reopen(self, model: Any, lost: ClusterLost) -> None:
+    def reopen(self, lost: ClusterLost) -> None:
         """Have a cluster again; tasks may end, or be gone, while it comes up, too."""
         if (traffic := self.traffic) is not None:
             traffic.repeated += len(self.position.done - self._kept.done)
@@ -284,16 +299,17 @@ class Training:
                 raise lost
             logger.warning("%s; going back to the last checkpoint", lost)
             try:
-                self.regime = self._open(model)
+                self.regime = self._open()
                 return
             except ConnectionError as error:
                 lost = error if isinstance(error, ClusterLost) else ClusterLost(str(error))
 
-    def _resume(self, model: Any) -> bool:
+    def _resume(self) -> bool:
         """Go on from a checkpoint on disk, if there is one."""
         assert self._checkpoints is not None
+        model = self._model
         shapes = tables_of(model)
-        units = None if isinstance(chosen_regime(model), SubModels) else self.units
+        units = None if isinstance(self.config.regime, SubModels) else self.units
 
         def take(arrays: dict[str, np.ndarray], state: Any) -> tuple[Tables, Position]:
             tables = Tables(**arrays)

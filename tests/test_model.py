@@ -23,14 +23,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.attributes import unit_program
+from gensim_tfw2v.attributes import Vocabulary
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.engine import worker_program
+from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.options import (
     choose_noise_reuse,
     choose_shape,
     choose_unit_entries,
 )
+from gensim_tfw2v.programs import unit_program, worker_program
 from gensim_tfw2v.regimes import LocalRegime, UnitReport
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.base import Divergence
@@ -344,7 +345,7 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
         original(self, units, epoch, alphas, report, stop)
 
     monkeypatch.setattr(LocalRegime, "train_epoch", watched)
-    monkeypatch.setattr("gensim_tfw2v.engine.UNIT_ENTRIES", 64)
+    monkeypatch.setattr("gensim_tfw2v.programs.UNIT_ENTRIES", 64)
     TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2)
     assert orders == [list(range(len(orders[0])))] * 2  # of little text, in its own
     orders.clear()
@@ -381,7 +382,9 @@ def test_the_threads_of_all_workers_count_when_negatives_are_used_again(workers,
         ps=("10.0.0.1:1",), worker=tuple(f"10.0.1.{i}:1" for i in range(1, workers + 1))
     )
     model = built(cluster=tasks, workers=threads)
-    program = worker_program(model, unit_program(model, 17_000_000, 4096), 17_000_000)
+    config = TrainingConfig.of(model)
+    unit = unit_program(config, Vocabulary.of(model), 17_000_000, 4096)
+    program = worker_program(config, unit, 17_000_000)
     assert (program.workers, program.threads, program.unit.noise_reuse) == (workers, threads, reuse)
 
 

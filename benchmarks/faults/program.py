@@ -54,9 +54,9 @@ def announce_exports() -> None:
     """Have exports of the vectors, at the end of each epoch, say that they begin."""
     export = training.Training.export
 
-    def telling(self: Any, model: Any) -> None:
+    def telling(self: Any) -> None:
         say("exporting")
-        export(self, model)
+        export(self)
 
     setattr(training.Training, "export", telling)  # noqa: B010  mypy knows it as a method
 

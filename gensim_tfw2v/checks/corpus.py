@@ -4,7 +4,7 @@ from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.regimes.options import RegimeOptions, SubModels
 
 
-def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions) -> None:
+def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions | None) -> None:
     """Find a corpus that is of another vocabulary, or too small for the regime.
 
     Parameters
@@ -12,7 +12,7 @@ def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions) -> No
     corpus : EncodedCorpus
     words : int
         V, of the vocabulary.
-    regime : RegimeOptions
+    regime : RegimeOptions, optional
 
     Raises
     ------

@@ -5,13 +5,8 @@ from typing import Any
 
 from gensim_tfw2v.checks import kinds
 from gensim_tfw2v.checks.kinds import Kind, Number, stored
-from gensim_tfw2v.cluster.opening import parse_cluster
-from gensim_tfw2v.layouts import LAYOUTS
-from gensim_tfw2v.monitor.options import log_options
-from gensim_tfw2v.objectives import Cbow, Objective, SkipGram
+from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.options import WIDEST_WINDOW
-from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, Sandblaster, parse_regime
-from gensim_tfw2v.regimes.portion import check_gradient
 
 #: gensim's `int(option)`: also of text.
 _CONVERTED = {"whole": True, "from_text": True}
@@ -75,59 +70,22 @@ def check_options(options: Mapping[str, Any], table: Mapping[str, Kind] = OPTION
     Raises
     ------
     TypeError, ValueError
-        If a value is of another kind, or out of its range; if `log_dir`, `regime` or `layout` is
-        invalid, or does not go together with the others.
-    ClusterError
-        If `cluster` is invalid.
+        If a value is of another kind, or out of its range.
     """
     for name, kind in table.items():
         if name in options:
             kind(name, options[name])
-    if table is not ARGUMENTS:
-        _check_together(**options)
 
 
-def check_attributes(model: Any) -> None:
+def check_attributes(model: Any) -> TrainingConfig:
     """Find attributes of a model, changed or loaded, that training cannot run with.
 
     Raises
     ------
     TypeError, ValueError
-        As `check_options`.
+        As `check_options` and `TrainingConfig.parse`.
     """
-    names = (*ATTRIBUTES, "log_dir", "regime", "cluster", "layout", "corrected_cbow")
     check_options(
-        {name: getattr(model, name) for name in names if hasattr(model, name)}, ATTRIBUTES
+        {name: getattr(model, name) for name in ATTRIBUTES if hasattr(model, name)}, ATTRIBUTES
     )
-
-
-def _check_together(
-    *, log_dir: Any, regime: Any, cluster: Any, layout: Any, **options: Any
-) -> None:
-    log_options(log_dir)
-    chosen = Asynchronous() if regime is None else parse_regime(regime)
-    if cluster is not None:
-        parse_cluster(cluster)
-    _check_layout(layout, chosen, cluster is not None)
-    if isinstance(chosen, Sandblaster):
-        check_gradient(_objective(**options))
-
-
-def _objective(
-    *, sg: Any, negative: Any, hs: Any, corrected_cbow: bool = False, **others: Any
-) -> Objective:
-    if int(sg):
-        return SkipGram(int(negative), bool(int(hs)))
-    return Cbow(int(negative), hierarchical=bool(int(hs)), corrected=bool(corrected_cbow))
-
-
-def _check_layout(layout: Any, regime: RegimeOptions, has_cluster: bool) -> None:
-    if not isinstance(layout, str) or layout not in LAYOUTS:
-        raise ValueError(f"layout is {layout!r}: give {' or '.join(map(repr, LAYOUTS))}")
-    if layout == "columns" and not isinstance(regime, Asynchronous):
-        raise ValueError(
-            f"layout='columns' updates the columns where they are in each step, so regime={regime} "
-            "has no rows to fetch and push: leave out one of the two"
-        )
-    if layout == "columns" and not has_cluster:
-        raise ValueError("layout='columns' spreads columns over ps tasks: give a cluster")
+    return TrainingConfig.of(model)

@@ -4,17 +4,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from gensim.models import Word2Vec
+from gensim.models import KeyedVectors, Word2Vec
 
+from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.mapped import all_finite
-from gensim_tfw2v.regimes.options import Sandblaster, parse_regime
+from gensim_tfw2v.regimes.options import Sandblaster
 from gensim_tfw2v.regimes.portion import check_lock
 
 #: What makes what is missing or does not fit.
 _ANEW = "build the vocabulary again, or set what is part of it together"
 
 
-def check_state(model: Word2Vec) -> None:
+def check_state(model: Word2Vec, config: TrainingConfig) -> None:
     """Find arrays and a vocabulary that training cannot start from.
 
     Raises
@@ -37,7 +38,9 @@ def check_state(model: Word2Vec) -> None:
         _check_cum_table(model.cum_table, len(model.wv))
     for name in _counts(model):
         _check_counts(name, model.wv.expandos.get(name), len(model.wv))
-    _check_locks(model)
+    lock = _checked_lock(model.wv)
+    if isinstance(config.regime, Sandblaster):
+        check_lock(lock)
     for name, rows in tables:
         _check_finite(name, rows, model.wv.index_to_key)
 
@@ -127,22 +130,21 @@ def _check_counts(name: str, counts: Any, words: int) -> None:
         raise ValueError("wv.expandos['count'] must hold numbers from 0 up: " + _ANEW)
 
 
-def _check_locks(model: Any) -> None:
-    lock = np.asarray(getattr(model.wv, "vectors_lockf", 1.0))
+def _checked_lock(vectors: KeyedVectors) -> np.ndarray:
+    lock = np.asarray(getattr(vectors, "vectors_lockf", 1.0))
     if lock.dtype.kind not in "fiub":
         raise TypeError(f"wv.vectors_lockf must hold numbers, got {lock.dtype}")
-    if lock.size not in (1, len(model.wv)):
+    if lock.size not in (1, len(vectors)):
         raise ValueError(
             f"wv.vectors_lockf has {lock.size} factors: give one for all words, or one for each "
-            f"of the {len(model.wv)}"
+            f"of the {len(vectors)}"
         )
     if not np.isfinite(lock).all():
         raise ValueError(
             "wv.vectors_lockf holds factors that are not finite: give 0 for rows that stay as they "
             "are, and 1 for the others"
         )
-    if getattr(model, "regime", None) and isinstance(parse_regime(model.regime), Sandblaster):
-        check_lock(lock)
+    return lock
 
 
 def _check_finite(name: str, rows: np.ndarray, words: list[Any]) -> None:

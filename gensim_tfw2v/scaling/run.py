@@ -154,8 +154,10 @@ def train(asked: Asked) -> Trained:
     from gensim.models.callbacks import CallbackAny2Vec
 
     from gensim_tfw2v import TensorBoardLog, TFWord2Vec
-    from gensim_tfw2v.engine import unit_entries
+    from gensim_tfw2v.attributes import Vocabulary
+    from gensim_tfw2v.config import TrainingConfig
     from gensim_tfw2v.evaluation import evaluate_analogies, evaluate_pairs
+    from gensim_tfw2v.programs import unit_entries
 
     marks: list[float] = []
     cores: list[dict[str, float]] = []
@@ -190,7 +192,9 @@ def train(asked: Asked) -> Trained:
         cores=cores,
         units=0 if traffic is None else traffic.units,
         jobs=0 if traffic is None else len(traffic.staleness),
-        entries=0 if traffic is None else unit_entries(model, sum(counts)),
+        entries=0
+        if traffic is None
+        else unit_entries(TrainingConfig.of(model), Vocabulary.of(model), sum(counts)),
         fetched_bytes=0 if traffic is None else traffic.fetched_bytes,
         pushed_bytes=0 if traffic is None else traffic.pushed_bytes,
         corpus_bytes=0 if traffic is None else traffic.corpus_bytes,

@@ -18,7 +18,7 @@ LEE = datapath("lee_background.cor")
 @pytest.fixture(autouse=True)
 def same_units(monkeypatch):
     """Let this process train the short units of a cluster, and a cluster what it trains."""
-    monkeypatch.setattr("gensim_tfw2v.engine.UNIT_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.programs.UNIT_ENTRIES", 4096)
     monkeypatch.setattr("gensim_tfw2v.options.CLUSTER_ENTRIES", 4096)
 
 
@@ -70,7 +70,9 @@ def test_several_tasks_of_each_kind(tasks, options):
 
 
 def test_columns_train_as_rows_do(monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.engine.trains_natively", lambda model: False)  # other draws
+    monkeypatch.setattr(
+        "gensim_tfw2v.programs.trains_natively", lambda config: False
+    )  # other draws
     options = {"epochs": 3, "vector_size": 9}
     local, columns = (
         trained(None, **options),

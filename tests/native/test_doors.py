@@ -98,7 +98,7 @@ def test_a_unit_trained_twice_gives_the_same_bits():
 
 
 def test_paths_of_gensims_tree_are_the_kernels():
-    # what `words_of` makes for the kernels: no top, all is deep
+    # a word of one node, two of two nodes, as kernels read them
     points = [np.array([2, 0]), np.array([2, 1]), np.array([2, 1])]
     codes = [np.array([1]), np.array([0, 1]), np.array([0, 0])]
     points[0] = points[0][:1]

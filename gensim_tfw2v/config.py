@@ -1,0 +1,131 @@
+"""What a training is asked for: a model's options, parsed and checked together in one place."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.cluster.opening import LocalTasks, parse_cluster
+from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.layouts import LAYOUTS
+from gensim_tfw2v.monitor.options import TensorBoardLog, log_options
+from gensim_tfw2v.objectives import Cbow, Objective, SkipGram
+from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, Sandblaster, parse_regime
+from gensim_tfw2v.regimes.portion import check_gradient
+
+#: What a model's attributes say of its training. What `train` is told as well, it says itself.
+ATTRIBUTES = (
+    *("sg", "hs", "negative", "cbow_mean", "corrected_cbow", "negative_shards"),
+    *("vector_size", "window", "shrink_windows", "workers"),
+    *("cluster", "regime", "layout", "log_dir", "checkpoint_dir", "checkpoint_minutes", "progress"),
+)
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """Options of a training, as its code reads them; `TFWord2Vec` says what they mean.
+
+    Attributes
+    ----------
+    objective : Objective
+    vector_size, window, negative_shards, workers : int
+    shrink_windows : bool
+    cluster : Cluster or LocalTasks, optional
+    regime : RegimeOptions, optional
+        None for threads that share the rows: see `regime_of_workers`.
+    layout : {"rows", "columns"}
+    log : TensorBoardLog, optional
+    checkpoint_dir : Path, optional
+    checkpoint_seconds : float
+    progress : bool, optional
+    """
+
+    objective: Objective
+    vector_size: int
+    window: int
+    negative_shards: int
+    workers: int
+    shrink_windows: bool
+    cluster: Cluster | LocalTasks | None
+    regime: RegimeOptions | None
+    layout: str
+    log: TensorBoardLog | None
+    checkpoint_dir: Path | None
+    checkpoint_seconds: float
+    progress: bool | None
+
+    @classmethod
+    def of(cls, model: Any) -> "TrainingConfig":
+        """Read the attributes of a model."""
+        return cls.parse({name: getattr(model, name) for name in ATTRIBUTES})
+
+    @classmethod
+    def parse(cls, options: Mapping[str, Any]) -> "TrainingConfig":
+        """Parse options.
+
+        Parameters
+        ----------
+        options : mapping
+            By the names of the parameters of `TFWord2Vec`, each of the kind that
+            `gensim_tfw2v.checks` asks for.
+
+        Raises
+        ------
+        ValueError
+            If `log_dir`, `regime` or `layout` is invalid, or does not go together with the others.
+        ClusterError
+            If `cluster` is invalid.
+        """
+        log = log_options(options["log_dir"])
+        regime = None if options["regime"] is None else parse_regime(options["regime"])
+        cluster = None if options["cluster"] is None else parse_cluster(options["cluster"])
+        folder = options["checkpoint_dir"]
+        config = cls(
+            objective=_objective(options),
+            vector_size=options["vector_size"],
+            window=int(options["window"]),
+            negative_shards=int(options["negative_shards"]) if int(options["negative"]) else 1,
+            workers=int(options["workers"]),
+            shrink_windows=bool(options["shrink_windows"]),
+            cluster=cluster,
+            regime=regime,
+            layout=options["layout"],
+            log=log,
+            checkpoint_dir=None if folder is None else Path(folder),
+            checkpoint_seconds=60.0 * options["checkpoint_minutes"],
+            progress=options["progress"],
+        )
+        config._check_layout()
+        if isinstance(regime, Sandblaster):
+            check_gradient(config.objective)
+        return config
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether threads of this process train on the same rows, without workers."""
+        return self.cluster is None and self.regime is None
+
+    @property
+    def regime_of_workers(self) -> RegimeOptions:
+        """The regime, where there are workers."""
+        return self.regime or Asynchronous()
+
+    def _check_layout(self) -> None:
+        if not isinstance(self.layout, str) or self.layout not in LAYOUTS:
+            raise ValueError(f"layout is {self.layout!r}: give {' or '.join(map(repr, LAYOUTS))}")
+        if self.layout == "columns" and not isinstance(self.regime_of_workers, Asynchronous):
+            raise ValueError(
+                "layout='columns' updates the columns where they are in each step, so "
+                f"regime={self.regime} has no rows to fetch and push: leave out one of the two"
+            )
+        if self.layout == "columns" and self.cluster is None:
+            raise ValueError("layout='columns' spreads columns over ps tasks: give a cluster")
+
+
+def _objective(options: Mapping[str, Any]) -> Objective:
+    negative, hierarchical = int(options["negative"]), bool(int(options["hs"]))
+    if int(options["sg"]):
+        return SkipGram(negative, hierarchical)
+    return Cbow(
+        negative, bool(int(options["cbow_mean"])), hierarchical, bool(options["corrected_cbow"])
+    )

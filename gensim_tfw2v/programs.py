@@ -1,0 +1,195 @@
+"""What a unit and a worker run, for a configuration, a vocabulary and a corpus."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.attributes import Vocabulary
+from gensim_tfw2v.cluster.opening import LocalTasks
+from gensim_tfw2v.config import TrainingConfig
+from gensim_tfw2v.corpus.sampling import Sampling
+from gensim_tfw2v.machine import cores_each
+from gensim_tfw2v.native.tensorflow_ops import load_ops
+from gensim_tfw2v.objectives import SkipGram
+from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.options import (
+    FEW_WORDS,
+    UNIT_ENTRIES,
+    ClusterProgram,
+    UnitProgram,
+    choose_max_norm,
+    choose_noise_reuse,
+    choose_product_dtype,
+    choose_shape,
+    choose_unit_entries,
+)
+from gensim_tfw2v.regimes import Setup, Tables
+from gensim_tfw2v.regimes.options import Asynchronous, SubModels, Synchronous
+
+
+def setup_of(
+    config: TrainingConfig,
+    vocabulary: Vocabulary,
+    tokens: int,
+    window: int,
+    units: int,
+    max_entries: int,
+    seed: int,
+    folder: Path,
+    loss_of: str = "none",
+) -> Setup:
+    """Set up a training.
+
+    Parameters
+    ----------
+    config : TrainingConfig
+    vocabulary : Vocabulary
+    tokens : int
+        Of the corpus, that are in the vocabulary.
+    window : int
+        How far windows can reach in it.
+    units, max_entries : int
+        Work units of an epoch, and entries of each, at most.
+    seed : int
+    folder : Path
+        For what a cluster needs while it trains.
+    loss_of : {"none", "first", "all"}
+        See `UnitProgram`.
+
+    Raises
+    ------
+    ValueError
+        If there are more shards of negatives than words.
+    """
+    if isinstance(config.regime, SubModels):
+        tokens = _tokens_of_one(config.regime, tokens)
+    native = trains_natively(config)
+    unit = unit_program(config, vocabulary, tokens, max_entries, window, native, loss_of)
+    if config.shares_rows:
+        program, rates = ClusterProgram(unit, config.workers), Tables(None, None, None)
+    else:
+        program = worker_program(config, unit, tokens)
+        rates = vocabulary.rates(config, unit.shape.window)
+    words = vocabulary.words(config.negative_shards)
+    return Setup(program, words, rates, len(vocabulary), units, seed, folder)
+
+
+def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) -> int:
+    """Entries of a work unit, at most, for a corpus of so many tokens."""
+    if config.shares_rows:
+        return UNIT_ENTRIES
+    workers, threads = _workers_and_threads(config)
+    regime = config.regime_of_workers
+    if isinstance(regime, SubModels):
+        # a worker is given a sample of each unit
+        share = sampling_of(regime, 0).share
+        return round(choose_unit_entries(_tokens_of_one(regime, tokens), threads) / share)
+    entries = choose_unit_entries(tokens, workers * threads)
+    if isinstance(regime, Synchronous):
+        shape = step_shape(config, vocabulary, tokens)
+        share = vocabulary.kept_share
+        return min(entries, max(1, round(regime.steps * shape.tokens / share)))
+    return entries
+
+
+def sampling_of(regime: SubModels, seed: int) -> Sampling:
+    """Which sentences each sub-model is trained on."""
+    rate = 1.0 / regime.models if regime.rate is None else regime.rate
+    return Sampling(regime.sampling, regime.models, rate, seed)
+
+
+def _tokens_of_one(regime: SubModels, tokens: int) -> int:
+    """Tokens of an epoch of one sub-model."""
+    share = sampling_of(regime, 0).share
+    return int(tokens / regime.models if regime.sampling == "equal" else tokens * share)
+
+
+def unit_program(
+    config: TrainingConfig,
+    vocabulary: Vocabulary,
+    tokens: int,
+    max_entries: int,
+    window: int | None = None,
+    native: bool = False,
+    loss_of: str = "none",
+) -> UnitProgram:
+    """The program of a work unit; parameters as for `setup_of`.
+
+    Parameters
+    ----------
+    window : int, optional
+        By default the configuration's.
+    native : bool
+        Whether compiled kernels train.
+    """
+    shape, objective = step_shape(config, vocabulary, tokens, native), config.objective
+    if window is not None:
+        shape = replace(shape, window=window)
+    return UnitProgram(
+        objective=objective,
+        shape=shape,
+        vector_size=config.vector_size,
+        id_bits=max(2, (len(vocabulary) - 1).bit_length()),
+        max_entries=max_entries,
+        shrink_windows=config.shrink_windows,
+        widest_window=(
+            config.window if config.shrink_windows and config.window > shape.window else None
+        ),
+        loss_of=loss_of,
+        skip_targets=objective.negative > 0 and len(vocabulary) <= FEW_WORDS,
+        locked=vocabulary.lock is not None,
+        negative_shards=config.negative_shards,
+        product_dtype=choose_product_dtype(),
+        max_norm=choose_max_norm(isinstance(objective, SkipGram), objective.hierarchical),
+        native=native,
+    )
+
+
+def step_shape(
+    config: TrainingConfig, vocabulary: Vocabulary, tokens: int, native: bool = False
+) -> StepShape:
+    """A step, for a corpus with so many tokens that are in the vocabulary."""
+    if config.negative_shards > max(1, len(vocabulary)):
+        raise ValueError(
+            f"negative_shards={config.negative_shards} is more than the vocabulary's "
+            f"{len(vocabulary)} words: each shard needs words of which negatives can be drawn"
+        )
+    return choose_shape(
+        int(tokens * vocabulary.kept_share),
+        config.window,
+        config.objective.negative,
+        isinstance(config.objective, SkipGram),
+        config.objective.hierarchical,
+        config.negative_shards,
+        config.vector_size,
+        native,
+    )
+
+
+def worker_program(config: TrainingConfig, program: UnitProgram, tokens: int) -> ClusterProgram:
+    """What a worker runs, for a corpus of so many tokens."""
+    workers, threads = _workers_and_threads(config)
+    if isinstance(config.regime_of_workers, Asynchronous) and config.layout == "rows":
+        # rows travel once for a whole unit; where they travel more often, it saves little
+        program = replace(program, noise_reuse=choose_noise_reuse(tokens, workers * threads))
+    return ClusterProgram(program, workers, threads, layout=config.layout)
+
+
+def _workers_and_threads(config: TrainingConfig) -> tuple[int, int]:
+    """Workers, and threads of each: those of one machine share its cores."""
+    if config.cluster is None:
+        return config.workers, 1
+    if isinstance(config.cluster, LocalTasks):
+        workers = config.cluster.workers
+        return workers, min(config.workers, cores_each(workers))
+    return len(config.cluster.worker), config.workers
+
+
+def trains_natively(config: TrainingConfig) -> bool:
+    """Whether compiled kernels train: of a layout of whole rows, by steps one after the other."""
+    return (
+        isinstance(config.regime_of_workers, Asynchronous | Synchronous | SubModels)
+        and config.layout == "rows"
+        and not tf.config.list_physical_devices("GPU")
+        and load_ops() is not None
+    )
