@@ -320,7 +320,7 @@ class TFWord2Vec(Additions):
         if self._nursery is not None:
             self._nursery.close()
             self._nursery = None
-        self._config = None
+        self.__dict__.pop("_config", None)
 
     def _log_train_end(  # gensim's hook
         self, raw_word_count: int, trained_word_count: int, total_elapsed: float, job_tally: int
