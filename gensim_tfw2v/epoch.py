@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
-from gensim_tfw2v.regimes import SubModels, UnitReport
+from gensim_tfw2v.regimes import SubModels, UnitReport, UnitTask
 from gensim_tfw2v.sub_models import train_sub_models
 from gensim_tfw2v.training import Training
 
@@ -53,9 +53,13 @@ def train_epoch(
         else corpus.total_raw_words / (total_words or 1)
     )
 
-    def step_sizes(epoch: int) -> dict[int, tuple[float, float]]:
-        in_order = training.units_of(epoch)
-        return _step_sizes(model, corpus, in_order, epoch, told, threads, is_corpus_file_mode)
+    def tasks_of(epoch: int) -> list[UnitTask]:
+        units = training.units_of(epoch)
+        alphas = _step_sizes(model, corpus, units, epoch, told, threads, is_corpus_file_mode)
+        return [
+            UnitTask.of(unit, of_unit, training.seed, epoch)
+            for unit, of_unit in zip(units, alphas, strict=True)
+        ]
 
     config = training.config
     sub_models = config.regime if isinstance(config.regime, SubModels) else None
@@ -63,11 +67,11 @@ def train_epoch(
     # sub-model, and what takes the part of a worker in this process, is one thread
     one_thread = sub_models is not None or (config.cluster is None and config.regime is not None)
     threads = config.workers if is_corpus_file_mode and not one_thread else 1
-    alphas = [step_sizes(epoch)]
+    epochs = [tasks_of(epoch)]
     if epoch < training.position.epoch:
         return training.position.finished[epoch]  # trained before the checkpoint
     if sub_models is not None:
-        alphas = [step_sizes(epoch) for epoch in range(model.epochs)]
+        epochs = [tasks_of(epoch) for epoch in range(model.epochs)]
 
     restored = training.position.trained  # of this epoch: no part of the rates
     no_queue: queue.Queue[None] = queue.Queue()
@@ -90,16 +94,16 @@ def train_epoch(
             if elapsed >= next_report:
                 model._log_progress(
                     None, no_queue, epoch, position.sentences, total_examples,
-                    position.raw_words // len(alphas), total_words,
-                    max(0, position.trained - restored) // len(alphas), elapsed,
+                    position.raw_words // len(epochs), total_words,
+                    max(0, position.trained - restored) // len(epochs), elapsed,
                 )  # fmt: skip
                 next_report = elapsed + report_delay
 
     if sub_models is not None:
-        model.merge_report = train_sub_models(model, training, sub_models, alphas, report)
+        model.merge_report = train_sub_models(model, training, sub_models, epochs, report)
         trained, raw_words, trained_units = training.end_all_epochs()
     else:
-        training.train_epoch(alphas[0], report)
+        training.train_epoch(epochs[0], report)
         trained, raw_words, trained_units = training.end_epoch()
     elapsed = default_timer() - start
     model._log_epoch_end(
@@ -122,8 +126,8 @@ def _step_sizes(
     told: float,
     threads: int,
     is_corpus_file_mode: bool,
-) -> dict[int, tuple[float, float]]:
-    """Step sizes at the beginning and end of each unit, by its index.
+) -> list[tuple[float, float]]:
+    """Step sizes at the beginning and end of each unit.
 
     Parameters
     ----------
@@ -142,5 +146,4 @@ def _step_sizes(
     model._get_next_alpha(told * last_batch, epoch)
     if is_corpus_file_mode:
         model.min_alpha_yet_reached = before
-    of_units = zip(alphas, alphas[1:], strict=False)
-    return {unit.index: pair for unit, pair in zip(units, of_units, strict=True)}
+    return list(zip(alphas, alphas[1:], strict=False))

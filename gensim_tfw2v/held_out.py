@@ -10,7 +10,7 @@ from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.held import Extent, Source, encode_source
 from gensim_tfw2v.monitor.progress import reading_bar
 from gensim_tfw2v.position import Position
-from gensim_tfw2v.regimes import UnitReport
+from gensim_tfw2v.regimes import UnitReport, UnitTask
 from gensim_tfw2v.training import Training
 
 
@@ -59,13 +59,8 @@ def held_out_loss(model: Any, source: Source) -> float:
 
     try:
         training.load()
-        training.regime.train_epoch(
-            training.units,
-            0,
-            [(0.0, 0.0)] * len(training.units),
-            report,
-            lambda: False,
-        )
+        tasks = [UnitTask.of(unit, (0.0, 0.0), training.seed) for unit in training.units]
+        training.regime.train_epoch(tasks, report)
     finally:
         training.close()
     if position.mean_loss is None:

@@ -1,7 +1,7 @@
 """One call of `train` by sub-models: all their epochs, and merging them into the model."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from gensim_tfw2v.checkpoints import Checkpoints, check_array
 from gensim_tfw2v.mapped import save_array
 from gensim_tfw2v.merging import MergeReport, SubModel, merge
 from gensim_tfw2v.programs import sampling_of
-from gensim_tfw2v.regimes import ClusterLost, Course, SubModels, UnitReport, file_of
+from gensim_tfw2v.regimes import ClusterLost, Course, SubModels, UnitReport, UnitTask, file_of
 from gensim_tfw2v.training import Training
 
 logger = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ def train_sub_models(
     model: Any,
     training: Training,
     options: SubModels,
-    alphas: Sequence[Mapping[int, tuple[float, float]]],
+    epochs: Sequence[Sequence[UnitTask]],
     report: Callable[[UnitReport], None],
 ) -> MergeReport:
     """Train all sub-models through all epochs, and put the merged vectors into the model.
@@ -38,8 +38,8 @@ def train_sub_models(
     model : TFWord2Vec
     training : Training
     options : SubModels
-    alphas : sequence of mapping
-        Of each epoch: step sizes at the beginning and at the end of each unit, by its index.
+    epochs : sequence of sequence of UnitTask
+        With the step sizes of one model.
     report : callable
         Called after each unit of a sub-model, from any thread.
 
@@ -47,13 +47,14 @@ def train_sub_models(
     -------
     MergeReport
     """
-    epochs = [training.units_of(epoch) for epoch in range(len(alphas))]
     course = Course(
         sampling_of(options, training.seed),
-        epochs,
         [
-            [step_sizes(of_epoch[unit.index], model.alpha, options.models) for unit in units]
-            for of_epoch, units in zip(alphas, epochs, strict=True)
+            [
+                task._replace(alphas=step_sizes(task.alphas, model.alpha, options.models))
+                for task in tasks
+            ]
+            for tasks in epochs
         ],
     )
     folder, kept = training.workspace.folder, _Kept(model, training, options)

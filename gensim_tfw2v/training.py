@@ -5,7 +5,7 @@ import copy
 import logging
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,15 @@ from gensim_tfw2v.monitor.run import RunLog
 from gensim_tfw2v.options import FEW_TOKENS, NARROW_WINDOW, choose_window
 from gensim_tfw2v.position import Position
 from gensim_tfw2v.programs import setup_of, unit_entries
-from gensim_tfw2v.regimes import ClusterLost, Regime, SubModels, Tables, Traffic, UnitReport
+from gensim_tfw2v.regimes import (
+    ClusterLost,
+    Regime,
+    SubModels,
+    Tables,
+    Traffic,
+    UnitReport,
+    UnitTask,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -133,24 +141,19 @@ class Training:
         order = np.random.default_rng([self.seed, epoch]).permutation(len(self.units))
         return [self.units[place] for place in order]
 
-    def train_epoch(
-        self,
-        alphas: Mapping[int, tuple[float, float]],
-        report: Callable[[UnitReport], None],
-    ) -> None:
+    def train_epoch(self, tasks: Sequence[UnitTask], report: Callable[[UnitReport], None]) -> None:
         """Train what is left of the epoch, and put the vectors into the model.
 
         Parameters
         ----------
-        alphas : mapping
-            Step sizes at the beginning and at the end of each unit, by its index.
+        tasks : sequence of UnitTask
+            All of the epoch.
         report : callable
             Called after each unit, from any thread.
         """
-        epoch = self.position.epoch
         self.load()
         while True:
-            left = [unit for unit in self.units_of(epoch) if unit.index not in self.position.done]
+            left = [task for task in tasks if task.unit.index not in self.position.done]
             due, before = time.monotonic() + self.config.checkpoint_seconds, len(self.position.done)
 
             def checkpoint_is_due() -> bool:
@@ -158,13 +161,7 @@ class Training:
                 return len(self.position.done) > before and time.monotonic() >= due  # noqa: B023
 
             try:
-                self.regime.train_epoch(
-                    left,
-                    epoch,
-                    [alphas[unit.index] for unit in left],
-                    report,
-                    checkpoint_is_due,
-                )
+                self.regime.train_epoch(left, report, checkpoint_is_due)
                 self.export()
             except ClusterLost as lost:
                 self._recover(lost)

@@ -338,11 +338,12 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
     orders = []
     original = LocalRegime.train_epoch
 
-    def watched(self, units, epoch, alphas, report, stop):
-        orders.append([unit.index for unit in units])
+    def watched(self, tasks, report, stop):
+        orders.append([task.unit.index for task in tasks])
         # the step size falls with what has been trained, in whatever order
-        assert [begin for begin, _ in alphas] == sorted((a for a, _ in alphas), reverse=True)
-        original(self, units, epoch, alphas, report, stop)
+        begins = [task.alphas[0] for task in tasks]
+        assert begins == sorted(begins, reverse=True)
+        original(self, tasks, report, stop)
 
     monkeypatch.setattr(LocalRegime, "train_epoch", watched)
     monkeypatch.setattr("gensim_tfw2v.programs.UNIT_ENTRIES", 64)
@@ -400,9 +401,9 @@ def test_the_threads_of_all_workers_count_when_negatives_are_used_again(workers,
 def test_step_sizes_are_gensims(monkeypatch, from_file, workers, regime, falls_to, objective):
     seen = []
 
-    def note(self, units, epoch, alphas, report, stop):
-        seen.append((alphas[0][0], alphas[-1][1]))
-        for unit in units:
+    def note(self, tasks, report, stop):
+        seen.append((tasks[0].alphas[0], tasks[-1].alphas[1]))
+        for unit, *_ in tasks:
             report(UnitReport(unit, unit.tokens, 0.0, 0.0, 0.0))
 
     monkeypatch.setattr(AsynchronousRegime if regime else LocalRegime, "train_epoch", note)

@@ -1,6 +1,6 @@
 """Who trains which work unit when, and when updates meet."""
 
-from gensim_tfw2v.regimes.base import ClusterLost, Regime, UnitReport
+from gensim_tfw2v.regimes.base import ClusterLost, Regime, UnitReport, UnitTask
 from gensim_tfw2v.regimes.chosen import make_in_process, make_regime
 from gensim_tfw2v.regimes.combining import pair_rates
 from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
@@ -28,6 +28,7 @@ __all__ = [
     "Tables",
     "Traffic",
     "UnitReport",
+    "UnitTask",
     "file_of",
     "make_in_process",
     "make_regime",

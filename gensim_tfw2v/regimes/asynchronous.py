@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.units import WorkUnit
-from gensim_tfw2v.regimes.base import ClusterLost, UnitReport, never
+from gensim_tfw2v.regimes.base import ClusterLost, UnitReport, UnitTask, never
 from gensim_tfw2v.regimes.served import ServedRegime
 from gensim_tfw2v.regimes.threads import run_threads
 from gensim_tfw2v.regimes.turns import Turns, in_turn, most_in_turn, runs_of
@@ -29,9 +28,7 @@ class AsynchronousRegime(ServedRegime):
 
     def train_epoch(
         self,
-        units: Sequence[WorkUnit],
-        epoch: int,
-        alphas: Sequence[tuple[float, float]],
+        tasks: Sequence[UnitTask],
         report: Callable[[UnitReport], None],
         stop: Callable[[], bool] = never,
     ) -> None:
@@ -43,22 +40,19 @@ class AsynchronousRegime(ServedRegime):
             If a ps has ended, or no worker is left.
         """
         self.begin_epoch()
-        alone = self.alone(epoch, len(units))
+        alone = self.alone(tasks)
         if alone:
-            self.train_jobs(units, range(alone), epoch, alphas, report, stop, replicas=1)
-        self.train_jobs(units, range(alone, len(units)), epoch, alphas, report, stop)
+            self.train_jobs(tasks[:alone], report, stop, replicas=1)
+        self.train_jobs(tasks[alone:], report, stop)
         self.end_epoch()
 
-    def alone(self, epoch: int, left: int) -> int:
+    def alone(self, tasks: Sequence[UnitTask]) -> int:
         """How many of an epoch's units that are left one worker trains before the others begin."""
         return 0
 
     def train_jobs(
         self,
-        units: Sequence[WorkUnit],
-        which: range,
-        epoch: int,
-        alphas: Sequence[tuple[float, float]],
+        tasks: Sequence[UnitTask],
         report: Callable[[UnitReport], None],
         stop: Callable[[], bool],
         replicas: int = 0,
@@ -67,25 +61,21 @@ class AsynchronousRegime(ServedRegime):
 
         Parameters
         ----------
-        which : range
-            Their places.
         replicas : int
             How many workers train; 0 for all.
         """
         waiting = 1 if replicas else (1 + AHEAD) * self.workers.number
         replicas = replicas or self.workers.number
-        turns = Turns(which, self.program.threads, replicas, self._most)
+        turns = Turns(tasks, self.program.threads, replicas, self._most)
         in_order = threading.Lock()
 
         def work(ended: threading.Event) -> None:
             while not (ended.is_set() or stop()):
                 with in_order:  # so that one worker trains units in their order
-                    if ended.is_set() or stop() or (places := turns.take()) is None:
+                    if ended.is_set() or stop() or (taken := turns.take()) is None:
                         return
-                    jobs = runs_of(places, self.program.threads)
-                    arguments = [
-                        self.arguments(units, epoch, alphas, of_job, replicas) for of_job in jobs
-                    ]
+                    jobs = runs_of(taken, self.program.threads)
+                    arguments = [self.arguments(of_job, replicas) for of_job in jobs]
                     turn = self.workers.schedule(
                         self._function_of,
                         *(tf.constant(np.stack(each)) for each in zip(*arguments, strict=True)),
@@ -94,12 +84,12 @@ class AsynchronousRegime(ServedRegime):
                     results = turn.fetch()
                 except ClusterLost:
                     # it may have been pushed in part, and is trained again
-                    turns.again(places)
+                    turns.again(taken)
                     if not self.workers.stand(self.served.tables):
                         raise
                     continue
                 for of_job, packed in zip(jobs, results, strict=True):
-                    for trained in self.reported(packed, units, epoch, alphas, of_job):
+                    for trained in self.reported(packed, of_job):
                         report(trained)
 
         # also after Ctrl-C, what workers are training is pushed, and has to be reported

@@ -9,6 +9,39 @@ from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.regimes.tables import Tables
 
 
+def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
+    """The name of a unit as two int32, well mixed."""
+    words = np.random.SeedSequence([abs(int(seed)), epoch, index]).generate_state(2)
+    return words.view(np.int32)
+
+
+class UnitTask(NamedTuple):
+    """A unit that is to be trained.
+
+    Attributes
+    ----------
+    unit : WorkUnit
+    epoch : int
+        From 0.
+    key : ndarray [2], int32
+        Keys its random draws.
+    alphas : (float, float)
+        Step size at its beginning and at its end.
+    """
+
+    unit: WorkUnit
+    epoch: int
+    key: np.ndarray
+    alphas: tuple[float, float]
+
+    @classmethod
+    def of(
+        cls, unit: WorkUnit, alphas: tuple[float, float], seed: int, epoch: int = 0
+    ) -> "UnitTask":
+        """A unit with the key that it has in an epoch of a training with this seed."""
+        return cls(unit, epoch, unit_key(seed, epoch, unit.index), alphas)
+
+
 class UnitReport(NamedTuple):
     """What is known once a unit has been trained.
 
@@ -34,12 +67,6 @@ class Divergence(ArithmeticError):
     """Training has turned non-finite."""
 
 
-def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
-    """The name of a unit as two int32, well mixed."""
-    words = np.random.SeedSequence([abs(int(seed)), epoch, index]).generate_state(2)
-    return words.view(np.int32)
-
-
 class ClusterLost(ConnectionError):
     """Tasks of a cluster that hold parameters are gone, or no worker is left."""
 
@@ -54,9 +81,7 @@ class Regime(Protocol):
 
     def train_epoch(
         self,
-        units: Sequence[WorkUnit],
-        epoch: int,
-        alphas: Sequence[tuple[float, float]],
+        tasks: Sequence[UnitTask],
         report: Callable[[UnitReport], None],
         stop: Callable[[], bool] = never,
     ) -> None:
@@ -64,11 +89,8 @@ class Regime(Protocol):
 
         Parameters
         ----------
-        units : sequence of WorkUnit
-        epoch : int
-            Keys the random draws, with the seed and the unit's index.
-        alphas : sequence of (float, float)
-            Step size at the beginning and at the end of each unit.
+        tasks : sequence of UnitTask
+            Of one epoch.
         report : callable
             Called after each unit, from any thread.
         stop : callable

@@ -64,7 +64,7 @@ def make_in_process(options: RegimeOptions | None, setup: Setup) -> AnyRegime | 
     """
     program = setup.program
     if options is None:
-        return LocalRegime(program.unit, setup.words, program.workers, setup.seed)
+        return LocalRegime(program.unit, setup.words, program.workers)
     use_one_thread_per_op()
     # nothing travels, so nothing is rounded for it
     in_process = setup._replace(program=replace(program, wire_dtype="float32"))

@@ -19,10 +19,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gensim_tfw2v.children import last_lines, start_module
-from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.forkserver import Forked
 from gensim_tfw2v.mapped import all_finite, pieces, save_array
-from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, never
+from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, UnitTask, never
 from gensim_tfw2v.regimes.coordinator import ClusterSetup
 from gensim_tfw2v.regimes.course import Course
 from gensim_tfw2v.regimes.liveness import GIVE_UP_SECONDS
@@ -84,9 +83,7 @@ class CoordinatedRegime:
 
     def train_epoch(
         self,
-        units: Sequence[WorkUnit],
-        epoch: int,
-        alphas: Sequence[tuple[float, float]],
+        tasks: Sequence[UnitTask],
         report: Callable[[UnitReport], None],
         stop: Callable[[], bool] = never,
     ) -> None:
@@ -99,7 +96,7 @@ class CoordinatedRegime:
         """
         self._are_rows = False
         with self._stopping_when_interrupted(report):
-            self.traffic = self._ask("train", units, epoch, alphas, report=report, stop=stop)
+            self.traffic = self._ask("train", tasks, report=report, stop=stop)
 
     def train_models(
         self,

@@ -22,9 +22,8 @@ import numpy as np
 from gensim_tfw2v.children import name_process
 from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.monitor.task import TaskLog
-from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport
+from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, UnitTask
 from gensim_tfw2v.regimes.chosen import make_in_process, make_regime
 from gensim_tfw2v.regimes.course import Course
 from gensim_tfw2v.regimes.options import RegimeOptions
@@ -78,11 +77,9 @@ class Coordinator:
         self._log = None if setup.log_dir is None else TaskLog(setup.log_dir, "chief")
         self._regime = _open(setup)
 
-    def train(
-        self, units: Sequence[WorkUnit], epoch: int, alphas: Sequence[tuple[float, float]]
-    ) -> Any:
+    def train(self, tasks: Sequence[UnitTask]) -> Any:
         """Train units, reporting each; give the traffic so far."""
-        self._regime.train_epoch(units, epoch, alphas, self._report, self._stop)
+        self._regime.train_epoch(tasks, self._report, self._stop)
         return self.traffic
 
     def train_models(self, which: Sequence[int], course: Course) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.corpus.units import WorkUnit
-from gensim_tfw2v.regimes.base import unit_key
+from gensim_tfw2v.regimes.base import UnitTask, unit_key
 
 
 class Course(NamedTuple):
@@ -18,15 +18,12 @@ class Course(NamedTuple):
     Attributes
     ----------
     sampling : Sampling
-    epochs : list of list of WorkUnit
-        The units of the whole corpus, in the order of each epoch.
-    alphas : list of list of (float, float)
-        Step sizes at the beginning and at the end of each.
+    epochs : list of list of UnitTask
+        Of the whole corpus, in the order of each epoch.
     """
 
     sampling: Sampling
-    epochs: Sequence[Sequence[WorkUnit]]
-    alphas: Sequence[Sequence[tuple[float, float]]]
+    epochs: Sequence[Sequence[UnitTask]]
 
     def jobs(
         self, number: int, threads: int, seed: int, seen: np.ndarray
@@ -53,17 +50,13 @@ class Course(NamedTuple):
         sampling = self.sampling
         nothing: Any = [b""] * threads, [[0, 0]] * threads, [(0.0, 0.0)] * threads
         has_units = False
-        for epoch, (units, alphas) in enumerate(zip(self.epochs, self.alphas, strict=True)):
-            total = len(units)
-            own = [
-                (unit, alpha)
-                for unit, alpha in zip(units, alphas, strict=True)
-                if sampling.has_unit(number, unit.index, total)
-            ]
+        for epoch, tasks in enumerate(self.epochs):
+            total = len(tasks)
+            own = [task for task in tasks if sampling.has_unit(number, task.unit.index, total)]
             for first in range(0, len(own), threads):
                 part = own[first : first + threads]
                 entries, keys, named = [], [], []
-                for unit, _ in part:
+                for unit in (task.unit for task in part):
                     sample = sampling.of(unit.read(), number, unit.index, epoch)
                     seen += np.bincount(sample[sample >= 0], minlength=len(seen))
                     entries.append(sample.astype("<i4").tobytes())
@@ -72,7 +65,7 @@ class Course(NamedTuple):
                     keys.append(unit_key(seed, epoch, index))
                     named.append(_share_of(unit, index, number, sampling))
                 has_units = True
-                of_units: Any = entries, keys, [alpha for _, alpha in part]
+                of_units: Any = entries, keys, [task.alphas for task in part]
                 yield (
                     named,
                     _tensors(

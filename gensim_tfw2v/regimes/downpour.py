@@ -4,11 +4,13 @@ Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.1: also wit
 sums are kept on the ps, and with a warm start, in which one replica trains alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.layouts import RowLayout
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
+from gensim_tfw2v.regimes.base import UnitTask
 from gensim_tfw2v.regimes.job import Served
 from gensim_tfw2v.regimes.options import Downpour
 from gensim_tfw2v.regimes.replica import replica_function
@@ -44,9 +46,10 @@ class DownpourRegime(AsynchronousRegime):
     def _job_function(self) -> tf.types.experimental.PolymorphicFunction:
         return replica_function(self.program, self.served, self.options)
 
-    def alone(self, epoch: int, left: int) -> int:
+    def alone(self, tasks: Sequence[UnitTask]) -> int:
         """The warm start's units, of the first epoch."""
-        done = self._units - left
-        if epoch:
+        left = len(tasks)
+        if not left or tasks[0].epoch:
             return 0
+        done = self._units - left
         return min(left, max(0, round(self.options.warm_start * self._units) - done))

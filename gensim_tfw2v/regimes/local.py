@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.interrupts import holding_interrupts
 from gensim_tfw2v.monitor.graph import step_graph
 from gensim_tfw2v.native.tensorflow_ops import load_ops
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
-from gensim_tfw2v.regimes.base import Divergence, UnitReport, never, unit_key
+from gensim_tfw2v.regimes.base import Divergence, UnitReport, UnitTask, never
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.threads import run_threads
 from gensim_tfw2v.regimes.unit import concrete_unit_function
@@ -47,21 +46,13 @@ class LocalRegime:
         Of the vocabulary.
     workers : int
         Threads.
-    seed : int
     """
 
     @holding_interrupts()  # for it traces
-    def __init__(
-        self,
-        program: UnitProgram,
-        words: Words,
-        workers: int,
-        seed: int,
-    ) -> None:
+    def __init__(self, program: UnitProgram, words: Words, workers: int) -> None:
         use_one_thread_per_op()
         self.program = program
         self.workers = workers
-        self.seed = seed
         # no fixed number of rows: models of any vocabulary share a trace
         size = program.row_size
         self._tables = Tables(
@@ -72,9 +63,7 @@ class LocalRegime:
 
     def train_epoch(
         self,
-        units: Sequence[WorkUnit],
-        epoch: int,
-        alphas: Sequence[tuple[float, float]],
+        tasks: Sequence[UnitTask],
         report: Callable[[UnitReport], None],
         stop: Callable[[], bool] = never,
     ) -> None:
@@ -83,38 +72,35 @@ class LocalRegime:
         An error in a thread, or an exception in this one (Ctrl-C), ends the others after the
         unit that they are training.
         """
-        todo: queue.SimpleQueue[int] = queue.SimpleQueue()
-        for place in range(len(units)):
-            todo.put(place)
+        todo: queue.SimpleQueue[UnitTask] = queue.SimpleQueue()
+        for task in tasks:
+            todo.put(task)
 
         def work(ended: threading.Event) -> None:
             while not (ended.is_set() or stop()):
                 try:
-                    place = todo.get_nowait()
+                    task = todo.get_nowait()
                 except queue.Empty:
                     return
-                unit = units[place]
-                report(self._train(unit.read(), unit, epoch, alphas[place]))
+                report(self._train(task))
 
-        run_threads(work, min(self.workers, max(1, len(units))), "tfw2v-worker")
+        run_threads(work, min(self.workers, max(1, len(tasks))), "tfw2v-worker")
 
-    def _train(
-        self, entries: np.ndarray, unit: WorkUnit, epoch: int, alphas: tuple[float, float]
-    ) -> UnitReport:
+    def _train(self, task: UnitTask) -> UnitReport:
         result = self._train_unit(
             self._tables,
             self._words,
-            tf.constant(entries, tf.int32),
-            tf.constant(unit_key(self.seed, epoch, unit.index)),
-            tf.constant(alphas, tf.float32),
+            tf.constant(task.unit.read(), tf.int32),
+            tf.constant(task.key),
+            tf.constant(task.alphas, tf.float32),
         )
         if not np.isfinite(result.magnitude.numpy()):
             raise Divergence(
-                f"training turned non-finite in epoch {epoch}, unit {unit.index}, at step size "
-                f"alpha={alphas[0]:g} with {self.program.shape.tokens} tokens a step"
+                f"training turned non-finite in epoch {task.epoch}, unit {task.unit.index}, at "
+                f"step size alpha={task.alphas[0]:g} with {self.program.shape.tokens} tokens a step"
             )
         loss, predictions = float(result.loss), float(result.predictions)
-        return UnitReport(unit, int(result.kept), loss, predictions, alphas[1])
+        return UnitReport(task.unit, int(result.kept), loss, predictions, task.alphas[1])
 
     @holding_interrupts()
     def load(self, arrays: Tables) -> None:

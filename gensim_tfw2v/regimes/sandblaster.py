@@ -13,9 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.interrupts import holding_interrupts
-from gensim_tfw2v.regimes.base import Divergence, UnitReport, never
+from gensim_tfw2v.regimes.base import Divergence, UnitReport, UnitTask, never
 from gensim_tfw2v.regimes.batch import Dealer
 from gensim_tfw2v.regimes.job import JobResult
 from gensim_tfw2v.regimes.lbfgs import LBFGS
@@ -25,6 +24,7 @@ from gensim_tfw2v.regimes.portion import check_gradient, check_lock, portion_fun
 from gensim_tfw2v.regimes.served import ServedRegime, Setup
 from gensim_tfw2v.regimes.sharded_vector import ShardedVector
 from gensim_tfw2v.regimes.tables import Tables
+from gensim_tfw2v.regimes.turns import runs_of
 from gensim_tfw2v.regimes.workers import Workers
 
 #: As seldom as this, in the mean row's share, a row takes part in predictions at least, when it is
@@ -74,7 +74,7 @@ class SandblasterRegime(ServedRegime):
         self._gradient = self._search.gradient
         self._units = setup.units
         self._scheduling = threading.Lock()  # or several threads would trace the function
-        self._dealer: Dealer[Sequence[WorkUnit], JobResult] = Dealer(
+        self._dealer: Dealer[Sequence[UnitTask], JobResult] = Dealer(
             workers.number,
             self._evaluate,
             self._take,
@@ -109,9 +109,7 @@ class SandblasterRegime(ServedRegime):
 
     def train_epoch(
         self,
-        units: Sequence[WorkUnit],
-        epoch: int,
-        alphas: Sequence[tuple[float, float]],
+        tasks: Sequence[UnitTask],
         report: Callable[[UnitReport], None],
         stop: Callable[[], bool] = never,
     ) -> None:
@@ -127,8 +125,13 @@ class SandblasterRegime(ServedRegime):
             If f is not finite at the point from which it begins.
         """
         self.workers.progress()
-        self._report, threads = report, self.program.threads
-        portions = (units[first : first + threads] for first in range(0, len(units), threads))
+        self._report = report
+        # drawn as in epoch 0, and the whole gradient: see `portion_function`
+        tasks = [
+            UnitTask.of(task.unit, (1.0, 1.0), self._seed)._replace(epoch=task.epoch)
+            for task in tasks
+        ]
+        portions = runs_of(tasks, self.program.threads)
         with naming_lost_tasks():
             if not self._evaluated:
                 with holding_interrupts():
@@ -137,7 +140,7 @@ class SandblasterRegime(ServedRegime):
             is_whole = self._dealer.deal(portions, stop)
             self._add([[number] for number in self._staged])
             if is_whole:
-                self._end_pass(epoch)
+                self._end_pass(tasks[0].epoch if tasks else 0)
 
     @holding_interrupts()
     def _end_pass(self, epoch: int) -> None:
@@ -150,29 +153,28 @@ class SandblasterRegime(ServedRegime):
         self._gradient.scale(-1.0)
         self._search.tell(loss)
 
-    def _evaluate(self, units: Sequence[WorkUnit], number: int) -> JobResult:
+    def _evaluate(self, tasks: Sequence[UnitTask], number: int) -> JobResult:
         """Have a worker evaluate some units, and wait for it."""
-        of_steps = [(1.0, 1.0)] * len(units)
         with self._scheduling:
-            job = self.schedule(units, 0, of_steps, range(len(units)), 1, number)
+            job = self.schedule(tasks, 1, number)
         return JobResult.unpacked(job.fetch())
 
-    def _take(self, units: Sequence[WorkUnit], number: int, result: JobResult) -> None:
-        self._loss += math.fsum(result.units.loss[: len(units)])
-        self._evaluated += len(units)
+    def _take(self, tasks: Sequence[UnitTask], number: int, result: JobResult) -> None:
+        self._loss += math.fsum(result.units.loss[: len(tasks)])
+        self._evaluated += len(tasks)
         self._staged.append(number)
         if len(self._staged) == ADDED_TOGETHER:
             self._add([self._staged])
-        for evaluated in self._reports(units, result):
+        for evaluated in self._reports(tasks, result):
             self._report(evaluated)
 
-    def _repeated(self, units: Sequence[WorkUnit], result: JobResult) -> None:
-        self._reports(units, result)
-        self.traffic.repeated += len(units)
+    def _repeated(self, tasks: Sequence[UnitTask], result: JobResult) -> None:
+        self._reports(tasks, result)
+        self.traffic.repeated += len(tasks)
 
-    def _reports(self, units: Sequence[WorkUnit], result: JobResult) -> list[UnitReport]:
-        steps = [(self._search.step,) * 2] * len(units)
-        return self.counted(result, units, steps, range(len(units)))
+    def _reports(self, tasks: Sequence[UnitTask], result: JobResult) -> list[UnitReport]:
+        steps = (self._search.step,) * 2
+        return self.counted(result, [task._replace(alphas=steps) for task in tasks])
 
     @holding_interrupts()
     def _add(self, batches: list[list[int]]) -> None:

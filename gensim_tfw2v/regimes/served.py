@@ -16,7 +16,7 @@ from gensim_tfw2v.layouts import LAYOUTS
 from gensim_tfw2v.monitor.graph import step_graph
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
-from gensim_tfw2v.regimes.base import Divergence, UnitReport, unit_key
+from gensim_tfw2v.regimes.base import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.regimes.column_job import column_job_function
 from gensim_tfw2v.regimes.job import JobResult, Ledger, Served, job_function
 from gensim_tfw2v.regimes.liveness import naming_lost_tasks
@@ -120,10 +120,7 @@ class ServedRegime:
 
     def schedule(
         self,
-        units: Sequence[WorkUnit],
-        epoch: int,
-        alphas: Sequence[tuple[float, float]],
-        places: range,
+        tasks: Sequence[UnitTask],
         replicas: int,
         number: int = 0,
     ) -> Job:
@@ -131,49 +128,34 @@ class ServedRegime:
 
         Parameters
         ----------
-        places : range
+        tasks : sequence of UnitTask
             Of its units.
         replicas : int
             Jobs that are trained at the same time.
         number : int
             Of the job, where that matters.
         """
-        arguments = self.arguments(units, epoch, alphas, places, replicas, number)
+        arguments = self.arguments(tasks, replicas, number)
         return self.workers.schedule(self._function_of, *map(tf.constant, arguments))
 
     def arguments(
-        self,
-        units: Sequence[WorkUnit],
-        epoch: int,
-        alphas: Sequence[tuple[float, float]],
-        places: range,
-        replicas: int,
-        number: int = 0,
+        self, tasks: Sequence[UnitTask], replicas: int, number: int = 0
     ) -> tuple[Any, ...]:
         """What `job_signature` says, of a job; parameters as for `schedule`."""
-        empty = self.program.threads - len(places)
-        of_units = [source_of(units[place], self.program.shared_corpus) for place in places]
+        empty = self.program.threads - len(tasks)
+        of_units = [source_of(task.unit, self.program.shared_corpus) for task in tasks]
         sources, ranges = zip(*of_units, *[NOTHING] * empty, strict=True)
-        keys = [unit_key(self._seed, epoch, units[place].index) for place in places]
-        steps = [alphas[place] for place in places] + [alphas[places[0]]] * empty
         return (
             np.array(sources, object),
             np.array(ranges, np.int32),
-            np.array([*places, *[-1] * empty], np.int32),
-            np.array([*keys, *[[0, 0]] * empty], np.int32),
-            np.array(steps, np.float32),
+            np.array([*(task.unit.index for task in tasks), *[-1] * empty], np.int32),
+            np.array([*(task.key for task in tasks), *[[0, 0]] * empty], np.int32),
+            np.array([task.alphas for task in (*tasks, *[tasks[0]] * empty)], np.float32),
             np.float32(replicas),
             np.int64(number),
         )
 
-    def reports(
-        self,
-        job: Job,
-        units: Sequence[WorkUnit],
-        epoch: int,
-        alphas: Sequence[tuple[float, float]],
-        places: range,
-    ) -> list[UnitReport]:
+    def reports(self, job: Job, tasks: Sequence[UnitTask]) -> list[UnitReport]:
         """Wait for a job and give the reports of its units.
 
         Raises
@@ -181,44 +163,30 @@ class ServedRegime:
         Divergence
             If an update was not finite.
         """
-        return self.reported(job.fetch(), units, epoch, alphas, places)
+        return self.reported(job.fetch(), tasks)
 
-    def reported(
-        self,
-        packed: np.ndarray,
-        units: Sequence[WorkUnit],
-        epoch: int,
-        alphas: Sequence[tuple[float, float]],
-        places: range,
-    ) -> list[UnitReport]:
+    def reported(self, packed: np.ndarray, tasks: Sequence[UnitTask]) -> list[UnitReport]:
         """The reports of the units of a job whose result has come, as from `reports`."""
         result = JobResult.unpacked(packed)
         if not np.isfinite(result.units.magnitude).all():
             raise Divergence(
-                f"training turned non-finite in epoch {epoch}, at step size "
-                f"alpha={alphas[places[0]][0]:g} with {self.program.unit.shape.tokens} tokens a "
-                "step"
+                f"training turned non-finite in epoch {tasks[0].epoch}, at step size "
+                f"alpha={tasks[0].alphas[0]:g} with {self.program.unit.shape.tokens} tokens a step"
             )
-        return self.counted(result, units, alphas, places)
+        return self.counted(result, tasks)
 
-    def counted(
-        self,
-        result: JobResult,
-        units: Sequence[WorkUnit],
-        alphas: Sequence[tuple[float, float]],
-        places: range,
-    ) -> list[UnitReport]:
+    def counted(self, result: JobResult, tasks: Sequence[UnitTask]) -> list[UnitReport]:
         """Count what a job has done, and give the reports of its units."""
-        self._count(result, [units[place] for place in places])
+        self._count(result, [task.unit for task in tasks])
         return [
             UnitReport(
-                units[place],
+                task.unit,
                 int(result.units.kept[number]),
                 float(result.units.loss[number]),
                 float(result.units.predictions[number]),
-                alphas[place][1],
+                task.alphas[1],
             )
-            for number, place in enumerate(places)
+            for number, task in enumerate(tasks)
         ]
 
     def _count(self, result: JobResult, units: Sequence[WorkUnit]) -> None:

@@ -12,14 +12,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.interrupts import holding_interrupts
-from gensim_tfw2v.regimes.base import ClusterLost, UnitReport, never
+from gensim_tfw2v.regimes.base import ClusterLost, UnitReport, UnitTask, never
 from gensim_tfw2v.regimes.combining import adasum
 from gensim_tfw2v.regimes.job import job_function
 from gensim_tfw2v.regimes.liveness import naming_lost_tasks
 from gensim_tfw2v.regimes.options import Synchronous
 from gensim_tfw2v.regimes.served import ServedRegime, Setup
+from gensim_tfw2v.regimes.turns import runs_of
 from gensim_tfw2v.regimes.workers import Workers
 
 #: A job is run again elsewhere when it takes this many times as long as the median of its round,
@@ -31,7 +31,7 @@ STRAGGLER_TIMES, STRAGGLER_SECONDS = 3.0, 1.0
 class _Slot:
     """One of a round's jobs, and its attempts."""
 
-    places: range
+    tasks: Sequence[UnitTask]
     attempts: dict["Future[list[UnitReport]]", int] = field(default_factory=dict)
     number: int | None = None  # of the attempt that counts
     reports: list[UnitReport] = field(default_factory=list)
@@ -62,9 +62,7 @@ class SynchronousRegime(ServedRegime):
 
     def train_epoch(
         self,
-        units: Sequence[WorkUnit],
-        epoch: int,
-        alphas: Sequence[tuple[float, float]],
+        tasks: Sequence[UnitTask],
         report: Callable[[UnitReport], None],
         stop: Callable[[], bool] = never,
     ) -> None:
@@ -76,16 +74,12 @@ class SynchronousRegime(ServedRegime):
             If a ps has ended, or no worker is left.
         """
         self.begin_epoch()
-        threads = self.program.threads
-        jobs = [
-            range(first, min(first + threads, len(units)))
-            for first in range(0, len(units), threads)
-        ]
+        jobs = runs_of(tasks, self.program.threads)
         for first in range(0, len(jobs), self.workers.number):
             if stop():
                 break
-            slots = [_Slot(places) for places in jobs[first : first + self.workers.number]]
-            self._train(slots, units, epoch, alphas)
+            slots = [_Slot(of_job) for of_job in jobs[first : first + self.workers.number]]
+            self._train(slots)
             with naming_lost_tasks(), holding_interrupts():
                 self._add_staged(tf.constant([slot.number for slot in slots], tf.int64))
             for slot in slots:
@@ -93,19 +87,13 @@ class SynchronousRegime(ServedRegime):
                     report(trained)
         self.end_epoch()
 
-    def _train(
-        self,
-        slots: list[_Slot],
-        units: Sequence[WorkUnit],
-        epoch: int,
-        alphas: Sequence[tuple[float, float]],
-    ) -> None:
+    def _train(self, slots: list[_Slot]) -> None:
         """Train a round's jobs, until each has changes that are laid down at the ps."""
 
         def begin(slot: _Slot) -> None:
             number = next(self._numbers)
-            job = self.schedule(units, epoch, alphas, slot.places, len(slots), number)
-            future = self._waiting.submit(self.reports, job, units, epoch, alphas, slot.places)
+            job = self.schedule(slot.tasks, len(slots), number)
+            future = self._waiting.submit(self.reports, job, slot.tasks)
             slot.attempts[future] = number
 
         began, seconds = time.monotonic(), []

@@ -1,9 +1,13 @@
 """Turns: jobs that a worker trains in one call, so that the coordinator has its work once."""
 
 import queue
+from collections.abc import Sequence
+from typing import Generic, TypeVar
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.regimes.job import job_signature, packed_size
+
+Item = TypeVar("Item")
 
 #: Entries of a turn of several jobs, at most: what has been handed out is trained to the end, also
 #: after Ctrl-C.
@@ -68,21 +72,17 @@ def turn_length(left: int, workers: int, most: int) -> int:
     return max(1, min(left // (2 * workers), most))
 
 
-def runs_of(places: range, length: int) -> list[range]:
+def runs_of(items: Sequence[Item], length: int) -> list[Sequence[Item]]:
     """Runs of so many; the last may be shorter."""
-    return [
-        range(first, min(first + length, places.stop))
-        for first in range(places.start, places.stop, length)
-    ]
+    return [items[first : first + length] for first in range(0, len(items), length)]
 
 
-class Turns:
+class Turns(Generic[Item]):
     """What is left of the units that are handed out; for one thread at a time.
 
     Parameters
     ----------
-    which : range
-        Their places.
+    units : sequence
     threads : int
         Units of a job.
     workers : int
@@ -91,11 +91,11 @@ class Turns:
         Jobs of a turn, at most.
     """
 
-    def __init__(self, which: range, threads: int, workers: int, most: int) -> None:
-        self._left, self._threads, self._workers, self._most = which, threads, workers, most
-        self._again: queue.SimpleQueue[range] = queue.SimpleQueue()
+    def __init__(self, units: Sequence[Item], threads: int, workers: int, most: int) -> None:
+        self._left, self._threads, self._workers, self._most = units, threads, workers, most
+        self._again: queue.SimpleQueue[Sequence[Item]] = queue.SimpleQueue()
 
-    def take(self) -> range | None:
+    def take(self) -> Sequence[Item] | None:
         """The next units; None if there are none."""
         if not self._left:
             return None if self._again.empty() else self._again.get()
@@ -104,7 +104,7 @@ class Turns:
         taken, self._left = self._left[:units], self._left[units:]
         return taken
 
-    def again(self, places: range) -> None:
+    def again(self, units: Sequence[Item]) -> None:
         """Units that have to be trained again, when the others have been handed out: job by job."""
-        for job in runs_of(places, self._threads):
+        for job in runs_of(units, self._threads):
             self._again.put(job)

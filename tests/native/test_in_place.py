@@ -11,6 +11,7 @@ from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes import LocalRegime, Tables
+from gensim_tfw2v.regimes.base import UnitTask
 from gensim_tfw2v.regimes.native_unit import draw_unit
 from gensim_tfw2v.regimes.scratch import Scratch, unique_name
 from gensim_tfw2v.updates import WholeRows
@@ -81,14 +82,16 @@ def test_rows_are_written_where_they_are():
 def test_exporting_does_not_end_training(objective):
     rng = np.random.default_rng(0)
     rows = rng.normal(0, 0.1, (VOCABULARY, SIZE)).astype(np.float32)
-    regime = LocalRegime(program(objective), words(), 1, 1)
+    regime = LocalRegime(program(objective), words(), 1)
     regime.load(Tables(rows, np.zeros_like(rows), np.zeros((0, SIZE), np.float32)))
     seen, addresses = [rows], []
     sentences = [[str(w) for w in rng.integers(0, VOCABULARY, 20)] for _ in range(40)]
     with encode_sentences(sentences, {str(w): w for w in range(VOCABULARY)}) as corpus:
         units = corpus.units(256)
         for epoch in range(3):
-            regime.train_epoch(units, epoch, [(0.05, 0.05)] * len(units), lambda _: None)
+            regime.train_epoch(
+                [UnitTask.of(unit, (0.05, 0.05), 1, epoch) for unit in units], lambda _: None
+            )
             assert regime.finite()
             inputs, outputs = np.empty((2, VOCABULARY, SIZE), np.float32)
             regime.export(Tables(inputs, outputs, np.empty((0, SIZE), np.float32)))

@@ -29,6 +29,7 @@ from tests.regimes.trials import (
     Trial,
     assert_equal,
     corpus,
+    tasks,
 )
 
 #: n_fetch, n_push, and shards; units have 5 steps.
@@ -40,7 +41,8 @@ def units():
     """Several of 5 steps, and one without a token among them."""
     with corpus() as encoded:
         units = encoded.units(ENTRIES)
-        yield [*units[:2], replace(units[2], stop=units[2].start), *units[2:]]
+        empty = replace(units[2], stop=units[2].start, index=len(units))
+        yield [*units[:2], empty, *units[2:]]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +60,7 @@ def make(trial, n_fetch, n_push, shards=1, **options):
 def train(regime, trial, units, epoch=0, arrays=None):
     regime.load(trial.arrays if arrays is None else arrays)
     reports = []
-    regime.train_epoch(units, epoch, [ALPHA] * len(units), reports.append)
+    regime.train_epoch(tasks(units, epoch), reports.append)
     # those who wait for jobs report them in any order
     assert sorted(report.unit.index for report in reports) == [unit.index for unit in units]
     return reports
@@ -165,7 +167,7 @@ def test_locked_rows_stay_as_they_are(units, objective, adagrad, workers, thread
     trial = Trial(objective, workers, threads, lock)
     regime = make(trial, 1, 2, adagrad=adagrad)
     regime.load(trial.arrays)
-    regime.train_epoch(units, 0, [ALPHA] * len(units), lambda report: None)
+    regime.train_epoch(tasks(units), lambda report: None)
     changed = np.any(trial.exported(regime).inputs != trial.arrays.inputs, 1)
     np.testing.assert_array_equal(changed, lock > 0)
     regime.close()
@@ -283,7 +285,7 @@ def test_one_replica_trains_the_first_share_alone(units):
         workers.seen = []
         regime.load(trial.arrays)
         reports = []
-        regime.train_epoch(units, epoch, [ALPHA] * len(units), reports.append)
+        regime.train_epoch(tasks(units, epoch), reports.append)
         assert {report.unit.index for report in reports} == {unit.index for unit in units}
         alone = len(units) // 2 if epoch == 0 else 0
         assert workers.seen[:alone] == [(1, 1)] * alone
@@ -291,7 +293,7 @@ def test_one_replica_trains_the_first_share_alone(units):
         assert {replicas for _, replicas in rest} == {2} and max(rest)[0] > 1
     # of an epoch that goes on after a checkpoint, what is left of the share
     workers.seen = []
-    regime.train_epoch(units[1:], 0, [ALPHA] * len(units), reports.append)
+    regime.train_epoch(tasks(units[1:]), reports.append)
     assert [replicas for _, replicas in workers.seen].count(1) == len(units) // 2 - 1
     regime.close()
 

@@ -14,8 +14,7 @@ from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes import LocalRegime, Tables, unit
-from gensim_tfw2v.regimes.base import Divergence
-from gensim_tfw2v.regimes.local import unit_key
+from gensim_tfw2v.regimes.base import Divergence, UnitTask, unit_key
 
 VOCABULARY, SIZE, ENTRIES = 30, 8, 256
 SHAPE = StepShape(64, 16, 3, 8)
@@ -29,13 +28,16 @@ def corpus():
         yield encoded
 
 
-def regime(workers=1, seed=1, objective=None):
+def tasks(units, alpha=0.01, seed=1, epoch=0):
+    return [UnitTask.of(unit, (alpha, alpha), seed, epoch) for unit in units]
+
+
+def regime(workers=1, objective=None):
     rng = np.random.default_rng(0)
     trainer = LocalRegime(
         UnitProgram(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_of="all"),
         Words.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)),
         workers,
-        seed,
     )
     inputs = rng.normal(0, 0.1, (VOCABULARY, SIZE)).astype(np.float32)
     trainer.load(Tables(inputs, np.zeros_like(inputs), np.zeros((0, SIZE))))
@@ -43,10 +45,10 @@ def regime(workers=1, seed=1, objective=None):
 
 
 def train(corpus, workers=1, seed=1, objective=None, alpha=0.05, epochs=1):
-    trainer, reports = regime(workers, seed, objective), []
+    trainer, reports = regime(workers, objective), []
     units = corpus.units(ENTRIES)
     for epoch in range(epochs):
-        trainer.train_epoch(units, epoch, [(alpha, alpha)] * len(units), reports.append)
+        trainer.train_epoch(tasks(units, alpha, seed, epoch), reports.append)
     tables = np.empty((2, VOCABULARY, SIZE), np.float32)
     trainer.export(Tables(*tables, np.zeros((0, SIZE))))
     return tables, reports
@@ -96,7 +98,7 @@ def test_rows_that_overflow_are_a_divergence(corpus):
     trainer.load(Tables(rows, rows, np.zeros((0, SIZE))))
     units = corpus.units(ENTRIES)
     with pytest.raises(Divergence, match="non-finite"):
-        trainer.train_epoch(units, 0, [(0.01, 0.01)] * len(units), lambda _: None)
+        trainer.train_epoch(tasks(units), lambda _: None)
 
 
 def test_an_absurd_step_size_leaves_rows_finite(corpus):
@@ -114,7 +116,7 @@ def test_an_error_in_a_report_ends_the_epoch(corpus):
 
     units = corpus.units(ENTRIES)
     with pytest.raises(OSError, match="cannot report"):
-        trainer.train_epoch(units, 0, [(0.01, 0.01)] * len(units), report)
+        trainer.train_epoch(tasks(units), report)
     assert len(seen) <= 2
     assert not living_workers()
 
@@ -129,7 +131,7 @@ def test_an_interrupt_ends_the_epoch_within_two_seconds(corpus):
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        trainer.train_epoch(units, 0, [(0.01, 0.01)] * len(units), report)
+        trainer.train_epoch(tasks(units), report)
     assert time.monotonic() - seen[19] < 2
     assert len(seen) < len(units)
     assert not living_workers()

@@ -18,7 +18,7 @@ from gensim_tfw2v.regimes.base import Divergence, unit_key
 from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
 from gensim_tfw2v.regimes.workers import LocalWorkers
 from tests.objectives import reference
-from tests.regimes.trials import ENTRIES, SEED, SHAPE, SIZE, VOCABULARY, Flaky, Trial, corpus
+from tests.regimes.trials import ENTRIES, SEED, SHAPE, SIZE, VOCABULARY, Flaky, Trial, corpus, tasks
 
 LEE = datapath("lee_background.cor")
 OBJECTIVES = [
@@ -49,7 +49,7 @@ def make(trial, units, shards=1, workers=None, **options):
 def epoch(regime, units, number=0, stop=lambda: False):
     """Evaluate f once, where the trial point is; give it, and its gradient."""
     reports = []
-    regime.train_epoch(units, number, [(0.05, 0.04)] * len(units), reports.append, stop)
+    regime.train_epoch(tasks(units, number), reports.append, stop)
     assert len({report.unit.index for report in reports}) == len(reports)
     arrays = []
     for table in regime._gradient.tables:

@@ -23,6 +23,7 @@ from tests.regimes.trials import (
     Trial,
     assert_equal,
     corpus,
+    tasks,
 )
 
 EPOCHS, MODELS = 2, 3
@@ -37,7 +38,7 @@ def units():
 def course(units, kind="shuffle", models=MODELS, alpha=ALPHA):
     sampling = Sampling(kind, models, 1 / models, 5)
     orders = [units, units[::-1]]
-    return Course(sampling, orders, [[alpha] * len(units)] * EPOCHS)
+    return Course(sampling, [tasks(orders[number], number, alpha) for number in range(EPOCHS)])
 
 
 def train(trial, given, workers=None, which=range(MODELS), stop=lambda: False):
@@ -62,7 +63,7 @@ def by_hand(trial, given, number):
     """A sub-model, and how often it has seen each word."""
     tables, seen = None, Counter()
     for epoch, order in enumerate(given.epochs):
-        for unit in order:
+        for unit in (task.unit for task in order):
             if not given.sampling.has_unit(number, unit.index, len(order)):
                 continue
             index = (epoch * given.sampling.number + number) * len(order) + unit.index

@@ -11,7 +11,15 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.regimes import Tables, make_regime, synchronous
 from gensim_tfw2v.regimes.combining import adasum
 from gensim_tfw2v.regimes.synchronous import SynchronousRegime
-from tests.regimes.trials import ALPHA, ENTRIES, OBJECTIVES, Flaky, Trial, assert_equal, corpus
+from tests.regimes.trials import (
+    ENTRIES,
+    OBJECTIVES,
+    Flaky,
+    Trial,
+    assert_equal,
+    corpus,
+    tasks,
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +53,7 @@ def slow_adasum(one, other):
 def train(regime, trial, units, stop=lambda: False):
     regime.load(trial.arrays)
     reports = []
-    regime.train_epoch(units, 0, [ALPHA] * len(units), reports.append, stop)
+    regime.train_epoch(tasks(units), reports.append, stop)
     return reports
 
 

@@ -13,7 +13,7 @@ from gensim_tfw2v.objectives.blocks import StepShape
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram, UnitProgram
 from gensim_tfw2v.regimes import LocalWorkers, Setup, Tables, pair_rates
-from gensim_tfw2v.regimes.base import ClusterLost, unit_key
+from gensim_tfw2v.regimes.base import ClusterLost, UnitTask, unit_key
 from gensim_tfw2v.regimes.unit import concrete_unit_function
 from tests.objectives.test_objectives import huffman_paths
 
@@ -33,6 +33,11 @@ def corpus(sentences=60, words=10):
     ids = np.random.default_rng(0).integers(0, VOCABULARY, (sentences, words))
     text = [[str(word) for word in sentence] for sentence in ids]
     return encode_sentences(text, {str(word): word for word in range(VOCABULARY)})
+
+
+def tasks(units, epoch=0, alphas=ALPHA):
+    """The units as a regime is given them."""
+    return [UnitTask.of(unit, alphas, SEED, epoch) for unit in units]
 
 
 class Trial:
