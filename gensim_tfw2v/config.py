@@ -10,8 +10,7 @@ from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.layouts import LAYOUTS
 from gensim_tfw2v.monitor.options import TensorBoardLog, log_options
 from gensim_tfw2v.objectives import Cbow, Objective, SkipGram
-from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, Sandblaster, parse_regime
-from gensim_tfw2v.regimes.portion import check_gradient
+from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, parse_regime
 
 #: What a model's attributes say of its training. What `train` is told as well, it says itself.
 ATTRIBUTES = (
@@ -96,8 +95,7 @@ class TrainingConfig:
             progress=options["progress"],
         )
         config._check_layout()
-        if isinstance(regime, Sandblaster):
-            check_gradient(config.objective)
+        config.regime_of_workers.check_objective(config.objective)
         return config
 
     @property
@@ -113,7 +111,7 @@ class TrainingConfig:
     def _check_layout(self) -> None:
         if not isinstance(self.layout, str) or self.layout not in LAYOUTS:
             raise ValueError(f"layout is {self.layout!r}: give {' or '.join(map(repr, LAYOUTS))}")
-        if self.layout == "columns" and not isinstance(self.regime_of_workers, Asynchronous):
+        if self.layout == "columns" and not self.regime_of_workers.takes_columns:
             raise ValueError(
                 "layout='columns' updates the columns where they are in each step, so "
                 f"regime={self.regime} has no rows to fetch and push: leave out one of the two"

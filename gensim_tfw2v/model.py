@@ -390,7 +390,7 @@ class TFWord2Vec(Additions):
         with contextlib.ExitStack() as on_error:
             on_error.callback(workspace.close)
             on_error.callback(corpus.close)
-            check_corpus(corpus, len(self.wv), self._config.regime)
+            check_corpus(corpus, len(self.wv), self._config.regime_of_workers)
             training = Training(self, self._config, corpus, workspace, self._nursery)
             on_error.pop_all()
         return training

@@ -7,7 +7,6 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.attributes import Vocabulary
 from gensim_tfw2v.cluster.opening import LocalTasks
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.machine import cores_each
 from gensim_tfw2v.native.tensorflow_ops import load_ops
 from gensim_tfw2v.objectives import SkipGram
@@ -24,7 +23,6 @@ from gensim_tfw2v.options import (
     choose_unit_entries,
 )
 from gensim_tfw2v.regimes import Setup, Tables
-from gensim_tfw2v.regimes.options import Asynchronous, SubModels, Synchronous
 
 
 def setup_of(
@@ -61,8 +59,7 @@ def setup_of(
     ValueError
         If there are more shards of negatives than words.
     """
-    if isinstance(config.regime, SubModels):
-        tokens = _tokens_of_one(config.regime, tokens)
+    tokens = config.regime_of_workers.tokens_of_model(tokens)
     native = trains_natively(config)
     unit = unit_program(config, vocabulary, tokens, max_entries, window, native, loss_of)
     if config.shares_rows:
@@ -80,28 +77,10 @@ def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) ->
         return UNIT_ENTRIES
     workers, threads = _workers_and_threads(config)
     regime = config.regime_of_workers
-    if isinstance(regime, SubModels):
-        # a worker is given a sample of each unit
-        share = sampling_of(regime, 0).share
-        return round(choose_unit_entries(_tokens_of_one(regime, tokens), threads) / share)
-    entries = choose_unit_entries(tokens, workers * threads)
-    if isinstance(regime, Synchronous):
-        shape = step_shape(config, vocabulary, tokens)
-        share = vocabulary.kept_share
-        return min(entries, max(1, round(regime.steps * shape.tokens / share)))
-    return entries
-
-
-def sampling_of(regime: SubModels, seed: int) -> Sampling:
-    """Which sentences each sub-model is trained on."""
-    rate = 1.0 / regime.models if regime.rate is None else regime.rate
-    return Sampling(regime.sampling, regime.models, rate, seed)
-
-
-def _tokens_of_one(regime: SubModels, tokens: int) -> int:
-    """Tokens of an epoch of one sub-model."""
-    share = sampling_of(regime, 0).share
-    return int(tokens / regime.models if regime.sampling == "equal" else tokens * share)
+    of_model = regime.tokens_of_model(tokens)
+    entries = choose_unit_entries(of_model, threads if regime.trains_apart else workers * threads)
+    step = step_shape(config, vocabulary, tokens).tokens
+    return regime.unit_entries(entries, step / max(1e-9, vocabulary.kept_share))
 
 
 def unit_program(
@@ -169,8 +148,7 @@ def step_shape(
 def worker_program(config: TrainingConfig, program: UnitProgram, tokens: int) -> ClusterProgram:
     """What a worker runs, for a corpus of so many tokens."""
     workers, threads = _workers_and_threads(config)
-    if isinstance(config.regime_of_workers, Asynchronous) and config.layout == "rows":
-        # rows travel once for a whole unit; where they travel more often, it saves little
+    if config.regime_of_workers.reuses_negatives and config.layout == "rows":
         program = replace(program, noise_reuse=choose_noise_reuse(tokens, workers * threads))
     return ClusterProgram(program, workers, threads, layout=config.layout)
 
@@ -188,7 +166,7 @@ def _workers_and_threads(config: TrainingConfig) -> tuple[int, int]:
 def trains_natively(config: TrainingConfig) -> bool:
     """Whether compiled kernels train: of a layout of whole rows, by steps one after the other."""
     return (
-        isinstance(config.regime_of_workers, Asynchronous | Synchronous | SubModels)
+        config.regime_of_workers.has_kernels
         and config.layout == "rows"
         and not tf.config.list_physical_devices("GPU")
         and load_ops() is not None

@@ -11,7 +11,6 @@ from gensim_tfw2v.attributes import seed_of, tables_of
 from gensim_tfw2v.checkpoints import Checkpoints, check_array
 from gensim_tfw2v.mapped import save_array
 from gensim_tfw2v.merging import MergeReport, SubModel, merge
-from gensim_tfw2v.programs import sampling_of
 from gensim_tfw2v.regimes import ClusterLost, Course, SubModels, UnitReport, UnitTask, file_of
 from gensim_tfw2v.training import Training
 
@@ -48,7 +47,7 @@ def train_sub_models(
     MergeReport
     """
     course = Course(
-        sampling_of(options, training.seed),
+        options.samples(training.seed),
         [
             [
                 task._replace(alphas=step_sizes(task.alphas, model.alpha, options.models))

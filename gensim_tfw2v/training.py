@@ -26,7 +26,6 @@ from gensim_tfw2v.programs import setup_of, unit_entries
 from gensim_tfw2v.regimes import (
     ClusterLost,
     Regime,
-    SubModels,
     Tables,
     Traffic,
     UnitReport,
@@ -306,7 +305,7 @@ class Training:
         assert self._checkpoints is not None
         model = self._model
         shapes = tables_of(model)
-        units = None if isinstance(self.config.regime, SubModels) else self.units
+        units = None if self.config.regime_of_workers.trains_apart else self.units
 
         def take(arrays: dict[str, np.ndarray], state: Any) -> tuple[Tables, Position]:
             tables = Tables(**arrays)

@@ -1,10 +1,10 @@
 """Corpora that cannot be trained on."""
 
 from gensim_tfw2v.corpus.units import EncodedCorpus
-from gensim_tfw2v.regimes.options import RegimeOptions, SubModels
+from gensim_tfw2v.regimes.options import RegimeOptions
 
 
-def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions | None) -> None:
+def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions) -> None:
     """Find a corpus that is of another vocabulary, or too small for the regime.
 
     Parameters
@@ -12,7 +12,7 @@ def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions | None
     corpus : EncodedCorpus
     words : int
         V, of the vocabulary.
-    regime : RegimeOptions, optional
+    regime : RegimeOptions
 
     Raises
     ------
@@ -27,16 +27,5 @@ def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions | None
             "vocabulary: prepare the text as that of the vocabulary was, or add its words first "
             "with build_vocab(corpus, update=True)"
         )
-    if not isinstance(regime, SubModels) or not corpus.total_tokens:
-        return
-    sentences = corpus.total_sentences
-    if regime.models > sentences:
-        raise ValueError(
-            f"models={regime.models:,} sub-models are more than the corpus's {sentences:,} "
-            "sentences, of which each needs one at least: give fewer models"
-        )
-    if regime.rate is not None and regime.rate * sentences < 1:
-        raise ValueError(
-            f"rate={regime.rate:g} of the corpus's {sentences:,} sentences is not one sentence for "
-            "a sub-model: give a larger rate"
-        )
+    if corpus.total_tokens:
+        regime.check_sentences(corpus.total_sentences)

@@ -8,8 +8,6 @@ from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.mapped import all_finite
-from gensim_tfw2v.regimes.options import Sandblaster
-from gensim_tfw2v.regimes.portion import check_lock
 
 #: What makes what is missing or does not fit.
 _ANEW = "build the vocabulary again, or set what is part of it together"
@@ -38,9 +36,7 @@ def check_state(model: Word2Vec, config: TrainingConfig) -> None:
         _check_cum_table(model.cum_table, len(model.wv))
     for name in _counts(model):
         _check_counts(name, model.wv.expandos.get(name), len(model.wv))
-    lock = _checked_lock(model.wv)
-    if isinstance(config.regime, Sandblaster):
-        check_lock(lock)
+    config.regime_of_workers.check_lock(_checked_lock(model.wv))
     for name, rows in tables:
         _check_finite(name, rows, model.wv.index_to_key)
 

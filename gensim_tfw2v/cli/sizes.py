@@ -35,7 +35,7 @@ def estimated_sizes(
     from gensim_tfw2v.cli.plan import quantity
     from gensim_tfw2v.cluster.manifests import Size, Sizes
     from gensim_tfw2v.planning import Machines, Workload, compare, ps_cores, task_memory
-    from gensim_tfw2v.regimes.options import Sandblaster, SubModels, parse_regime
+    from gensim_tfw2v.regimes.options import parse_regime
 
     words, dim, threads = (
         quantity(tokens, "", "--tokens"), training["vector_size"], training["workers"],
@@ -46,11 +46,10 @@ def estimated_sizes(
     )  # fmt: skip
     regime = parse_regime(training["regime"] or "asynchronous")
     name = "columns" if training["layout"] == "columns" else "rows, asynchronous"
-    if isinstance(regime, SubModels):
+    if regime.trains_apart:
         name = "sub-models"
     choices = {one.name: one for one in compare(work, words, Machines(workers, ps, threads))}
-    # L-BFGS keeps changes of the vectors and of the gradient, beside both
-    more = {"copies": 2 * regime.history + 3} if isinstance(regime, Sandblaster) else {}
+    more = {} if regime.copies is None else {"copies": regime.copies}
     memory = task_memory(work, choices[name], threads, **more)
     return Sizes(
         Size(ps_cores(choices[name]), memory.ps),

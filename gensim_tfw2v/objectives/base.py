@@ -136,6 +136,8 @@ class Objective(Protocol):
         gensim's `hs`.
     mean : bool
         Whether the mean of a window's words predicts.
+    follows_gradient : bool
+        Whether updates are the negative gradient of the loss.
 
     Laws, held by the tests:
 
@@ -152,6 +154,9 @@ class Objective(Protocol):
 
     @property
     def mean(self) -> bool: ...  # noqa: D102
+
+    @property
+    def follows_gradient(self) -> bool: ...  # noqa: D102
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Compute the row updates of one step, and its loss if asked for."""

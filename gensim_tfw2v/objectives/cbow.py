@@ -36,6 +36,11 @@ class Cbow:
     hierarchical: bool = False
     corrected: bool = False
 
+    @property
+    def follows_gradient(self) -> bool:
+        """Whether updates are the negative gradient of the loss."""
+        return self.corrected
+
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step, whose halo holds inputs; see `Objective`.
 

@@ -33,6 +33,7 @@ class SkipGram:
     negative: int
     hierarchical: bool = False
     mean: ClassVar[bool] = False
+    follows_gradient: ClassVar[bool] = True
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step; see `Objective`."""

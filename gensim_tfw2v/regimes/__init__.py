@@ -1,15 +1,14 @@
 """Who trains which work unit when, and when updates meet."""
 
 from gensim_tfw2v.regimes.base import ClusterLost, Regime, UnitReport, UnitTask
-from gensim_tfw2v.regimes.chosen import make_in_process, make_regime
+from gensim_tfw2v.regimes.chosen import make_in_process
 from gensim_tfw2v.regimes.combining import pair_rates
 from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
 from gensim_tfw2v.regimes.coordinator import ClusterSetup
-from gensim_tfw2v.regimes.course import Course
+from gensim_tfw2v.regimes.course import Course, file_of
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.regimes.options import RegimeOptions, SubModels, parse_regime
 from gensim_tfw2v.regimes.served import Setup
-from gensim_tfw2v.regimes.sub_models import file_of
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.traffic import Traffic
 from gensim_tfw2v.regimes.workers import LocalWorkers
@@ -31,7 +30,6 @@ __all__ = [
     "UnitTask",
     "file_of",
     "make_in_process",
-    "make_regime",
     "pair_rates",
     "parse_regime",
 ]

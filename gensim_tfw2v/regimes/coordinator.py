@@ -24,7 +24,7 @@ from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.monitor.task import TaskLog
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, UnitTask
-from gensim_tfw2v.regimes.chosen import make_in_process, make_regime
+from gensim_tfw2v.regimes.chosen import make_in_process
 from gensim_tfw2v.regimes.course import Course
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.regimes.served import Setup
@@ -124,7 +124,7 @@ def _open(asked: ClusterSetup) -> Any:
         return make_in_process(asked.regime, asked.setup)
     coordinator = connect(asked.cluster, asked.ready_seconds)
     workers = ClusterWorkers(coordinator, asked.cluster.servers())
-    return make_regime(asked.regime, asked.setup, workers)
+    return asked.regime.make(asked.setup, workers)
 
 
 class _Forwarding(logging.Handler):

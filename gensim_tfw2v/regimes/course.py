@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,6 +78,17 @@ class Course(NamedTuple):
                 )
         if not has_units:
             yield [], _tensors(*nothing)
+
+
+def file_of(folder: Path, number: int, name: str) -> Path:
+    """Where a sub-model's table is, by its name in `Tables`; or ``"seen"``.
+
+    Returns
+    -------
+    Path
+        Of a ``.npy`` file: float32 [V, D], or int64 [V], how often each word was in its sample.
+    """
+    return folder / f"sub-model-{number:03}-{name}.npy"
 
 
 def _tensors(entries: list[bytes], keys: list[Any], alphas: list[Any]) -> tuple[Any, ...]:

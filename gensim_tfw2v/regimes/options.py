@@ -1,23 +1,109 @@
-"""The regimes that a user chooses from: who trains which work unit when, and when updates meet."""
+"""The regimes that a user chooses from: who trains which work unit when, and when updates meet.
+
+Each says what it needs and refuses, and makes what trains: the modules of others are not imported.
+"""
+
+from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from gensim_tfw2v.corpus.sampling import Sampling
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.objectives import Objective
+    from gensim_tfw2v.regimes.served import ServedRegime, Setup
+    from gensim_tfw2v.regimes.workers import Workers
 
 #: Of whole numbers: TensorFlow counts steps as int32.
 LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Asynchronous:
+class RegimeOptions:
+    """Any regime that a user chooses.
+
+    Attributes
+    ----------
+    has_kernels : bool
+        Whether compiled kernels can train it: units as a whole, on rows that are all there.
+    takes_columns : bool
+        Whether tables may be in columns.
+    reuses_negatives : bool
+        Whether rows travel once for a whole unit, so that fewer negatives save traffic.
+    trains_apart : bool
+        Whether each worker trains a model of its own.
+    """
+
+    has_kernels: ClassVar[bool] = False
+    takes_columns: ClassVar[bool] = False
+    reuses_negatives: ClassVar[bool] = False
+    trains_apart: ClassVar[bool] = False
+
+    def make(self, setup: Setup, workers: Workers) -> ServedRegime:
+        """Make what trains.
+
+        Raises
+        ------
+        ClusterLost
+            If a task is gone.
+        ValueError
+            If the regime cannot train the objective.
+        """
+        raise NotImplementedError
+
+    def check_objective(self, objective: Objective) -> None:
+        """Refuse an objective that it cannot train, by a ValueError."""
+
+    def check_lock(self, lock: np.ndarray) -> None:
+        """Refuse factors of rows, ``wv.vectors_lockf``, by a ValueError."""
+
+    def check_sentences(self, sentences: int) -> None:
+        """Refuse a corpus of so few sentences, by a ValueError."""
+
+    def tokens_of_model(self, tokens: int) -> int:
+        """Tokens of a corpus of so many that a model is trained on in an epoch."""
+        return tokens
+
+    def unit_entries(self, entries: int, step_tokens: float) -> int:
+        """Entries of a unit.
+
+        Parameters
+        ----------
+        entries : int
+            What is best for traffic and staleness.
+        step_tokens : float
+            Tokens of the text that make a step.
+        """
+        return entries
+
+    @property
+    def copies(self) -> int | None:
+        """How many times the ps hold the tables; None if once, but for what is being changed."""
+        return None
+
+
+@dataclass(frozen=True)
+class Asynchronous(RegimeOptions):
     """Workers fetch rows, train and push, each at its own time; the default on a cluster.
 
     A worker fetches the rows of a whole job once, and pushes what has changed once.
     """
 
+    has_kernels = takes_columns = reuses_negatives = True
+
+    def make(self, setup: Setup, workers: Workers) -> ServedRegime:
+        """Make what trains; see `RegimeOptions`."""
+        from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
+
+        return AsynchronousRegime(setup, workers)
+
 
 @dataclass(frozen=True)
-class Synchronous:
+class Synchronous(RegimeOptions):
     """Rounds: all workers train from one snapshot, and their updates meet at a barrier.
 
     Parameters
@@ -34,6 +120,8 @@ class Synchronous:
         If `steps` is below 1, or there is no such `combining`.
     """
 
+    has_kernels = True
+
     steps: int = 32
     combining: str = "adasum"
 
@@ -41,9 +129,19 @@ class Synchronous:
         _check_least(self, steps=1)
         _check_known(self, combining=("adasum", "sum"))
 
+    def make(self, setup: Setup, workers: Workers) -> ServedRegime:
+        """Make what trains; see `RegimeOptions`."""
+        from gensim_tfw2v.regimes.synchronous import SynchronousRegime
+
+        return SynchronousRegime(setup, workers, self)
+
+    def unit_entries(self, entries: int, step_tokens: float) -> int:
+        """As many as a round's steps take; see `RegimeOptions`."""
+        return min(entries, max(1, round(self.steps * step_tokens)))
+
 
 @dataclass(frozen=True)
-class Downpour:
+class Downpour(RegimeOptions):
     """Replicas that fetch rows every so many steps, and push every so many.
 
     Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.1.
@@ -76,9 +174,15 @@ class Downpour:
         if not isinstance(self.warm_start, Real) or not 0 <= self.warm_start <= 1:
             raise ValueError(f"warm_start must be from 0 to 1, got {self.warm_start!r}")
 
+    def make(self, setup: Setup, workers: Workers) -> ServedRegime:
+        """Make what trains; see `RegimeOptions`."""
+        from gensim_tfw2v.regimes.downpour import DownpourRegime
+
+        return DownpourRegime(setup, workers, self)
+
 
 @dataclass(frozen=True)
-class SubModels:
+class SubModels(RegimeOptions):
     """N models on samples of the corpus, each trained on one worker, merged at the end.
 
     Anand et al. 2019, "Asynchronous Training of Word Embeddings for Large Text Corpora" (WSDM).
@@ -102,6 +206,8 @@ class SubModels:
         If a value is none of these.
     """
 
+    has_kernels = trains_apart = True
+
     models: int = 10
     rate: float | None = None
     sampling: str = "shuffle"
@@ -117,9 +223,43 @@ class SubModels:
             self, sampling=("shuffle", "random", "equal"), merging=("alir", "pca", "concat")
         )
 
+    def make(self, setup: Setup, workers: Workers) -> ServedRegime:
+        """Make what trains; see `RegimeOptions`."""
+        from gensim_tfw2v.regimes.sub_models import SubModelsRegime
+
+        return SubModelsRegime(setup, workers)
+
+    def samples(self, seed: int = 0) -> Sampling:
+        """Which sentences each sub-model is trained on."""
+        rate = 1.0 / self.models if self.rate is None else self.rate
+        return Sampling(self.sampling, self.models, rate, seed)
+
+    def check_sentences(self, sentences: int) -> None:
+        """Refuse sub-models without a sentence; see `RegimeOptions`."""
+        if self.models > sentences:
+            raise ValueError(
+                f"models={self.models:,} sub-models are more than the corpus's {sentences:,} "
+                "sentences, of which each needs one at least: give fewer models"
+            )
+        if self.rate is not None and self.rate * sentences < 1:
+            raise ValueError(
+                f"rate={self.rate:g} of the corpus's {sentences:,} sentences is not one sentence "
+                "for a sub-model: give a larger rate"
+            )
+
+    def tokens_of_model(self, tokens: int) -> int:
+        """Tokens of a sample; see `RegimeOptions`."""
+        if self.sampling == "equal":
+            return int(tokens / self.models)
+        return int(tokens * self.samples().share)
+
+    def unit_entries(self, entries: int, step_tokens: float) -> int:
+        """As many as leave so many in a sample of them; see `RegimeOptions`."""
+        return round(entries / self.samples().share)
+
 
 @dataclass(frozen=True)
-class Sandblaster:
+class Sandblaster(RegimeOptions):
     """L-BFGS on the whole corpus: each epoch is one evaluation of its loss and of the gradient.
 
     Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2. For skip-gram, or CBOW
@@ -142,12 +282,38 @@ class Sandblaster:
     def __post_init__(self) -> None:
         _check_least(self, history=1)
 
+    def make(self, setup: Setup, workers: Workers) -> ServedRegime:
+        """Make what trains; see `RegimeOptions`."""
+        from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
 
-RegimeOptions = Asynchronous | Synchronous | Downpour | SubModels | Sandblaster
-"""Any regime that a user chooses."""
+        return SandblasterRegime(setup, workers, self)
+
+    def check_objective(self, objective: Objective) -> None:
+        """Refuse updates that are not the gradient of a loss; see `RegimeOptions`."""
+        if not objective.follows_gradient:
+            raise ValueError(
+                "a batch method needs the gradient of the loss, and gensim's CBOW (sg=0) computes "
+                "another one: set corrected_cbow=True, or sg=1, or choose another regime"
+            )
+
+    def check_lock(self, lock: np.ndarray) -> None:
+        """Refuse factors but 0 and 1: f is one of rows that are trained; see `RegimeOptions`."""
+        other = np.asarray(lock)[(lock != 0.0) & (lock != 1.0)]
+        if len(other):
+            raise ValueError(
+                "a batch method has no step size for each row, and wv.vectors_lockf has a factor "
+                f"{other[0]:g}: give 0 for rows that stay as they are, and 1 for the others, or "
+                "choose another regime"
+            )
+
+    @property
+    def copies(self) -> int:
+        """The point, the gradient, the direction, and the history; see `RegimeOptions`."""
+        return 2 * self.history + 3
+
 
 #: By the names that users give.
-REGIMES: dict[str, type[Any]] = {
+REGIMES: dict[str, type[RegimeOptions]] = {
     "asynchronous": Asynchronous,
     "synchronous": Synchronous,
     "downpour": Downpour,
@@ -156,7 +322,7 @@ REGIMES: dict[str, type[Any]] = {
 }
 
 
-def parse_regime(given: "RegimeOptions | str") -> RegimeOptions:
+def parse_regime(given: RegimeOptions | str) -> RegimeOptions:
     """Give the options of a regime.
 
     Parameters

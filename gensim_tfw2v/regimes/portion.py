@@ -2,13 +2,10 @@
 
 The rows are fetched once and stay as they are; what the steps would add to them, at the step size
 1 and unclipped, is summed beside them. That is minus the gradient of the loss, where the objective
-computes it: see `check_gradient`. The sum is laid down at the ps under the attempt's number.
+computes it: see `Objective`. The sum is laid down at the ps under the attempt's number.
 """
 
-import numpy as np
-
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.objectives import Cbow, Objective
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.job import (
     ID_BYTES,
@@ -23,38 +20,6 @@ from gensim_tfw2v.regimes.scratch import Scratch, unique_name
 from gensim_tfw2v.regimes.tables import Tables, UnitResult
 from gensim_tfw2v.slices import Slices, whole
 from gensim_tfw2v.updates import WholeRows
-
-
-def check_gradient(objective: Objective) -> None:
-    """See that the updates of an objective are the gradient of its loss.
-
-    Raises
-    ------
-    ValueError
-        If they are not: gensim's CBOW leaves the gradient of input rows undivided.
-    """
-    if isinstance(objective, Cbow) and not objective.corrected:
-        raise ValueError(
-            "a batch method needs the gradient of the loss, and gensim's CBOW (sg=0) computes "
-            "another one: set corrected_cbow=True, or sg=1, or choose another regime"
-        )
-
-
-def check_lock(lock: np.ndarray) -> None:
-    """See that rows either are trained or are not: then f is one of those that are.
-
-    Raises
-    ------
-    ValueError
-        If a factor is neither 0 nor 1.
-    """
-    other = np.asarray(lock)[(lock != 0.0) & (lock != 1.0)]
-    if len(other):
-        raise ValueError(
-            f"a batch method has no step size for each row, and wv.vectors_lockf has a factor "
-            f"{other[0]:g}: give 0 for rows that stay as they are, and 1 for the others, or choose "
-            "another regime"
-        )
 
 
 class FixedRows(WholeRows):

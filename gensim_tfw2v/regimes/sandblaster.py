@@ -20,7 +20,7 @@ from gensim_tfw2v.regimes.job import JobResult
 from gensim_tfw2v.regimes.lbfgs import LBFGS
 from gensim_tfw2v.regimes.liveness import naming_lost_tasks
 from gensim_tfw2v.regimes.options import Sandblaster
-from gensim_tfw2v.regimes.portion import check_gradient, check_lock, portion_function
+from gensim_tfw2v.regimes.portion import portion_function
 from gensim_tfw2v.regimes.served import ServedRegime, Setup
 from gensim_tfw2v.regimes.sharded_vector import ShardedVector
 from gensim_tfw2v.regimes.tables import Tables
@@ -59,8 +59,8 @@ class SandblasterRegime(ServedRegime):
 
     def __init__(self, setup: Setup, workers: Workers, options: Sandblaster) -> None:
         unit = setup.program.unit
-        check_gradient(unit.objective)
-        check_lock(setup.words.lock)
+        options.check_objective(unit.objective)
+        options.check_lock(setup.words.lock)
         # rounding, of scores as of rows that travel, would be noise where f hardly changes
         exact = replace(unit, max_norm=math.inf, loss_of="all", product_dtype="float32")
         program = replace(setup.program, unit=exact, wire_dtype="float32")

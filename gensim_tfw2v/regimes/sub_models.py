@@ -10,7 +10,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.mapped import new_array, save_array
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
 from gensim_tfw2v.regimes.base import Divergence, UnitReport, never
-from gensim_tfw2v.regimes.course import Course
+from gensim_tfw2v.regimes.course import Course, file_of
 from gensim_tfw2v.regimes.served import ServedRegime, Setup
 from gensim_tfw2v.regimes.sub_model import SubModelFunctions, SubModelResult, sub_model_functions
 from gensim_tfw2v.regimes.threads import run_threads
@@ -266,14 +265,3 @@ class SubModelsRegime(ServedRegime):
 
     def step_graph(self) -> None:
         """None: all is in one function, also copying."""
-
-
-def file_of(folder: Path, number: int, name: str) -> Path:
-    """Where a sub-model's table is, by its name in `Tables`; or ``"seen"``.
-
-    Returns
-    -------
-    Path
-        Of a ``.npy`` file: float32 [V, D], or int64 [V], how often each word was in its sample.
-    """
-    return folder / f"sub-model-{number:03}-{name}.npy"

@@ -1,5 +1,8 @@
 """Regimes are chosen by objects or by names; what is none is refused, with what there is."""
 
+import subprocess
+import sys
+
 import pytest
 
 from gensim_tfw2v import Asynchronous, Downpour, Sandblaster, Synchronous, TFWord2Vec
@@ -51,3 +54,15 @@ def test_what_is_none_is_refused(given, said):
 def test_objects_are_checked_where_they_are_made(steps):
     with pytest.raises(ValueError, match="steps must be a whole number from 1 up"):
         Synchronous(steps=steps)
+
+
+def test_a_regime_is_imported_when_it_is_made():
+    program = (
+        "import sys, gensim_tfw2v.model\n"
+        "names = ('asynchronous', 'synchronous', 'downpour', 'sandblaster', 'sub_models')\n"
+        "print([name for name in names if f'gensim_tfw2v.regimes.{name}' in sys.modules])"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ran.stdout == "[]\n"

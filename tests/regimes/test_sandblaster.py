@@ -13,7 +13,7 @@ from gensim_tfw2v import Sandblaster, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.objectives import Cbow, SkipGram
 from gensim_tfw2v.objectives.draws import draw
-from gensim_tfw2v.regimes import Tables, make_regime
+from gensim_tfw2v.regimes import Tables
 from gensim_tfw2v.regimes.base import Divergence, unit_key
 from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
 from gensim_tfw2v.regimes.workers import LocalWorkers
@@ -287,7 +287,7 @@ def test_what_has_no_such_gradient_is_refused(options, said):
 def test_so_it_is_where_a_regime_is_made():
     trial = Trial(Cbow(3))
     with pytest.raises(ValueError, match="a batch method needs the gradient"):
-        make_regime(Sandblaster(), trial.setup, trial.workers)
+        Sandblaster().make(trial.setup, trial.workers)
 
 
 def test_factors_of_rows_are_refused_before_training():

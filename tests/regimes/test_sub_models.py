@@ -12,8 +12,8 @@ import pytest
 from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.regimes import sub_models
 from gensim_tfw2v.regimes.base import Divergence
-from gensim_tfw2v.regimes.course import Course
-from gensim_tfw2v.regimes.sub_models import SubModelsRegime, file_of
+from gensim_tfw2v.regimes.course import Course, file_of
+from gensim_tfw2v.regimes.sub_models import SubModelsRegime
 from gensim_tfw2v.regimes.workers import LocalWorkers
 from tests.regimes.trials import (
     ALPHA,

@@ -8,7 +8,7 @@ import pytest
 
 from gensim_tfw2v import Asynchronous, Synchronous, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.regimes import Tables, make_regime, synchronous
+from gensim_tfw2v.regimes import Tables, synchronous
 from gensim_tfw2v.regimes.combining import adasum
 from gensim_tfw2v.regimes.synchronous import SynchronousRegime
 from tests.regimes.trials import (
@@ -70,7 +70,7 @@ def train(regime, trial, units, stop=lambda: False):
 )
 def test_one_worker_equals_training_on_the_tables(units, objective, options, engine):
     trial = Trial(objective, **engine)
-    regime = make_regime(options, trial.setup, trial.workers)
+    regime = options.make(trial.setup, trial.workers)
     reports = train(regime, trial, units)
     assert sorted(report.unit.index for report in reports) == list(range(len(units)))
     assert_equal(trial.exported(regime), trial.by_hand(units))
