@@ -5,9 +5,9 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster
 from gensim_tfw2v.cluster.probe import READY_SECONDS
+from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.readers import open_readers
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
@@ -30,7 +30,7 @@ def reading_of(cluster: Cluster | LocalTasks | None) -> Reading:
 
 @contextlib.contextmanager
 def open_regime(
-    config: TrainingConfig, setup: Setup, nursery: Nursery | None = None
+    config: TrainingConfig, setup: Setup, process_launcher: ProcessLauncher | None = None
 ) -> Iterator[Regime]:
     """Make it, and end it, with the tasks that were started for it.
 
@@ -40,7 +40,7 @@ def open_regime(
     ----------
     config : TrainingConfig
     setup : Setup
-    nursery : Nursery, optional
+    process_launcher : ProcessLauncher, optional
         Where the tasks of a local cluster start.
 
     Raises
@@ -66,7 +66,7 @@ def open_regime(
     with contextlib.ExitStack() as stack:
         with phase(doing_for(config.cluster), config.progress):
             opened = stack.enter_context(
-                open_cluster(config.cluster, READY_SECONDS, nursery, log_dir)
+                open_cluster(config.cluster, READY_SECONDS, process_launcher, log_dir)
             )
         with phase(BUILDING, config.progress):
             asked = ClusterSetup(opened.cluster, READY_SECONDS, in_process, setup, log_dir)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.ragged import Span, spans
+from gensim_tfw2v.ragged import RowSplits, spans
 from gensim_tfw2v.sums import running_sum
 
 
@@ -23,14 +23,14 @@ class RowGroups(NamedTuple):
         Number of the distinct id at each place of that order; starts at 0 in each step.
     place : Tensor [T/B, R B/T], int32
         The same numbers in the rows' own order: which distinct id each row has.
-    distinct : Span
+    distinct : RowSplits
         Where the step's distinct ids lie among those of all steps.
     """
 
     rank: tf.Tensor
     segment: tf.Tensor
     place: tf.Tensor
-    distinct: Span
+    distinct: RowSplits
 
 
 def group_rows(

@@ -243,7 +243,14 @@ class TFWord2Vec(Additions):
         return str(self)  # gensim's: words, size and step size
 
     def __getstate__(self) -> dict[str, Any]:
-        transient = {"_held", "_one_corpus", "_is_training", "_training", "_nursery", "_config"}
+        transient = {
+            "_held",
+            "_one_corpus",
+            "_is_training",
+            "_training",
+            "_process_launcher",
+            "_config",
+        }
         transient |= {"_logged_words", "_restored_words"}
         transient |= {"traffic", "merge_report", *RUNNING}
         return {name: value for name, value in self.__dict__.items() if name not in transient}
@@ -284,7 +291,7 @@ class TFWord2Vec(Additions):
             before = {name: vars(self)[name] for name in CHANGED if name in vars(self)}
             events = len(getattr(self, "lifecycle_events", None) or ())
             self.mean_losses = []
-            self._open_nursery(self._config)
+            self._open_process_launcher(self._config)
             try:
                 return super().train(*args, **kwargs)
             except BaseException as error:
@@ -317,9 +324,9 @@ class TFWord2Vec(Additions):
                 self._restored_words = self._training.restored[0]
             self._training.close()
             self._training = None
-        if self._nursery is not None:
-            self._nursery.close()
-            self._nursery = None
+        if self._process_launcher is not None:
+            self._process_launcher.close()
+            self._process_launcher = None
         self.__dict__.pop("_config", None)
 
     def _log_train_end(  # gensim's hook
@@ -391,7 +398,7 @@ class TFWord2Vec(Additions):
             on_error.callback(workspace.close)
             on_error.callback(corpus.close)
             check_corpus(corpus, len(self.wv), self._config.regime_of_workers)
-            training = Training(self, self._config, corpus, workspace, self._nursery)
+            training = Training(self, self._config, corpus, workspace, self._process_launcher)
             on_error.pop_all()
         return training
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from gensim_tfw2v._tensorflow import tf
 
 
-class Span(NamedTuple):
+class RowSplits(NamedTuple):
     """Where a row lies.
 
     Attributes
@@ -32,7 +32,7 @@ class Span(NamedTuple):
         return tf.slice(values, self.begin, self.number)
 
 
-def spans(ends: tf.Tensor) -> Span:
+def spans(ends: tf.Tensor) -> RowSplits:
     """Spans of consecutive rows, from where each ends [rows]."""
     begin = tf.concat([[0], ends], 0)[:-1]
-    return Span(begin[:, None], (ends - begin)[:, None])
+    return RowSplits(begin[:, None], (ends - begin)[:, None])

@@ -9,8 +9,8 @@ from typing import Any
 
 from gensim.models import Word2Vec
 
-from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.cluster.opening import LocalTasks
+from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.files import is_compressed, is_pipe
 from gensim_tfw2v.corpus.held import Extent, HeldScan, Source, encode_source
@@ -29,7 +29,7 @@ class ScanningWord2Vec(Word2Vec):
     encoded_dir: str | None = None
     progress: bool | None = None
     _held: HeldScan | None = None
-    _nursery: Nursery | None = None
+    _process_launcher: ProcessLauncher | None = None
     _one_corpus = False  # what is scanned will be trained on at once
 
     def scan_vocab(
@@ -60,7 +60,7 @@ class ScanningWord2Vec(Word2Vec):
                 f"{corpus_file} is a pipe, which can be read once: write the text to a file"
             )
         config = TrainingConfig.of(self)
-        self._open_nursery(config)  # tasks get ready while the corpus is read
+        self._open_process_launcher(config)  # tasks get ready while the corpus is read
         if by_gensim:
             with phase("counting words", self.progress):
                 return super().scan_vocab(
@@ -132,10 +132,10 @@ class ScanningWord2Vec(Word2Vec):
             corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=passes
         )
 
-    def _open_nursery(self, config: TrainingConfig) -> None:
+    def _open_process_launcher(self, config: TrainingConfig) -> None:
         """Let a local cluster's processes get ready, if the model trains on one."""
-        if isinstance(config.cluster, LocalTasks) and self._nursery is None:
-            self._nursery = Nursery()
+        if isinstance(config.cluster, LocalTasks) and self._process_launcher is None:
+            self._process_launcher = ProcessLauncher()
 
     def _forget_scan(self) -> None:
         if self._held is not None:

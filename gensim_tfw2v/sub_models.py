@@ -11,7 +11,7 @@ from gensim_tfw2v.attributes import seed_of, tables_of
 from gensim_tfw2v.checkpoints import Checkpoints, check_array
 from gensim_tfw2v.mapped import save_array
 from gensim_tfw2v.merging import MergeReport, SubModel, merge
-from gensim_tfw2v.regimes import ClusterLost, Course, SubModels, UnitReport, UnitTask, file_of
+from gensim_tfw2v.regimes import ClusterLost, SubModelPlan, SubModels, UnitReport, UnitTask, file_of
 from gensim_tfw2v.training import Training
 
 logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def train_sub_models(
     -------
     MergeReport
     """
-    course = Course(
+    plan = SubModelPlan(
         options.samples(training.seed),
         [
             [
@@ -69,7 +69,7 @@ def train_sub_models(
         regime: Any = training.regime  # of sub-models, here or at a coordinator
         try:
             which = [number for number in range(options.models) if number not in done]
-            regime.train_models(which, course, report, finished)
+            regime.train_models(which, plan, report, finished)
             break
         except ClusterLost as lost:
             training.reopen(lost)

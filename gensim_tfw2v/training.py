@@ -12,7 +12,7 @@ import numpy as np
 
 from gensim_tfw2v.attributes import Vocabulary, seed_of, tables_of
 from gensim_tfw2v.checkpoints import Checkpoints, FolderLock, check_array
-from gensim_tfw2v.cluster.nursery import Nursery
+from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.corpus.workspace import Workspace
@@ -55,7 +55,7 @@ class Training:
     corpus : EncodedCorpus
     workspace : Workspace
         The folder that the corpus is in; removed by `close`.
-    nursery : Nursery, optional
+    process_launcher : ProcessLauncher, optional
         Where the tasks of a local cluster start.
 
     Attributes
@@ -74,9 +74,9 @@ class Training:
         config: TrainingConfig,
         corpus: EncodedCorpus,
         workspace: Workspace,
-        nursery: Nursery | None = None,
+        process_launcher: ProcessLauncher | None = None,
     ) -> None:
-        self._model, self.config, self._nursery = model, config, nursery
+        self._model, self.config, self._process_launcher = model, config, process_launcher
         self.corpus = corpus
         self.workspace = workspace
         vocabulary = Vocabulary.of(model)
@@ -250,7 +250,9 @@ class Training:
         self.workspace.close()
 
     def _open(self) -> Regime:
-        return self._stack.enter_context(open_regime(self.config, self._setup, self._nursery))
+        return self._stack.enter_context(
+            open_regime(self.config, self._setup, self._process_launcher)
+        )
 
     def _open_log(self) -> RunLog | None:
         model, options = self._model, self.config.log

@@ -13,8 +13,8 @@ from typing import Any
 
 from gensim_tfw2v.children import last_lines
 from gensim_tfw2v.cluster.logs import logging_files
-from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks
+from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.restarts import restarting
 from gensim_tfw2v.cluster.server import SERVES
 from gensim_tfw2v.cluster.spec import Cluster, Task
@@ -64,7 +64,7 @@ class LocalCluster:
         Whether to start them in a network of their own, where the system has such: only what
         `start_module` starts reaches them there. Otherwise everybody does who reaches this
         machine's ports, and may run programs as this user.
-    nursery : Nursery, optional
+    process_launcher : ProcessLauncher, optional
         Where to start them; by default one of their own.
     tensorboard_dir : str, optional
         Where each writes a run for TensorBoard, with what it takes of the machine.
@@ -91,13 +91,13 @@ class LocalCluster:
         log_dir: Path | None = None,
         ready_seconds: float = READY_SECONDS,
         isolated: bool = True,
-        nursery: Nursery | None = None,
+        process_launcher: ProcessLauncher | None = None,
         tensorboard_dir: str | None = None,
     ) -> None:
         addresses = [f"127.0.0.1:{port}" for port in free_ports(max(0, ps) + max(0, workers))]
         self.cluster = Cluster(tuple(addresses[: max(0, ps)]), tuple(addresses[max(0, ps) :]))
         self.ready_seconds = ready_seconds
-        self._log_dir, self._isolated, self._nursery = log_dir, isolated, nursery
+        self._log_dir, self._isolated, self._process_launcher = log_dir, isolated, process_launcher
         self._tensorboard_dir = tensorboard_dir
         self._processes: dict[Task, subprocess.Popen[bytes] | Forked] = {}
         self._logged: dict[Task, int] = {}  # bytes in its log when it was started
@@ -108,9 +108,9 @@ class LocalCluster:
             if self._log_dir is None:
                 self._log_dir = self._cleanup.enter_context(TemporaryFolder("cluster"))
             self._log_dir.mkdir(parents=True, exist_ok=True)
-            if self._nursery is None:
-                self._nursery = Nursery(self._isolated)
-                self._cleanup.callback(self._nursery.close)
+            if self._process_launcher is None:
+                self._process_launcher = ProcessLauncher(self._isolated)
+                self._cleanup.callback(self._process_launcher.close)
             for task in self.cluster.tasks():
                 self.start(task)
             self._cleanup.enter_context(logging_files(self.cluster.servers(), self.log))
@@ -162,8 +162,8 @@ class LocalCluster:
         self, module: str, *arguments: str, **options: Any
     ) -> "subprocess.Popen[bytes] | Forked":
         """Run a module of this package where it reaches the tasks; see `children.start_module`."""
-        assert self._nursery is not None, "the cluster has not been started"
-        return self._nursery.start_module(module, *arguments, **options)
+        assert self._process_launcher is not None, "the cluster has not been started"
+        return self._process_launcher.start_module(module, *arguments, **options)
 
     def wait(self, tasks: Iterable[Task]) -> None:
         """Wait until tasks say that they serve: they need not be in this process's network.

@@ -11,8 +11,8 @@ from typing import Any
 
 from gensim_tfw2v.children import start_module
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.cluster.nursery import Nursery
 from gensim_tfw2v.cluster.probe import READY_SECONDS, wait_for_tasks
+from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import Cluster, ClusterError, from_tf_config
 from gensim_tfw2v.forkserver import Forked
 
@@ -91,7 +91,7 @@ class OpenCluster:
 def open_cluster(
     which: Cluster | LocalTasks,
     seconds: float = READY_SECONDS,
-    nursery: Nursery | None = None,
+    process_launcher: ProcessLauncher | None = None,
     log_dir: str | None = None,
 ) -> Iterator[OpenCluster]:
     """Start its tasks if they are local, and wait until all answer.
@@ -101,7 +101,7 @@ def open_cluster(
     which : Cluster or LocalTasks
     seconds : float
         How long tasks have to come up.
-    nursery : Nursery, optional
+    process_launcher : ProcessLauncher, optional
         Where local tasks start.
     log_dir : str, optional
         Where local tasks log for TensorBoard.
@@ -119,7 +119,7 @@ def open_cluster(
                 which.ps,
                 which.workers,
                 ready_seconds=seconds,
-                nursery=nursery,
+                process_launcher=process_launcher,
                 tensorboard_dir=log_dir,
             ) as local,
             local.keeping_workers(),

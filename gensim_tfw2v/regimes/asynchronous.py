@@ -12,7 +12,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.regimes.base import ClusterLost, UnitReport, UnitTask, never
-from gensim_tfw2v.regimes.served import ServedRegime
+from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 from gensim_tfw2v.regimes.threads import run_threads
 from gensim_tfw2v.regimes.turns import Turns, in_turn, most_in_turn, runs_of
 
@@ -23,8 +23,8 @@ ENDING_SECONDS = 20.0
 AHEAD = 1
 
 
-class AsynchronousRegime(ServedRegime):
-    """A turn of jobs for each worker, and one that waits; see `ServedRegime`."""
+class AsynchronousRegime(ParameterServerRegime):
+    """A turn of jobs for each worker, and one that waits; see `ParameterServerRegime`."""
 
     def train_epoch(
         self,
@@ -85,7 +85,7 @@ class AsynchronousRegime(ServedRegime):
                 except ClusterLost:
                     # it may have been pushed in part, and is trained again
                     turns.again(taken)
-                    if not self.workers.stand(self.served.tables):
+                    if not self.workers.stand(self.server.tables):
                         raise
                     continue
                 for of_job, packed in zip(jobs, results, strict=True):

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 from gensim_tfw2v.regimes.local import LocalRegime, use_one_thread_per_op
 from gensim_tfw2v.regimes.options import RegimeOptions
-from gensim_tfw2v.regimes.served import ServedRegime, Setup
+from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 from gensim_tfw2v.regimes.workers import LocalWorkers
 
 
-def make_in_process(options: RegimeOptions | None, setup: Setup) -> ServedRegime | LocalRegime:
+def make_in_process(
+    options: RegimeOptions | None, setup: Setup
+) -> ParameterServerRegime | LocalRegime:
     """Make a regime whose workers are threads of this process.
 
     Parameters

@@ -8,20 +8,26 @@ their units side by side, so one computes while another waits for the network.
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.layouts import SlicedRows
 from gensim_tfw2v.options import ClusterProgram
-from gensim_tfw2v.regimes.job import Constants, JobResult, Served, job_signature, prepare_units
+from gensim_tfw2v.regimes.job import (
+    Constants,
+    JobResult,
+    ParameterServer,
+    job_signature,
+    prepare_units,
+)
 from gensim_tfw2v.regimes.tables import Tables, UnitResult
 from gensim_tfw2v.slices import MOST_PLACES
 
 
 def column_job_function(
-    program: ClusterProgram, served: Served
+    program: ClusterProgram, server: ParameterServer
 ) -> tf.types.experimental.PolymorphicFunction:
     """Build the ``tf.function`` that trains a job on tables in columns.
 
     Parameters
     ----------
     program : ClusterProgram
-    served : Served
+    server : ParameterServer
         Its tables are of `ColumnLayout`.
 
     Returns
@@ -43,21 +49,21 @@ def column_job_function(
             f"fewer than negative={program.unit.objective.negative}, or layout='rows'"
         )
     unit, wire = program.unit, tf.as_dtype(program.wire_dtype)
-    constants, ledger = Constants(served), served.ledger
+    constants, push_counter = Constants(server), server.push_counter
 
     def train_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
         began = tf.timestamp()
         known = constants.words()
         prepared = prepare_units(program, known, sources, ranges, keys, alphas)
-        pushed_before = tf.identity(ledger.pushes)
+        pushed_before = tf.identity(push_counter.pushes)
         planned = [part.steps for part in prepared]
         with tf.control_dependencies([*planned, pushed_before]):
             planned_at = tf.timestamp()
         results, traffic = [], []
         with tf.control_dependencies([planned_at]):
             for part in prepared:
-                link = served.tables.inputs.link(wire)
-                tables = Tables(*(SlicedRows(table, link) for table in served.tables))
+                link = server.tables.inputs.link(wire)
+                tables = Tables(*(SlicedRows(table, link) for table in server.tables))
                 begin = part.begin(unit, tables)
                 *sums, travelled = part.train_steps(
                     unit, tables, known, tf.constant(0), part.steps, begin
@@ -65,9 +71,9 @@ def column_job_function(
                 results.append(UnitResult(part.kept, *sums))
                 traffic.append(travelled)
         with tf.control_dependencies(tf.nest.flatten(results)):
-            pushed_after = tf.identity(ledger.pushes)
+            pushed_after = tf.identity(push_counter.pushes)
             with tf.control_dependencies([pushed_after]):
-                counted = ledger.add(indices)
+                counted = push_counter.add(indices)
         with tf.control_dependencies([counted]):
             trained_at = tf.timestamp()
         fetched, pushed = tf.unstack(tf.add_n(traffic))

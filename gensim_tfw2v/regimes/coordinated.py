@@ -23,8 +23,8 @@ from gensim_tfw2v.forkserver import Forked
 from gensim_tfw2v.mapped import all_finite, pieces, save_array
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, UnitTask, never
 from gensim_tfw2v.regimes.coordinator import ClusterSetup
-from gensim_tfw2v.regimes.course import Course
 from gensim_tfw2v.regimes.liveness import GIVE_UP_SECONDS
+from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.traffic import Traffic
 
@@ -101,7 +101,7 @@ class CoordinatedRegime:
     def train_models(
         self,
         which: Sequence[int],
-        course: Course,
+        plan: SubModelPlan,
         report: Callable[[UnitReport], None],
         done: Callable[[int], None],
         stop: Callable[[], bool] = never,
@@ -115,7 +115,7 @@ class CoordinatedRegime:
         """
         with self._stopping_when_interrupted(report):
             self.traffic = self._ask(
-                "train_models", which, course, report=report, stop=stop, done=done
+                "train_models", which, plan, report=report, stop=stop, done=done
             )
 
     def load(self, arrays: Tables) -> None:

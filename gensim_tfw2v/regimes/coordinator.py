@@ -25,9 +25,9 @@ from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.monitor.task import TaskLog
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, UnitTask
 from gensim_tfw2v.regimes.chosen import make_in_process
-from gensim_tfw2v.regimes.course import Course
 from gensim_tfw2v.regimes.options import RegimeOptions
-from gensim_tfw2v.regimes.served import Setup
+from gensim_tfw2v.regimes.parameter_server import Setup
+from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.traffic import Traffic
 from gensim_tfw2v.regimes.workers import ClusterWorkers
@@ -82,10 +82,10 @@ class Coordinator:
         self._regime.train_epoch(tasks, self._report, self._stop)
         return self.traffic
 
-    def train_models(self, which: Sequence[int], course: Course) -> Any:
+    def train_models(self, which: Sequence[int], plan: SubModelPlan) -> Any:
         """Train sub-models, reporting each unit and each that is done; give the traffic so far."""
         self._regime.train_models(
-            which, course, self._report, lambda number: self._say("model", number), self._stop
+            which, plan, self._report, lambda number: self._say("model", number), self._stop
         )
         return self.traffic
 

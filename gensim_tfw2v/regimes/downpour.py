@@ -11,10 +11,10 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.layouts import RowLayout
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.base import UnitTask
-from gensim_tfw2v.regimes.job import Served
+from gensim_tfw2v.regimes.job import ParameterServer
 from gensim_tfw2v.regimes.options import Downpour
+from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.regimes.replica import replica_function
-from gensim_tfw2v.regimes.served import Setup
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.workers import Workers
 
@@ -36,15 +36,15 @@ class DownpourRegime(AsynchronousRegime):
         unit = replace(setup.program.unit, adagrad=options.adagrad)
         super().__init__(setup._replace(program=replace(setup.program, unit=unit)), workers)
 
-    def _serve(self, setup: Setup) -> Served:
-        served = super()._serve(setup)
+    def _serve(self, setup: Setup) -> ParameterServer:
+        server = super()._serve(setup)
         if not self.options.adagrad:
-            return served
-        squares = (RowLayout(table.rows, 1, self.workers.shards) for table in served.tables)
-        return served._replace(squares=Tables(*squares))
+            return server
+        squares = (RowLayout(table.rows, 1, self.workers.shards) for table in server.tables)
+        return server._replace(squares=Tables(*squares))
 
     def _job_function(self) -> tf.types.experimental.PolymorphicFunction:
-        return replica_function(self.program, self.served, self.options)
+        return replica_function(self.program, self.server, self.options)
 
     def alone(self, tasks: Sequence[UnitTask]) -> int:
         """The warm start's units, of the first epoch."""

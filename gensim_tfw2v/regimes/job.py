@@ -25,7 +25,7 @@ OF_JOB = 6
 ID_BYTES = 4
 
 
-class Ledger(NamedTuple):
+class PushCounter(NamedTuple):
     """What the cluster has trained, counted where a worker's end cannot undo it.
 
     Attributes
@@ -48,7 +48,7 @@ class Ledger(NamedTuple):
         )
 
 
-class Served(NamedTuple):
+class ParameterServer(NamedTuple):
     """What ps tasks hold.
 
     Attributes
@@ -56,7 +56,7 @@ class Served(NamedTuple):
     tables : Tables of RowLayout
     words, rates : of Variable
         They never change; each worker keeps a copy. `rates` is what `pair_rates` gives.
-    ledger : Ledger
+    push_counter : PushCounter
     squares : Tables of RowLayout [V, 1], optional
         Of the tables' rows, for Adagrad.
     """
@@ -64,7 +64,7 @@ class Served(NamedTuple):
     tables: Tables
     words: Words
     rates: Tables
-    ledger: Ledger
+    push_counter: PushCounter
     squares: Tables | None = None
 
 
@@ -118,7 +118,7 @@ def job_signature(threads: int) -> list[tf.TensorSpec]:
     ranges : Tensor [n, 2], int32
         Of each of n units; see `read_entries`. One may have no entries.
     indices : Tensor [n], int32
-        Their places in the ledger; below 0 for none.
+        Their places in the push_counter; below 0 for none.
     keys : Tensor [n, 2], int32
     alphas : Tensor [n, 2], float32
     replicas : Tensor [], float32
@@ -138,14 +138,14 @@ def job_signature(threads: int) -> list[tf.TensorSpec]:
 
 
 def job_function(
-    program: ClusterProgram, served: Served, staged: bool = False
+    program: ClusterProgram, server: ParameterServer, staged: bool = False
 ) -> tf.types.experimental.PolymorphicFunction:
     """Build the ``tf.function`` that trains a job.
 
     Parameters
     ----------
     program : ClusterProgram
-    served : Served
+    server : ParameterServer
     staged : bool
         Whether changes are laid down at the ps under the job's number, as they are, to be combined
         with others later; see `RowLayout.stage`. Else they are added, each its share.
@@ -156,11 +156,11 @@ def job_function(
         Of what `job_signature` says.
     """
     unit, wire = program.unit, tf.as_dtype(program.wire_dtype)
-    tables, ledger = served.tables, served.ledger
+    tables, push_counter = server.tables, server.push_counter
     scratch = Tables(
         *(Scratch(unique_name(name), unit.vector_size, unit.native) for name in Tables._fields)
     )
-    constants = Constants(served)
+    constants = Constants(server)
 
     def train_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
         began = tf.timestamp()
@@ -171,7 +171,7 @@ def job_function(
         ids, prepared, own_words = own_ids(prepared, known)
         used = [name for name in Tables._fields if getattr(ids, name) is not None]
         splits = {name: getattr(tables, name).split(getattr(ids, name)) for name in used}
-        pushed_before = tf.identity(ledger.pushes)
+        pushed_before = tf.identity(push_counter.pushes)
         fetched = {name: getattr(tables, name).fetch(splits[name], wire) for name in used}
         # what travelled is kept, not the float32 rows: those go into the scratch without a copy
         assigned = [getattr(scratch, n).assign(tf.cast(fetched[n], tf.float32)) for n in used]
@@ -203,9 +203,9 @@ def job_function(
                     else table.push(splits[name], changes, wire)
                 )
         with tf.control_dependencies(push):
-            pushed_after = tf.identity(ledger.pushes)
+            pushed_after = tf.identity(push_counter.pushes)
             with tf.control_dependencies([pushed_after]):
-                counted = ledger.add(indices)
+                counted = push_counter.add(indices)
         with tf.control_dependencies([counted]):
             pushed_at = tf.timestamp()
         times = tf.stack([began, fetched_at, trained_at, pushed_at])
@@ -226,21 +226,21 @@ class Constants:
 
     Parameters
     ----------
-    served : Served
+    server : ParameterServer
     """
 
-    def __init__(self, served: Served) -> None:
-        self._served = served
-        self._words = tf.nest.map_structure(lambda _: unique_name("words"), served.words)
-        self._rates = Tables(*(unique_name("rates") for _ in served.rates))
+    def __init__(self, server: ParameterServer) -> None:
+        self._server = server
+        self._words = tf.nest.map_structure(lambda _: unique_name("words"), server.words)
+        self._rates = Tables(*(unique_name("rates") for _ in server.rates))
 
     def words(self) -> Words:
         """What is known of each word."""
-        return tf.nest.map_structure(cached, self._served.words, self._words)
+        return tf.nest.map_structure(cached, self._server.words, self._words)
 
     def rates(self, table: str) -> tf.Tensor:
         """In how many predictions each row of a table takes part, for each token: [V]."""
-        return cached(getattr(self._served.rates, table), getattr(self._rates, table))
+        return cached(getattr(self._server.rates, table), getattr(self._rates, table))
 
 
 def prepare_units(

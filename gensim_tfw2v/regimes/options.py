@@ -15,7 +15,7 @@ from gensim_tfw2v.corpus.sampling import Sampling
 
 if TYPE_CHECKING:
     from gensim_tfw2v.objectives import Objective
-    from gensim_tfw2v.regimes.served import ServedRegime, Setup
+    from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
     from gensim_tfw2v.regimes.workers import Workers
 
 #: Of whole numbers: TensorFlow counts steps as int32.
@@ -43,7 +43,7 @@ class RegimeOptions:
     reuses_negatives: ClassVar[bool] = False
     trains_apart: ClassVar[bool] = False
 
-    def make(self, setup: Setup, workers: Workers) -> ServedRegime:
+    def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
         """Make what trains.
 
         Raises
@@ -95,7 +95,7 @@ class Asynchronous(RegimeOptions):
 
     has_kernels = takes_columns = reuses_negatives = True
 
-    def make(self, setup: Setup, workers: Workers) -> ServedRegime:
+    def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
         """Make what trains; see `RegimeOptions`."""
         from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 
@@ -129,7 +129,7 @@ class Synchronous(RegimeOptions):
         _check_least(self, steps=1)
         _check_known(self, combining=("adasum", "sum"))
 
-    def make(self, setup: Setup, workers: Workers) -> ServedRegime:
+    def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
         """Make what trains; see `RegimeOptions`."""
         from gensim_tfw2v.regimes.synchronous import SynchronousRegime
 
@@ -174,7 +174,7 @@ class Downpour(RegimeOptions):
         if not isinstance(self.warm_start, Real) or not 0 <= self.warm_start <= 1:
             raise ValueError(f"warm_start must be from 0 to 1, got {self.warm_start!r}")
 
-    def make(self, setup: Setup, workers: Workers) -> ServedRegime:
+    def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
         """Make what trains; see `RegimeOptions`."""
         from gensim_tfw2v.regimes.downpour import DownpourRegime
 
@@ -223,7 +223,7 @@ class SubModels(RegimeOptions):
             self, sampling=("shuffle", "random", "equal"), merging=("alir", "pca", "concat")
         )
 
-    def make(self, setup: Setup, workers: Workers) -> ServedRegime:
+    def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
         """Make what trains; see `RegimeOptions`."""
         from gensim_tfw2v.regimes.sub_models import SubModelsRegime
 
@@ -282,7 +282,7 @@ class Sandblaster(RegimeOptions):
     def __post_init__(self) -> None:
         _check_least(self, history=1)
 
-    def make(self, setup: Setup, workers: Workers) -> ServedRegime:
+    def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
         """Make what trains; see `RegimeOptions`."""
         from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
 

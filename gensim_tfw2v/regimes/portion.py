@@ -11,7 +11,7 @@ from gensim_tfw2v.regimes.job import (
     ID_BYTES,
     Constants,
     JobResult,
-    Served,
+    ParameterServer,
     job_signature,
     own_ids,
     prepare_units,
@@ -42,7 +42,7 @@ class FixedRows(WholeRows):
 
 
 def portion_function(
-    program: ClusterProgram, served: Served, point: Tables, gradient: Tables
+    program: ClusterProgram, server: ParameterServer, point: Tables, gradient: Tables
 ) -> tf.types.experimental.PolymorphicFunction:
     """Build the ``tf.function`` that evaluates a portion of a batch.
 
@@ -50,7 +50,7 @@ def portion_function(
     ----------
     program : ClusterProgram
         Of which no update is clipped.
-    served : Served
+    server : ParameterServer
     point : Tables of RowLayout
         Where it is evaluated.
     gradient : Tables of RowLayout
@@ -68,7 +68,7 @@ def portion_function(
         {name: Scratch(unique_name(name), unit.vector_size) for name in used}
         for _ in range(program.threads)
     ]
-    constants = Constants(served)
+    constants = Constants(server)
 
     def evaluate_portion(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
         began = tf.timestamp()

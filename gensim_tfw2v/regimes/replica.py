@@ -15,7 +15,7 @@ from gensim_tfw2v.regimes.job import (
     ID_BYTES,
     Constants,
     JobResult,
-    Served,
+    ParameterServer,
     job_signature,
     own_ids,
     prepare_units,
@@ -29,14 +29,14 @@ from gensim_tfw2v.updates import adagrad_sizes
 
 
 def replica_function(
-    program: ClusterProgram, served: Served, options: Downpour
+    program: ClusterProgram, server: ParameterServer, options: Downpour
 ) -> tf.types.experimental.PolymorphicFunction:
     """Build the ``tf.function`` that trains a job.
 
     Parameters
     ----------
     program : ClusterProgram
-    served : Served
+    server : ParameterServer
         With squares, if the program is Adagrad's.
     options : Downpour
 
@@ -46,10 +46,10 @@ def replica_function(
         Of what `job_signature` says. `staleness` is what others push in one window, on average: in
         all of the job, times the share of its steps that the longer kind of window is.
     """
-    constants, ledger = Constants(served), served.ledger
-    held = [ReplicaRows(served.tables, tf.as_dtype(program.wire_dtype))]
-    if served.squares is not None:
-        held.append(ReplicaRows(served.squares, tf.float32))
+    constants, push_counter = Constants(server), server.push_counter
+    held = [ReplicaRows(server.tables, tf.as_dtype(program.wire_dtype))]
+    if server.squares is not None:
+        held.append(ReplicaRows(server.squares, tf.float32))
 
     def train_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
         began = tf.timestamp()
@@ -64,7 +64,7 @@ def replica_function(
             )
         )
         job = _Job(program, options, held, prepared, ids, own_words, rates, alphas[0, 0], replicas)
-        pushed_before = tf.identity(ledger.pushes)
+        pushed_before = tf.identity(push_counter.pushes)
         begun = job.begin()
         with tf.control_dependencies(begun):
             begun_at = tf.timestamp()
@@ -75,9 +75,9 @@ def replica_function(
         with tf.control_dependencies([trained_at]):
             rest, done = job.end()
         with tf.control_dependencies(done):
-            pushed_after = tf.identity(ledger.pushes)
+            pushed_after = tf.identity(push_counter.pushes)
             with tf.control_dependencies([pushed_after]):
-                counted = ledger.add(indices)
+                counted = push_counter.add(indices)
         with tf.control_dependencies([counted]):
             ended_at = tf.timestamp()
         times = tf.stack([began, begun_at, trained_at, ended_at])

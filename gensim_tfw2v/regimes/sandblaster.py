@@ -20,8 +20,8 @@ from gensim_tfw2v.regimes.job import JobResult
 from gensim_tfw2v.regimes.lbfgs import LBFGS
 from gensim_tfw2v.regimes.liveness import naming_lost_tasks
 from gensim_tfw2v.regimes.options import Sandblaster
+from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 from gensim_tfw2v.regimes.portion import portion_function
-from gensim_tfw2v.regimes.served import ServedRegime, Setup
 from gensim_tfw2v.regimes.sharded_vector import ShardedVector
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.turns import runs_of
@@ -35,7 +35,7 @@ LEAST_RATE = 1e-3
 ADDED_TOGETHER = 8
 
 
-class SandblasterRegime(ServedRegime):
+class SandblasterRegime(ParameterServerRegime):
     """An epoch is one evaluation of f, the loss of the whole corpus, and of its gradient.
 
     So that f is the same in each, units are drawn as in epoch 0. Step sizes are not asked for:
@@ -66,7 +66,7 @@ class SandblasterRegime(ServedRegime):
         program = replace(setup.program, unit=exact, wire_dtype="float32")
         super().__init__(setup._replace(program=program), workers)
         with naming_lost_tasks():
-            point = ShardedVector(self.served.tables)
+            point = ShardedVector(self.server.tables)
             weights = _weights(point, setup.rates)
             self._search = LBFGS(
                 point, point.like, options.history, lambda vector: vector.weigh(weights)
@@ -80,7 +80,7 @@ class SandblasterRegime(ServedRegime):
             self._take,
             self._repeated,
             workers.check,
-            lambda: workers.stand(self.served.tables),
+            lambda: workers.stand(self.server.tables),
         )
         self._begin_pass()
         tables = [table for table in self._gradient.tables if table.rows]
@@ -100,7 +100,7 @@ class SandblasterRegime(ServedRegime):
 
     def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
         point, gradient = self._search.trial.tables, self._gradient.tables
-        return portion_function(self.program, self.served, Tables(*point), Tables(*gradient))
+        return portion_function(self.program, self.server, Tables(*point), Tables(*gradient))
 
     def _begin_pass(self) -> None:
         """Nothing of the corpus has been evaluated at the trial point."""
@@ -193,7 +193,7 @@ class SandblasterRegime(ServedRegime):
         self._begin_pass()
 
     def _stands_at(self, arrays: Tables) -> bool:
-        for table, array in zip(self.served.tables, arrays, strict=True):
+        for table, array in zip(self.server.tables, arrays, strict=True):
             held = np.empty_like(array, np.float32)
             table.export(held)
             if not np.array_equal(held, array):

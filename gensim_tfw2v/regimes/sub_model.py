@@ -11,7 +11,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.options import ClusterProgram
-from gensim_tfw2v.regimes.job import Constants, Served
+from gensim_tfw2v.regimes.job import Constants, ParameterServer
 from gensim_tfw2v.regimes.scratch import Scratch, unique_name
 from gensim_tfw2v.regimes.tables import Tables, UnitResult
 from gensim_tfw2v.regimes.unit import prepare_unit
@@ -42,11 +42,11 @@ class SubModelResult(NamedTuple):
         return cls(bool(packed[0]), UnitResult(*np.split(packed[1:], len(UnitResult._fields))))
 
 
-class Holder:
+class ModelLease:
     """Which sub-model a worker holds: the attempt to train it, and on how many jobs so far."""
 
     def __init__(self) -> None:
-        self._name = unique_name("holder")
+        self._name = unique_name("lease")
 
     def _handle(self) -> tf.Tensor:
         return tf.raw_ops.VarHandleOp(
@@ -90,24 +90,24 @@ class SubModelFunctions(NamedTuple):
     read: Tables
 
 
-def sub_model_functions(program: ClusterProgram, served: Served) -> SubModelFunctions:
+def sub_model_functions(program: ClusterProgram, server: ParameterServer) -> SubModelFunctions:
     """Build what a worker runs; a sub-model starts from the rows that ps tasks hold.
 
     Parameters
     ----------
     program : ClusterProgram
-    served : Served
+    server : ParameterServer
     """
     unit, threads = program.unit, program.threads
     tables = Tables(
         *(Scratch(unique_name(name), unit.vector_size, unit.native) for name in Tables._fields)
     )
-    holder, constants = Holder(), Constants(served)
+    lease, constants = ModelLease(), Constants(server)
 
     def begin(attempt: tf.Tensor) -> tf.Tensor:
-        copied = [_copy(layout, table) for layout, table in zip(served.tables, tables, strict=True)]
+        copied = [_copy(layout, table) for layout, table in zip(server.tables, tables, strict=True)]
         with tf.control_dependencies(copied):
-            done = holder.write(attempt, tf.zeros([], tf.int64))
+            done = lease.write(attempt, tf.zeros([], tf.int64))
         with tf.control_dependencies([done]):
             return tf.constant(True)
 
@@ -124,7 +124,7 @@ def sub_model_functions(program: ClusterProgram, served: Served) -> SubModelFunc
     )
     def train(entries, keys, alphas, attempt, job, others):  # type: ignore[no-untyped-def]
         known = constants.words()
-        held = holder.read()
+        held = lease.read()
         is_mine = tf.equal(held[0], attempt)
         is_free = ~is_mine & tf.equal(job, 0) & ~tf.reduce_any(tf.equal(others, held[0]))
         is_next = tf.cond(is_free, lambda: begin(attempt), lambda: is_mine & tf.equal(held[1], job))
@@ -144,7 +144,7 @@ def sub_model_functions(program: ClusterProgram, served: Served) -> SubModelFunc
                 for part in prepared
             ]
         with tf.control_dependencies(tf.nest.flatten(results)):
-            noted = holder.write(
+            noted = lease.write(
                 tf.where(is_next, attempt, held[0]), tf.where(is_next, job + 1, held[1])
             )
         with tf.control_dependencies([noted]):
@@ -155,7 +155,7 @@ def sub_model_functions(program: ClusterProgram, served: Served) -> SubModelFunc
         @tf.function(autograph=False, input_signature=[tf.TensorSpec([], tf.int64)] * 2)
         def read(attempt, first):  # type: ignore[no-untyped-def]
             return tf.cond(
-                tf.equal(holder.read()[0], attempt),
+                tf.equal(lease.read()[0], attempt),
                 lambda: table.read_part(first, ROWS_AT_A_TIME),
                 lambda: tf.zeros([0, unit.vector_size]),
             )

@@ -19,9 +19,9 @@ from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.mapped import new_array, save_array
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
 from gensim_tfw2v.regimes.base import Divergence, UnitReport, never
-from gensim_tfw2v.regimes.course import Course, file_of
-from gensim_tfw2v.regimes.served import ServedRegime, Setup
+from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 from gensim_tfw2v.regimes.sub_model import SubModelFunctions, SubModelResult, sub_model_functions
+from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan, file_of
 from gensim_tfw2v.regimes.threads import run_threads
 from gensim_tfw2v.regimes.traffic import Traffic
 from gensim_tfw2v.regimes.workers import Job, Workers
@@ -37,7 +37,7 @@ class _Lost(Exception):
     """No worker holds the sub-model."""
 
 
-class SubModelsRegime(ServedRegime):
+class SubModelsRegime(ParameterServerRegime):
     """A sub-model at a time for each worker; ps tasks hold the rows that all start from."""
 
     def __init__(self, setup: Setup, workers: Workers) -> None:
@@ -48,12 +48,12 @@ class SubModelsRegime(ServedRegime):
         self._own = threading.local()  # of each thread that waits for a sub-model's jobs
 
     def _function(self, worker: int) -> Any:
-        return sub_model_functions(self.program, self.served)
+        return sub_model_functions(self.program, self.server)
 
     def train_models(
         self,
         which: Sequence[int],
-        course: Course,
+        plan: SubModelPlan,
         report: Callable[[UnitReport], None],
         done: Callable[[int], None],
         stop: Callable[[], bool] = never,
@@ -64,7 +64,7 @@ class SubModelsRegime(ServedRegime):
         ----------
         which : sequence of int
             Their numbers, from 0.
-        course : Course
+        plan : SubModelPlan
         report : callable
             Called after each unit, from any thread. Of the unit's words and sentences it counts
             the part that makes all sub-models' add up to the corpus.
@@ -99,7 +99,7 @@ class SubModelsRegime(ServedRegime):
                 except queue.Empty:
                     return
                 try:
-                    if self._train_model(number, course, report, stopped):
+                    if self._train_model(number, plan, report, stopped):
                         done(number)
                 except _Lost:
                     todo.put(number)  # from its beginning
@@ -112,7 +112,7 @@ class SubModelsRegime(ServedRegime):
     def _train_model(
         self,
         number: int,
-        course: Course,
+        plan: SubModelPlan,
         report: Callable[[UnitReport], None],
         stopped: Callable[[], bool],
     ) -> bool:
@@ -125,7 +125,7 @@ class SubModelsRegime(ServedRegime):
         attempt = self._current[number] = next(self._attempts)
         seen = np.zeros(self._rows, np.int64)
         job = units_so_far = 0
-        jobs = course.jobs(number, self.program.threads, self._seed, seen)
+        jobs = plan.jobs(number, self.program.threads, self._seed, seen)
         following = next(jobs, None)
         try:
             while following is not None:
@@ -230,7 +230,7 @@ class SubModelsRegime(ServedRegime):
     ) -> bool:
         """Fetch a sub-model's rows and write its files."""
         size = self.program.unit.vector_size
-        for name, layout in self.served.tables._asdict().items():
+        for name, layout in self.server.tables._asdict().items():
             path = file_of(self._folder, number, name)
             if not layout.rows:
                 continue

@@ -18,7 +18,7 @@ from gensim_tfw2v.regimes.combining import adasum
 from gensim_tfw2v.regimes.job import job_function
 from gensim_tfw2v.regimes.liveness import naming_lost_tasks
 from gensim_tfw2v.regimes.options import Synchronous
-from gensim_tfw2v.regimes.served import ServedRegime, Setup
+from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 from gensim_tfw2v.regimes.turns import runs_of
 from gensim_tfw2v.regimes.workers import Workers
 
@@ -37,8 +37,8 @@ class _Slot:
     reports: list[UnitReport] = field(default_factory=list)
 
 
-class SynchronousRegime(ServedRegime):
-    """A round is a job for each worker; see `ServedRegime`."""
+class SynchronousRegime(ParameterServerRegime):
+    """A round is a job for each worker; see `ParameterServerRegime`."""
 
     def __init__(self, setup: Setup, workers: Workers, options: Synchronous) -> None:
         super().__init__(setup, workers)
@@ -46,7 +46,7 @@ class SynchronousRegime(ServedRegime):
         # a straggler's job may be waited for beyond its round
         self._waiting = ThreadPoolExecutor(4 * workers.number, "tfw2v-round")
         wire = tf.as_dtype(self.program.wire_dtype)
-        tables = [table for table in self.served.tables if table.rows]
+        tables = [table for table in self.server.tables if table.rows]
         combine = adasum if options.combining == "adasum" else tf.add
 
         @tf.function(autograph=False)  # traced for each number of jobs, of which there are two
@@ -58,7 +58,7 @@ class SynchronousRegime(ServedRegime):
         self._add_staged = add_staged
 
     def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
-        return job_function(self.program, self.served, staged=True)
+        return job_function(self.program, self.server, staged=True)
 
     def train_epoch(
         self,
@@ -110,7 +110,7 @@ class SynchronousRegime(ServedRegime):
                     try:
                         reports = future.result()
                     except ClusterLost:
-                        if not self.workers.stand(self.served.tables):
+                        if not self.workers.stand(self.server.tables):
                             raise
                         begin(slot)
                         continue

@@ -132,10 +132,10 @@ def test_workers_share_the_cores_as_the_user_says_or_evenly(tmp_path, monkeypatc
 
     monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
     for workers, threads in ((1, "6"), (3, "2"), (4, "1"), (7, "1")):
-        with LocalCluster(1, workers, log_dir=tmp_path, nursery=Notes()):
+        with LocalCluster(1, workers, log_dir=tmp_path, process_launcher=Notes()):
             assert started == {"ps": None, "worker": threads}  # a ps serves all workers
     monkeypatch.setenv(OP_THREADS, "5")  # which tasks inherit
-    with LocalCluster(1, 3, log_dir=tmp_path, nursery=Notes()):
+    with LocalCluster(1, 3, log_dir=tmp_path, process_launcher=Notes()):
         assert started == {"ps": None, "worker": None}
 
 

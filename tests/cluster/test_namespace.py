@@ -15,7 +15,7 @@ import pytest
 
 from gensim_tfw2v.cluster import local as local_module
 from gensim_tfw2v.cluster import namespace as namespace_module
-from gensim_tfw2v.cluster import nursery
+from gensim_tfw2v.cluster import process_launcher
 from gensim_tfw2v.cluster.local import LocalCluster, free_ports
 from gensim_tfw2v.cluster.namespace import Namespace, NoNamespace
 from tests.cluster.test_training import likeness, same_units, servers, trained  # noqa: F401
@@ -187,7 +187,7 @@ def test_without_namespaces_a_cluster_trains_and_warns(monkeypatch, caplog):
     def refuse():
         raise NoNamespace("unshare: Operation not permitted")
 
-    monkeypatch.setattr(nursery, "Namespace", refuse)
+    monkeypatch.setattr(process_launcher, "Namespace", refuse)
     watch = Watch(monkeypatch)
     model = trained("local:ps=1,worker=1", epochs=2, callbacks=[watch])
     assert likeness(model, trained(None, epochs=2)) > 0.9

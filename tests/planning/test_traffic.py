@@ -20,7 +20,7 @@ from gensim_tfw2v.planning import (
     target_bytes,
 )
 from gensim_tfw2v.regimes.combining import pair_rates
-from gensim_tfw2v.regimes.job import JobResult, Ledger, Served
+from gensim_tfw2v.regimes.job import JobResult, ParameterServer, PushCounter
 from gensim_tfw2v.regimes.tables import Tables
 from tests.regimes.test_job import FUNCTIONS, job
 
@@ -41,9 +41,11 @@ def counted(frequencies, size, shards, layout, objective, shape, entries):
     rates = pair_rates(
         frequencies.words, 4.0, isinstance(objective, SkipGram), 5, frequencies.noise, None
     )
-    ledger = Ledger(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
-    served = Served(tables, *tf.nest.map_structure(tf.Variable, (words, rates)), ledger)
-    function = FUNCTIONS[layout](ClusterProgram(program, 1, layout=layout), served)
+    push_counter = PushCounter(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
+    server = ParameterServer(
+        tables, *tf.nest.map_structure(tf.Variable, (words, rates)), push_counter
+    )
+    function = FUNCTIONS[layout](ClusterProgram(program, 1, layout=layout), server)
     result = JobResult.unpacked(function(*job(entries)).numpy())
     return np.array([result.fetched, result.pushed]) / result.units.kept[0]
 

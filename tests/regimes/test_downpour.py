@@ -127,7 +127,7 @@ def test_so_it_does_with_adagrad(units, objective, n_fetch, n_push, shards):
         by_adagrad(trial, units, tables, squares, epoch)
         assert_equal(trial.exported(regime), tables, atol=1e-4)
     of_regime = [np.empty((len(array), 1), np.float32) for array in trial.arrays]
-    for layout, array, expected in zip(regime.served.squares, of_regime, squares, strict=True):
+    for layout, array, expected in zip(regime.server.squares, of_regime, squares, strict=True):
         layout.export(array)
         np.testing.assert_allclose(array, expected, rtol=1e-3, atol=1e-6)
     regime.close()
@@ -192,7 +192,7 @@ def test_threads_share_the_rows_of_a_replica(units, empty):
             assert along > 0.5 and np.linalg.norm(change - along * other) < 0.6 * along * (
                 np.linalg.norm(other)
             )
-    assert regime.served.ledger.times.numpy().sum() == 2
+    assert regime.server.push_counter.times.numpy().sum() == 2
     regime.close()
 
 

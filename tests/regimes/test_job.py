@@ -16,7 +16,7 @@ from gensim_tfw2v.regimes.combining import (
     pair_rates,
     saturating_share,
 )
-from gensim_tfw2v.regimes.job import JobResult, Ledger, Served, job_function
+from gensim_tfw2v.regimes.job import JobResult, ParameterServer, PushCounter, job_function
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.unit import concrete_unit_function
 from tests.objectives.test_objectives import huffman_paths, unit
@@ -34,7 +34,7 @@ def make(
     objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float32", shared=False,
     layout="rows", negative_shards=1,
 ):  # fmt: skip
-    """A job's function, its tables and ledger, and the program of its units."""
+    """A job's function, its tables and push_counter, and the program of its units."""
     program = UnitProgram(
         objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_of="all", locked=lock is not None,
         negative_shards=negative_shards,
@@ -53,17 +53,17 @@ def make(
         np.full(VOCABULARY, 1 / VOCABULARY), 4.0, isinstance(objective, SkipGram),
         objective.negative, NOISE, paths and paths[0],
     )  # fmt: skip
-    ledger = Ledger(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
+    push_counter = PushCounter(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
     train_job = FUNCTIONS[layout](
         ClusterProgram(program, workers, threads, wire_dtype, shared, layout),
-        Served(tables, *constants, ledger),
+        ParameterServer(tables, *constants, push_counter),
     )
 
     def function(*arguments):
         return JobResult.unpacked(train_job(*arguments).numpy())
 
-    return function, tables, ledger, (program, words.tensors(), arrays)
+    return function, tables, push_counter, (program, words.tensors(), arrays)
 
 
 def job(*units, places=None, folder=None, replicas=1.0, alpha=0.05):
@@ -110,7 +110,7 @@ def exported(tables):
 )
 def test_a_job_of_one_unit_equals_the_unit(objective, layout, shards, locked, negative_shards):
     lock = np.linspace(0, 2, VOCABULARY) if locked else None
-    function, tables, ledger, (program, words, arrays) = make(
+    function, tables, push_counter, (program, words, arrays) = make(
         objective, 1, shards, lock=lock, layout=layout, negative_shards=negative_shards
     )
     expected = Tables(
@@ -133,8 +133,8 @@ def test_a_job_of_one_unit_equals_the_unit(objective, layout, shards, locked, ne
             assert 0 < result.fetched < result.pushed
     for found, wanted in zip(exported(tables), expected, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-5)
-    assert ledger.pushes.numpy() == 2
-    assert ledger.times.numpy().tolist() == [1, 1, 0, 0]
+    assert push_counter.pushes.numpy() == 2
+    assert push_counter.times.numpy().tolist() == [1, 1, 0, 0]
 
 
 def test_each_shard_of_columns_is_sent_as_much():
@@ -157,7 +157,7 @@ def test_narrow_products_travel_in_half():
 
 
 def test_threads_of_a_job_share_its_rows():
-    function, tables, ledger, _ = make(SkipGram(5), threads=2, shards=2)
+    function, tables, push_counter, _ = make(SkipGram(5), threads=2, shards=2)
     before = exported(tables)
     parts = unit(1, 200, 9), unit(2, 100, 9)
     result = function(*job(*parts))
@@ -174,7 +174,7 @@ def test_threads_of_a_job_share_its_rows():
         along = np.vdot(change, expected) / np.vdot(expected, expected)
         across = np.linalg.norm(change - along * expected) / np.linalg.norm(expected)
         assert along > 0.5 and across < 0.5
-    assert ledger.times.numpy().tolist() == [1, 1, 0, 0]
+    assert push_counter.times.numpy().tolist() == [1, 1, 0, 0]
 
 
 def test_units_may_be_read_from_files(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.regimes import sub_models
 from gensim_tfw2v.regimes.base import Divergence
-from gensim_tfw2v.regimes.course import Course, file_of
+from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan, file_of
 from gensim_tfw2v.regimes.sub_models import SubModelsRegime
 from gensim_tfw2v.regimes.workers import LocalWorkers
 from tests.regimes.trials import (
@@ -35,10 +35,12 @@ def units():
         yield encoded.units(ENTRIES)
 
 
-def course(units, kind="shuffle", models=MODELS, alpha=ALPHA):
+def sub_model_plan(units, kind="shuffle", models=MODELS, alpha=ALPHA):
     sampling = Sampling(kind, models, 1 / models, 5)
     orders = [units, units[::-1]]
-    return Course(sampling, [tasks(orders[number], number, alpha) for number in range(EPOCHS)])
+    return SubModelPlan(
+        sampling, [tasks(orders[number], number, alpha) for number in range(EPOCHS)]
+    )
 
 
 def train(trial, given, workers=None, which=range(MODELS), stop=lambda: False):
@@ -86,7 +88,7 @@ def by_hand(trial, given, number):
 )
 def test_a_sub_model_equals_training_on_its_sample(objective, kind, native, units, tmp_path):
     trial = Trial(objective, workers=2, folder=tmp_path, native=native)
-    given = course(units, kind)
+    given = sub_model_plan(units, kind)
     regime, reports, files = train(trial, given)
     assert sorted(files) == list(range(MODELS))
     for number, found in files.items():
@@ -102,11 +104,11 @@ def test_a_sub_model_equals_training_on_its_sample(objective, kind, native, unit
 
 def test_threads_of_a_worker_share_its_sub_model(units, tmp_path):
     trial = Trial(OBJECTIVES[0], workers=2, threads=2, folder=tmp_path)
-    _, reports, files = train(trial, course(units))
+    _, reports, files = train(trial, sub_model_plan(units))
     assert sorted(files) == list(range(MODELS))
     assert len(reports) == EPOCHS * MODELS * len(units)
     for number, (inputs, _) in files.items():
-        expected, _ = by_hand(trial, course(units), number)
+        expected, _ = by_hand(trial, sub_model_plan(units), number)
         change = inputs - trial.arrays.inputs
         wanted = expected[0] - trial.arrays.inputs
         assert np.vdot(change, wanted) > 0.7 * np.vdot(wanted, wanted)
@@ -130,7 +132,7 @@ class Forgetful(LocalWorkers):
 def test_a_worker_that_loses_its_sub_model_trains_it_again(units, tmp_path, monkeypatch, after):
     monkeypatch.setattr(sub_models, "TRIES_A_WORKER", 20)
     trial = Trial(OBJECTIVES[0], folder=tmp_path)
-    given, workers = course(units), Forgetful(2, after)
+    given, workers = sub_model_plan(units), Forgetful(2, after)
     regime, reports, files = train(trial, given, workers)
     for number in range(MODELS):
         assert_equal(files[number], by_hand(trial, given, number)[0])
@@ -157,7 +159,7 @@ def test_jobs_that_meet_the_wrong_worker_find_the_right_one(units, tmp_path, mon
     refused = []
     monkeypatch.setattr(sub_models.time, "sleep", refused.append)
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
-    given = course(units, models=6)
+    given = sub_model_plan(units, models=6)
     regime, _, files = train(trial, given, Anyone(3), which=range(6))
     assert len(refused) > 20 and regime.traffic.repeated == 0
     for number in (0, 3, 5):
@@ -170,13 +172,15 @@ def test_threads_of_one_process_are_given_jobs_of_their_own_sub_models(
     refused = []
     monkeypatch.setattr(sub_models.time, "sleep", refused.append)
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
-    _, reports, files = train(trial, course(units, models=6), LocalWorkers(3), which=range(6))
+    _, reports, files = train(
+        trial, sub_model_plan(units, models=6), LocalWorkers(3), which=range(6)
+    )
     assert not refused
     assert len(files) == 6 and len(reports) == 6 * EPOCHS * len(units)
 
 
 def test_only_those_that_are_asked_for_are_trained(units, tmp_path):
-    trial, given = Trial(OBJECTIVES[0], workers=2, folder=tmp_path), course(units)
+    trial, given = Trial(OBJECTIVES[0], workers=2, folder=tmp_path), sub_model_plan(units)
     _, reports, files = train(trial, given, which=[2])
     assert list(files) == [2]
     assert len(reports) == EPOCHS * len(units)
@@ -185,14 +189,14 @@ def test_only_those_that_are_asked_for_are_trained(units, tmp_path):
 
 def test_what_is_stopped_has_no_file(units, tmp_path):
     trial, asked = Trial(OBJECTIVES[0], folder=tmp_path), iter(range(10**6))
-    _, reports, files = train(trial, course(units), stop=lambda: next(asked) > 5)
+    _, reports, files = train(trial, sub_model_plan(units), stop=lambda: next(asked) > 5)
     assert not files and 0 < len(reports) < 8
     assert not list(tmp_path.glob("*seen*"))
 
 
 def test_a_sub_model_without_units_is_what_it_began_as(units, tmp_path):
     trial = Trial(OBJECTIVES[0], workers=2, folder=tmp_path)
-    _, reports, files = train(trial, course(units[:2], "equal"))
+    _, reports, files = train(trial, sub_model_plan(units[:2], "equal"))
     assert sorted(files) == list(range(MODELS)) and len(reports) == EPOCHS * 2
     seen = [np.load(file_of(tmp_path, number, "seen")).sum() for number in range(MODELS)]
     assert sorted(map(bool, seen)) == [False, True, True]
@@ -203,7 +207,7 @@ def test_divergence_is_an_error(units, tmp_path):
     trial = Trial(OBJECTIVES[0], folder=tmp_path)
     trial.arrays.inputs[3] = np.nan
     with pytest.raises(Divergence, match="sub-model 0 turned non-finite"):
-        train(trial, course(units))
+        train(trial, sub_model_plan(units))
 
 
 def test_files_are_named_by_number_and_table(tmp_path):

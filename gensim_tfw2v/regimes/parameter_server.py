@@ -18,7 +18,7 @@ from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.base import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.regimes.column_job import column_job_function
-from gensim_tfw2v.regimes.job import JobResult, Ledger, Served, job_function
+from gensim_tfw2v.regimes.job import JobResult, ParameterServer, PushCounter, job_function
 from gensim_tfw2v.regimes.liveness import naming_lost_tasks
 from gensim_tfw2v.regimes.sources import NOTHING, source_of
 from gensim_tfw2v.regimes.tables import Tables
@@ -54,7 +54,7 @@ class Setup(NamedTuple):
     folder: Path
 
 
-class ServedRegime:
+class ParameterServerRegime:
     """Tables on ps tasks, jobs for workers, and what they report.
 
     A regime says which jobs there are at a time, and may have another function for them.
@@ -76,11 +76,11 @@ class ServedRegime:
         self._counting = threading.Lock()
         self.program = replace(setup.program, shared_corpus=workers.sees(setup.folder))
         with naming_lost_tasks(), workers.scope():
-            self.served = self._serve(setup)
+            self.server = self._serve(setup)
         # traced once for a cluster, and for each thread that is a worker
         self._function_of = functools.lru_cache(maxsize=None)(self._function)
 
-    def _serve(self, setup: Setup) -> Served:
+    def _serve(self, setup: Setup) -> ParameterServer:
         """Make the variables of the ps tasks."""
         layout = LAYOUTS[self.program.layout]
         objective, size = self.program.unit.objective, self.program.unit.vector_size
@@ -93,29 +93,29 @@ class ServedRegime:
         own_words, own_rates = tf.nest.map_structure(
             lambda array: tf.Variable(array, trainable=False), (setup.words, setup.rates)
         )
-        ledger = Ledger(
+        push_counter = PushCounter(
             tf.Variable(0, trainable=False, dtype=tf.int64),
             # of a variable without a fixed shape on another task, TensorFlow 2.21 crashes
             tf.Variable(tf.zeros([setup.units], tf.int32), trainable=False),
         )
-        return Served(tables, own_words, own_rates, ledger)
+        return ParameterServer(tables, own_words, own_rates, push_counter)
 
     def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
         """The function of a job, with variables of its own for each worker of this process."""
         if self.program.layout == "columns":
-            return column_job_function(self.program, self.served)
-        return job_function(self.program, self.served)
+            return column_job_function(self.program, self.server)
+        return job_function(self.program, self.server)
 
     def begin_epoch(self) -> None:
         """Forget how often units have been pushed."""
         self.workers.progress()
         with naming_lost_tasks():
-            self.served.ledger.times.assign(tf.zeros_like(self.served.ledger.times))
+            self.server.push_counter.times.assign(tf.zeros_like(self.server.push_counter.times))
 
     def end_epoch(self) -> None:
         """Count the units that have been pushed more than once."""
         with naming_lost_tasks():
-            times = self.served.ledger.times.numpy()
+            times = self.server.push_counter.times.numpy()
         self.traffic.repeated += int(np.maximum(times - 1, 0).sum())
 
     def schedule(
@@ -208,20 +208,20 @@ class ServedRegime:
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
         with naming_lost_tasks():
-            for table, array in zip(self.served.tables, arrays, strict=True):
+            for table, array in zip(self.server.tables, arrays, strict=True):
                 table.load(array)
 
     @holding_interrupts()
     def finite(self) -> bool:
         """Whether every row is finite."""
         with naming_lost_tasks():
-            return all(table.finite() for table in self.served.tables)
+            return all(table.finite() for table in self.server.tables)
 
     @holding_interrupts()
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
         with naming_lost_tasks():
-            for table, array in zip(self.served.tables, arrays, strict=True):
+            for table, array in zip(self.server.tables, arrays, strict=True):
                 table.export(array)
 
     def step_graph(self) -> bytes | None:
@@ -232,4 +232,4 @@ class ServedRegime:
     def close(self) -> None:
         """Free the tables, and end workers that are threads."""
         self.workers.close()
-        del self.served, self._function_of
+        del self.server, self._function_of

@@ -15,7 +15,7 @@ from gensim_tfw2v.forkserver import Forked, ForkServer
 logger = logging.getLogger(__name__)
 
 
-class Nursery:
+class ProcessLauncher:
     """A network of their own for processes of this package, and a process that forks them.
 
     It ends by `close`, when it is collected, or with this process. If the process that forks is

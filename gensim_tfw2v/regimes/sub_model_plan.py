@@ -13,7 +13,7 @@ from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.regimes.base import UnitTask, unit_key
 
 
-class Course(NamedTuple):
+class SubModelPlan(NamedTuple):
     """What each sub-model is trained on, from its beginning to its end.
 
     Attributes

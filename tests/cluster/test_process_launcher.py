@@ -6,7 +6,7 @@ import sys
 import psutil
 import pytest
 
-from gensim_tfw2v.cluster.nursery import Nursery
+from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe on Linux alone")
 
@@ -17,15 +17,15 @@ def forks():
 
 
 def test_another_process_forks_when_it_is_killed(caplog):
-    nursery, started = Nursery(isolated=False), []
+    process_launcher, started = ProcessLauncher(isolated=False), []
     for _ in range(2):  # while it is still importing, and after it has forked
         (process,) = forks()
         process.send_signal(signal.SIGKILL)
-        nursery._forks._over.wait(10)
-        forked = nursery.start_module("tests.forked", "wait")
+        process_launcher._forks._over.wait(10)
+        forked = process_launcher.start_module("tests.forked", "wait")
         assert forked.poll() is None and psutil.pid_exists(forked.pid)
         started.append(forked)
-    nursery.close()
+    process_launcher.close()
     assert [forked.wait(10) for forked in started] == 2 * [-signal.SIGKILL] and not forks()
     assert caplog.text.count("it is started again") == 2
 
@@ -33,10 +33,10 @@ def test_another_process_forks_when_it_is_killed(caplog):
 def test_one_that_cannot_work_is_not_started_again(monkeypatch, tmp_path):
     (tmp_path / "grpc.py").write_text("raise ImportError('no grpc here')")
     monkeypatch.syspath_prepend(tmp_path)
-    nursery = Nursery(isolated=False)
+    process_launcher = ProcessLauncher(isolated=False)
     (process,) = forks()
     for _ in range(2):
         with pytest.raises(ConnectionError, match="no grpc here"):
-            nursery.start_module("tests.forked", "wait")
+            process_launcher.start_module("tests.forked", "wait")
     assert not forks() and not psutil.pid_exists(process.pid)
-    nursery.close()
+    process_launcher.close()
