@@ -16,7 +16,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gensim_tfw2v.cluster import ClusterError, from_tf_config
+from gensim_tfw2v.cluster import ClusterError, from_tf_config, manifests
 from gensim_tfw2v.cluster.manifests import (
     Plan,
     Size,
@@ -26,6 +26,14 @@ from gensim_tfw2v.cluster.manifests import (
     slurm_file,
 )
 from gensim_tfw2v.monitor.task import LOG_DIR
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(manifests.__file__).parent
 
 ODD = '/data/it\'s $HOME $(id) "x".txt'
 TRAINING = Training(
@@ -269,6 +277,14 @@ def test_files_outside_the_volume_are_refused(write, path):
 def test_logs_outside_their_volume_are_refused(write, path):
     with pytest.raises(ClusterError, match=r"--log-dir is .*give a path like /logs/runs"):
         write(Plan(Training((), {}, "/data/c", path)))
+
+
+def test_templates_are_installed_with_the_package():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    patterns = tomllib.loads(text)["tool"]["setuptools"]["package-data"]["gensim_tfw2v"]
+    installed = {path for pattern in patterns for path in FOLDER.parents[1].glob(pattern)}
+    templates = {path for path in FOLDER.iterdir() if path.suffix not in {".py", ""}}
+    assert len(templates) == 9 and templates <= installed
 
 
 def stub(folder, name, lines):
