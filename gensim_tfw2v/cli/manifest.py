@@ -12,7 +12,7 @@ from gensim_tfw2v.cli.given import WITH_TRAINING, given_training
 from gensim_tfw2v.cli.sizes import estimated_sizes
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.cluster.manifests import Plan, Training
+    from gensim_tfw2v.cluster.manifests import Plan
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -84,10 +84,10 @@ def kubernetes(
     them reach each other. Files of the training are below /data, a volume; with --log-dir below
     /logs, another, all tasks log there, and TensorBoard is started.
     """
-    from gensim_tfw2v.cluster.manifests import Volume, kubernetes_file
+    from gensim_tfw2v.cluster.manifests import kubernetes_file
 
-    plan = _plan(context)
-    _write(kubernetes_file(plan, Volume(claim, storage, log_claim, log_class)), output)
+    plan = _plan(context, image=image, port=port)
+    _write(kubernetes_file(plan, claim, storage, log_claim, log_class), output)
 
 
 @app.command(context_settings=WITH_TRAINING)
@@ -117,7 +117,7 @@ def compose(
     """
     from gensim_tfw2v.cluster.manifests import compose_file
 
-    _write(compose_file(_plan(context)), output)
+    _write(compose_file(_plan(context, image=image, port=port)), output)
 
 
 @app.command(context_settings=WITH_TRAINING)
@@ -151,66 +151,48 @@ def slurm(
     One job, which ends with the training and has its exit status. What else there is to choose
     (--partition, --time, --nodes) is given to sbatch.
     """
-    from gensim_tfw2v.cluster.manifests import Allocation, Plan, Size, slurm_file
+    from gensim_tfw2v.cluster.manifests import slurm_file
 
-    training, values = _training(context)
-    sizes = estimated_sizes(values, ps, workers, vocab, tokens)
-    size = Size(cpus or values["workers"], memory or sizes.largest)
-    plan = Plan(training, ps, workers, name, sizes=sizes)
-    _write(slurm_file(plan, Allocation(size, port, setup)), output)
+    _write(slurm_file(_plan(context), port, setup), output)
 
 
-def _plan(context: typer.Context) -> Plan:
-    from gensim_tfw2v.cluster.manifests import Plan, Size, Sizes
+def _plan(context: typer.Context, **of_containers: Any) -> Plan:
+    """The cluster of the command's options, and the training after ``--``."""
+    from gensim_tfw2v.cluster.manifests import Plan, Size, Sizes, Training
 
-    training, values = _training(context)
     given = context.params
-    sizes = estimated_sizes(values, *(given[name] for name in ("ps", "workers", "vocab", "tokens")))
+    arguments, training = given_training(context)
+    estimated = estimated_sizes(
+        training, *(given[name] for name in ("ps", "workers", "vocab", "tokens"))
+    )
 
-    def size(role: str, estimated: Size) -> Size:
-        cpus, memory = given[f"{role}_cpus"], given[f"{role}_memory"]
-        return Size(cpus or estimated.cpus, memory or estimated.memory)
+    def size(role: str) -> Size:
+        one = getattr(estimated, role)
+        of_role = f"{role}_" if f"{role}_cpus" in given else ""  # Slurm: one size for all
+        return Size(given[f"{of_role}cpus"] or one.cpus, given[f"{of_role}memory"] or one.memory)
 
+    names = {"corpus": "CORPUS", "output": "--output", "vectors": "--vectors"}
+    names |= {"encoded_dir": "--encoded-dir", "tables_dir": "--tables-dir"}
+    paths = {of: str(training[name]) for name, of in names.items() if training[name] is not None}
+    checkpoints = training["checkpoint_dir"]
+    if checkpoints is None:
+        checkpoints = f"{paths['--output']}.checkpoints"
+    else:
+        # without the option and its value: the file says it itself
+        pairs = zip(["", *arguments], arguments, strict=False)
+        arguments = [
+            one for before, one in pairs
+            if "--checkpoint-dir" not in (before, one.partition("=")[0])
+        ]  # fmt: skip
+    log_dir = None if training["log_dir"] is None else str(training["log_dir"])
     return Plan(
-        training,
+        Training(tuple(arguments), paths, str(checkpoints), log_dir),
         given["ps"],
         given["workers"],
         given["name"],
-        given["image"],
-        given["port"],
-        Sizes(
-            size("ps", sizes.ps),
-            size("worker", sizes.worker),
-            size("coordinator", sizes.coordinator),
-            basis=sizes.basis,
-        ),
+        sizes=Sizes(size("ps"), size("worker"), size("coordinator"), estimated.basis),
+        **of_containers,
     )
-
-
-def _training(context: typer.Context) -> tuple[Training, dict[str, Any]]:
-    """The training after ``--``, and what it says."""
-    from gensim_tfw2v.cluster.manifests import Training
-
-    arguments, given = given_training(context)
-    names = {"corpus": "CORPUS", "output": "--output", "vectors": "--vectors"}
-    names |= {"encoded_dir": "--encoded-dir", "tables_dir": "--tables-dir"}
-    paths = {shown: str(given[name]) for name, shown in names.items() if given[name] is not None}
-    folder = given["checkpoint_dir"]
-    checkpoint_dir = f"{paths['--output']}.checkpoints" if folder is None else str(folder)
-    if folder is not None:
-        arguments = _without(arguments, "--checkpoint-dir")
-    log_dir = None if given["log_dir"] is None else str(given["log_dir"])
-    return Training(tuple(arguments), paths, checkpoint_dir, log_dir), given
-
-
-def _without(arguments: list[str], option: str) -> list[str]:
-    """Arguments without an option and its value."""
-    kept, skip = [], False
-    for argument in arguments:
-        if not skip and argument != option and not argument.startswith(f"{option}="):
-            kept.append(argument)
-        skip = not skip and argument == option
-    return kept
 
 
 def _write(text: str, output: Path | None) -> None:

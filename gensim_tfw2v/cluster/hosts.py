@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.cluster.spec import Cluster, ClusterError, from_addresses
-from gensim_tfw2v.cluster.yaml_files import yaml_module
 
 #: What a hosts file looks like, for messages.
 EXAMPLE = '{"chief": ["10.0.0.1:2222"], "ps": ["10.0.0.2:2222"], "worker": ["10.0.0.3:2222"]}'
@@ -42,7 +41,13 @@ def _parsed(path: Path) -> Any:
             return json.loads(text)
         except json.JSONDecodeError as error:
             raise ClusterError(f"is no JSON ({error})") from error
-    yaml = yaml_module(f"{path}, a hosts file in YAML,")
+    try:
+        import yaml
+    except ImportError as error:
+        raise ImportError(
+            f"{path}, a hosts file in YAML, needs PyYAML, which is missing. "
+            'Run: pip install "gensim-tfw2v[cluster]"'
+        ) from error
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:

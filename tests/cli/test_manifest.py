@@ -64,11 +64,9 @@ def test_bad_usage(tfw2v, kind, arguments, message):
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_without_pyyaml_only_slurm_can_be_written(tfw2v, monkeypatch, kind):
+def test_pyyaml_is_not_needed(tfw2v, monkeypatch, kind):
     monkeypatch.setitem(sys.modules, "yaml", None)
-    status = 0 if kind == "slurm" else 2
-    result = tfw2v("cluster", "manifest", kind, "--", *TRAINING, status=status)
-    assert ('pip install "gensim-tfw2v[cluster]"' in result.stderr) == (status == 2)
+    assert "1 ps and 2 workers" in tfw2v("cluster", "manifest", kind, "--", *TRAINING).stdout
 
 
 @pytest.mark.parametrize("given", [("--checkpoint-dir", "/data/c"), ("--checkpoint-dir=/data/c",)])

@@ -3,6 +3,7 @@
 import importlib.resources
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,22 +13,27 @@ import jsonschema
 import kubernetes_validate
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gensim_tfw2v.cluster import ClusterError, from_tf_config
+from gensim_tfw2v.cluster import ClusterError, from_tf_config, manifests
 from gensim_tfw2v.cluster.manifests import (
-    Allocation,
     Plan,
     Size,
     Training,
-    Volume,
     compose_file,
     kubernetes_file,
     slurm_file,
 )
-from gensim_tfw2v.cluster.manifests.documents import document
 from gensim_tfw2v.monitor.task import LOG_DIR
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(manifests.__file__).parent
 
 ODD = '/data/it\'s $HOME $(id) "x".txt'
 TRAINING = Training(
@@ -36,30 +42,47 @@ TRAINING = Training(
 )  # fmt: skip
 PLAN = Plan(TRAINING, 2, 3, name="wiki")
 
-VALUES = st.recursive(
-    st.text() | st.integers() | st.booleans() | st.sampled_from(["no", "-x", "1e3", "a\nb\n"]),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=40), inner),
-)
+#: Texts that some version of YAML takes for another value, or that are hard to write.
+WORDS = ["1e-3", "0o17", "1_000", ".5", "12:30", "2020-01-01", "no", "null", "~", "0x1f", "5", "",
+         " a: b", "a #b", "- a", "{a: b}", "a\nb\n", "\x07\x85\u2028\ufeff", "😀 ä", "$$(POD_NAME)",
+         "@name@"]  # fmt: skip
 
 
-@given(VALUES)
-def test_yaml_comes_back(value):
-    assert yaml.safe_load(document(value, "a\n\ncomment")) == value
+def expanded(text):
+    """What Kubernetes and Compose make of a text in which all is literal."""
+    assert "$" not in text.replace("$$", "")
+    return text.replace("$$", "$")
 
 
-def test_yaml_of_a_command_is_text_for_every_reader():
-    # numbers, dates and truths of YAML 1.1 or 1.2, whichever Kubernetes and Compose read
-    words = ["1e-3", "0o17", "1_000", ".5", "12:30", "2020-01-01", "no", "null", "~", "0x1f", "5"]
-    text = document(words)
-    assert text.splitlines() == [f"- '{word}'" for word in words]
-    assert yaml.safe_load(text) == words
+def services(plan):
+    return yaml.safe_load(compose_file(plan))["services"]
 
 
-def test_yaml_of_several_lines_and_of_what_occurs_twice():
-    twice = {"a": "b"}
-    assert document({"script": "if\n  x\n", "one": twice, "two": [twice]}, "why\n\nhow") == (
-        "# why\n#\n# how\nscript: |\n  if\n    x\none:\n  a: b\ntwo:\n- a: b\n"
-    )
+@given(st.lists(st.text() | st.sampled_from(WORDS)))
+@example(WORDS)
+def test_every_text_comes_back(words):
+    training = replace(TRAINING, arguments=tuple(words))
+    plan = replace(PLAN, training=training)
+    job = objects(kubernetes_file(plan))["Job", "wiki-coordinator"]["spec"]["template"]["spec"]
+    (container,) = job["containers"]
+    assert [expanded(part) for part in container["command"]] == ["tfw2v", *training.command()]
+    command = services(plan)["coordinator"]["command"]
+    assert [expanded(part) for part in command[4:]] == training.command()
+
+
+@pytest.mark.parametrize("name", ["no", "y", "null", "e1"])
+def test_names_are_texts_for_every_reader(name):
+    plan = replace(PLAN, name=name, image=f"{name}/1e3" if name == "y" else "1e3")
+    text = kubernetes_file(plan, claim=name, log_claim=name)
+    for line in (text + compose_file(plan)).splitlines():
+        if not line.startswith("#"):
+            assert not re.search(rf": ({name}|1e3|{name}/1e3)\b(?!-)", line), line
+    found = objects(text)
+    assert {key for key in found if key[1] == name} == {
+        ("NetworkPolicy", name), ("Service", name), ("ConfigMap", name),
+    }  # fmt: skip
+    assert found["NetworkPolicy", name]["metadata"]["labels"]["app.kubernetes.io/instance"] == name
+    assert yaml.safe_load(compose_file(plan))["name"] == name
 
 
 def objects(text):
@@ -67,8 +90,8 @@ def objects(text):
     return {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(text)}
 
 
-def pods():
-    found = objects(kubernetes_file(PLAN))
+def pods(**claims):
+    found = objects(kubernetes_file(PLAN, **claims))
     return {
         name: found[kind, name]["spec"]["template"]
         for kind, name in (
@@ -86,10 +109,10 @@ def cluster_pods():
 
 
 @pytest.mark.parametrize("version", ["1.29", "1.32", "1.37"])
-@pytest.mark.parametrize("volume", [Volume(log_class="nfs"), Volume(claim="c", log_claim="l")])
+@pytest.mark.parametrize("volume", [{"log_class": "nfs"}, {"claim": "c", "log_claim": "l"}])
 def test_kubernetes_knows_every_field(version, volume):
-    found = objects(kubernetes_file(PLAN, volume))
-    assert len(found) == (8 if volume.claim else 10)
+    found = objects(kubernetes_file(PLAN, **volume))
+    assert len(found) == (8 if "claim" in volume else 10)
     for one in found.values():
         kubernetes_validate.validate(one, version, strict=True)
 
@@ -142,25 +165,25 @@ def test_tensorboard_is_reached_by_port_forward_alone():
 
 @pytest.mark.parametrize("claim", [None, "logs"])
 def test_all_pods_log_to_one_volume(claim):
-    text = kubernetes_file(PLAN, Volume(log_claim=claim, log_class="nfs"))
-    for pod in pods().values():
+    for pod in pods(log_claim=claim).values():
         (container,) = pod["spec"]["containers"]
         assert {"name": "logs", "mountPath": "/logs"} in container["volumeMounts"]
         assert any(
-            one["name"] == "logs" and one["persistentVolumeClaim"]["claimName"] == "wiki-logs"
+            one["name"] == "logs"
+            and one["persistentVolumeClaim"]["claimName"] == (claim or "wiki-logs")
             for one in pod["spec"]["volumes"]
         )
     for pod in cluster_pods().values():
         (container,) = pod["spec"]["containers"]
-        # Kubernetes takes $$( for $(
-        given = {"name": LOG_DIR, "value": TRAINING.log_dir.replace("$(", "$$(")}
-        assert given in container["env"]
-    made = objects(text).get(("PersistentVolumeClaim", "wiki-logs"))
+        (value,) = [one["value"] for one in container["env"] if one["name"] == LOG_DIR]
+        assert expanded(value) == TRAINING.log_dir
+    found = objects(kubernetes_file(PLAN, log_claim=claim, log_class="nfs"))
+    made = found.get(("PersistentVolumeClaim", "wiki-logs"))
     if claim is None:
         assert made["spec"]["accessModes"] == ["ReadWriteMany"]
         assert made["spec"]["storageClassName"] == "nfs"
     else:
-        assert made is None and "claimName: logs" in text
+        assert made is None
 
 
 def test_without_log_dir_nothing_is_there_for_logs():
@@ -198,8 +221,7 @@ def test_a_pod_knows_its_number_by_its_name(role, tmp_path):
 
 def test_the_job_trains_as_it_was_told():
     (container,) = pods()["wiki-coordinator"]["spec"]["containers"]
-    # Kubernetes takes $$( for $(
-    command = [part.replace("$$(", "$(") for part in container["command"]]
+    command = [expanded(part) for part in container["command"]]
     assert command == ["tfw2v", *TRAINING.command()]
     assert command[-4:] == ["--cluster", "TF_CONFIG", "--checkpoint-dir", "/data/m.checkpoints"]
 
@@ -207,7 +229,7 @@ def test_the_job_trains_as_it_was_told():
 def test_the_job_waits_for_corpus_and_tasks(tmp_path):
     (waiting,) = pods()["wiki-coordinator"]["spec"]["initContainers"]
     command = waiting["command"]
-    assert command[-1].replace("$$(", "$(") == ODD
+    assert expanded(command[-1]) == ODD
     stub(tmp_path, "sleep", f"touch {tmp_path}/corpus")
     stub(tmp_path, "tfw2v", f'echo "$@"; [ -e {tmp_path}/once ] || ! touch {tmp_path}/once')
     out = subprocess.run(
@@ -239,10 +261,8 @@ def test_compose():
         cluster, own = from_tf_config(service["environment"])
         assert name == ("coordinator" if own.role == "chief" else f"{own.role}-{own.index}")
     assert [task.address for task in cluster.tasks()] == [f"{name}:2222" for name in services]
-    command = [part.replace("$$", "$") for part in services["coordinator"]["command"]]
-    assert command[4:] == TRAINING.command() and "$" not in "".join(
-        part.replace("$$", "") for part in services["coordinator"]["command"]
-    )
+    command = [expanded(part) for part in services["coordinator"]["command"]]
+    assert command[4:] == TRAINING.command()
 
 
 @pytest.mark.parametrize("write", [kubernetes_file, compose_file])
@@ -259,6 +279,14 @@ def test_logs_outside_their_volume_are_refused(write, path):
         write(Plan(Training((), {}, "/data/c", path)))
 
 
+def test_templates_are_installed_with_the_package():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    patterns = tomllib.loads(text)["tool"]["setuptools"]["package-data"]["gensim_tfw2v"]
+    installed = {path for pattern in patterns for path in FOLDER.parents[1].glob(pattern)}
+    templates = {path for path in FOLDER.iterdir() if path.suffix not in {".py", ""}}
+    assert len(templates) == 9 and templates <= installed
+
+
 def stub(folder, name, lines):
     """An executable in the place of another."""
     (folder / name).write_text(f"#!/bin/bash\n{lines}\n")
@@ -267,7 +295,7 @@ def stub(folder, name, lines):
 
 def test_bash_takes_the_script(tmp_path):
     script = tmp_path / "job.sh"
-    script.write_text(slurm_file(PLAN, Allocation(setup=". activate")))
+    script.write_text(slurm_file(PLAN, setup=". activate"))
     subprocess.run(["bash", "-n", str(script)], check=True)
     shellcheck = Path(sys.executable).with_name("shellcheck")
     subprocess.run([str(shellcheck), "--exclude=SC1091,SC2016", str(script)], check=True)
@@ -368,11 +396,11 @@ def test_clusters_that_cannot_be_are_refused(change, message):
 def test_what_cannot_be_given_is_refused():
     for wrong, message in (
         (lambda: Size(0, 1), "0 CPUs"),
-        (lambda: Volume(storage=0), "storage is 0"),
-        (lambda: Volume(claim="Wiki"), "claim is 'Wiki'"),
-        (lambda: Volume(log_claim="Wiki"), "log claim is 'Wiki'"),
-        (lambda: slurm_file(PLAN, Allocation(first_port=65533)), "6 tasks need as many ports"),
-        (lambda: Allocation(setup="a\nb"), "several lines"),
+        (lambda: kubernetes_file(PLAN, storage=0), "storage is 0"),
+        (lambda: kubernetes_file(PLAN, claim="Wiki"), "claim is 'Wiki'"),
+        (lambda: kubernetes_file(PLAN, log_claim="Wiki"), "log claim is 'Wiki'"),
+        (lambda: slurm_file(PLAN, first_port=65533), "6 tasks need as many ports"),
+        (lambda: slurm_file(PLAN, setup="a\nb"), "several lines"),
     ):
         with pytest.raises(ClusterError, match=message):
             wrong()

@@ -1,21 +1,10 @@
 """Files that start a cluster and a training on it: for Kubernetes, Slurm and Docker Compose.
 
-Text from data: nothing here looks at a machine or starts anything.
+They are the templates beside this file, filled in. Nothing here looks at a machine, or
+starts anything.
 """
 
-from gensim_tfw2v.cluster.manifests.compose import compose_file
-from gensim_tfw2v.cluster.manifests.kubernetes import Volume, kubernetes_file
 from gensim_tfw2v.cluster.manifests.plan import Plan, Size, Sizes, Training
-from gensim_tfw2v.cluster.manifests.slurm import Allocation, slurm_file
+from gensim_tfw2v.cluster.manifests.render import compose_file, kubernetes_file, slurm_file
 
-__all__ = [
-    "Allocation",
-    "Plan",
-    "Size",
-    "Sizes",
-    "Training",
-    "Volume",
-    "compose_file",
-    "kubernetes_file",
-    "slurm_file",
-]
+__all__ = ["Plan", "Size", "Sizes", "Training", "compose_file", "kubernetes_file", "slurm_file"]

@@ -1,32 +1,9 @@
 """What a cluster is to be, whatever starts it: how many tasks, of which size, training what."""
 
 import re
-import shlex
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
-from gensim_tfw2v.cluster.spec import Cluster, ClusterError
-from gensim_tfw2v.monitor.task import LOG_DIR
-
-#: The longest name that leaves room, in a DNS label, for what Kubernetes appends to it.
-LONGEST_NAME = 40
-
-#: Where containers find the corpus, and put checkpoints and the model.
-DATA = "/data"
-
-#: Where containers write what TensorBoard shows: a volume of its own, for all tasks mount it.
-LOGS = "/logs"
-
-#: Where TensorBoard listens.
-TENSORBOARD_PORT = 6006
-
-#: An image without a registry and a folder in its name is one of the machine, and never pulled:
-#: else a stranger's image of that name would be.
-IMAGE = "gensim-tfw2v"
-
-#: How often the coordinator is started again.
-RESTARTS = 10
+from gensim_tfw2v.cluster.spec import ClusterError
 
 
 @dataclass(frozen=True)
@@ -54,32 +31,6 @@ class Training:
         """The arguments of ``tfw2v``."""
         own = ["--cluster", "TF_CONFIG", "--checkpoint-dir", self.checkpoint_dir]
         return ["train", *self.arguments, *own]
-
-    def __str__(self) -> str:
-        return shlex.join(["tfw2v", "train", *self.arguments])
-
-    def log_environment(self) -> dict[str, str]:
-        """The environment of each task, by which it logs with the others."""
-        return {} if self.log_dir is None else {LOG_DIR: self.log_dir}
-
-    def check_in_volumes(self) -> None:
-        """See that containers find all files in their volumes.
-
-        Raises
-        ------
-        ClusterError
-            For the first that is elsewhere.
-        """
-        of_data = {**self.paths, "--checkpoint-dir": self.checkpoint_dir}
-        of_logs = {} if self.log_dir is None else {"--log-dir": self.log_dir}
-        for volume, paths in ((DATA, of_data), (LOGS, of_logs)):
-            for name, path in paths.items():
-                inside = PurePosixPath(path).is_relative_to(volume)
-                if not inside or ".." in PurePosixPath(path).parts:
-                    raise ClusterError(
-                        f"{name} is {path!r}: in containers, it is on the volume {volume}; give a "
-                        f"path like {volume}/{PurePosixPath(path).name}"
-                    )
 
 
 @dataclass(frozen=True)
@@ -109,7 +60,7 @@ class Sizes:
 
     Parameters
     ----------
-    ps, worker, coordinator, tensorboard : Size
+    ps, worker, coordinator : Size
     basis : str
         For what they were estimated, as a sentence.
     """
@@ -117,13 +68,7 @@ class Sizes:
     ps: Size = Size(1, 2)
     worker: Size = Size(3, 2)
     coordinator: Size = Size(2, 4)
-    tensorboard: Size = Size(1, 1)
     basis: str = ""
-
-    @property
-    def largest(self) -> int:
-        """GiB of the task that needs most."""
-        return max(one.memory for one in (self.ps, self.worker, self.coordinator))
 
 
 @dataclass(frozen=True)
@@ -138,7 +83,8 @@ class Plan:
     name : str
         What everything of this cluster is called by: a DNS label.
     image : str
-        The container image with ``tfw2v``.
+        The container image with ``tfw2v``. Without a registry and a folder in its name it is one
+        of the machine, and never pulled: else a stranger's image of that name would be.
     port : int
         At which tasks listen that have an address of their own.
     sizes : Sizes
@@ -153,7 +99,7 @@ class Plan:
     ps: int = 1
     workers: int = 2
     name: str = "tfw2v"
-    image: str = IMAGE
+    image: str = "gensim-tfw2v"
     port: int = 2222
     sizes: Sizes = field(default_factory=Sizes)
 
@@ -163,7 +109,7 @@ class Plan:
                 f"a cluster of {self.ps} ps and {self.workers} workers cannot train: give at "
                 "least one of each"
             )
-        check_name("name", self.name, LONGEST_NAME)
+        check_name("name", self.name, 40)  # Kubernetes appends more to it
         if not 1024 <= self.port < 1 << 16:
             raise ClusterError(
                 f"port is {self.port}: give one from 1024, below which only root may listen, to "
@@ -173,34 +119,6 @@ class Plan:
             raise ClusterError(
                 f"image is {self.image!r}: give a container image, as REGISTRY/NAME:TAG"
             )
-
-    def intro(self, kind: str) -> str:
-        """What a file of this kind is, for its first lines."""
-        made = f"Made by tfw2v cluster manifest {kind}: {self.ps} ps and {self.workers} workers for"
-        return "\n".join(filter(None, (made, str(self.training), self.sizes.basis)))
-
-    @property
-    def is_image_local(self) -> bool:
-        """Whether the image is one of the machine, which is not pulled."""
-        return "/" not in self.image
-
-    def cluster(self, host: Callable[[str, int], str]) -> Cluster:
-        """The addresses of its tasks.
-
-        Parameters
-        ----------
-        host : callable
-            From ``"ps"``, ``"worker"`` or ``"coordinator"`` and an index to the host's name.
-        """
-
-        def address(role: str, index: int) -> str:
-            return f"{host(role, index)}:{self.port}"
-
-        return Cluster(
-            tuple(address("ps", index) for index in range(self.ps)),
-            tuple(address("worker", index) for index in range(self.workers)),
-            address("coordinator", 0),
-        )
 
 
 def check_name(what: str, name: str, longest: int = 63) -> None:

@@ -1,3 +1,25 @@
+#!/bin/bash
+# @intro@
+#
+# TensorFlow's servers have no authentication: whoever reaches one runs code as the job's user.
+# Submit it only where a firewall keeps other users and machines from the ports of the nodes.
+#
+#SBATCH --job-name=@name@
+#SBATCH --ntasks=@tasks@
+#SBATCH --cpus-per-task=@cpus@
+#SBATCH --mem-per-cpu=@megabytes@M
+#SBATCH --output=@name@-%j.log
+#SBATCH --open-mode=append
+#SBATCH --requeue
+
+PS=@ps@
+WORKERS=@workers@
+FIRST_PORT=@first_port@  # empty: from the number of the job
+RESTARTS=10  # how often a task, and the training, is started again
+TRAINING=(@training@)
+export TFW2V_LOG_DIR=@log_dir@  # where all tasks log for TensorBoard
+@setup@
+
 set -u
 
 # Where the tasks are: a host for each ps, then for each worker, as many on a node as Slurm has
