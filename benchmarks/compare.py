@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from benchmarks.process import one_run
 from benchmarks.records import REFERENCE, Run, Task
 from benchmarks.report import markdown
-from gensim_tfw2v.machine import describe, usable_cores
+from gensim_tfw2v.processes.machine import describe, usable_cores
 
 GENSIM = "gensim.models:Word2Vec"
 

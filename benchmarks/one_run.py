@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 from benchmarks.records import Run, Task
-from gensim_tfw2v.machine import usable_cores
+from gensim_tfw2v.processes.machine import usable_cores
 
 
 def peak_bytes() -> int:

@@ -12,7 +12,7 @@ import types
 from collections.abc import Iterator
 
 from gensim_tfw2v._importing import without_collection
-from gensim_tfw2v.interrupts import holding_interrupts
+from gensim_tfw2v.processes.interrupts import holding_interrupts
 
 MINIMUM = {"tensorflow": (2, 21), "gensim": (4, 4)}
 

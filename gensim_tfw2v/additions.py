@@ -12,9 +12,9 @@ from gensim_tfw2v.checks.kinds import Number
 from gensim_tfw2v.checks.options import ARGUMENTS, check_attributes, check_options
 from gensim_tfw2v.checks.state import check_state
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.held_out import held_out_loss
 from gensim_tfw2v.hooks import is_trained_by_gensim
 from gensim_tfw2v.scanning import ScanningWord2Vec
+from gensim_tfw2v.training.held_out import held_out_loss
 from gensim_tfw2v.vectors import take_vectors
 
 Model = TypeVar("Model", bound="Additions")

@@ -17,14 +17,14 @@ from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.files import is_compressed
 from gensim_tfw2v.corpus.held import Source
-from gensim_tfw2v.epoch import train_epoch
 from gensim_tfw2v.hooks import is_trained_by_gensim, warn_of_gensims_code
 from gensim_tfw2v.mapped import map_weights
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.regimes import ClusterLost, RegimeOptions, Traffic
 from gensim_tfw2v.saving import save_local
-from gensim_tfw2v.training import Training
+from gensim_tfw2v.training.epoch import train_epoch
+from gensim_tfw2v.training.session import Training
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = (

@@ -100,7 +100,7 @@ class UnitProgram:
     max_norm : float
         The longest that a row's summed update of a step may be.
     adagrad : bool
-        Whether rows have step sizes of their own: see `gensim_tfw2v.updates.adagrad`.
+        Whether rows have step sizes of their own: see `gensim_tfw2v.kernel.updates.adagrad`.
     native : bool
         Whether compiled kernels train, instead of a graph: see `gensim_tfw2v.native`.
     """

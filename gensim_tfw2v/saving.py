@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from gensim_tfw2v.temporary import OWNED, TemporaryFolder
+from gensim_tfw2v.processes.temporary import OWNED, TemporaryFolder
 
 
 def save_whole(path: Path, write: Callable[[str], object]) -> list[Path]:

@@ -16,9 +16,9 @@ from gensim_tfw2v.corpus.files import is_compressed, is_pipe
 from gensim_tfw2v.corpus.held import Extent, HeldScan, Source, encode_source
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
-from gensim_tfw2v.engine import reading_of
 from gensim_tfw2v.hooks import overridden_hooks
 from gensim_tfw2v.monitor.progress import phase, reading_bar
+from gensim_tfw2v.training.opening import reading_of
 
 logger = logging.getLogger(__name__)
 

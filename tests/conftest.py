@@ -34,7 +34,7 @@ def no_process_is_left():
 def either_engine(request, monkeypatch):
     """Let compiled kernels train a model, and the graph, as where there are none."""
     if request.param == "graph":
-        monkeypatch.setattr("gensim_tfw2v.programs.trains_natively", lambda config: False)
+        monkeypatch.setattr("gensim_tfw2v.training.programs.trains_natively", lambda config: False)
 
 
 def _is_of_this_package(process):

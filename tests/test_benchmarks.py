@@ -20,7 +20,7 @@ from benchmarks.compare import checked, parser, setting_options, tasks
 from benchmarks.process import FamilyPeak, one_run
 from benchmarks.records import REFERENCE, Run
 from benchmarks.report import markdown, paired_ratios, quality_cell, spread
-from gensim_tfw2v.machine import describe
+from gensim_tfw2v.processes.machine import describe
 
 OURS = "TFWord2Vec corpus_file"
 MIB = 2**20

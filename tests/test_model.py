@@ -23,7 +23,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.attributes import Vocabulary
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.options import (
@@ -31,10 +30,11 @@ from gensim_tfw2v.options import (
     choose_shape,
     choose_unit_entries,
 )
-from gensim_tfw2v.programs import unit_program, worker_program
 from gensim_tfw2v.regimes import LocalRegime, UnitReport
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.base import Divergence
+from gensim_tfw2v.training.programs import unit_program, worker_program
+from gensim_tfw2v.training.vocabulary import Vocabulary
 
 LEE = datapath("lee_background.cor")
 
@@ -346,11 +346,11 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
         original(self, tasks, report, stop)
 
     monkeypatch.setattr(LocalRegime, "train_epoch", watched)
-    monkeypatch.setattr("gensim_tfw2v.programs.UNIT_ENTRIES", 64)
+    monkeypatch.setattr("gensim_tfw2v.training.programs.UNIT_ENTRIES", 64)
     TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2)
     assert orders == [list(range(len(orders[0])))] * 2  # of little text, in its own
     orders.clear()
-    monkeypatch.setattr("gensim_tfw2v.training.FEW_TOKENS", 0)
+    monkeypatch.setattr("gensim_tfw2v.training.session.FEW_TOKENS", 0)
     for seed in (1, 1, 2):
         TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2, seed=seed)
     assert len(orders[0]) > 20

@@ -22,7 +22,7 @@ from benchmarks.peers.page import markdown
 from benchmarks.peers.records import PeerRun, Settings
 from benchmarks.peers.time_to_quality import goal, reached
 from benchmarks.records import REFERENCE
-from gensim_tfw2v.machine import describe
+from gensim_tfw2v.processes.machine import describe
 
 LEE = datapath("lee_background.cor")
 WORDS = [word for word, count in counted(LEE).items() if count >= 5]

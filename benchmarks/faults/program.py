@@ -14,9 +14,11 @@ from typing import Any
 
 from gensim.models.callbacks import CallbackAny2Vec
 
-from gensim_tfw2v import TFWord2Vec, engine, options, training
+from gensim_tfw2v import TFWord2Vec, options
 from gensim_tfw2v.cli.saving import save_whole
 from gensim_tfw2v.corpus import helpers
+from gensim_tfw2v.training import opening, programs
+from gensim_tfw2v.training.session import Training
 
 #: Seconds between two looks at how far the training is.
 LOOK_SECONDS = 0.1
@@ -52,13 +54,13 @@ class Tell(CallbackAny2Vec):
 
 def announce_exports() -> None:
     """Have exports of the vectors, at the end of each epoch, say that they begin."""
-    export = training.Training.export
+    export = Training.export
 
     def telling(self: Any) -> None:
         say("exporting")
         export(self)
 
-    setattr(training.Training, "export", telling)  # noqa: B010  mypy knows it as a method
+    setattr(Training, "export", telling)  # noqa: B010  mypy knows it as a method
 
 
 def main(path: str) -> None:
@@ -69,10 +71,10 @@ def main(path: str) -> None:
     settings = json.loads(Path(path).read_text())
     # units and helpers of a large corpus, for a small one
     for module, name, value in (
-        (engine, "UNIT_ENTRIES", settings["unit_entries"]),
+        (programs, "UNIT_ENTRIES", settings["unit_entries"]),
         (options, "CLUSTER_ENTRIES", settings["unit_entries"]),
         (helpers, "BYTES_A_HELPER", settings["bytes_a_helper"]),
-        (engine, "READY_SECONDS", 120.0),
+        (opening, "READY_SECONDS", 120.0),
     ):
         setattr(module, name, value)
     announce_exports()

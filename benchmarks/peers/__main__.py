@@ -20,7 +20,7 @@ from benchmarks.peers.configured import SHIPPED, ConfigurationError, Peer, read
 from benchmarks.peers.page import markdown
 from benchmarks.peers.records import Job, PeerRun, Settings
 from benchmarks.records import REFERENCE
-from gensim_tfw2v.machine import describe, usable_cores, version
+from gensim_tfw2v.processes.machine import describe, usable_cores, version
 
 
 def jobs(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from benchmarks.peers import adapter
-from gensim_tfw2v.machine import usable_cores
+from gensim_tfw2v.processes.machine import usable_cores
 
 #: Each of its first ten threads draws the first values of a tenth of the rows. With fewer threads,
 #: other rows begin as what the memory held, and training ends in "Encountered NaN" or with zeros.

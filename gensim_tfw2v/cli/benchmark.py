@@ -65,7 +65,7 @@ def scaling(
     from importlib.util import find_spec
 
     from gensim_tfw2v.evaluation import read_pairs
-    from gensim_tfw2v.machine import usable_cores
+    from gensim_tfw2v.processes.machine import usable_cores
     from gensim_tfw2v.scaling import Host, Question
     from gensim_tfw2v.scaling.document import study
     from gensim_tfw2v.scaling.plots import draw

@@ -12,7 +12,7 @@ import typer
 from gensim_tfw2v.cli.corpus import is_stream
 from gensim_tfw2v.cli.failures import BadInput
 from gensim_tfw2v.cli.train import train
-from gensim_tfw2v.temporary import TemporaryFolder
+from gensim_tfw2v.processes.temporary import TemporaryFolder
 
 #: Settings of such a command: what begins the training is not an option of its own, with ``--``
 #: before it or not.

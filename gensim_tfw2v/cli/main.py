@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from gensim_tfw2v import __version__
-from gensim_tfw2v.children import run_and_leave
 from gensim_tfw2v.cli import benchmark, cluster
 from gensim_tfw2v.cli.demo import demo
 from gensim_tfw2v.cli.evaluate import evaluate
@@ -17,7 +16,8 @@ from gensim_tfw2v.cli.projector import projector
 from gensim_tfw2v.cli.task import task
 from gensim_tfw2v.cli.tensorboard import tensorboard
 from gensim_tfw2v.cli.train import train
-from gensim_tfw2v.interrupts import holding_interrupts
+from gensim_tfw2v.processes.children import run_and_leave
+from gensim_tfw2v.processes.interrupts import holding_interrupts
 
 app = typer.Typer(
     name="tfw2v",

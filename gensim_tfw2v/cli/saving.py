@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gensim_tfw2v import saving
 from gensim_tfw2v.cli.failures import BadInput
-from gensim_tfw2v.temporary import TemporaryFolder
+from gensim_tfw2v.processes.temporary import TemporaryFolder
 
 
 def check_can_save(path: Path) -> None:

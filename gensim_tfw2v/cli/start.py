@@ -2,7 +2,7 @@
 
 import sys
 
-from gensim_tfw2v.interrupts import holding_interrupts
+from gensim_tfw2v.processes.interrupts import holding_interrupts
 
 
 def main() -> None:

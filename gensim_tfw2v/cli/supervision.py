@@ -8,8 +8,8 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-from gensim_tfw2v.children import start_module
 from gensim_tfw2v.cli.failures import fail
+from gensim_tfw2v.processes.children import start_module
 
 #: How often a training that was killed is started again.
 RESTARTS = 10

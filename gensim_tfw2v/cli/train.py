@@ -247,9 +247,9 @@ def train(
     if vectors is not None and vectors.resolve() == output.resolve():
         raise BadInput(f"{vectors}: named by both --output and --vectors")
 
-    from gensim_tfw2v.checkpoints import has_checkpoint
     from gensim_tfw2v.cli import training as trainings
     from gensim_tfw2v.monitor.progress import phase
+    from gensim_tfw2v.training.checkpoints import has_checkpoint
 
     with phase("loading TensorFlow", progress):
         arguments = corpora.corpus_arguments(corpus)
@@ -284,7 +284,7 @@ def _saying_what_is_resumed(verbose: bool) -> Iterator[None]:
     if verbose:
         yield
         return
-    said, shown = logging.getLogger("gensim_tfw2v.training"), logging.StreamHandler()
+    said, shown = logging.getLogger("gensim_tfw2v.training.session"), logging.StreamHandler()
     before = said.level
     shown.setFormatter(logging.Formatter("tfw2v: %(message)s"))
     said.addHandler(shown)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from gensim_tfw2v.cluster.spec import Task
-from gensim_tfw2v.sockets import own_connections
+from gensim_tfw2v.processes.sockets import own_connections
 
 #: A host that is silent for less than so many seconds is waited for.
 SILENT_SECONDS = 30

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.children import start_module
+from gensim_tfw2v.processes.children import start_module
 
 # isolated, without site-packages: started twice as fast, and no thread is started by what is there
 _NSENTER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("nsenter.py")))

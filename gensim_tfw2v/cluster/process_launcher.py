@@ -8,9 +8,9 @@ import threading
 import weakref
 from typing import Any
 
-from gensim_tfw2v.children import start_module
 from gensim_tfw2v.cluster.namespace import Namespace, NoNamespace
-from gensim_tfw2v.forkserver import Forked, ForkServer
+from gensim_tfw2v.processes.children import start_module
+from gensim_tfw2v.processes.forkserver import Forked, ForkServer
 
 logger = logging.getLogger(__name__)
 

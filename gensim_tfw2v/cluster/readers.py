@@ -19,7 +19,7 @@ from gensim_tfw2v.cluster.reading import look as look_here
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.helpers import trouble_of
 from gensim_tfw2v.corpus.texts import Texts
-from gensim_tfw2v.forking import tensorflow_is_lost
+from gensim_tfw2v.processes.forking import tensorflow_is_lost
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ import numpy as np
 from gensim_tfw2v.cluster.published import publish
 from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.corpus.helpers import ENDED_EARLY, MAX_HELPERS, running
-from gensim_tfw2v.machine import usable_cores
+from gensim_tfw2v.processes.machine import usable_cores
 
 #: The name under which a task publishes that of its function.
 NAME = "tfw2v-reader"

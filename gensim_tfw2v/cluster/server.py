@@ -9,12 +9,12 @@ import signal
 import sys
 import threading
 
-from gensim_tfw2v.children import name_process
 from gensim_tfw2v.cluster.keepalive import keep_alive
 from gensim_tfw2v.cluster.reading import publish_reader
 from gensim_tfw2v.cluster.spec import Cluster, Task, from_tf_config
 from gensim_tfw2v.cluster.versions import publish_version
 from gensim_tfw2v.monitor.task import LOG_DIR, TaskLog
+from gensim_tfw2v.processes.children import name_process
 
 #: What a task prints when its port takes calls.
 SERVES = "{} serves"

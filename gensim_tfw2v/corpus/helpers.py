@@ -13,15 +13,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gensim_tfw2v.children import start_module
 from gensim_tfw2v.corpus.lines import CorpusDecodeError
 from gensim_tfw2v.corpus.numbering import ID, Ids, Progress
 from gensim_tfw2v.corpus.parts import Part
 from gensim_tfw2v.corpus.shards import Shard
 from gensim_tfw2v.corpus.texts import Piece
 from gensim_tfw2v.corpus.workspace import explained
-from gensim_tfw2v.machine import usable_cores
 from gensim_tfw2v.mapped import save_array
+from gensim_tfw2v.processes.children import start_module
+from gensim_tfw2v.processes.machine import usable_cores
 
 BYTES_A_HELPER = 8 << 20  # a helper starts in the time in which one process reads about 4 MB
 MAX_HELPERS = 8  # each holds the vocabulary of its part

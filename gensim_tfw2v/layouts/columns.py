@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.slices import Link, Slices, exactly
 from gensim_tfw2v.layouts.base import Layout, pieces_of
-from gensim_tfw2v.slices import Link, Slices, exactly
 
 
 class ColumnLayout(Layout):

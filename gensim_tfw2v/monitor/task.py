@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import psutil
 
 from gensim_tfw2v.monitor.events import EMPTY, EventLog, LogFolder
-from gensim_tfw2v.sockets import TcpBytes
+from gensim_tfw2v.processes.sockets import TcpBytes
 
 #: The environment variable that tells a task where its training logs for TensorBoard.
 LOG_DIR = "TFW2V_LOG_DIR"

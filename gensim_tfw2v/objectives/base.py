@@ -8,9 +8,9 @@ its shared negatives), P nodes of the longest path, U distinct rows.
 from typing import NamedTuple, Protocol
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.scopes import scoped
+from gensim_tfw2v.kernel.slices import Slices, places
 from gensim_tfw2v.objectives.blocks import StepShape, band
-from gensim_tfw2v.scopes import scoped
-from gensim_tfw2v.slices import Slices, places
 
 
 class Step(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.scopes import scoped
+from gensim_tfw2v.kernel.scopes import scoped
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.slices import Slices, added
 from gensim_tfw2v.objectives.base import Gradients, Step
 from gensim_tfw2v.objectives.blocks import band
 from gensim_tfw2v.objectives.predictions import coefficients, loss, predict
-from gensim_tfw2v.slices import Slices, added
 
 
 @dataclass(frozen=True)

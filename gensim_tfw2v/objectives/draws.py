@@ -7,9 +7,9 @@ anywhere, and again, with the same result.
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.sums import running_sum
 from gensim_tfw2v.objectives.blocks import StepShape, in_blocks, in_halos
 from gensim_tfw2v.objectives.noise import draw_negatives
-from gensim_tfw2v.sums import running_sum
 
 
 class Draws(NamedTuple):

@@ -6,9 +6,9 @@ row (Mikolov et al. 2013, "Distributed Representations of Words and Phrases", se
 """
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.scopes import scoped
+from gensim_tfw2v.kernel.slices import Slices
 from gensim_tfw2v.objectives.blocks import Everything
-from gensim_tfw2v.scopes import scoped
-from gensim_tfw2v.slices import Slices
 
 
 def predict(

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.slices import Slices, added
 from gensim_tfw2v.objectives.base import Gradients, Step
 from gensim_tfw2v.objectives.blocks import InBand
 from gensim_tfw2v.objectives.predictions import predict
-from gensim_tfw2v.slices import Slices, added
 
 
 @dataclass(frozen=True)

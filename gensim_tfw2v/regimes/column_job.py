@@ -1,11 +1,12 @@
 """What a worker runs where columns are spread over the ps: rows are never fetched.
 
 The worker draws, plans, and decides how wrong each product is; the ps tasks compute their part of
-the products, and update their columns (see `gensim_tfw2v.slices`). The threads of a worker train
-their units side by side, so one computes while another waits for the network.
+the products, and update their columns (see `gensim_tfw2v.kernel.slices`). The threads of a worker
+train their units side by side, so one computes while another waits for the network.
 """
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.slices import MOST_PLACES
 from gensim_tfw2v.layouts import SlicedRows
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.job import (
@@ -16,7 +17,6 @@ from gensim_tfw2v.regimes.job import (
     prepare_units,
 )
 from gensim_tfw2v.regimes.tables import Tables, UnitResult
-from gensim_tfw2v.slices import MOST_PLACES
 
 
 def column_job_function(

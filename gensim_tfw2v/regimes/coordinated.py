@@ -18,9 +18,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gensim_tfw2v.children import last_lines, start_module
-from gensim_tfw2v.forkserver import Forked
 from gensim_tfw2v.mapped import all_finite, pieces, save_array
+from gensim_tfw2v.processes.children import last_lines, start_module
+from gensim_tfw2v.processes.forkserver import Forked
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, UnitTask, never
 from gensim_tfw2v.regimes.coordinator import ClusterSetup
 from gensim_tfw2v.regimes.liveness import GIVE_UP_SECONDS

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.children import name_process
 from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.monitor.task import TaskLog
+from gensim_tfw2v.processes.children import name_process
 from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, UnitTask
 from gensim_tfw2v.regimes.chosen import make_in_process
 from gensim_tfw2v.regimes.options import RegimeOptions

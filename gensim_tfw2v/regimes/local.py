@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.interrupts import holding_interrupts
+from gensim_tfw2v.kernel.updates import WholeRows
 from gensim_tfw2v.monitor.graph import step_graph
 from gensim_tfw2v.native.tensorflow_ops import load_ops
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
+from gensim_tfw2v.processes.interrupts import holding_interrupts
 from gensim_tfw2v.regimes.base import Divergence, UnitReport, UnitTask, never
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.threads import run_threads
 from gensim_tfw2v.regimes.unit import concrete_unit_function
-from gensim_tfw2v.updates import WholeRows
 
 ROWS_AT_A_TIME = 4096
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import WorkUnit
-from gensim_tfw2v.interrupts import holding_interrupts
 from gensim_tfw2v.layouts import LAYOUTS
 from gensim_tfw2v.monitor.graph import step_graph
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
+from gensim_tfw2v.processes.interrupts import holding_interrupts
 from gensim_tfw2v.regimes.base import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.regimes.column_job import column_job_function
 from gensim_tfw2v.regimes.job import JobResult, ParameterServer, PushCounter, job_function

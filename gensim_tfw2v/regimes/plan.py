@@ -3,13 +3,13 @@
 from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.grouping import RowGroups, group_rows
+from gensim_tfw2v.kernel.grouping import RowGroups, group_rows
+from gensim_tfw2v.kernel.scopes import scoped
 from gensim_tfw2v.objectives.draws import Draws
 from gensim_tfw2v.objectives.tree import paths_of
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.scopes import scoped
 
 #: Nodes on a path, at most: gensim's counts are below 2**63, and each level adds to them.
 LONGEST_PATH = 128

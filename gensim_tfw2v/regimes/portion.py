@@ -6,6 +6,8 @@ computes it: see `Objective`. The sum is laid down at the ps under the attempt's
 """
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.slices import Slices, whole
+from gensim_tfw2v.kernel.updates import WholeRows
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.job import (
     ID_BYTES,
@@ -18,8 +20,6 @@ from gensim_tfw2v.regimes.job import (
 )
 from gensim_tfw2v.regimes.scratch import Scratch, unique_name
 from gensim_tfw2v.regimes.tables import Tables, UnitResult
-from gensim_tfw2v.slices import Slices, whole
-from gensim_tfw2v.updates import WholeRows
 
 
 class FixedRows(WholeRows):

@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.updates import adagrad_sizes
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import ClusterProgram
 from gensim_tfw2v.regimes.combining import averaged_words, concurrent_step_sizes, saturating_share
@@ -25,7 +26,6 @@ from gensim_tfw2v.regimes.replica_rows import ReplicaRows, Rows
 from gensim_tfw2v.regimes.tables import Tables, UnitResult
 from gensim_tfw2v.regimes.unit import PreparedUnit
 from gensim_tfw2v.regimes.windows import Window, Windows, rows_of
-from gensim_tfw2v.updates import adagrad_sizes
 
 
 def replica_function(

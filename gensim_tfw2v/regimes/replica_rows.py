@@ -5,10 +5,10 @@ the ps last gave, plus what was pushed to it since. Their difference is what has
 """
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.updates import read_rows
 from gensim_tfw2v.regimes.scratch import Scratch, unique_name
 from gensim_tfw2v.regimes.tables import Tables
 from gensim_tfw2v.regimes.windows import Window
-from gensim_tfw2v.updates import read_rows
 
 #: By the name of each table in use: Tensor [n, D], of the rows of a window.
 Rows = dict[str, tf.Tensor]

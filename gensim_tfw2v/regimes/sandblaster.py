@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.interrupts import holding_interrupts
+from gensim_tfw2v.processes.interrupts import holding_interrupts
 from gensim_tfw2v.regimes.base import Divergence, UnitReport, UnitTask, never
 from gensim_tfw2v.regimes.batch import Dealer
 from gensim_tfw2v.regimes.job import JobResult

@@ -1,15 +1,15 @@
 """One step of a unit: its rows are read, its objective computed, its updates written."""
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.scopes import scoped
+from gensim_tfw2v.kernel.slices import Sent, Slices, exactly, places
+from gensim_tfw2v.kernel.updates import adagrad, add_rows, clipped, read_rows, sum_rows
 from gensim_tfw2v.objectives import Gradients, Step
 from gensim_tfw2v.objectives.noise import counted_negatives
 from gensim_tfw2v.objectives.words import Words
 from gensim_tfw2v.options import UnitProgram
 from gensim_tfw2v.regimes.plan import StepPlan
 from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.scopes import scoped
-from gensim_tfw2v.slices import Sent, Slices, exactly, places
-from gensim_tfw2v.updates import adagrad, add_rows, clipped, read_rows, sum_rows
 
 
 def train_step(

@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.interrupts import holding_interrupts
+from gensim_tfw2v.processes.interrupts import holding_interrupts
 from gensim_tfw2v.regimes.base import ClusterLost, UnitReport, UnitTask, never
 from gensim_tfw2v.regimes.combining import adasum
 from gensim_tfw2v.regimes.job import job_function

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.updates import WholeRows
+from gensim_tfw2v.kernel.updates import WholeRows
 
 
 class Tables(NamedTuple):

@@ -7,9 +7,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from gensim_tfw2v.machine import describe
 from gensim_tfw2v.options import choose_product_dtype
 from gensim_tfw2v.planning import distinct_rows
+from gensim_tfw2v.processes.machine import describe
+from gensim_tfw2v.processes.temporary import TemporaryFolder
 from gensim_tfw2v.scaling.costs import Costs
 from gensim_tfw2v.scaling.events import Host
 from gensim_tfw2v.scaling.prediction import Corpus
@@ -25,7 +26,6 @@ from gensim_tfw2v.scaling.study import (
     run_cluster,
 )
 from gensim_tfw2v.scaling.usage import read_usage
-from gensim_tfw2v.temporary import TemporaryFolder
 
 #: Up to how many workers is simulated, beyond those asked for: where does what limit?
 FARTHEST = 256

@@ -154,10 +154,10 @@ def train(asked: Asked) -> Trained:
     from gensim.models.callbacks import CallbackAny2Vec
 
     from gensim_tfw2v import TensorBoardLog, TFWord2Vec
-    from gensim_tfw2v.attributes import Vocabulary
     from gensim_tfw2v.config import TrainingConfig
     from gensim_tfw2v.evaluation import evaluate_analogies, evaluate_pairs
-    from gensim_tfw2v.programs import unit_entries
+    from gensim_tfw2v.training.programs import unit_entries
+    from gensim_tfw2v.training.vocabulary import Vocabulary
 
     marks: list[float] = []
     cores: list[dict[str, float]] = []

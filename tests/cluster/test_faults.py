@@ -22,7 +22,7 @@ OPTIONS = {"epochs": 16, "seed": 5}
 @pytest.fixture(scope="module", autouse=True)
 def short_units():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gensim_tfw2v.programs.UNIT_ENTRIES", 4096)
+        patch.setattr("gensim_tfw2v.training.programs.UNIT_ENTRIES", 4096)
         patch.setattr("gensim_tfw2v.options.CLUSTER_ENTRIES", 4096)
         yield
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe 
 
 def forks():
     children = psutil.Process().children()
-    return [child for child in children if "gensim_tfw2v.forks" in child.cmdline()]
+    return [child for child in children if "gensim_tfw2v.processes.forks" in child.cmdline()]
 
 
 def test_another_process_forks_when_it_is_killed(caplog):

@@ -18,7 +18,7 @@ LEE = datapath("lee_background.cor")
 @pytest.fixture(autouse=True)
 def same_units(monkeypatch):
     """Let this process train the short units of a cluster, and a cluster what it trains."""
-    monkeypatch.setattr("gensim_tfw2v.programs.UNIT_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.training.programs.UNIT_ENTRIES", 4096)
     monkeypatch.setattr("gensim_tfw2v.options.CLUSTER_ENTRIES", 4096)
 
 
@@ -71,7 +71,7 @@ def test_several_tasks_of_each_kind(tasks, options):
 
 def test_columns_train_as_rows_do(monkeypatch):
     monkeypatch.setattr(
-        "gensim_tfw2v.programs.trains_natively", lambda config: False
+        "gensim_tfw2v.training.programs.trains_natively", lambda config: False
     )  # other draws
     options = {"epochs": 3, "vector_size": 9}
     local, columns = (
@@ -144,14 +144,14 @@ def test_what_names_no_cluster_is_refused_at_once(name):
 
 
 def test_missing_tasks_are_named(monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.engine.READY_SECONDS", 1.0)
+    monkeypatch.setattr("gensim_tfw2v.training.opening.READY_SECONDS", 1.0)
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     with pytest.raises(MissingTasks, match=f"ps 0 .{ps}.*worker 0 .{worker}"):
         trained(Cluster((ps,), (worker,)))
 
 
 def test_addresses_that_are_not_private_are_named(monkeypatch, caplog):
-    monkeypatch.setattr("gensim_tfw2v.engine.READY_SECONDS", 0.5)
+    monkeypatch.setattr("gensim_tfw2v.training.opening.READY_SECONDS", 0.5)
     # addresses for documentation, which answer nowhere, count as private
     names = "ps.example.org:2222", "192.168.77.1:2222", "8.8.8.8:9"
     with pytest.raises(MissingTasks):

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.slices import Slices
 from gensim_tfw2v.layouts import ColumnLayout, SlicedRows, base
-from gensim_tfw2v.slices import Slices
 
 SIZE = 5
 

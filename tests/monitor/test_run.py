@@ -23,7 +23,7 @@ def points_at_once(monkeypatch):
     """Write a point for each unit, for these trainings are short."""
     monkeypatch.setattr(monitor_run, "SECONDS", 0.0)
     monkeypatch.setattr(monitor_run, "POINTS", 10**9)
-    monkeypatch.setattr("gensim_tfw2v.programs.UNIT_ENTRIES", 8192)
+    monkeypatch.setattr("gensim_tfw2v.training.programs.UNIT_ENTRIES", 8192)
 
 
 class Scores:
@@ -118,7 +118,7 @@ def test_every_objective_logs_its_loss(tmp_path, options):
 
 
 def test_the_graph_of_a_step_has_its_boxes(tmp_path, monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.programs.trains_natively", lambda config: False)
+    monkeypatch.setattr("gensim_tfw2v.training.programs.trains_natively", lambda config: False)
     TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=tmp_path)
     graph = Runs(tmp_path).graph(".")
     operations = {node.op for node in graph.node}

@@ -5,6 +5,7 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encode import encode_sentences
+from gensim_tfw2v.kernel.updates import WholeRows
 from gensim_tfw2v.native.tensorflow_ops import load_ops
 from gensim_tfw2v.objectives import Cbow, SkipGram
 from gensim_tfw2v.objectives.blocks import StepShape
@@ -14,7 +15,6 @@ from gensim_tfw2v.regimes import LocalRegime, Tables
 from gensim_tfw2v.regimes.base import UnitTask
 from gensim_tfw2v.regimes.native_unit import draw_unit
 from gensim_tfw2v.regimes.scratch import Scratch, unique_name
-from gensim_tfw2v.updates import WholeRows
 
 VOCABULARY, SIZE = 30, 10
 

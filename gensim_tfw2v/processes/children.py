@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.interrupts import ignore_interrupts
+from gensim_tfw2v.processes.interrupts import ignore_interrupts
 
 #: Of Linux's prctl.h.
 PR_SET_NAME = 15
@@ -92,7 +92,7 @@ def start_module(
         For ``subprocess.Popen``.
     """
     options.setdefault("stdin", subprocess.PIPE)
-    paths = [*sys.path, str(Path(__file__).parents[1])]
+    paths = [*sys.path, str(Path(__file__).parents[2])]
     return subprocess.Popen(
         [*launcher, sys.executable, "-m", module, *arguments],
         env=os.environ

@@ -9,9 +9,9 @@ from gensim_tfw2v.checks.state import check_state
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.held import Extent, Source, encode_source
 from gensim_tfw2v.monitor.progress import reading_bar
-from gensim_tfw2v.position import Position
 from gensim_tfw2v.regimes import UnitReport, UnitTask
-from gensim_tfw2v.training import Training
+from gensim_tfw2v.training.position import Position
+from gensim_tfw2v.training.session import Training
 
 
 def held_out_loss(model: Any, source: Source) -> float:

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.grouping import RowGroups, group_rows
-from gensim_tfw2v.slices import whole
-from gensim_tfw2v.sums import running_sum
-from gensim_tfw2v.updates import EPSILON, adagrad, add_rows, clipped, sum_rows
+from gensim_tfw2v.kernel.grouping import RowGroups, group_rows
+from gensim_tfw2v.kernel.slices import whole
+from gensim_tfw2v.kernel.sums import running_sum
+from gensim_tfw2v.kernel.updates import EPSILON, adagrad, add_rows, clipped, sum_rows
 
 
 def step_of(groups: RowGroups, distinct: tf.Tensor, step: int) -> tuple[RowGroups, tf.Tensor]:

@@ -77,10 +77,10 @@ def test_the_command_says_where_the_checkpoint_is_and_that_it_resumes(tmp_path, 
         f"tfw2v: interrupted; nothing was saved; {folder} has a checkpoint: the same command goes "
         "on from it\n"
     )
-    level = logging.getLogger("gensim_tfw2v.training").level
+    level = logging.getLogger("gensim_tfw2v.training.session").level
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert f"tfw2v: resumed from {folder}: 3 of 4 epochs" in result.stderr
     assert "resumed    179,670 of 239,560 words had been trained before" in result.stdout
-    said = logging.getLogger("gensim_tfw2v.training")
+    said = logging.getLogger("gensim_tfw2v.training.session")
     assert (said.level, said.handlers) == (level, [])

@@ -9,7 +9,7 @@ import time
 import psutil
 import pytest
 
-from gensim_tfw2v.forkserver import ForkServer
+from gensim_tfw2v.processes.forkserver import ForkServer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe on Linux alone")
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from gensim_tfw2v import temporary
-from gensim_tfw2v.temporary import OWNED, TemporaryFolder
+from gensim_tfw2v.processes import temporary
+from gensim_tfw2v.processes.temporary import OWNED, TemporaryFolder
 
 pytestmark = pytest.mark.skipif(temporary.fcntl is None, reason="no locks that end with a program")
 
 OWNER = """
 import os, sys
-from gensim_tfw2v.temporary import TemporaryFolder
+from gensim_tfw2v.processes.temporary import TemporaryFolder
 made = TemporaryFolder("corpus", sys.argv[1], is_hidden="hidden" in sys.argv)
 (made.folder / "inside").mkdir()
 (made.folder / "inside" / "file").touch()

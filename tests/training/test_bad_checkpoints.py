@@ -12,9 +12,15 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.checkpoints import DESCRIPTION, Checkpoints, _checksum, _save, check_array
 from gensim_tfw2v.corpus.units import WorkUnit
-from gensim_tfw2v.position import Position
+from gensim_tfw2v.training.checkpoints import (
+    DESCRIPTION,
+    Checkpoints,
+    _checksum,
+    _save,
+    check_array,
+)
+from gensim_tfw2v.training.position import Position
 
 UNITS = [WorkUnit(index, "", 0, 10, 9, 12, 2) for index in range(4)]
 EPOCHS = 3
@@ -307,7 +313,7 @@ def test_rows_stay_until_they_are_written(trained, tmp_path, monkeypatch):
         return _save(*arguments)
 
     with monkeypatch.context() as slow:
-        slow.setattr("gensim_tfw2v.checkpoints._save", slowly)
+        slow.setattr("gensim_tfw2v.training.checkpoints._save", slowly)
         TFWord2Vec(SENTENCES, **OPTIONS, checkpoint_dir=tmp_path)
     shutil.rmtree(max(tmp_path.glob("checkpoint-*")))
     model = TFWord2Vec(SENTENCES, **OPTIONS, checkpoint_dir=tmp_path)

@@ -10,19 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.attributes import Vocabulary, seed_of, tables_of
-from gensim_tfw2v.checkpoints import Checkpoints, FolderLock, check_array
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.corpus.workspace import Workspace
-from gensim_tfw2v.engine import open_regime
 from gensim_tfw2v.monitor.hyperparameters import hyperparameters
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.monitor.run import RunLog
 from gensim_tfw2v.options import FEW_TOKENS, NARROW_WINDOW, choose_window
-from gensim_tfw2v.position import Position
-from gensim_tfw2v.programs import setup_of, unit_entries
 from gensim_tfw2v.regimes import (
     ClusterLost,
     Regime,
@@ -31,6 +26,11 @@ from gensim_tfw2v.regimes import (
     UnitReport,
     UnitTask,
 )
+from gensim_tfw2v.training.checkpoints import Checkpoints, FolderLock, check_array
+from gensim_tfw2v.training.opening import open_regime
+from gensim_tfw2v.training.position import Position
+from gensim_tfw2v.training.programs import setup_of, unit_entries
+from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of, tables_of
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.regimes import SubModels, UnitReport, UnitTask
-from gensim_tfw2v.sub_models import train_sub_models
-from gensim_tfw2v.training import Training
+from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.sub_models import train_sub_models
 
 logger = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from gensim_tfw2v.cluster.readers import open_readers
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.held import Reading, reading_here
-from gensim_tfw2v.forking import tensorflow_is_lost
-from gensim_tfw2v.interrupts import holding_interrupts
 from gensim_tfw2v.monitor.progress import phase
+from gensim_tfw2v.processes.forking import tensorflow_is_lost
+from gensim_tfw2v.processes.interrupts import holding_interrupts
 from gensim_tfw2v.regimes import ClusterSetup, CoordinatedRegime, Regime, Setup, make_in_process
 
 #: What takes seconds before the first step.

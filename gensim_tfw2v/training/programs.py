@@ -4,10 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.attributes import Vocabulary
 from gensim_tfw2v.cluster.opening import LocalTasks
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.machine import cores_each
 from gensim_tfw2v.native.tensorflow_ops import load_ops
 from gensim_tfw2v.objectives import SkipGram
 from gensim_tfw2v.objectives.blocks import StepShape
@@ -22,7 +20,9 @@ from gensim_tfw2v.options import (
     choose_shape,
     choose_unit_entries,
 )
+from gensim_tfw2v.processes.machine import cores_each
 from gensim_tfw2v.regimes import Setup, Tables
+from gensim_tfw2v.training.vocabulary import Vocabulary
 
 
 def setup_of(

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.attributes import seed_of, tables_of
-from gensim_tfw2v.checkpoints import Checkpoints, check_array
 from gensim_tfw2v.mapped import save_array
 from gensim_tfw2v.merging import MergeReport, SubModel, merge
 from gensim_tfw2v.regimes import ClusterLost, SubModelPlan, SubModels, UnitReport, UnitTask, file_of
-from gensim_tfw2v.training import Training
+from gensim_tfw2v.training.checkpoints import Checkpoints, check_array
+from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.vocabulary import seed_of, tables_of
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
-from gensim_tfw2v.children import last_lines, start_module
-from gensim_tfw2v.temporary import TemporaryFolder
+from gensim_tfw2v.processes.children import last_lines, start_module
+from gensim_tfw2v.processes.temporary import TemporaryFolder
 
 #: Bytes of a message, at most.
 LONGEST_MESSAGE = 1 << 17
@@ -112,7 +112,7 @@ class ForkServer:
         self._log = self._folder.folder / "log"
         with theirs, self._log.open("wb") as log:
             self._process = start(
-                "gensim_tfw2v.forks",
+                "gensim_tfw2v.processes.forks",
                 stdin=theirs,
                 stdout=subprocess.DEVNULL,
                 stderr=log,

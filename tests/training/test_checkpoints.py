@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from gensim_tfw2v.checkpoints import (
+from gensim_tfw2v.training.checkpoints import (
     DESCRIPTION,
     CheckpointError,
     Checkpoints,
@@ -88,7 +88,7 @@ FULL = """
 import logging, resource, signal, sys
 from pathlib import Path
 import numpy as np
-from gensim_tfw2v.checkpoints import Checkpoints
+from gensim_tfw2v.training.checkpoints import Checkpoints
 logging.basicConfig(level=logging.ERROR, stream=sys.stdout)
 checkpoints = Checkpoints(Path(sys.argv[1]), {})
 checkpoints.save({"inputs": np.ones((10, 10))}, {"at": 1})
@@ -145,7 +145,7 @@ def test_one_that_is_damaged_is_not_counted_among_the_two(tmp_path):
 HOLD = """
 import os, sys, time
 from pathlib import Path
-from gensim_tfw2v.checkpoints import FolderLock
+from gensim_tfw2v.training.checkpoints import FolderLock
 lock = FolderLock(Path(sys.argv[1]))
 if not os.fork():  # outlives its parent
     print("held", flush=True)

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-HEAD = "import atexit, sys\nfrom gensim_tfw2v.children import run_and_leave\n"
+HEAD = "import atexit, sys\nfrom gensim_tfw2v.processes.children import run_and_leave\n"
 
 
 def leave(body):

@@ -1,0 +1,1 @@
+"""Operations on rows that objectives and regimes share."""

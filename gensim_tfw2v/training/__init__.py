@@ -1,0 +1,1 @@
+"""One call of `train`: its programs, epochs, position and checkpoints."""
