@@ -30,7 +30,7 @@ ABOVE = (
         "scanning",
         "additions",
     ),
-    *("model", "merged", "", "scaling", "cli", "__main__"),
+    *("model", "merged", "", "cli", "__main__"),
 )
 LEVELS = dict.fromkeys(AXES, 1) | {name: level for level, name in enumerate(ABOVE, 2)}
 

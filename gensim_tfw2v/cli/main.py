@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from gensim_tfw2v import __version__
-from gensim_tfw2v.cli import benchmark, cluster
+from gensim_tfw2v.cli import cluster
 from gensim_tfw2v.cli.demo import demo
 from gensim_tfw2v.cli.evaluate import evaluate
 from gensim_tfw2v.cli.failures import CommandsWithClearFailures
@@ -50,7 +50,6 @@ def options(
 for command in (train, merge, evaluate, neighbours, projector, tensorboard, plan, demo, task):
     app.command()(command)
 app.add_typer(cluster.app, name="cluster")
-app.add_typer(benchmark.app, name="benchmark")
 
 
 def main() -> None:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gensim_tfw2v.scaling.costs import Measured, fit
-from gensim_tfw2v.scaling.run import Trained
-from gensim_tfw2v.scaling.usage import Usage
+from benchmarks.scaling.costs import Measured, fit
+from benchmarks.scaling.run import Trained
+from benchmarks.scaling.usage import Usage
 
 TOKEN, ROW, JOB, PS_ROW, TURN, EPOCH = 1e-6, 2e-6, 3e-3, 5e-7, 4e-3, 0.2
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.scaling.events import Compute, Host, Put, Send, Simulation, Take, Together, Wait
+from benchmarks.scaling.events import Compute, Host, Put, Send, Simulation, Take, Together, Wait
 
 ONE, THREE = [Host(1, 100.0)], [Host(1, 100.0)] * 3
 

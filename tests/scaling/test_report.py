@@ -4,8 +4,8 @@ import copy
 
 import pytest
 
-from gensim_tfw2v.scaling.plots import draw
-from gensim_tfw2v.scaling.report import page
+from benchmarks.scaling.plots import draw
+from benchmarks.scaling.report import page
 
 
 def real(number, workers, measured, predicted):

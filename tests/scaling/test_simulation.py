@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.scaling import Corpus, Costs, Host, Layout, Work, predict, simulate
 from gensim_tfw2v.planning import Frequencies, Workload, distinct_rows
-from gensim_tfw2v.scaling import Corpus, Costs, Host, Layout, Work, predict, simulate
 
 #: A job costs 1 s of a worker's core, beside .2 s for its rows; a ps .1 s in all.
 COSTS = Costs(token=1e-4, row=2e-4, job=0.0, ps_row=1e-4, turn=1e-3, epoch=0.0, threads=1.0)

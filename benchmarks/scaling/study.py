@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.scaling.costs import Costs, Measured, fit
-from gensim_tfw2v.scaling.events import Host
-from gensim_tfw2v.scaling.prediction import Corpus
-from gensim_tfw2v.scaling.run import Asked, Trained, in_a_process
-from gensim_tfw2v.scaling.simulation import Layout, Outcome, Work, simulate
-from gensim_tfw2v.scaling.usage import read_usage
+from benchmarks.scaling.costs import Costs, Measured, fit
+from benchmarks.scaling.events import Host
+from benchmarks.scaling.prediction import Corpus
+from benchmarks.scaling.run import Asked, Trained, in_a_process
+from benchmarks.scaling.simulation import Layout, Outcome, Work, simulate
+from benchmarks.scaling.usage import read_usage
 
 #: Workers for each ps task.
 WORKERS_A_PS = 2

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from gensim_tfw2v.scaling.usage import process_runs
+from benchmarks.scaling.usage import process_runs
 
 #: Hours that a training may take.
 LIMIT = 12

@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.regimes.asynchronous import AHEAD
-from gensim_tfw2v.regimes.turns import Turns
-from gensim_tfw2v.scaling.costs import FETCHING, Costs
-from gensim_tfw2v.scaling.events import (
+from benchmarks.scaling.costs import FETCHING, Costs
+from benchmarks.scaling.events import (
     Compute,
     Host,
     Program,
@@ -21,6 +19,8 @@ from gensim_tfw2v.scaling.events import (
     Together,
     Wait,
 )
+from gensim_tfw2v.regimes.asynchronous import AHEAD
+from gensim_tfw2v.regimes.turns import Turns
 
 #: Turns that may be handed out, that wait for a worker, and that have been trained.
 FREE, READY, DONE = "free", "ready", "done"

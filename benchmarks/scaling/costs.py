@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
+from benchmarks.scaling.run import Trained
+from benchmarks.scaling.usage import Usage
 from gensim_tfw2v.planning.traffic import ID, NUMBER
 from gensim_tfw2v.regimes.turns import Turns, most_in_turn
-from gensim_tfw2v.scaling.run import Trained
-from gensim_tfw2v.scaling.usage import Usage
 
 #: Of a ps task's work with a row, the share of fetching: it reads and casts it; pushed, it is cast,
 #: read, added to and written. Assumed, not measured: both are waited for, so little depends on it.

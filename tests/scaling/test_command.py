@@ -1,27 +1,28 @@
-"""``tfw2v benchmark scaling`` on a small text: real clusters, small ones."""
+"""``python -m benchmarks.scaling`` on a small text: real clusters, small ones."""
 
 import json
 
 import pytest
 from gensim.test.utils import datapath
 
-from gensim_tfw2v.scaling import study as scaling_study
+from benchmarks.scaling import study as scaling_study
+from benchmarks.scaling.__main__ import main
 
 
-def study(tfw2v, folder, *options):
-    output = tfw2v(
-        "benchmark", "scaling", datapath("lee_background.cor"), "--out", folder, "--rounds", 1,
-        "--epochs", 2, "--vector-size", 16, "--no-plots", *options,
-    ).output  # fmt: skip
-    assert "written:" in output
+def study(folder, *options):
+    given = [
+        datapath("lee_background.cor"), "--out", folder, "--rounds", 1, "--epochs", 2,
+        "--vector-size", 16, "--no-plots", *options,
+    ]  # fmt: skip
+    assert main([*map(str, given)]) == 0
     return json.loads((folder / "scaling.json").read_text())
 
 
 @pytest.mark.parametrize("most", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_small_study(tfw2v, tmp_path, monkeypatch, most):
+def test_a_small_study(tmp_path, monkeypatch, most):
     if most == 1:  # the whole corpus is run with as many workers, too
         monkeypatch.setattr(scaling_study, "PARTS", (8,))
-    document = study(tfw2v, tmp_path, "--workers", "1,2,4", "--real", most, "--seeds", "none")
+    document = study(tmp_path, "--workers", "1,2,4", "--real", most, "--seeds", "none")
     assert [real["measured"]["workers"] for real in document["real"]] == [1, 2][:most]
     real = document["real"][-1]
     assert real["measured"]["words_per_second"] > 1000
@@ -33,8 +34,8 @@ def test_a_small_study(tfw2v, tmp_path, monkeypatch, most):
 
 
 @pytest.mark.slow
-def test_quality_of_as_many_as_there_are_not(tfw2v, tmp_path):
-    document = study(tfw2v, tmp_path, "--workers", "1,12", "--real", 1, "--seeds", 1)
+def test_quality_of_as_many_as_there_are_not(tmp_path):
+    document = study(tmp_path, "--workers", "1,12", "--real", 1, "--seeds", 1)
     qualities = {one["workers"]: one for one in document["quality"]}
     assert set(qualities) == {0, 1, 12}
     assert qualities[0]["staleness"] == qualities[1]["staleness"] == 0
@@ -50,9 +51,8 @@ def test_quality_of_as_many_as_there_are_not(tfw2v, tmp_path):
         ("--net", "fast", "--net is 'fast'"),
     ],
 )
-def test_what_cannot_be_used(tfw2v, tmp_path, option, value, message):
-    result = tfw2v(
-        "benchmark", "scaling", datapath("lee_background.cor"), "--out", tmp_path, option, value,
-        status=2,
-    )  # fmt: skip
-    assert message in result.output
+def test_what_cannot_be_used(tmp_path, capsys, option, value, message):
+    with pytest.raises(SystemExit) as ended:
+        main([datapath("lee_background.cor"), "--out", str(tmp_path), option, value])
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err

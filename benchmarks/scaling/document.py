@@ -7,17 +7,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from gensim_tfw2v.options import choose_product_dtype
-from gensim_tfw2v.planning import distinct_rows
-from gensim_tfw2v.processes.machine import describe
-from gensim_tfw2v.processes.temporary import TemporaryFolder
-from gensim_tfw2v.scaling.costs import Costs
-from gensim_tfw2v.scaling.events import Host
-from gensim_tfw2v.scaling.prediction import Corpus
-from gensim_tfw2v.scaling.roofline import roofline
-from gensim_tfw2v.scaling.run import Trained
-from gensim_tfw2v.scaling.simulation import Layout
-from gensim_tfw2v.scaling.study import (
+from benchmarks.scaling.costs import Costs
+from benchmarks.scaling.events import Host
+from benchmarks.scaling.prediction import Corpus
+from benchmarks.scaling.roofline import roofline
+from benchmarks.scaling.run import Trained
+from benchmarks.scaling.simulation import Layout
+from benchmarks.scaling.study import (
     Question,
     calibrate,
     predict,
@@ -25,7 +21,11 @@ from gensim_tfw2v.scaling.study import (
     quality,
     run_cluster,
 )
-from gensim_tfw2v.scaling.usage import read_usage
+from benchmarks.scaling.usage import read_usage
+from gensim_tfw2v.options import choose_product_dtype
+from gensim_tfw2v.planning import distinct_rows
+from gensim_tfw2v.processes.machine import describe
+from gensim_tfw2v.processes.temporary import TemporaryFolder
 
 #: Up to how many workers is simulated, beyond those asked for: where does what limit?
 FARTHEST = 256
