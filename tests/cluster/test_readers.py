@@ -21,6 +21,7 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import MissingTasks, asking, published, readers, reading
 from gensim_tfw2v.cluster.local import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import CorpusDecodeError, EncodedCorpus
 from tests.corpus.reference import decoded, line_sentences
 
@@ -116,9 +117,12 @@ def test_what_they_write_is_the_text(cluster, shards, tmp_path):
     model._one_corpus = True
     model.build_vocab(sentences := PathLineSentences(shards))
     expected = line_sentences(LEE, model.wv.key_to_index)
-    counted, folder = model._encoded(sentences)
+    config = TrainingConfig.of(model)
+    counted, folder = model._encoded(sentences, config)
     assert sentences_of(counted, model) == expected
-    known, other = model._encoded(sentences)  # nothing is held any more: with the vocabulary
+    known, other = model._encoded(
+        sentences, config
+    )  # nothing is held any more: with the vocabulary
     assert sentences_of(known, model) == expected
     assert known.total_raw_words == counted.total_raw_words == model.corpus_total_words
     for encoded in (counted, known):
