@@ -13,7 +13,7 @@ LOWEST_TESTS := tests/cli/test_main.py tests/cli/test_plan.py tests/cli/test_pro
 UV := UV_HTTP_TIMEOUT=180 $(LOWEST)/bin/uv --quiet --no-config pip install --python $(LOWEST)/bin/python
 
 # What an installation is made of, besides Python.
-SOURCES := pyproject.toml setup.py $(wildcard gensim_tfw2v/native/src/*)
+SOURCES := pyproject.toml setup.py $(wildcard gensim_tfw2v/kernel/native/src/*)
 
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
@@ -79,7 +79,7 @@ wheels: $(BIN)/python  ## build wheels for Linux on x86-64 and aarch64 into dist
 
 clean:  ## remove .venv, caches and build results
 	@rm -rf $(VENV) $(LOWEST) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	@rm -f gensim_tfw2v/native/*.so
+	@rm -f gensim_tfw2v/kernel/native/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -1,4 +1,4 @@
-"""Compiles the kernels in gensim_tfw2v/native; all metadata is in pyproject.toml."""
+"""Compiles the kernels in gensim_tfw2v/kernel/native; all metadata is in pyproject.toml."""
 
 import importlib.util
 import logging
@@ -15,7 +15,7 @@ from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
-SOURCES = Path("gensim_tfw2v/native/src")
+SOURCES = Path("gensim_tfw2v/kernel/native/src")
 FLAGS = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wno-psabi"]
 LINK = ["-shared", *(["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-s"])]
 
@@ -132,7 +132,7 @@ class WheelOfAnyPython(bdist_wheel):
 
 
 setup(
-    ext_modules=[Extension("gensim_tfw2v.native.kernels", [])],
+    ext_modules=[Extension("gensim_tfw2v.kernel.native.kernels", [])],
     cmdclass={"build_ext": BuildKernels, "bdist_wheel": WheelOfAnyPython},
     setup_requires=requirements(),
 )

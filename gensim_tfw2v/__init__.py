@@ -6,7 +6,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v._importing import without_collection
+from gensim_tfw2v.processes.importing import without_collection
 from gensim_tfw2v.processes.interrupts import holding_interrupts
 
 __version__ = "0.1.0"

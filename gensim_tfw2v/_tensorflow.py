@@ -4,15 +4,20 @@ Every module that needs TensorFlow writes ``from gensim_tfw2v._tensorflow import
 """
 
 import contextlib
+import functools
 import importlib.metadata
 import logging
 import os
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import ParamSpec, TypeVar
 
-from gensim_tfw2v._importing import without_collection
+from gensim_tfw2v.processes.importing import without_collection
 from gensim_tfw2v.processes.interrupts import holding_interrupts
+
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
 
 MINIMUM = {"tensorflow": (2, 21), "gensim": (4, 4)}
 
@@ -92,4 +97,19 @@ else:
         max(logging.ERROR, logging.getLogger("tensorflow").level)
     )
 
-__all__ = ["tf"]
+
+def scoped(name: str) -> Callable[[Callable[Given, Made]], Callable[Given, Made]]:
+    """Have a function build its ops in a name scope, as ``tf.Module.with_name_scope`` does."""
+
+    def decorate(function: Callable[Given, Made]) -> Callable[Given, Made]:
+        @functools.wraps(function)
+        def in_scope(*args: Given.args, **kwargs: Given.kwargs) -> Made:
+            with tf.name_scope(name):
+                return function(*args, **kwargs)
+
+        return in_scope
+
+    return decorate
+
+
+__all__ = ["scoped", "tf"]

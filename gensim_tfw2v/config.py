@@ -7,16 +7,17 @@ from typing import Any
 
 from gensim_tfw2v.cluster.opening import LocalTasks, parse_cluster
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.layouts import LAYOUTS
+from gensim_tfw2v.kernel.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.monitor.options import TensorBoardLog, log_options
-from gensim_tfw2v.objectives import Cbow, Objective, SkipGram
+from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, parse_regime
 
 #: What a model's attributes say of its training. What `train` is told as well, it says itself.
 ATTRIBUTES = (
     *("sg", "hs", "negative", "cbow_mean", "corrected_cbow", "negative_shards"),
     *("vector_size", "window", "shrink_windows", "workers"),
-    *("cluster", "regime", "layout", "log_dir", "checkpoint_dir", "checkpoint_minutes", "progress"),
+    *("cluster", "regime", "layout", "log_dir", "checkpoint_dir", "checkpoint_minutes"),
+    *("encoded_dir", "progress"),
 )
 
 
@@ -36,6 +37,7 @@ class TrainingConfig:
     log : TensorBoardLog, optional
     checkpoint_dir : Path, optional
     checkpoint_seconds : float
+    encoded_dir : str, optional
     progress : bool, optional
     """
 
@@ -51,6 +53,7 @@ class TrainingConfig:
     log: TensorBoardLog | None
     checkpoint_dir: Path | None
     checkpoint_seconds: float
+    encoded_dir: str | None
     progress: bool | None
 
     @classmethod
@@ -92,6 +95,7 @@ class TrainingConfig:
             log=log,
             checkpoint_dir=None if folder is None else Path(folder),
             checkpoint_seconds=60.0 * options["checkpoint_minutes"],
+            encoded_dir=options["encoded_dir"],
             progress=options["progress"],
         )
         config._check_layout()

@@ -4,32 +4,51 @@ import contextlib
 import inspect
 import logging
 import os
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from gensim.models import Word2Vec
+from gensim.models import KeyedVectors, Word2Vec
 
-from gensim_tfw2v.additions import Additions
 from gensim_tfw2v.checks.corpus import check_corpus
-from gensim_tfw2v.checks.options import check_options
+from gensim_tfw2v.checks.kinds import Number
+from gensim_tfw2v.checks.options import ARGUMENTS, check_attributes, check_options
+from gensim_tfw2v.checks.state import check_state
 from gensim_tfw2v.cluster import Cluster
+from gensim_tfw2v.cluster.opening import LocalTasks
+from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
+from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.corpus.files import is_compressed
-from gensim_tfw2v.corpus.held import Source
-from gensim_tfw2v.hooks import is_trained_by_gensim, warn_of_gensims_code
-from gensim_tfw2v.mapped import map_weights
+from gensim_tfw2v.corpus.cached import Source
+from gensim_tfw2v.corpus.files import is_compressed, is_pipe
+from gensim_tfw2v.files.mapped import map_weights
+from gensim_tfw2v.files.whole import save_local
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.monitor.options import TensorBoardLog
-from gensim_tfw2v.regimes import ClusterLost, RegimeOptions, Traffic
-from gensim_tfw2v.saving import save_local
+from gensim_tfw2v.monitor.progress import phase
+from gensim_tfw2v.parameter_server.traffic import Traffic
+from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.training.epoch import train_epoch
+from gensim_tfw2v.training.held_out import held_out_loss
+from gensim_tfw2v.training.hooks import is_trained_by_gensim, overridden_hooks, warn_of_gensims_code
+from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.vectors import take_vectors
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = (
     *("cluster", "regime", "layout", "checkpoint_dir", "checkpoint_minutes", "log_dir", "progress"),
     *("encoded_dir", "tables_dir"),
+)
+
+#: Options of a model that gensim's class has not.
+OWN = ("corrected_cbow", "negative_shards")
+
+#: What else is not saved: the state of a training, and what the last one has left.
+TRANSIENT = (
+    *("_reader", "_training", "_config", "_process_launcher", "_is_training"),
+    *("_logged_words", "_restored_words", "traffic", "merge_report"),
 )
 
 #: What gensim's `train` sets before it begins.
@@ -38,13 +57,13 @@ CHANGED = (
     *("min_alpha_yet_reached", "mean_losses"),
 )
 
-#: Options of a model that gensim's class has not.
-OWN = ("corrected_cbow", "negative_shards")
+#: One thread at a time says that it trains a model, or finds that another does.
+_ENTRANCE = threading.Lock()
 
 logger = logging.getLogger(__name__)
 
 
-class TFWord2Vec(Additions):
+class TFWord2Vec(Word2Vec):
     """gensim's Word2Vec, trained by TensorFlow.
 
     Takes gensim's parameters, keeps gensim's attributes, and is saved, loaded and queried like
@@ -145,12 +164,16 @@ class TFWord2Vec(Additions):
     checkpoint_minutes = 10.0
     log_dir: str | TensorBoardLog | None = None
     progress: bool | None = None
+    encoded_dir: str | None = None
     tables_dir: str | None = None
     corrected_cbow = False
     negative_shards = 1
     mean_losses: Sequence[float] = ()
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
+    _reader: CorpusReader | None = None
+    _process_launcher: ProcessLauncher | None = None
+    _is_training = False
     _training: Training | None = None
     _config: TrainingConfig | None = None  # of the `train` that runs
     _restored_words = 0  # raw words of the last `train` that a checkpoint had
@@ -172,36 +195,16 @@ class TFWord2Vec(Additions):
         tables_dir: str | os.PathLike[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        options = inspect.signature(Word2Vec).bind(*args, **kwargs)
-        options.apply_defaults()
-        own = {
-            "corrected_cbow": corrected_cbow,
-            "negative_shards": negative_shards,
-            "cluster": cluster,
-            "regime": regime,
-            "layout": layout,
-            "checkpoint_dir": checkpoint_dir,
-            "checkpoint_minutes": checkpoint_minutes,
-            "log_dir": log_dir,
-            "progress": progress,
-            "encoded_dir": encoded_dir,
-            "tables_dir": tables_dir,
-        }
-        check_options(options.arguments | own)
-        TrainingConfig.parse(options.arguments | own)
-        self.cluster = cluster
-        self.regime = regime
-        self.layout = layout
-        self.checkpoint_dir = None if checkpoint_dir is None else os.fspath(checkpoint_dir)
-        self.checkpoint_minutes = checkpoint_minutes
-        self.log_dir = os.fspath(log_dir) if isinstance(log_dir, os.PathLike) else log_dir
-        self.corrected_cbow = bool(corrected_cbow)
-        self.negative_shards = int(negative_shards)
-        self.progress = progress
-        self.encoded_dir = None if encoded_dir is None else os.fspath(encoded_dir)
-        self.tables_dir = None if tables_dir is None else os.fspath(tables_dir)
+        of_gensim = inspect.signature(Word2Vec).bind(*args, **kwargs)
+        of_gensim.apply_defaults()
+        given = locals()
+        own = {name: _text_of_path(given[name]) for name in (*OWN, *RUNNING)}
+        check_options(of_gensim.arguments | own)
+        TrainingConfig.parse(of_gensim.arguments | own)
+        self.__dict__.update(own)
+        self.corrected_cbow, self.negative_shards = bool(corrected_cbow), int(negative_shards)
         is_trained_by_gensim(self)  # refused before a corpus is read
-        with self._reading_once():
+        with self._corpus_reader.once():
             super().__init__(*args, **kwargs)
 
     @classmethod
@@ -210,6 +213,36 @@ class TFWord2Vec(Additions):
         model = super().load(*args, **kwargs)
         if type(model) is Word2Vec:
             model.__class__ = cls  # the same attributes; what is new has class defaults
+        return model
+
+    @classmethod
+    def from_vectors(
+        cls,
+        vectors: KeyedVectors,
+        counts: Mapping[str, int] | None = None,
+        **options: Any,
+    ) -> Self:
+        """A model that goes on from vectors alone, such as those of a file in word2vec's form.
+
+        It has all their words; ``build_vocab(corpus, update=True)`` adds those of a corpus. The
+        other layer (``syn1neg``, ``syn1``) starts from 0, as in a new model.
+
+        Parameters
+        ----------
+        vectors : KeyedVectors
+            They are copied.
+        counts : mapping from words to counts, optional
+            By default the vectors' own, if they have any, else by Zipf's law from their order.
+        **options
+            As for the class, but for the corpus and for `vector_size`.
+
+        Raises
+        ------
+        ValueError
+            If `counts` lacks a word.
+        """
+        model = cls(vector_size=vectors.vector_size, **options)
+        take_vectors(model, vectors, counts)
         return model
 
     def _smart_save(self, fname: Any, *args: Any, **kwargs: Any) -> None:
@@ -243,17 +276,48 @@ class TFWord2Vec(Additions):
         return str(self)  # gensim's: words, size and step size
 
     def __getstate__(self) -> dict[str, Any]:
-        transient = {
-            "_held",
-            "_one_corpus",
-            "_is_training",
-            "_training",
-            "_process_launcher",
-            "_config",
-        }
-        transient |= {"_logged_words", "_restored_words"}
-        transient |= {"traffic", "merge_report", *RUNNING}
-        return {name: value for name, value in self.__dict__.items() if name not in transient}
+        left_out = {*TRANSIENT, *RUNNING}
+        return {name: value for name, value in self.__dict__.items() if name not in left_out}
+
+    def scan_vocab(
+        self,
+        corpus_iterable: Iterable[list[str]] | None = None,
+        corpus_file: str | None = None,
+        progress_per: int = 10000,
+        workers: int | None = None,
+        trim_rule: Any = None,
+    ) -> tuple[int, int]:
+        """Count the words of a corpus; see gensim.
+
+        What was read is kept, encoded, so that training on the same corpus need not read it
+        again. With `max_vocab_size`, which prunes while counting, and where `_scan_vocab` is
+        overridden, gensim's own code counts; else progress is logged now and then, not every
+        `progress_per` sentences.
+
+        Raises
+        ------
+        TypeError
+            If `corpus_file` is a pipe, and gensim's own code counts.
+        """
+        self._corpus_reader.forget()
+        by_gensim = self.max_vocab_size or type(self)._scan_vocab is not Word2Vec._scan_vocab
+        if by_gensim and corpus_file is not None and is_pipe(corpus_file):
+            raise TypeError(
+                f"with max_vocab_size, or a _scan_vocab of one's own, a corpus is read twice, but "
+                f"{corpus_file} is a pipe, which can be read once: write the text to a file"
+            )
+        config = TrainingConfig.of(self)
+        self._open_process_launcher(config)  # tasks get ready while the corpus is read
+        if by_gensim:
+            with phase("counting words", self.progress):
+                return super().scan_vocab(
+                    corpus_iterable, corpus_file, progress_per, workers, trim_rule
+                )
+        source = corpus_iterable if corpus_file is None else Path(corpus_file)
+        assert source is not None
+        scan = self._corpus_reader.scan(source, config)
+        self.raw_vocab = scan.raw_vocab
+        return scan.total_words, scan.corpus_count
 
     def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
         """Train on a corpus; parameters, return value and callbacks as in gensim.
@@ -305,6 +369,142 @@ class TFWord2Vec(Additions):
                 raise
             finally:
                 self._close()
+
+    def partial_fit(
+        self,
+        corpus_iterable: Iterable[list[str]] | None = None,
+        corpus_file: str | None = None,
+        epochs: int = 1,
+        alpha: float | None = None,
+    ) -> tuple[int, int]:
+        """Train on the next part of a stream; its new words are added.
+
+        The part is read once, so a generator will do for one epoch. A new word is added if the
+        part has it `min_count` times: parts should not be small.
+
+        Parameters
+        ----------
+        corpus_iterable, corpus_file
+            The part, as for `train`.
+        epochs : int
+            Passes over it.
+        alpha : float, optional
+            Step size, which stays the same; by default the model's.
+
+        Returns
+        -------
+        (int, int)
+            As of `train`.
+        """
+        self._refuse_while_training()
+        Number(least=1, whole=True, exact=True)("epochs", epochs)
+        self._check({"start_alpha": alpha})
+        if is_trained_by_gensim(self):  # whose code reads the part again for each epoch
+            self._check_corpus_sanity(corpus_iterable, corpus_file, passes=1 + epochs)
+        before: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
+        alpha = before["alpha"] if alpha is None else alpha
+        try:
+            with self._corpus_reader.once():
+                self.build_vocab(corpus_iterable, corpus_file, update=len(self.wv) > 0)
+                return self.train(
+                    corpus_iterable,
+                    corpus_file,
+                    total_examples=self.corpus_count,
+                    total_words=self.corpus_total_words,
+                    epochs=epochs,
+                    start_alpha=alpha,
+                    end_alpha=alpha,
+                )
+        finally:
+            self.__dict__.update(before)
+
+    def held_out_loss(
+        self,
+        corpus_iterable: Iterable[list[str]] | None = None,
+        corpus_file: str | None = None,
+    ) -> float:
+        """How badly the model predicts a text that it was not trained on.
+
+        Parameters
+        ----------
+        corpus_iterable, corpus_file
+            The text, as for `train`; give one of both. Words that the model does not know are left
+            out. The model stays as it is, and a callback may ask after each epoch.
+
+        Returns
+        -------
+        float
+            Mean loss of a prediction, in nats, as in `mean_losses`. A new model's is nearly
+            (1 + `negative`) ln 2, without `hs`. Losses can be compared if vocabulary, objective,
+            window and `sample` are the same.
+
+        Raises
+        ------
+        TypeError
+            If none or both are given, or the file is not there; as gensim's `train`.
+        ValueError
+            If nothing is predicted, as no two known words stand together in a sentence; or if the
+            model's vectors are not finite.
+        """
+        self._check_corpus_sanity(
+            corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=1
+        )
+        source = corpus_iterable if corpus_file is None else Path(corpus_file)
+        assert source is not None
+        return held_out_loss(self, source)
+
+    @property
+    def _corpus_reader(self) -> CorpusReader:
+        """The model's; models that gensim has made have none before it is asked for."""
+        if self._reader is None:
+            self._reader = CorpusReader()
+        return self._reader
+
+    def _check(self, arguments: Mapping[str, Any]) -> TrainingConfig:
+        """Refuse what training cannot run with, before anything is changed."""
+        config = check_attributes(self)
+        check_options(arguments, ARGUMENTS)
+        check_state(self, config)
+        return config
+
+    @contextlib.contextmanager
+    def _being_trained(self) -> Iterator[None]:
+        """Within it, nobody else trains the model."""
+        with _ENTRANCE:
+            self._refuse_while_training()
+            self._is_training = True
+        try:
+            yield
+        finally:
+            del self._is_training
+
+    def _refuse_while_training(self) -> None:
+        if self._is_training:
+            raise RuntimeError(
+                "this model is being trained, by another thread or by the train() whose callback "
+                "this is: wait until that has returned, or train a copy (copy.deepcopy(model))"
+            )
+
+    def _check_corpus_sanity(
+        self, corpus_iterable: Any = None, corpus_file: Any = None, passes: int = 1
+    ) -> None:
+        """Gensim's checks, without what it has against compressed files and pipes."""
+        if corpus_iterable is None and corpus_file is not None and not overridden_hooks(self):
+            if not isinstance(corpus_file, str | os.PathLike):
+                raise TypeError(
+                    f"Parameter corpus_file must be a valid path to a file, got {corpus_file!r} "
+                    "instead"
+                )
+            if is_pipe(corpus_file) or (is_compressed(corpus_file) and os.path.isfile(corpus_file)):
+                return
+        super()._check_corpus_sanity(
+            corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=passes
+        )
+
+    def _open_process_launcher(self, config: TrainingConfig) -> None:
+        """Let a local cluster's processes get ready, if the model trains on one."""
+        if isinstance(config.cluster, LocalTasks) and self._process_launcher is None:
+            self._process_launcher = ProcessLauncher()
 
     def _interrupted(self) -> None:
         """Take what has been trained so far."""
@@ -393,7 +593,7 @@ class TFWord2Vec(Additions):
 
     def _begin(self, source: Source) -> Training:
         assert self._config is not None
-        corpus, workspace = self._encoded(source, self._config)
+        corpus, workspace = self._corpus_reader.encoded(source, self.wv.key_to_index, self._config)
         with contextlib.ExitStack() as on_error:
             on_error.callback(workspace.close)
             on_error.callback(corpus.close)
@@ -401,6 +601,10 @@ class TFWord2Vec(Additions):
             training = Training(self, self._config, corpus, workspace, self._process_launcher)
             on_error.pop_all()
         return training
+
+
+def _text_of_path(value: Any) -> Any:
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 TFWord2Vec.train.__signature__ = inspect.signature(Word2Vec.train)  # type: ignore[attr-defined]

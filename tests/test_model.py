@@ -25,14 +25,11 @@ from hypothesis import strategies as st
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.options import (
-    choose_noise_reuse,
-    choose_shape,
-    choose_unit_entries,
-)
-from gensim_tfw2v.regimes import LocalRegime, UnitReport
+from gensim_tfw2v.kernel.config import choose_shape
+from gensim_tfw2v.kernel.task import Divergence, UnitReport
+from gensim_tfw2v.parameter_server.config import choose_noise_reuse, choose_unit_entries
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
-from gensim_tfw2v.regimes.base import Divergence
+from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.programs import unit_program, worker_program
 from gensim_tfw2v.training.vocabulary import Vocabulary
 

@@ -113,8 +113,7 @@ def state(model: Word2Vec) -> dict[str, Any]:
         *OWN,
         "mean_losses",
         "_training",
-        "_held",
-        "_one_corpus",
+        "_reader",
         "traffic",
         *RUNNING,
     }

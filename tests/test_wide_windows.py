@@ -7,9 +7,9 @@ from gensim.test.utils import common_texts
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus import encode_sentences
-from gensim_tfw2v.objectives.blocks import StepShape
-from gensim_tfw2v.objectives.draws import draw
-from gensim_tfw2v.options import NARROW_WINDOW, WIDEST_WINDOW, choose_window
+from gensim_tfw2v.kernel.config import NARROW_WINDOW, WIDEST_WINDOW, choose_window
+from gensim_tfw2v.kernel.draws import draw
+from gensim_tfw2v.kernel.objectives.blocks import StepShape
 
 SENTENCES = [[f"w{(7 * i + j) % 20}" for j in range(i % 19 + 1)] for i in range(60)]
 

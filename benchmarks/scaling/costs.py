@@ -8,8 +8,8 @@ from scipy.optimize import nnls
 
 from benchmarks.scaling.run import Trained
 from benchmarks.scaling.usage import Usage
+from gensim_tfw2v.parameter_server.turns import Turns, most_in_turn
 from gensim_tfw2v.planning.traffic import ID, NUMBER
-from gensim_tfw2v.regimes.turns import Turns, most_in_turn
 
 #: Of a ps task's work with a row, the share of fetching: it reads and casts it; pushed, it is cast,
 #: read, added to and written. Assumed, not measured: both are waited for, so little depends on it.

@@ -22,10 +22,10 @@ from benchmarks.scaling.study import (
     run_cluster,
 )
 from benchmarks.scaling.usage import read_usage
-from gensim_tfw2v.options import choose_product_dtype
+from gensim_tfw2v.files.temporary import TemporaryFolder
+from gensim_tfw2v.kernel.config import choose_product_dtype
 from gensim_tfw2v.planning import distinct_rows
 from gensim_tfw2v.processes.machine import describe
-from gensim_tfw2v.processes.temporary import TemporaryFolder
 
 #: Up to how many workers is simulated, beyond those asked for: where does what limit?
 FARTHEST = 256

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.scaling.simulation import Work
-from gensim_tfw2v.options import choose_noise_reuse, choose_shape, choose_unit_entries
+from gensim_tfw2v.kernel.config import choose_shape
+from gensim_tfw2v.parameter_server.config import choose_noise_reuse, choose_unit_entries
+from gensim_tfw2v.parameter_server.turns import most_in_turn
 from gensim_tfw2v.planning import Frequencies, Workload, distinct_rows
 from gensim_tfw2v.planning.advice import ENTRY, FLOAT
 from gensim_tfw2v.planning.traffic import ID, NUMBER
-from gensim_tfw2v.regimes.turns import most_in_turn
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import time
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.objectives.blocks import StepShape
 from gensim_tfw2v.regimes.local import use_one_thread_per_op
 
 #: Side of the matrices whose product is timed, and for how many seconds.

@@ -19,8 +19,8 @@ from benchmarks.scaling.events import (
     Together,
     Wait,
 )
+from gensim_tfw2v.parameter_server.turns import Turns
 from gensim_tfw2v.regimes.asynchronous import AHEAD
-from gensim_tfw2v.regimes.turns import Turns
 
 #: Turns that may be handed out, that wait for a worker, and that have been trained.
 FREE, READY, DONE = "free", "ready", "done"

@@ -6,7 +6,7 @@ from typing import Any
 from gensim_tfw2v.checks import kinds
 from gensim_tfw2v.checks.kinds import Kind, Number, stored
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.options import WIDEST_WINDOW
+from gensim_tfw2v.kernel.config import WIDEST_WINDOW
 
 #: gensim's `int(option)`: also of text.
 _CONVERTED = {"whole": True, "from_text": True}

@@ -7,7 +7,7 @@ import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.mapped import all_finite
+from gensim_tfw2v.files.mapped import all_finite
 
 #: What makes what is missing or does not fit.
 _ANEW = "build the vocabulary again, or set what is part of it together"

@@ -9,9 +9,9 @@ import typer
 
 from gensim_tfw2v.cli import manifest
 from gensim_tfw2v.cli.failures import Verbose
-from gensim_tfw2v.cli.given import WITH_TRAINING, checkpointed, given_training
 from gensim_tfw2v.cli.ssh import ssh
 from gensim_tfw2v.cli.supervision import supervise
+from gensim_tfw2v.cli.train_arguments import WITH_TRAINING, checkpointed, given_training
 
 app = typer.Typer(no_args_is_help=True, help="Start a cluster, or see whether one is there.")
 app.add_typer(manifest.app, name="manifest")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gensim_tfw2v.cli.failures import Verbose
-from gensim_tfw2v.cli.given import WITH_TRAINING, given_training
 from gensim_tfw2v.cli.sizes import estimated_sizes
+from gensim_tfw2v.cli.train_arguments import WITH_TRAINING, given_training
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster.manifests import Plan

@@ -54,7 +54,7 @@ def merge(
 
     from gensim_tfw2v.cli import saving
     from gensim_tfw2v.cli.loading import load_saved
-    from gensim_tfw2v.merging.chosen import merging_named
+    from gensim_tfw2v.merging.methods import merging_named
 
     merging_named(method)
     if binary and vectors is None:

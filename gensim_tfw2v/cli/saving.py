@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from gensim_tfw2v import saving
 from gensim_tfw2v.cli.failures import BadInput
-from gensim_tfw2v.processes.temporary import TemporaryFolder
+from gensim_tfw2v.files import whole as saving
+from gensim_tfw2v.files.temporary import TemporaryFolder
 
 
 def check_can_save(path: Path) -> None:
@@ -32,7 +32,7 @@ def save_whole(
 ) -> list[Path]:
     """Let `write` make the file `path`, and the files that gensim puts beside it, or none.
 
-    See `gensim_tfw2v.saving.save_whole`.
+    See `gensim_tfw2v.files.whole.save_whole`.
 
     Parameters
     ----------

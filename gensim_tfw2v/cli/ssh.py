@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gensim_tfw2v.cli.failures import BadInput, Verbose
-from gensim_tfw2v.cli.given import checkpointed, given_training
 from gensim_tfw2v.cli.supervision import supervise
+from gensim_tfw2v.cli.train_arguments import checkpointed, given_training
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster import Task

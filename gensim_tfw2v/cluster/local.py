@@ -17,11 +17,11 @@ from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.restarts import restarting
 from gensim_tfw2v.cluster.server import SERVES
 from gensim_tfw2v.cluster.spec import Cluster, Task
+from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.monitor.task import LOG_DIR
 from gensim_tfw2v.processes.children import last_lines
 from gensim_tfw2v.processes.forkserver import Forked
 from gensim_tfw2v.processes.machine import cores_each
-from gensim_tfw2v.processes.temporary import TemporaryFolder
 
 #: How many operations a process of TensorFlow runs side by side.
 OP_THREADS = "TF_NUM_INTEROP_THREADS"

@@ -21,6 +21,10 @@ EXAMPLE = (
 )
 
 
+class ClusterLost(ConnectionError):
+    """Tasks of a cluster that hold parameters are gone, or no worker is left."""
+
+
 class ClusterError(ValueError):
     """A cluster is described wrongly."""
 

@@ -60,7 +60,7 @@ class MissingKernels(ConnectionError):
 def publish_version(server: Any, task: Task) -> None:
     """Let the clients of a task's server know its version of TensorFlow."""
     from gensim_tfw2v._tensorflow import tf
-    from gensim_tfw2v.native.tensorflow_ops import load_ops
+    from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
 
     lacking = task.role == "worker" and load_ops() is None
     publish(server, task, NAME, tf.version.VERSION + (WITHOUT_KERNELS if lacking else ""))
@@ -79,7 +79,7 @@ def check_versions(tasks: Iterable[Task]) -> None:
         If a task is gone.
     """
     from gensim_tfw2v._tensorflow import tf
-    from gensim_tfw2v.native.tensorflow_ops import load_ops
+    from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
 
     own = tf.version.VERSION
     deadline = time.monotonic() + PUBLISHED_SECONDS

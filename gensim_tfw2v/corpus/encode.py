@@ -5,9 +5,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from gensim_tfw2v.corpus.helpers import Processes, Readers, read_texts
-from gensim_tfw2v.corpus.keeping import check_unused
 from gensim_tfw2v.corpus.numbering import KnownWords, Numbering, Progress
 from gensim_tfw2v.corpus.parts import Part, read_part
+from gensim_tfw2v.corpus.saved import check_unused
 from gensim_tfw2v.corpus.sentences import SentenceEncoder
 from gensim_tfw2v.corpus.texts import PieceEncoder, Texts
 from gensim_tfw2v.corpus.units import EncodedCorpus

@@ -19,7 +19,7 @@ from gensim_tfw2v.corpus.parts import Part
 from gensim_tfw2v.corpus.shards import Shard
 from gensim_tfw2v.corpus.texts import Piece
 from gensim_tfw2v.corpus.workspace import explained
-from gensim_tfw2v.mapped import save_array
+from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.processes.children import start_module
 from gensim_tfw2v.processes.machine import usable_cores
 

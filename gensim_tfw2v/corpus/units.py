@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from gensim_tfw2v.corpus.cuts import shares, unit_edges
-from gensim_tfw2v.corpus.keeping import Description, described, keep
 from gensim_tfw2v.corpus.numbering import END, ID, Ids
 from gensim_tfw2v.corpus.parts import Part
+from gensim_tfw2v.corpus.saved import Description, described, keep
 from gensim_tfw2v.corpus.shards import Shard
 from gensim_tfw2v.corpus.workspace import Workspace
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from gensim_tfw2v.processes.temporary import TemporaryFolder
+from gensim_tfw2v.files.temporary import TemporaryFolder
 
 
 class Workspace(TemporaryFolder):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.evaluation.files import read_pairs, shipped
-from gensim_tfw2v.processes.temporary import TemporaryFolder
+from gensim_tfw2v.files.temporary import TemporaryFolder
 
 NAMED_SETS = {"ws353": "wordsim353.tsv", "simlex999": "simlex999.txt"}
 """Sets that come with gensim, by the name used here: WordSim-353 and SimLex-999.

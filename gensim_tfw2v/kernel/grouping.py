@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.ragged import RowSplits, spans
-from gensim_tfw2v.kernel.sums import running_sum
+from gensim_tfw2v.kernel.ragged import RowSplits, running_sum, spans
 
 
 class RowGroups(NamedTuple):

@@ -8,9 +8,8 @@ With Adagrad (Duchi et al. 2011), row-wise as in PyTorch-BigGraph (Lerer et al. 
 size is the smaller the more it has been moved so far.
 """
 
-from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v._tensorflow import scoped, tf
 from gensim_tfw2v.kernel.grouping import RowGroups
-from gensim_tfw2v.kernel.scopes import scoped
 from gensim_tfw2v.kernel.slices import Slices, exactly, places, whole
 
 #: Added to Adagrad's sums, so that a row's first steps are none of any length.

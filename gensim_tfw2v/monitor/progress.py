@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm.auto import tqdm
 
 if TYPE_CHECKING:  # commands show that they load, before they do
-    from gensim_tfw2v.corpus.held import Extent
+    from gensim_tfw2v.corpus.cached import Extent
     from gensim_tfw2v.corpus.numbering import Progress
 
 

@@ -19,8 +19,7 @@ import numpy as np
 
 from gensim_tfw2v.monitor.clusters import cluster
 from gensim_tfw2v.monitor.events import EMPTY
-from gensim_tfw2v.monitor.ranks import bands, by_frequency
-from gensim_tfw2v.vectors import held_counts
+from gensim_tfw2v.monitor.ranks import bands, by_frequency, held_counts
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors

@@ -5,13 +5,19 @@ from collections.abc import Iterator
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.vectors import held_counts
-
 #: The last rank of each band; the words after them are the last band.
 EDGES = (100, 1_000, 10_000, 100_000)
 
 #: Rows of a band, at most, that are looked at for a histogram.
 MOST_ROWS = 10_000
+
+
+def held_counts(vectors: KeyedVectors) -> np.ndarray | None:
+    """The counts that vectors hold, [V]; None if there are none."""
+    held = np.asarray(vectors.expandos.get("count", ()))
+    # gensim numbers the words of a file without counts downwards
+    is_numbering = np.array_equal(held, np.arange(len(vectors), 0, -1))
+    return None if len(held) != len(vectors) or is_numbering else held.astype(np.int64)
 
 
 def by_frequency(vectors: KeyedVectors) -> np.ndarray:

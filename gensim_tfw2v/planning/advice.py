@@ -7,7 +7,7 @@ the waiting for it takes longer.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gensim_tfw2v.options import choose_noise_reuse, choose_unit_entries
+from gensim_tfw2v.parameter_server.config import choose_noise_reuse, choose_unit_entries
 from gensim_tfw2v.planning.traffic import Workload, column_bytes, distinct_rows, row_bytes
 
 #: Nanoseconds of a core for a raw word of skip-gram: so many, and so many for each of D. Measured

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gensim_tfw2v.objectives.blocks import InBand, StepShape
-from gensim_tfw2v.options import choose_shape
+from gensim_tfw2v.kernel.config import choose_shape
+from gensim_tfw2v.kernel.objectives.blocks import InBand, StepShape
 from gensim_tfw2v.planning.frequencies import Frequencies
 
 #: Bytes of a number that travels, of a row's id, of a place in a step, of a row's length or size.

@@ -15,8 +15,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
+from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.children import last_lines, start_module
-from gensim_tfw2v.processes.temporary import TemporaryFolder
 
 #: Bytes of a message, at most.
 LONGEST_MESSAGE = 1 << 17

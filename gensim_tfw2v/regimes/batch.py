@@ -12,8 +12,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from gensim_tfw2v.regimes.base import ClusterLost
-from gensim_tfw2v.regimes.threads import LOOK_SECONDS
+from gensim_tfw2v.cluster.spec import ClusterLost
+from gensim_tfw2v.parameter_server.threads import LOOK_SECONDS
 
 P = TypeVar("P")
 R = TypeVar("R")

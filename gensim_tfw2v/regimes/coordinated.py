@@ -18,15 +18,17 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gensim_tfw2v.mapped import all_finite, pieces, save_array
+from gensim_tfw2v.cluster.spec import ClusterLost
+from gensim_tfw2v.files.mapped import all_finite, pieces, save_array
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
+from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS
+from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.children import last_lines, start_module
 from gensim_tfw2v.processes.forkserver import Forked
-from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, UnitTask, never
+from gensim_tfw2v.regimes.base import never
 from gensim_tfw2v.regimes.coordinator import ClusterSetup
-from gensim_tfw2v.regimes.liveness import GIVE_UP_SECONDS
 from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan
-from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.regimes.traffic import Traffic
 
 #: Seconds that the coordinator has to end what it does when training is interrupted.
 ENDING_SECONDS = 30.0

@@ -20,17 +20,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v.cluster.connect import connect
-from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.cluster.spec import Cluster, ClusterLost
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.monitor.task import TaskLog
+from gensim_tfw2v.parameter_server.traffic import Traffic
+from gensim_tfw2v.parameter_server.workers import ClusterWorkers
 from gensim_tfw2v.processes.children import name_process
-from gensim_tfw2v.regimes.base import ClusterLost, Divergence, UnitReport, UnitTask
-from gensim_tfw2v.regimes.chosen import make_in_process
+from gensim_tfw2v.regimes.local import make_in_process
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan
-from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.regimes.traffic import Traffic
-from gensim_tfw2v.regimes.workers import ClusterWorkers
 
 #: Seconds between two answers that say what the cluster has done, where that is logged.
 TRAFFIC_SECONDS = 1.0

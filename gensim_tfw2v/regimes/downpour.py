@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.layouts import RowLayout
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.task import UnitTask
+from gensim_tfw2v.parameter_server.jobs.replica import replica_function
+from gensim_tfw2v.parameter_server.jobs.rows import ParameterServer
+from gensim_tfw2v.parameter_server.layouts import RowLayout
+from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
-from gensim_tfw2v.regimes.base import UnitTask
-from gensim_tfw2v.regimes.job import ParameterServer
 from gensim_tfw2v.regimes.options import Downpour
 from gensim_tfw2v.regimes.parameter_server import Setup
-from gensim_tfw2v.regimes.replica import replica_function
-from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.regimes.workers import Workers
 
 
 class DownpourRegime(AsynchronousRegime):
@@ -44,7 +44,8 @@ class DownpourRegime(AsynchronousRegime):
         return server._replace(squares=Tables(*squares))
 
     def _job_function(self) -> tf.types.experimental.PolymorphicFunction:
-        return replica_function(self.program, self.server, self.options)
+        every = self.options.n_fetch, self.options.n_push
+        return replica_function(self.program, self.server, *every)
 
     def alone(self, tasks: Sequence[UnitTask]) -> int:
         """The warm start's units, of the first epoch."""

@@ -4,20 +4,25 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
+from gensim_tfw2v.kernel.unit import concrete_unit_function
 from gensim_tfw2v.kernel.updates import WholeRows
+from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.monitor.graph import step_graph
-from gensim_tfw2v.native.tensorflow_ops import load_ops
-from gensim_tfw2v.objectives.words import Words
-from gensim_tfw2v.options import UnitProgram
+from gensim_tfw2v.parameter_server.threads import run_threads
+from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.processes.interrupts import holding_interrupts
-from gensim_tfw2v.regimes.base import Divergence, UnitReport, UnitTask, never
-from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.regimes.threads import run_threads
-from gensim_tfw2v.regimes.unit import concrete_unit_function
+from gensim_tfw2v.regimes.base import never
+from gensim_tfw2v.regimes.options import RegimeOptions
+from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 
 ROWS_AT_A_TIME = 4096
 
@@ -41,15 +46,15 @@ class LocalRegime:
 
     Parameters
     ----------
-    program : UnitProgram
-    words : Words
+    program : KernelConfig
+    words : WordArrays
         Of the vocabulary.
     workers : int
         Threads.
     """
 
     @holding_interrupts()  # for it traces
-    def __init__(self, program: UnitProgram, words: Words, workers: int) -> None:
+    def __init__(self, program: KernelConfig, words: WordArrays, workers: int) -> None:
         use_one_thread_per_op()
         self.program = program
         self.workers = workers
@@ -164,3 +169,28 @@ def _pieces(table: tf.Variable) -> Iterator[slice]:
     rows = _rows(table)
     for first in range(0, rows, ROWS_AT_A_TIME):
         yield slice(first, min(rows, first + ROWS_AT_A_TIME))
+
+
+def make_in_process(
+    options: RegimeOptions | None, setup: Setup
+) -> ParameterServerRegime | LocalRegime:
+    """Make a regime whose workers are threads of this process.
+
+    Parameters
+    ----------
+    options : RegimeOptions, optional
+        By default threads that share the rows.
+    setup : Setup
+
+    Raises
+    ------
+    ValueError
+        If the regime cannot train the objective.
+    """
+    program = setup.program
+    if options is None:
+        return LocalRegime(program.unit, setup.words, program.workers)
+    use_one_thread_per_op()
+    # nothing travels, so nothing is rounded for it
+    in_process = setup._replace(program=replace(program, wire_dtype="float32"))
+    return options.make(in_process, LocalWorkers(program.workers))

@@ -14,9 +14,9 @@ import numpy as np
 from gensim_tfw2v.corpus.sampling import Sampling
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.objectives import Objective
+    from gensim_tfw2v.kernel.objectives import Objective
+    from gensim_tfw2v.parameter_server.workers import Workers
     from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
-    from gensim_tfw2v.regimes.workers import Workers
 
 #: Of whole numbers: TensorFlow counts steps as int32.
 LARGEST = 2**31 - 1

@@ -11,19 +11,24 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import WorkUnit
-from gensim_tfw2v.layouts import LAYOUTS
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
+from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.monitor.graph import step_graph
-from gensim_tfw2v.objectives.words import Words
-from gensim_tfw2v.options import ClusterProgram
+from gensim_tfw2v.parameter_server.config import WorkerConfig
+from gensim_tfw2v.parameter_server.jobs.columns import column_job_function
+from gensim_tfw2v.parameter_server.jobs.rows import (
+    JobResult,
+    ParameterServer,
+    PushCounter,
+    job_function,
+)
+from gensim_tfw2v.parameter_server.jobs.sources import NOTHING, source_of
+from gensim_tfw2v.parameter_server.layouts import LAYOUTS
+from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.traffic import Traffic
+from gensim_tfw2v.parameter_server.workers import Job, Workers
 from gensim_tfw2v.processes.interrupts import holding_interrupts
-from gensim_tfw2v.regimes.base import Divergence, UnitReport, UnitTask
-from gensim_tfw2v.regimes.column_job import column_job_function
-from gensim_tfw2v.regimes.job import JobResult, ParameterServer, PushCounter, job_function
-from gensim_tfw2v.regimes.liveness import naming_lost_tasks
-from gensim_tfw2v.regimes.sources import NOTHING, source_of
-from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.regimes.traffic import Traffic
-from gensim_tfw2v.regimes.workers import Job, Workers
 
 
 class Setup(NamedTuple):
@@ -31,8 +36,8 @@ class Setup(NamedTuple):
 
     Attributes
     ----------
-    program : ClusterProgram
-    words : Words
+    program : WorkerConfig
+    words : WordArrays
         Of the vocabulary.
     rates : Tables of ndarray [V]
         See `pair_rates`; of None for threads that share the rows.
@@ -45,8 +50,8 @@ class Setup(NamedTuple):
         That the units' files are in.
     """
 
-    program: ClusterProgram
-    words: Words
+    program: WorkerConfig
+    words: WordArrays
     rates: Tables
     rows: int
     units: int

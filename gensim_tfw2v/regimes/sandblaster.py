@@ -13,19 +13,20 @@ from dataclasses import replace
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
+from gensim_tfw2v.parameter_server.jobs.portion import portion_function
+from gensim_tfw2v.parameter_server.jobs.rows import JobResult
+from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
+from gensim_tfw2v.parameter_server.turns import runs_of
+from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.interrupts import holding_interrupts
-from gensim_tfw2v.regimes.base import Divergence, UnitReport, UnitTask, never
+from gensim_tfw2v.regimes.base import never
 from gensim_tfw2v.regimes.batch import Dealer
-from gensim_tfw2v.regimes.job import JobResult
 from gensim_tfw2v.regimes.lbfgs import LBFGS
-from gensim_tfw2v.regimes.liveness import naming_lost_tasks
 from gensim_tfw2v.regimes.options import Sandblaster
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
-from gensim_tfw2v.regimes.portion import portion_function
-from gensim_tfw2v.regimes.sharded_vector import ShardedVector
-from gensim_tfw2v.regimes.tables import Tables
-from gensim_tfw2v.regimes.turns import runs_of
-from gensim_tfw2v.regimes.workers import Workers
 
 #: As seldom as this, in the mean row's share, a row takes part in predictions at least, when it is
 #: guessed how far its gradient reaches.

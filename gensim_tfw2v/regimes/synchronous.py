@@ -12,15 +12,17 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster.spec import ClusterLost
+from gensim_tfw2v.kernel.task import UnitReport, UnitTask
+from gensim_tfw2v.parameter_server.combining import adasum
+from gensim_tfw2v.parameter_server.jobs.rows import job_function
+from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.turns import runs_of
+from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.interrupts import holding_interrupts
-from gensim_tfw2v.regimes.base import ClusterLost, UnitReport, UnitTask, never
-from gensim_tfw2v.regimes.combining import adasum
-from gensim_tfw2v.regimes.job import job_function
-from gensim_tfw2v.regimes.liveness import naming_lost_tasks
+from gensim_tfw2v.regimes.base import never
 from gensim_tfw2v.regimes.options import Synchronous
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
-from gensim_tfw2v.regimes.turns import runs_of
-from gensim_tfw2v.regimes.workers import Workers
 
 #: A job is run again elsewhere when it takes this many times as long as the median of its round,
 #: and at least so many seconds.

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
-from gensim_tfw2v.regimes import SubModels, UnitReport, UnitTask
+from gensim_tfw2v.kernel.task import UnitReport, UnitTask
+from gensim_tfw2v.regimes.options import SubModels
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.sub_models import train_sub_models
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from gensim_tfw2v.checks.state import check_state
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.corpus.held import Extent, Source, encode_source
+from gensim_tfw2v.corpus.cached import Extent, Source, encode_source
+from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import reading_bar
-from gensim_tfw2v.regimes import UnitReport, UnitTask
 from gensim_tfw2v.training.position import Position
 from gensim_tfw2v.training.session import Training
 

@@ -1,31 +1,25 @@
 """The regime that a configuration asks for, ready to train."""
 
 import contextlib
-import functools
 from collections.abc import Iterator
 from typing import Any
 
 from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster
 from gensim_tfw2v.cluster.probe import READY_SECONDS
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
-from gensim_tfw2v.cluster.readers import open_readers
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.corpus.held import Reading, reading_here
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.processes.forking import tensorflow_is_lost
 from gensim_tfw2v.processes.interrupts import holding_interrupts
-from gensim_tfw2v.regimes import ClusterSetup, CoordinatedRegime, Regime, Setup, make_in_process
+from gensim_tfw2v.regimes.base import Regime
+from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
+from gensim_tfw2v.regimes.coordinator import ClusterSetup
+from gensim_tfw2v.regimes.local import make_in_process
+from gensim_tfw2v.regimes.parameter_server import Setup
 
 #: What takes seconds before the first step.
 BUILDING = "building the training graph"
-
-
-def reading_of(cluster: Cluster | LocalTasks | None) -> Reading:
-    """Who reads the files of a corpus: the hosts of a cluster too."""
-    if isinstance(cluster, Cluster):
-        return functools.partial(open_readers, cluster)
-    return reading_here
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from gensim_tfw2v.corpus.units import WorkUnit
-from gensim_tfw2v.regimes import UnitReport
+from gensim_tfw2v.kernel.task import UnitReport
 
 
 @dataclass

@@ -6,22 +6,25 @@ from pathlib import Path
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.opening import LocalTasks
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.native.tensorflow_ops import load_ops
-from gensim_tfw2v.objectives import SkipGram
-from gensim_tfw2v.objectives.blocks import StepShape
-from gensim_tfw2v.options import (
+from gensim_tfw2v.kernel.config import (
     FEW_WORDS,
     UNIT_ENTRIES,
-    ClusterProgram,
-    UnitProgram,
+    KernelConfig,
     choose_max_norm,
-    choose_noise_reuse,
     choose_product_dtype,
     choose_shape,
+)
+from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+from gensim_tfw2v.kernel.objectives import SkipGram
+from gensim_tfw2v.kernel.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.parameter_server.config import (
+    WorkerConfig,
+    choose_noise_reuse,
     choose_unit_entries,
 )
 from gensim_tfw2v.processes.machine import cores_each
-from gensim_tfw2v.regimes import Setup, Tables
+from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.training.vocabulary import Vocabulary
 
 
@@ -52,7 +55,7 @@ def setup_of(
     folder : Path
         For what a cluster needs while it trains.
     loss_of : {"none", "first", "all"}
-        See `UnitProgram`.
+        See `KernelConfig`.
 
     Raises
     ------
@@ -63,7 +66,7 @@ def setup_of(
     native = trains_natively(config)
     unit = unit_program(config, vocabulary, tokens, max_entries, window, native, loss_of)
     if config.shares_rows:
-        program, rates = ClusterProgram(unit, config.workers), Tables(None, None, None)
+        program, rates = WorkerConfig(unit, config.workers), Tables(None, None, None)
     else:
         program = worker_program(config, unit, tokens)
         rates = vocabulary.rates(config, unit.shape.window)
@@ -91,7 +94,7 @@ def unit_program(
     window: int | None = None,
     native: bool = False,
     loss_of: str = "none",
-) -> UnitProgram:
+) -> KernelConfig:
     """The program of a work unit; parameters as for `setup_of`.
 
     Parameters
@@ -104,7 +107,7 @@ def unit_program(
     shape, objective = step_shape(config, vocabulary, tokens, native), config.objective
     if window is not None:
         shape = replace(shape, window=window)
-    return UnitProgram(
+    return KernelConfig(
         objective=objective,
         shape=shape,
         vector_size=config.vector_size,
@@ -145,12 +148,12 @@ def step_shape(
     )
 
 
-def worker_program(config: TrainingConfig, program: UnitProgram, tokens: int) -> ClusterProgram:
+def worker_program(config: TrainingConfig, program: KernelConfig, tokens: int) -> WorkerConfig:
     """What a worker runs, for a corpus of so many tokens."""
     workers, threads = _workers_and_threads(config)
     if config.regime_of_workers.reuses_negatives and config.layout == "rows":
         program = replace(program, noise_reuse=choose_noise_reuse(tokens, workers * threads))
-    return ClusterProgram(program, workers, threads, layout=config.layout)
+    return WorkerConfig(program, workers, threads, layout=config.layout)
 
 
 def _workers_and_threads(config: TrainingConfig) -> tuple[int, int]:

@@ -11,21 +11,18 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
+from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.corpus.workspace import Workspace
+from gensim_tfw2v.kernel.config import FEW_TOKENS, NARROW_WINDOW, choose_window
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.monitor.hyperparameters import hyperparameters
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.monitor.run import RunLog
-from gensim_tfw2v.options import FEW_TOKENS, NARROW_WINDOW, choose_window
-from gensim_tfw2v.regimes import (
-    ClusterLost,
-    Regime,
-    Tables,
-    Traffic,
-    UnitReport,
-    UnitTask,
-)
+from gensim_tfw2v.parameter_server.traffic import Traffic
+from gensim_tfw2v.regimes.base import Regime
 from gensim_tfw2v.training.checkpoints import Checkpoints, FolderLock, check_array
 from gensim_tfw2v.training.opening import open_regime
 from gensim_tfw2v.training.position import Position

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.mapped import save_array
+from gensim_tfw2v.cluster.spec import ClusterLost
+from gensim_tfw2v.files.mapped import save_array
+from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.merging import MergeReport, SubModel, merge
-from gensim_tfw2v.regimes import ClusterLost, SubModelPlan, SubModels, UnitReport, UnitTask, file_of
+from gensim_tfw2v.regimes.options import SubModels
+from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan, file_of
 from gensim_tfw2v.training.checkpoints import Checkpoints, check_array
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.vocabulary import seed_of, tables_of

@@ -10,10 +10,11 @@ import numpy as np
 from gensim.models import Word2Vec
 
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.objectives import SkipGram
-from gensim_tfw2v.objectives.noise import noise_shares
-from gensim_tfw2v.objectives.words import Words
-from gensim_tfw2v.regimes import Tables, pair_rates
+from gensim_tfw2v.kernel.noise import noise_shares
+from gensim_tfw2v.kernel.objectives import SkipGram
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.parameter_server.combining import pair_rates
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,9 @@ class Vocabulary:
         """Share of the text's known words that survives subsampling."""
         return float((self.counts * self.keep).sum() / max(1.0, self.counts.sum()))
 
-    def words(self, negative_shards: int) -> Words:
+    def words(self, negative_shards: int) -> WordArrays:
         """The arrays that a unit is trained with."""
-        return Words.of(self.keep, self.noise, self.paths, self.lock, negative_shards)
+        return WordArrays.of(self.keep, self.noise, self.paths, self.lock, negative_shards)
 
     def rates(self, config: TrainingConfig, window: int) -> Tables:
         """How often each row is trained on, if windows reach so far; see `pair_rates`."""

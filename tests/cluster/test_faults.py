@@ -23,7 +23,7 @@ OPTIONS = {"epochs": 16, "seed": 5}
 def short_units():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gensim_tfw2v.training.programs.UNIT_ENTRIES", 4096)
-        patch.setattr("gensim_tfw2v.options.CLUSTER_ENTRIES", 4096)
+        patch.setattr("gensim_tfw2v.kernel.config.CLUSTER_ENTRIES", 4096)
         yield
 
 

@@ -114,15 +114,14 @@ def test_the_machines_of_workers_read_a_corpus(
 
 def test_what_they_write_is_the_text(cluster, shards, tmp_path):
     model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
-    model._one_corpus = True
-    model.build_vocab(sentences := PathLineSentences(shards))
-    expected = line_sentences(LEE, model.wv.key_to_index)
-    config = TrainingConfig.of(model)
-    counted, folder = model._encoded(sentences, config)
+    reader = model._corpus_reader
+    with reader.once():
+        model.build_vocab(sentences := PathLineSentences(shards))
+        known_words, config = model.wv.key_to_index, TrainingConfig.of(model)
+        expected = line_sentences(LEE, known_words)
+        counted, folder = reader.encoded(sentences, known_words, config)
     assert sentences_of(counted, model) == expected
-    known, other = model._encoded(
-        sentences, config
-    )  # nothing is held any more: with the vocabulary
+    known, other = reader.encoded(sentences, known_words, config)  # nothing is kept any more
     assert sentences_of(known, model) == expected
     assert known.total_raw_words == counted.total_raw_words == model.corpus_total_words
     for encoded in (counted, known):
@@ -241,7 +240,7 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(how, tmp_path, monkeypa
         assert (model.corpus_count, began.is_set()) == (9_000, True)
         assert "worker 0 (" in caplog.text and "does not read the corpus any more" in caplog.text
         processes[1].kill()
-    model._forget_scan()
+    model._corpus_reader.forget()
     deadline = time.monotonic() + 30
     while "tfw2v" in (names := " ".join(thread.name for thread in threading.enumerate())):
         assert time.monotonic() < deadline, names

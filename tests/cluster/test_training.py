@@ -19,7 +19,7 @@ LEE = datapath("lee_background.cor")
 def same_units(monkeypatch):
     """Let this process train the short units of a cluster, and a cluster what it trains."""
     monkeypatch.setattr("gensim_tfw2v.training.programs.UNIT_ENTRIES", 4096)
-    monkeypatch.setattr("gensim_tfw2v.options.CLUSTER_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.kernel.config.CLUSTER_ENTRIES", 4096)
 
 
 def servers():

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.grouping import RowGroups, group_rows
+from gensim_tfw2v.kernel.ragged import running_sum
 from gensim_tfw2v.kernel.slices import whole
-from gensim_tfw2v.kernel.sums import running_sum
 from gensim_tfw2v.kernel.updates import EPSILON, adagrad, add_rows, clipped, sum_rows
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gensim_tfw2v.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.objectives.blocks import StepShape
 from gensim_tfw2v.planning import Frequencies, Machines, Workload, compare
 
 SHAPE = StepShape(512, 32, 5, 16, "centres")

@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.layouts import LAYOUTS
-from gensim_tfw2v.objectives import Cbow, SkipGram
-from gensim_tfw2v.objectives.blocks import StepShape
-from gensim_tfw2v.objectives.draws import draw
-from gensim_tfw2v.objectives.noise import alias_table
-from gensim_tfw2v.objectives.words import Words
-from gensim_tfw2v.options import ClusterProgram, UnitProgram
+from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.draws import draw
+from gensim_tfw2v.kernel.noise import alias_table
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
+from gensim_tfw2v.kernel.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.parameter_server.combining import pair_rates
+from gensim_tfw2v.parameter_server.config import WorkerConfig
+from gensim_tfw2v.parameter_server.jobs.rows import JobResult, ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from gensim_tfw2v.planning import (
     Frequencies,
     Workload,
@@ -19,10 +23,7 @@ from gensim_tfw2v.planning import (
     row_bytes,
     target_bytes,
 )
-from gensim_tfw2v.regimes.combining import pair_rates
-from gensim_tfw2v.regimes.job import JobResult, ParameterServer, PushCounter
-from gensim_tfw2v.regimes.tables import Tables
-from tests.regimes.test_job import FUNCTIONS, job
+from tests.parameter_server.test_job import FUNCTIONS, job
 
 VOCABULARY = 3000
 
@@ -35,8 +36,8 @@ def independent(frequencies, tokens, seed=1):
 
 def counted(frequencies, size, shards, layout, objective, shape, entries):
     """Bytes a token that a job counts: fetched, and pushed."""
-    program = UnitProgram(objective, shape, size, 12, len(entries), skip_targets=False)
-    words = Words.of(np.ones(VOCABULARY), frequencies.noise)
+    program = KernelConfig(objective, shape, size, 12, len(entries), skip_targets=False)
+    words = WordArrays.of(np.ones(VOCABULARY), frequencies.noise)
     tables = Tables(*(LAYOUTS[layout](n, size, shards) for n in (VOCABULARY, VOCABULARY, 0)))
     rates = pair_rates(
         frequencies.words, 4.0, isinstance(objective, SkipGram), 5, frequencies.noise, None
@@ -45,7 +46,7 @@ def counted(frequencies, size, shards, layout, objective, shape, entries):
     server = ParameterServer(
         tables, *tf.nest.map_structure(tf.Variable, (words, rates)), push_counter
     )
-    function = FUNCTIONS[layout](ClusterProgram(program, 1, layout=layout), server)
+    function = FUNCTIONS[layout](WorkerConfig(program, 1, layout=layout), server)
     result = JobResult.unpacked(function(*job(entries)).numpy())
     return np.array([result.fetched, result.pushed]) / result.units.kept[0]
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from gensim_tfw2v.regimes.base import ClusterLost
+from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.regimes.batch import Dealer
 
 

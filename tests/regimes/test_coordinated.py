@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gensim_tfw2v.regimes import CoordinatedRegime
+from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
 
 #: Answers the first request as a coordinator does whose disk is full.
 FULL = """

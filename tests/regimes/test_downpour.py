@@ -10,15 +10,15 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.objectives import SkipGram
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.task import unit_key
+from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.updates import EPSILON
-from gensim_tfw2v.objectives import SkipGram
-from gensim_tfw2v.regimes import Tables
+from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
-from gensim_tfw2v.regimes.base import unit_key
 from gensim_tfw2v.regimes.downpour import DownpourRegime
 from gensim_tfw2v.regimes.options import Downpour
-from gensim_tfw2v.regimes.unit import prepare_unit
-from gensim_tfw2v.regimes.workers import LocalWorkers
 from tests.regimes.trials import (
     ALPHA,
     ENTRIES,

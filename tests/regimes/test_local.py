@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v.corpus.encode import encode_sentences
-from gensim_tfw2v.objectives import Cbow, SkipGram
-from gensim_tfw2v.objectives.blocks import StepShape
-from gensim_tfw2v.objectives.words import Words
-from gensim_tfw2v.options import UnitProgram
-from gensim_tfw2v.regimes import LocalRegime, Tables, unit
-from gensim_tfw2v.regimes.base import Divergence, UnitTask, unit_key
+from gensim_tfw2v.kernel import unit
+from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
+from gensim_tfw2v.kernel.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.task import Divergence, UnitTask, unit_key
+from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.regimes.local import LocalRegime
 
 VOCABULARY, SIZE, ENTRIES = 30, 8, 256
 SHAPE = StepShape(64, 16, 3, 8)
@@ -35,8 +37,8 @@ def tasks(units, alpha=0.01, seed=1, epoch=0):
 def regime(workers=1, objective=None):
     rng = np.random.default_rng(0)
     trainer = LocalRegime(
-        UnitProgram(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_of="all"),
-        Words.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)),
+        KernelConfig(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_of="all"),
+        WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)),
         workers,
     )
     inputs = rng.normal(0, 0.1, (VOCABULARY, SIZE)).astype(np.float32)

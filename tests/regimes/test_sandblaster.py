@@ -11,13 +11,13 @@ from scipy.optimize import minimize
 
 from gensim_tfw2v import Sandblaster, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.objectives import Cbow, SkipGram
-from gensim_tfw2v.objectives.draws import draw
-from gensim_tfw2v.regimes import Tables
-from gensim_tfw2v.regimes.base import Divergence, unit_key
+from gensim_tfw2v.kernel.draws import draw
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.task import Divergence, unit_key
+from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
-from gensim_tfw2v.regimes.workers import LocalWorkers
-from tests.objectives import reference
+from tests.kernel.objectives import reference
 from tests.regimes.trials import ENTRIES, SEED, SHAPE, SIZE, VOCABULARY, Flaky, Trial, corpus, tasks
 
 LEE = datapath("lee_background.cor")

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v.corpus.sampling import Sampling
+from gensim_tfw2v.kernel.task import Divergence
+from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import sub_models
-from gensim_tfw2v.regimes.base import Divergence
 from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan, file_of
 from gensim_tfw2v.regimes.sub_models import SubModelsRegime
-from gensim_tfw2v.regimes.workers import LocalWorkers
 from tests.regimes.trials import (
     ALPHA,
     ENTRIES,

@@ -8,8 +8,9 @@ import pytest
 
 from gensim_tfw2v import Asynchronous, Synchronous, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.regimes import Tables, synchronous
-from gensim_tfw2v.regimes.combining import adasum
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.parameter_server.combining import adasum
+from gensim_tfw2v.regimes import synchronous
 from gensim_tfw2v.regimes.synchronous import SynchronousRegime
 from tests.regimes.trials import (
     ENTRIES,

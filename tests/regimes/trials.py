@@ -6,16 +6,21 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.encode import encode_sentences
 from gensim_tfw2v.corpus.units import WorkUnit
-from gensim_tfw2v.objectives import Cbow, SkipGram
-from gensim_tfw2v.objectives.blocks import StepShape
-from gensim_tfw2v.objectives.words import Words
-from gensim_tfw2v.options import ClusterProgram, UnitProgram
-from gensim_tfw2v.regimes import LocalWorkers, Setup, Tables, pair_rates
-from gensim_tfw2v.regimes.base import ClusterLost, UnitTask, unit_key
-from gensim_tfw2v.regimes.unit import concrete_unit_function
-from tests.objectives.test_objectives import huffman_paths
+from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
+from gensim_tfw2v.kernel.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.task import UnitTask, unit_key
+from gensim_tfw2v.kernel.unit import concrete_unit_function
+from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.parameter_server.combining import pair_rates
+from gensim_tfw2v.parameter_server.config import WorkerConfig
+from gensim_tfw2v.parameter_server.workers import LocalWorkers
+from gensim_tfw2v.regimes.parameter_server import Setup
+from tests.kernel.objectives.test_objectives import huffman_paths
 
 VOCABULARY, SIZE, ENTRIES, SEED = 40, 6, 132, 7
 SHAPE = StepShape(32, 8, 3, 4)
@@ -46,13 +51,13 @@ class Trial:
     def __init__(
         self, objective, workers=1, threads=1, lock=None, folder=Path(), native=False, shards=1
     ):
-        self.unit_program = UnitProgram(
+        self.unit_program = KernelConfig(
             *(objective, SHAPE, SIZE, 6, 1024),
             **dict(loss_of="all", locked=lock is not None, native=native, negative_shards=shards),
         )
         noise = np.arange(1.0, VOCABULARY + 1) if objective.negative else None
         paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None
-        self.words = Words.of(np.ones(VOCABULARY), noise, paths, lock, shards)
+        self.words = WordArrays.of(np.ones(VOCABULARY), noise, paths, lock, shards)
         rates = pair_rates(
             np.full(VOCABULARY, 1 / VOCABULARY), 4.0, isinstance(objective, SkipGram),
             objective.negative, noise, paths and paths[0],
@@ -65,7 +70,7 @@ class Trial:
         ))  # fmt: skip
         self.workers = LocalWorkers(workers)
         self.setup = Setup(
-            ClusterProgram(self.unit_program, workers, threads, "float32"),
+            WorkerConfig(self.unit_program, workers, threads, "float32"),
             self.words, rates, VOCABULARY, 64, SEED, folder,
         )  # fmt: skip
 

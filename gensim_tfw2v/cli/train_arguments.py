@@ -1,0 +1,65 @@
+"""The training that a command is given, after ``--``."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from gensim_tfw2v.cli.corpus import is_stream
+from gensim_tfw2v.cli.failures import BadInput
+from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.files.temporary import TemporaryFolder
+
+#: Settings of such a command: what begins the training is not an option of its own, with ``--``
+#: before it or not.
+WITH_TRAINING = {"allow_extra_args": True, "allow_interspersed_args": False}
+
+_trainings = typer.Typer(add_completion=False)
+_trainings.command()(train)
+
+
+def given_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
+    """The training that stands after ``--``, checked by its own options.
+
+    Returns
+    -------
+    arguments : list of str
+        Those after ``train``.
+    values : dict
+        What they say, by the names of the parameters of `train`.
+
+    Raises
+    ------
+    BadInput
+        If there is none, it names a cluster of its own, or its corpus can be read only once.
+    """
+    command = context.args
+    if not command or command[0] != "train":
+        path = context.command_path.split(" ", 1)[-1]
+        raise BadInput(f"give the training after --, as in: tfw2v {path} -- train CORPUS -o MODEL")
+    arguments = command[1:]
+    if any(argument.split("=")[0] == "--cluster" for argument in arguments):
+        raise BadInput("--cluster is what this command is for: leave it out after --")
+    parser = typer.main.get_command(_trainings)
+    values = parser.make_context("tfw2v train", list(arguments)).params
+    if is_stream(Path(values["corpus"])):
+        raise BadInput(
+            f"{values['corpus']}: a training that may be started again needs a file that can be "
+            "read again; write the text to one (or: tfw2v train - --cluster local:ps=1,worker=2)"
+        )
+    return arguments, values
+
+
+@contextlib.contextmanager
+def checkpointed(arguments: Sequence[str], values: Mapping[str, Any]) -> Iterator[list[str]]:
+    """The arguments of ``tfw2v`` for a training with checkpoints, by default temporary ones."""
+    with contextlib.ExitStack() as stack:
+        command = ["train", *arguments]
+        if values["checkpoint_dir"] is None:
+            folder = stack.enter_context(TemporaryFolder("checkpoints"))
+            command += ["--checkpoint-dir", str(folder)]
+        yield command

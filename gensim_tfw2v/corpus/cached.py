@@ -1,0 +1,150 @@
+"""A corpus that was read to count its words, kept for the training that may follow."""
+
+import contextlib
+import operator
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gensim_tfw2v.corpus.encode import encode_sentences, encode_texts
+from gensim_tfw2v.corpus.files import is_pipe
+from gensim_tfw2v.corpus.helpers import Readers
+from gensim_tfw2v.corpus.numbering import Progress
+from gensim_tfw2v.corpus.scan import scan_sentences, scan_texts
+from gensim_tfw2v.corpus.texts import Texts, text_files
+from gensim_tfw2v.corpus.units import EncodedCorpus
+from gensim_tfw2v.corpus.workspace import Workspace
+
+#: A file, or sentences.
+Source = Path | Iterable[list[str]]
+
+#: Gives those who read files and write to a folder, or None for this process and its helpers.
+Reading = Callable[[Sequence[str], Path], contextlib.AbstractContextManager[Readers | None]]
+
+
+def reading_here(
+    paths: Sequence[str], folder: Path
+) -> contextlib.AbstractContextManager[Readers | None]:
+    """Let this machine read, whatever is to be read."""
+    return contextlib.nullcontext()
+
+
+class CachedScan:
+    """What reading a corpus once has given.
+
+    Parameters
+    ----------
+    source : Path or iterable of list of str
+    parent : str, optional
+        Where the folder with the encoded corpus is made.
+    progress : callable, optional
+        Called now and then; see `encode_file`.
+    reading : callable
+        Who reads it, if it is in files (see `text_files`).
+
+    Attributes
+    ----------
+    scan : Scan
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        parent: str | None = None,
+        progress: Progress | None = None,
+        reading: Reading = reading_here,
+    ) -> None:
+        self._source, self._reading = _identity(source), _reading_of(source, reading)
+        self._workspace = Workspace(parent)
+        self._paths, folder = text_files(source), self._workspace.folder
+        if self._paths is None:
+            assert not isinstance(source, Path)
+            self.scan = scan_sentences(source, folder=folder, progress=progress)
+            return
+        with self._reading(self._paths, folder) as readers:
+            self.scan = scan_texts(self._paths, folder, readers, progress)
+
+    def is_of(self, source: Source) -> bool:
+        """Whether this is what was read: the same object, or a file that has not changed."""
+        if isinstance(source, Path):
+            return isinstance(self._source, tuple) and self._source == _identity(source)
+        return self._source is source
+
+    def encode(self, key_to_index: Mapping[str, int]) -> tuple[EncodedCorpus, Workspace]:
+        """Give the corpus in ids of the vocabulary, and its folder; nothing else is left."""
+        reading = reading_here if self._paths is None else self._reading
+        with (
+            self.scan,  # the provisional ids are not needed any more
+            reading(self._paths or [], self._workspace.folder) as readers,
+        ):
+            return self.scan.encode(key_to_index, readers), self._workspace
+
+    def close(self) -> None:
+        """Remove what is held."""
+        self.scan.close()
+        self._workspace.close()
+
+
+def encode_source(
+    source: Source,
+    key_to_index: Mapping[str, int],
+    parent: str | None = None,
+    reading: Reading = reading_here,
+    progress: Progress | None = None,
+) -> tuple[EncodedCorpus, Workspace]:
+    """Read a corpus of which nothing is held; see `CachedScan`."""
+    workspace = Workspace(parent)
+    try:
+        if (paths := text_files(source)) is None:
+            assert not isinstance(source, Path)
+            corpus = encode_sentences(source, key_to_index, workspace.folder, progress)
+            return corpus, workspace
+        with _reading_of(source, reading)(paths, workspace.folder) as readers:
+            corpus = encode_texts(paths, key_to_index, workspace.folder, readers, progress)
+            return corpus, workspace
+    except BaseException:
+        workspace.close()
+        raise
+
+
+def _identity(source: Source) -> object:
+    """Tells a file from another, and from itself once changed."""
+    if not isinstance(source, Path):
+        return source
+    status = os.stat(source)
+    if not stat.S_ISREG(status.st_mode):  # a pipe's time is that of its last byte
+        return (os.path.realpath(source), status.st_dev, status.st_ino)
+    return (os.path.realpath(source), status.st_size, status.st_mtime_ns)
+
+
+def _reading_of(source: Source, reading: Reading) -> Reading:
+    """A pipe is read where it ends."""
+    return reading_here if isinstance(source, Path) and is_pipe(source) else reading
+
+
+class Extent(NamedTuple):
+    """How much there is to read, as far as that is known before.
+
+    Attributes
+    ----------
+    unit : {"B", "sentences", "words"}
+    total : int, optional
+    """
+
+    unit: str
+    total: int | None
+
+    @classmethod
+    def of(cls, source: Source) -> "Extent":
+        """Of files their bytes, of a list its sentences; errors as of `text_files`."""
+        if (paths := text_files(source)) is None:
+            number = operator.length_hint(source, 0)
+            return cls("sentences", number) if number else cls("words", None)
+        size = Texts.found(paths).bytes
+        return cls("B", size) if size else cls("words", None)
+
+    def reached(self, words: int, sentences: int, word_types: int, read: int) -> int:
+        """How far reading is, of what a `Progress` is told."""
+        return {"B": read, "sentences": sentences, "words": words}[self.unit]

@@ -1,0 +1,42 @@
+"""The compiled kernels, of which the sources are in `src`, with two doors to them.
+
+Programs with TensorFlow draw and train units by the ops of `tensorflow_ops`, others by the
+functions of `plain`: both libraries are made of the same objects.
+
+They are made when the package is installed, if there is a C++ compiler. Where they are missing, or
+do not apply, the graph of `gensim_tfw2v.kernel.objectives` trains, several times slower.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+#: Floats: rows of the tables that kernels train are filled up to a multiple of them.
+STRIDE = 16
+
+
+class Options(NamedTuple):
+    """What the kernels need to know of a program, as their struct of int32 has it."""
+
+    skipgram: int
+    negative: int
+    hierarchical: int
+    mean: int
+    corrected: int
+    skip_targets: int
+    shards: int
+    shrink: int
+    window: int
+    widest: int
+    block: int
+    shared: int
+    reuse: int
+
+
+def library(name: str) -> Path:
+    """Where a compiled library is: `kernels` for programs without TensorFlow, or `ops`."""
+    return Path(__file__).with_name(f"{name}.so")
+
+
+def stride(size: int) -> int:
+    """Floats that a row of D numbers takes in a table that kernels train."""
+    return -(-size // STRIDE) * STRIDE

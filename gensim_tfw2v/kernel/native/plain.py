@@ -1,0 +1,307 @@
+"""The compiled kernels for programs without TensorFlow: units drawn and trained on arrays.
+
+Calls leave the interpreter free for other threads, which may train units on the same tables at
+the same time (Niu et al. 2011, "Hogwild!").
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.kernel.native import Options, library, stride
+
+INT32, FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
+
+
+class Unit(NamedTuple):
+    """What was drawn of a unit of n tokens.
+
+    Attributes
+    ----------
+    inputs, targets : ndarray [n], int32
+        Of each token its row in the tables of inputs and of outputs.
+    reaches : ndarray [n, 2], int32
+        How many tokens its window holds before and after it.
+    negatives : ndarray [blocks, S], int32
+        Rows of the table of outputs.
+    """
+
+    inputs: np.ndarray
+    targets: np.ndarray
+    reaches: np.ndarray
+    negatives: np.ndarray
+
+
+class Result(NamedTuple):
+    """What training reports: summed loss, of how many predictions; finite unless it diverged."""
+
+    loss: float
+    predictions: float
+    magnitude: float
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int32) for name in Options._fields]
+
+
+class _Words(ctypes.Structure):
+    _fields_ = [("keep", ctypes.c_void_p), ("noise", ctypes.c_void_p), ("words", ctypes.c_int64)]
+
+
+class _Draws(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("kept", "blocks")),
+        *((name, ctypes.c_void_p) for name in (*Unit._fields, "path_ends", "path")),
+        *((name, ctypes.c_int64) for name in ("path_words", "path_length")),
+        ("words", ctypes.c_void_p),
+    ]
+
+
+class _Table(ctypes.Structure):
+    _fields_ = [("rows", ctypes.c_void_p), ("number", ctypes.c_int64)]
+
+
+class _Tables(ctypes.Structure):
+    _fields_ = [
+        *((name, _Table) for name in ("inputs", "outputs", "nodes")),
+        ("lock", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("stride", "size")),
+    ]
+
+
+class _Result(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_double) for name in Result._fields]
+
+
+def variant() -> str:
+    """What the kernel in use is compiled for; ``TFW2V_ISA`` in the environment chooses."""
+    return str(_library().tfw2v_variant().decode())
+
+
+def draw(
+    options: Options, entries: np.ndarray, key: np.ndarray, keep: np.ndarray, noise: np.ndarray
+) -> Unit:
+    """Draw a unit.
+
+    Parameters
+    ----------
+    options : Options
+    entries : ndarray [entries], int32
+        Word ids, -1 after each sentence.
+    key : ndarray [2], int32
+        The unit's name: the same gives the same draws.
+    keep : ndarray [V], float32
+        Chance of each word to survive subsampling.
+    noise : ndarray [V, 2], int32
+        What negatives are drawn from; see `gensim_tfw2v.kernel.noise.alias_table`. [0, 2]
+        without negative sampling.
+
+    Raises
+    ------
+    TypeError
+        For arrays of another dtype.
+    ValueError
+        For options and arrays that are no unit's.
+    """
+    given = _options(options)
+    _require(entries=(entries, INT32, (None,)), key=(key, INT32, (2,)))
+    _require(keep=(keep, FLOAT32, (None,)))
+    _require(noise=(noise, INT32, (len(keep) if options.negative else None, 2)))
+    if options.negative and len(keep) < options.shards:
+        raise ValueError(f"there are {len(keep)} words in {options.shards} shards")
+    words = _Words(keep.ctypes.data, noise.ctypes.data, len(keep))
+    kept, bad, functions = ctypes.c_int64(), ctypes.c_int64(), _library()
+    drawn = ctypes.c_void_p(
+        functions.tfw2v_draw(
+            *map(ctypes.byref, (given, words)),
+            *(entries.ctypes.data, len(entries), key.ctypes.data),
+            *map(ctypes.byref, (kept, bad)),
+        )
+    )
+    try:
+        if bad.value >= 0:
+            raise ValueError(f"entries hold word {bad.value} of a vocabulary of {len(keep)}")
+        n, shared = kept.value, options.shared
+        blocks = -(-n // options.block) if options.negative else 0
+        tokens = _copied(functions.tfw2v_tokens(drawn), (n,))
+        reaches = _copied(functions.tfw2v_reaches(drawn), (n, 2))
+        return Unit(
+            tokens, tokens, reaches, _copied(functions.tfw2v_negatives(drawn), (blocks, shared))
+        )
+    finally:
+        functions.tfw2v_free(drawn)
+
+
+class Tables:
+    """Rows that are trained: copies, in which each row takes a multiple of 16 floats.
+
+    Parameters
+    ----------
+    inputs, outputs, nodes : ndarray [rows, D], float32
+        As in `gensim_tfw2v.kernel.tables.Tables`; one that the objective does not train may be
+        missing.
+    lock : ndarray [rows], float32, optional
+        What the updates of each row of inputs are multiplied by.
+    path_ends, path : ndarray, int32
+        Of hierarchical softmax: where in `path` the path of each row of inputs begins, and where
+        the last one ends; and ``2 * node + code``, path after path.
+
+    Attributes
+    ----------
+    inputs, outputs, nodes : ndarray [rows, D], float32
+        The rows as they are now: views.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For arrays of another dtype or shape.
+    """
+
+    def __init__(
+        self,
+        inputs: np.ndarray,
+        outputs: np.ndarray | None = None,
+        nodes: np.ndarray | None = None,
+        lock: np.ndarray | None = None,
+        path_ends: np.ndarray | None = None,
+        path: np.ndarray | None = None,
+    ) -> None:
+        _require(inputs=(inputs, FLOAT32, (None, None)))
+        rows, size = inputs.shape
+        missing = np.zeros((0, size), FLOAT32)
+        tables = [inputs, *(missing if table is None else table for table in (outputs, nodes))]
+        _require(
+            outputs=(tables[1], FLOAT32, (None, size)), nodes=(tables[2], FLOAT32, (None, size))
+        )
+        if lock is not None:
+            _require(lock=(lock, FLOAT32, (rows,)))
+        none = np.zeros(1, INT32)
+        self._path_ends = none if path_ends is None else path_ends
+        self._path = none[:0] if path is None else path
+        _require(path_ends=(self._path_ends, INT32, (None,)), path=(self._path, INT32, (None,)))
+        self._lock = lock
+        self._padded = [
+            np.pad(np.ascontiguousarray(table), ((0, 0), (0, stride(size) - size)))
+            for table in tables
+        ]
+        self.inputs, self.outputs, self.nodes = (table[:, :size] for table in self._padded)
+        self._tables = _Tables(
+            *(_Table(table.ctypes.data, len(table)) for table in self._padded),
+            None if lock is None else lock.ctypes.data,
+            stride(size),
+            size,
+        )
+
+    def train(
+        self,
+        options: Options,
+        unit: Unit,
+        alphas: np.ndarray,
+        first: int = 0,
+        last: int | None = None,
+        loss_end: int = 0,
+    ) -> Result:
+        """Train a unit, or some of its positions.
+
+        Parameters
+        ----------
+        options : Options
+            With which the unit was drawn.
+        unit : Unit
+        alphas : ndarray [2], float32
+            Step size at the unit's first position and after its last.
+        first, last : int
+            The first position, and the one before which to stop: whole blocks. By default all.
+        loss_end : int
+            The loss is that of positions before this one.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arrays that are no unit of these tables. Rows are as they were then.
+        """
+        given, n = _options(options), len(unit.inputs)
+        _require(
+            inputs=(unit.inputs, INT32, (None,)),
+            targets=(unit.targets, INT32, (n,)),
+            reaches=(unit.reaches, INT32, (n, 2)),
+            alphas=(alphas, FLOAT32, (2,)),
+        )
+        shared = options.shared if options.negative else None
+        _require(negatives=(unit.negatives, INT32, (None, shared)))
+        draws = _Draws(
+            n,
+            len(unit.negatives),
+            *(array.ctypes.data for array in (*unit, self._path_ends, self._path)),
+            len(self._path_ends) - 1,
+            len(self._path),
+            None,
+        )
+        functions, result = _library(), _Result()
+        structs = [ctypes.byref(struct) for struct in (given, draws, self._tables)]
+        ends = (first, n if last is None else last)
+        if wrong := functions.tfw2v_check(*structs, *ends):
+            raise ValueError(f"a unit cannot be trained: {wrong.decode()}")
+        functions.tfw2v_train(*structs, alphas.ctypes.data, *ends, loss_end, ctypes.byref(result))
+        return Result(result.loss, result.predictions, result.magnitude)
+
+
+@functools.cache
+def _library() -> Any:
+    """The functions of ``src/door.cc``, which run without the interpreter's lock."""
+    pointer, number, text = ctypes.c_void_p, ctypes.c_int64, ctypes.c_char_p
+    path = library("kernels")
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path} is missing: install a C++ compiler (Debian: apt-get install g++), and the "
+            "package again"
+        )
+    loaded = ctypes.CDLL(str(path))
+    for name, result, arguments in [
+        ("variant", text, []),
+        ("check_options", text, [pointer]),
+        ("check", text, [*[pointer] * 3, number, number]),
+        ("draw", pointer, [*[pointer] * 3, number, *[pointer] * 3]),
+        *((name, pointer, [pointer]) for name in ("tokens", "reaches", "negatives")),
+        ("free", None, [pointer]),
+        ("train", None, [*[pointer] * 4, *[number] * 3, pointer]),
+    ]:
+        function = getattr(loaded, f"tfw2v_{name}")
+        function.restype, function.argtypes = result, arguments
+    return loaded
+
+
+def _options(options: Options) -> _Options:
+    given = _Options(*options)
+    if wrong := _library().tfw2v_check_options(ctypes.byref(given)):
+        raise ValueError(f"{options} cannot be trained: {wrong.decode()}")
+    return given
+
+
+def _require(**arrays: tuple[np.ndarray, np.dtype[Any], tuple[int | None, ...]]) -> None:
+    """Refuse arrays that are not of a dtype and shape, or not in one piece."""
+    for name, (array, dtype, shape) in arrays.items():
+        if not isinstance(array, np.ndarray) or array.dtype != dtype:
+            raise TypeError(
+                f"{name} must be an array of {dtype}, not {getattr(array, 'dtype', type(array))}"
+            )
+        fits = array.ndim == len(shape) and all(
+            asked is None or asked == found for asked, found in zip(shape, array.shape, strict=True)
+        )
+        if not fits or not array.flags.c_contiguous:
+            raise ValueError(
+                f"{name} must be in C order, with shape {shape}, not {array.shape} with strides "
+                f"{array.strides}"
+            )
+
+
+def _copied(address: int | None, shape: tuple[int, ...]) -> np.ndarray:
+    """A copy of int32 that are in the memory of the library."""
+    copy = np.empty(shape, INT32)
+    if address and copy.size:
+        ctypes.memmove(copy.ctypes.data, address, copy.nbytes)
+    return copy

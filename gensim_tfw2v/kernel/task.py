@@ -1,0 +1,65 @@
+"""A work unit that is to be trained, and what is known once it has been."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.corpus.units import WorkUnit
+
+
+def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
+    """The name of a unit as two int32, well mixed."""
+    words = np.random.SeedSequence([abs(int(seed)), epoch, index]).generate_state(2)
+    return words.view(np.int32)
+
+
+class UnitTask(NamedTuple):
+    """A unit that is to be trained.
+
+    Attributes
+    ----------
+    unit : WorkUnit
+    epoch : int
+        From 0.
+    key : ndarray [2], int32
+        Keys its random draws.
+    alphas : (float, float)
+        Step size at its beginning and at its end.
+    """
+
+    unit: WorkUnit
+    epoch: int
+    key: np.ndarray
+    alphas: tuple[float, float]
+
+    @classmethod
+    def of(
+        cls, unit: WorkUnit, alphas: tuple[float, float], seed: int, epoch: int = 0
+    ) -> "UnitTask":
+        """A unit with the key that it has in an epoch of a training with this seed."""
+        return cls(unit, epoch, unit_key(seed, epoch, unit.index), alphas)
+
+
+class UnitReport(NamedTuple):
+    """What is known once a unit has been trained.
+
+    Attributes
+    ----------
+    unit : WorkUnit
+    kept : int
+        Tokens trained on, after subsampling.
+    loss, predictions : float
+        Summed loss, and of how many predictions; 0 unless asked for.
+    alpha : float
+        The step size that it ended with.
+    """
+
+    unit: WorkUnit
+    kept: int
+    loss: float
+    predictions: float
+    alpha: float
+
+
+class Divergence(ArithmeticError):
+    """Training has turned non-finite."""

@@ -1,0 +1,1 @@
+"""Tables on ps tasks, and the workers that train on them."""

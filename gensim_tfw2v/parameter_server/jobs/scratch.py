@@ -1,0 +1,109 @@
+"""Variables of a worker, made and used inside the functions that it is sent."""
+
+import itertools
+import uuid
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.native import stride
+from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+
+_process, _number = uuid.uuid4().hex[:12], itertools.count()
+
+
+def unique_name(what: str) -> str:
+    """A name that no other variable of a worker has, whatever process asks for it."""
+    return f"tfw2v-{what}-{_process}-{next(_number)}"
+
+
+class Scratch:
+    """A float32 variable [n, D] of the worker that runs the function.
+
+    Parameters
+    ----------
+    name : str
+        Shared by all calls: each call of a worker finds what the last one has left.
+    size : int
+        D.
+    native : bool
+        Whether compiled kernels train it: its rows are then filled up to their stride.
+    """
+
+    def __init__(self, name: str, size: int, native: bool = False) -> None:
+        self._name, self._size, self._native = name, size, native
+        self._shape = tf.TensorShape([None, stride(size) if native else size])
+
+    def handle(self) -> tf.Tensor:
+        """A handle, which TensorFlow holds for that of a variable of its own.
+
+        So what uses another handle is neither ordered nor delayed by it: order the use of the
+        handles of one variable by control dependencies.
+        """
+        return tf.raw_ops.VarHandleOp(
+            dtype=tf.float32, shape=self._shape, shared_name=self._name, container=""
+        )
+
+    def assign(self, rows: tf.Tensor) -> tf.Operation:
+        """Set the rows [n, D]."""
+        if self._native:
+            with tf.device("CPU"):
+                rows = load_ops().tfw2v_pad(rows)
+        return tf.raw_ops.AssignVariableOp(resource=self.handle(), value=rows)
+
+    def read(self) -> tf.Tensor:
+        """All rows: [n, D]."""
+        rows = tf.raw_ops.ReadVariableOp(resource=self.handle(), dtype=tf.float32)
+        return tf.ensure_shape(rows, self._shape)[:, : self._size]
+
+    def zeros(self, number: tf.Tensor) -> tf.Operation:
+        """Have so many rows of zeros."""
+        # not tf.zeros: of equal ones TensorFlow makes one, and kernels would train all tables in it
+        shape = tf.stack([number, self._shape[1]])
+        rows = tf.raw_ops.Empty(shape=shape, dtype=tf.float32, init=True)
+        return tf.raw_ops.AssignVariableOp(resource=self.handle(), value=rows)
+
+    def write_part(self, first: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+        """Set rows [n, D] from `first` on."""
+        handle = self.handle()
+        if self._native:
+            with tf.device("CPU"):
+                whole = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+                return load_ops().tfw2v_write(whole, tf.cast(first, tf.int64), rows)
+        ids = first + tf.range(tf.shape(rows)[0])
+        return tf.raw_ops.ResourceScatterUpdate(resource=handle, indices=ids, updates=rows)
+
+    def read_part(self, first: tf.Tensor, most: int) -> tf.Tensor:
+        """Rows from `first`, int64, on, or what there are of them: [n, D]."""
+        handle = self.handle()
+        rows = tf.raw_ops.VariableShape(input=handle, out_type=tf.int64)[0]
+        last = tf.minimum(rows, first + most)
+        if self._native:
+            with tf.device("CPU"):
+                whole = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+                number = tf.maximum(tf.zeros([], tf.int64), last - first)
+                return load_ops().tfw2v_read(whole, tf.minimum(first, rows), number, self._size)
+        ids = tf.range(first, last)
+        return tf.raw_ops.ResourceGather(resource=handle, indices=ids, dtype=tf.float32)
+
+
+def cached(source: tf.Variable, name: str) -> tf.Tensor:
+    """The value of a variable of another task that never changes, kept by the worker.
+
+    It travels when a worker asks for the first time: also one that was started anew.
+    """
+    shape = tf.TensorShape([None] * source.shape.rank)
+
+    def handle() -> tf.Tensor:
+        return tf.raw_ops.VarHandleOp(
+            dtype=source.dtype, shape=shape, shared_name=name, container=""
+        )
+
+    def fetch() -> tf.Tensor:
+        with tf.control_dependencies(
+            [tf.raw_ops.AssignVariableOp(resource=handle(), value=source.read_value())]
+        ):
+            return tf.constant(True)
+
+    known = tf.raw_ops.VarIsInitializedOp(resource=handle())
+    with tf.control_dependencies([tf.cond(known, lambda: tf.constant(True), fetch)]):
+        value = tf.raw_ops.ReadVariableOp(resource=handle(), dtype=source.dtype)
+    return tf.ensure_shape(value, source.shape)

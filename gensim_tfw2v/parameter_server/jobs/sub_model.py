@@ -1,0 +1,181 @@
+"""A sub-model on its worker: the whole tables, trained on a job at a time, and read at the end.
+
+TensorFlow gives a job to any worker that is free. A worker remembers which sub-model it holds, and
+how many jobs it has been trained on: it refuses jobs of others, and those that it has missed.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.tables import Tables, UnitResult
+from gensim_tfw2v.kernel.unit import prepare_unit
+from gensim_tfw2v.parameter_server.config import WorkerConfig
+from gensim_tfw2v.parameter_server.jobs.rows import Constants, ParameterServer
+from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
+
+#: Rows that travel at a time.
+ROWS_AT_A_TIME = 1 << 14
+
+Function = Callable[..., tf.Tensor]
+
+
+class SubModelResult(NamedTuple):
+    """What a worker reports of a job of a sub-model.
+
+    Attributes
+    ----------
+    accepted : bool
+        Whether it holds the sub-model.
+    units : UnitResult of ndarray [n]
+        Of each unit; 0 if it is not accepted, or if it was trained before.
+    """
+
+    accepted: bool
+    units: UnitResult
+
+    @classmethod
+    def unpacked(cls, packed: np.ndarray) -> "SubModelResult":
+        """From what the function gives."""
+        return cls(bool(packed[0]), UnitResult(*np.split(packed[1:], len(UnitResult._fields))))
+
+
+class ModelLease:
+    """Which sub-model a worker holds: the attempt to train it, and on how many jobs so far."""
+
+    def __init__(self) -> None:
+        self._name = unique_name("lease")
+
+    def _handle(self) -> tf.Tensor:
+        return tf.raw_ops.VarHandleOp(
+            dtype=tf.int64, shape=[2], shared_name=self._name, container=""
+        )
+
+    def read(self) -> tf.Tensor:
+        """Attempt and jobs: [2], int64; 0 for none."""
+        return tf.cond(
+            tf.raw_ops.VarIsInitializedOp(resource=self._handle()),
+            lambda: tf.raw_ops.ReadVariableOp(resource=self._handle(), dtype=tf.int64),
+            lambda: tf.zeros([2], tf.int64),
+        )
+
+    def write(self, attempt: tf.Tensor, jobs: tf.Tensor) -> tf.Operation:
+        """Set both."""
+        return tf.raw_ops.AssignVariableOp(resource=self._handle(), value=tf.stack([attempt, jobs]))
+
+
+class SubModelFunctions(NamedTuple):
+    """What a worker runs.
+
+    Attributes
+    ----------
+    train : function (entries, keys, alphas, attempt, job, others) -> Tensor [1 + 4 n]
+        A packed `SubModelResult`, float64.
+
+        entries : Tensor [n], string
+            Of each of n units, one for each thread: little-endian int32.
+        keys, alphas : Tensor [n, 2], int32 and float32
+        attempt, job : Tensor [], int64
+            The attempt to train the sub-model, from 1, and the job's number in it, from 0.
+        others : Tensor [m], int64
+            Attempts that other workers are at, whose sub-models must stay.
+    read : Tables of function (attempt, first) -> Tensor [rows, D]
+        `ROWS_AT_A_TIME` rows of each table, or what there are; none if the worker holds another
+        sub-model.
+    """
+
+    train: Function
+    read: Tables
+
+
+def sub_model_functions(program: WorkerConfig, server: ParameterServer) -> SubModelFunctions:
+    """Build what a worker runs; a sub-model starts from the rows that ps tasks hold.
+
+    Parameters
+    ----------
+    program : WorkerConfig
+    server : ParameterServer
+    """
+    unit, threads = program.unit, program.threads
+    tables = Tables(
+        *(Scratch(unique_name(name), unit.vector_size, unit.native) for name in Tables._fields)
+    )
+    lease, constants = ModelLease(), Constants(server)
+
+    def begin(attempt: tf.Tensor) -> tf.Tensor:
+        copied = [_copy(layout, table) for layout, table in zip(server.tables, tables, strict=True)]
+        with tf.control_dependencies(copied):
+            done = lease.write(attempt, tf.zeros([], tf.int64))
+        with tf.control_dependencies([done]):
+            return tf.constant(True)
+
+    @tf.function(
+        autograph=False,
+        input_signature=[
+            tf.TensorSpec([threads], tf.string),
+            tf.TensorSpec([threads, 2], tf.int32),
+            tf.TensorSpec([threads, 2], tf.float32),
+            tf.TensorSpec([], tf.int64),
+            tf.TensorSpec([], tf.int64),
+            tf.TensorSpec([None], tf.int64),
+        ],
+    )
+    def train(entries, keys, alphas, attempt, job, others):  # type: ignore[no-untyped-def]
+        known = constants.words()
+        held = lease.read()
+        is_mine = tf.equal(held[0], attempt)
+        is_free = ~is_mine & tf.equal(job, 0) & ~tf.reduce_any(tf.equal(others, held[0]))
+        is_next = tf.cond(is_free, lambda: begin(attempt), lambda: is_mine & tf.equal(held[1], job))
+        # one that was trained, and whose answer has not arrived
+        was_trained = is_mine & tf.equal(held[1], job + 1)
+        # of what is not to be trained, nothing is drawn either
+        entries = tf.where(is_next, entries, tf.zeros_like(entries))
+        prepared = [
+            prepare_unit(unit, known, tf.io.decode_raw(entries[number], tf.int32), key, alpha)
+            for number, (key, alpha) in enumerate(
+                zip(tf.unstack(keys), tf.unstack(alphas), strict=True)
+            )
+        ]
+        with tf.control_dependencies([is_next]):
+            results = [
+                part.train(unit, Tables.of_handles(table.handle() for table in tables), known)
+                for part in prepared
+            ]
+        with tf.control_dependencies(tf.nest.flatten(results)):
+            noted = lease.write(
+                tf.where(is_next, attempt, held[0]), tf.where(is_next, job + 1, held[1])
+            )
+        with tf.control_dependencies([noted]):
+            numbers = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*results, strict=True)]
+            return tf.concat([tf.cast([is_next | was_trained], tf.float64), *numbers], 0)
+
+    def reader(table: Scratch) -> Function:
+        @tf.function(autograph=False, input_signature=[tf.TensorSpec([], tf.int64)] * 2)
+        def read(attempt, first):  # type: ignore[no-untyped-def]
+            return tf.cond(
+                tf.equal(lease.read()[0], attempt),
+                lambda: table.read_part(first, ROWS_AT_A_TIME),
+                lambda: tf.zeros([0, unit.vector_size]),
+            )
+
+        return read
+
+    return SubModelFunctions(train, Tables(*map(reader, tables)))
+
+
+def _copy(layout, table: Scratch) -> tf.Operation:  # type: ignore[no-untyped-def]
+    """Copy the rows of a layout into a worker's variable, piece by piece."""
+    zeros = table.zeros(layout.rows)
+
+    def copy(first: tf.Tensor) -> tf.Tensor:
+        ids = tf.range(first, tf.minimum(layout.rows, first + ROWS_AT_A_TIME))
+        rows = layout.fetch(layout.split(ids), tf.float32)
+        with tf.control_dependencies([table.write_part(first, rows)]):
+            return first + ROWS_AT_A_TIME
+
+    with tf.control_dependencies([zeros]):
+        begin = tf.constant(0)
+    (end,) = tf.while_loop(lambda first: first < layout.rows, copy, [begin], parallel_iterations=1)
+    return end

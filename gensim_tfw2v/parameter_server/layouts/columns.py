@@ -1,0 +1,96 @@
+"""A table whose columns are dealt out to ps tasks: each holds a slice of every row.
+
+Ordentlich et al. 2016, "Network-Efficient Distributed Word2vec Training System for Large
+Vocabularies", section 4: products of rows are computed where the slices are, and what travels in
+each step are parts of these products, and what rows are multiplied by; no rows.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.slices import Link, Slices, exactly
+from gensim_tfw2v.parameter_server.layouts.base import Layout, pieces_of
+
+
+class ColumnLayout(Layout):
+    """Columns spread over shards, one on each ps task, as many on each as can be.
+
+    Parameters
+    ----------
+    rows, size : int
+        V and D.
+    shards : int
+        S; at most D.
+    variable : callable, optional
+        As for `RowLayout`.
+
+    Raises
+    ------
+    ValueError
+        If there are more shards than columns.
+    """
+
+    def __init__(
+        self, rows: int, size: int, shards: int, variable: Callable[..., tf.Variable] = tf.Variable
+    ) -> None:
+        if shards > size:
+            raise ValueError(
+                f"layout 'columns' deals out vector_size={size} columns to {shards} ps tasks: "
+                "give at most as many tasks as columns"
+            )
+        self._edges = np.linspace(0, size, shards + 1).astype(int).tolist()
+        shapes = [(rows, int(width)) for width in np.diff(self._edges)]
+        super().__init__(rows, size, shapes, variable)
+
+    def link(self, wire: tf.DType) -> Link:
+        """The way to the shards, for all tables that are spread over the same tasks."""
+        return Link([shard.device for shard in self.shards], wire)
+
+    def read(self, ids: tf.Tensor, link: Link) -> Slices:
+        """Rows [ids, D], float32, where they are."""
+        parts = []
+        for shard, rows in zip(self.shards, link.send(ids, tf.int32), strict=True):
+            with tf.device(shard.device):
+                parts.append(shard.sparse_read(rows))
+        return Slices(parts, link)
+
+    def add(self, ids: tf.Tensor, changes: Slices, link: Link) -> tf.Operation:
+        """Add changes [ids, D] to rows of different ids, where they are."""
+        done = []
+        there = link.send(ids, tf.int32)
+        for shard, rows, part in zip(self.shards, there, changes.parts, strict=True):
+            with tf.device(shard.device):
+                done.append(self._add(shard, rows, part))
+        return tf.group(done)
+
+    def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
+        for shard, first, last in zip(self.shards, self._edges, self._edges[1:], strict=False):
+            for rows in pieces_of(int(shard.shape[0])):
+                part = slice(rows.start, rows.stop), slice(first, last)
+                yield shard, np.asarray(rows, np.int32), part
+
+
+class SlicedRows:
+    """A table in columns, as a step reads and updates it; like `WholeRows`.
+
+    Parameters
+    ----------
+    layout : ColumnLayout
+    link : Link
+    """
+
+    def __init__(self, layout: ColumnLayout, link: Link) -> None:
+        self._layout, self.link = layout, link
+
+    def read(self, ids: tf.Tensor) -> Slices:
+        """Rows [ids, D], float32."""
+        return self._layout.read(ids, self.link)
+
+    def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
+        """Add changes [U, D] to rows of distinct ids."""
+        if lock is not None:
+            factors = exactly(tf.gather(lock, ids)[:, None])
+            changes = changes.map(tf.multiply, sent=[factors])
+        self._layout.add(ids, changes, self.link)

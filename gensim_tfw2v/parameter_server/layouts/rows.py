@@ -1,0 +1,177 @@
+"""A table whose rows are dealt out to ps tasks: row r is row ``r // P`` of shard ``r % P``.
+
+gensim numbers words by their frequency: dealt out, each of P tasks holds as many frequent ones.
+(TensorFlow's ``ShardedVariable`` gives each a run of rows, and so the first task nearly all of
+the work.)
+"""
+
+import uuid
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.parameter_server.layouts.base import Layout, pieces_of
+
+
+class Split(NamedTuple):
+    """Ids by shard.
+
+    Attributes
+    ----------
+    rows : list of Tensor, int32
+        Which rows of each shard.
+    places : list of Tensor, int32
+        At which places of the ids these stand.
+    """
+
+    rows: list[tf.Tensor]
+    places: list[tf.Tensor]
+
+
+class RowLayout(Layout):
+    """Rows spread over shards, one on each ps task.
+
+    Parameters
+    ----------
+    rows, size : int
+        V and D.
+    shards : int
+        P.
+    variable : callable, optional
+        Makes each shard's variable; by default ``tf.Variable``, which a strategy's scope places.
+    """
+
+    def __init__(
+        self, rows: int, size: int, shards: int, variable: Callable[..., tf.Variable] = tf.Variable
+    ) -> None:
+        shapes = [(len(range(number, rows, shards)), size) for number in range(shards)]
+        super().__init__(rows, size, shapes, variable)
+        # for each shard one, since several may be on one device
+        stage = f"tfw2v-stage-{uuid.uuid4().hex}"
+        self._stages = [f"{stage}-{number}" for number in range(shards)]
+
+    def split(self, ids: tf.Tensor) -> Split:
+        """Say where rows are; for `fetch` and `push`."""
+        number = len(self.shards)
+        places = tf.range(tf.size(ids))
+        if number == 1:
+            return Split([ids], [places])
+        shard = ids % number
+        return Split(
+            tf.dynamic_partition(ids // number, shard, number),
+            tf.dynamic_partition(places, shard, number),
+        )
+
+    def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
+        """Give rows: [ids, D], in the dtype given, in which they travel."""
+        parts = []
+        for shard, rows in zip(self.shards, split.rows, strict=True):
+            with tf.device(shard.device):
+                parts.append(tf.cast(shard.sparse_read(rows), dtype))
+        return parts[0] if len(parts) == 1 else tf.dynamic_stitch(split.places, parts)
+
+    def push(self, split: Split, changes: tf.Tensor, dtype: tf.DType) -> tf.Operation:
+        """Add changes [ids, D] to rows of different ids; they travel in the dtype given."""
+        done = []
+        for shard, rows, part in self._parts(split, tf.cast(changes, dtype)):
+            with tf.device(shard.device):
+                done.append(self._add(shard, rows, tf.cast(part, tf.float32)))
+        return tf.group(done)
+
+    def stage(
+        self, split: Split, changes: tf.Tensor, dtype: tf.DType, number: tf.Tensor
+    ) -> tf.Operation:
+        """Lay changes [ids, D] down beside the rows, under a number, for `add_staged`."""
+        done = []
+        parts = self._parts(split, tf.cast(changes, dtype))
+        for stage, (shard, rows, part) in zip(self._stages, parts, strict=True):
+            with tf.device(shard.device):
+                done.append(
+                    tf.raw_ops.MapStage(
+                        key=number,
+                        indices=[0, 1],
+                        values=[tf.identity(rows), tf.identity(part)],
+                        dtypes=[tf.int32, dtype],
+                        shared_name=stage,
+                    )
+                )
+        return tf.group(done)
+
+    def add_staged(
+        self,
+        numbers: tf.Tensor,
+        dtype: tf.DType,
+        combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+        drop_others: bool = True,
+    ) -> tf.Operation:
+        """Add the changes that were laid down under these numbers.
+
+        Parameters
+        ----------
+        numbers : Tensor [n], int64
+            With n known.
+        dtype : DType
+            That they were laid down in.
+        combine : function (Tensor [u, D], Tensor [u, D]) -> Tensor [u, D]
+            Makes one change of two, row by row; zeros are no change.
+        drop_others : bool
+            Whether what was laid down under other numbers is dropped, as by `drop_staged`.
+        """
+        done = []
+        for stage, shard in zip(self._stages, self.shards, strict=True):
+            with tf.device(shard.device):
+                rows, changes = self._staged(stage, tf.unstack(numbers), dtype)
+                while len(changes) > 1:  # by pairs, so that each counts alike
+                    pairs = zip(changes[::2], changes[1::2], strict=False)
+                    changes = [combine(*pair) for pair in pairs] + changes[len(changes) // 2 * 2 :]
+                added = self._add(shard, rows, changes[0])
+                with tf.control_dependencies([added]):
+                    done.append(_drop(stage, dtype) if drop_others else added)
+        return tf.group(done)
+
+    def drop_staged(self, dtype: tf.DType) -> tf.Operation:
+        """Drop all changes that were laid down, in this dtype."""
+        done = []
+        for stage, shard in zip(self._stages, self.shards, strict=True):
+            with tf.device(shard.device):
+                done.append(_drop(stage, dtype))
+        return tf.group(done)
+
+    def _staged(
+        self, stage: str, numbers: list[tf.Tensor], dtype: tf.DType
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """Take changes out: all their rows, and for each number the changes of these [u, D]."""
+        taken = [
+            tf.raw_ops.MapUnstage(
+                key=number, indices=[0, 1], dtypes=[tf.int32, dtype], shared_name=stage
+            )
+            for number in numbers
+        ]
+        rows = [tf.ensure_shape(rows, [None]) for rows, _ in taken]
+        distinct, places = tf.unique(tf.concat(rows, 0))
+        own_places = tf.split(places, [tf.size(own) for own in rows], num=len(rows))
+        shape = [tf.size(distinct), self.size]
+        return distinct, [
+            tf.scatter_nd(own[:, None], tf.cast(changes, tf.float32), shape)
+            for own, (_, changes) in zip(own_places, taken, strict=True)
+        ]
+
+    def _parts(
+        self, split: Split, changes: tf.Tensor
+    ) -> Iterator[tuple[tf.Variable, tf.Tensor, tf.Tensor]]:
+        """Each shard, which of its rows, and their part of the changes."""
+        for shard, rows, places in zip(self.shards, split.rows, split.places, strict=True):
+            yield shard, rows, changes if len(self.shards) == 1 else tf.gather(changes, places)
+
+    def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
+        number = len(self.shards)
+        for first, shard in enumerate(self.shards):
+            for rows in pieces_of(int(shard.shape[0])):
+                ids = slice(first + rows.start * number, first + rows[-1] * number + 1, number)
+                yield shard, np.asarray(rows, np.int32), (ids, slice(None))
+
+
+def _drop(stage: str, dtype: tf.DType) -> tf.Operation:
+    return tf.raw_ops.MapClear(dtypes=[tf.int32, dtype], shared_name=stage)

@@ -1,0 +1,111 @@
+"""Whether the tasks of a cluster still have what they held, and still train."""
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster.probe import MissingTasks, wait_for_tasks
+from gensim_tfw2v.cluster.spec import ClusterLost, Task
+from gensim_tfw2v.parameter_server.layouts import Layout
+
+#: After how many seconds without a trained unit tasks are asked whether they are there, and after
+#: how many training is given up.
+PROBE_AFTER_SECONDS, GIVE_UP_SECONDS = 60.0, 900.0
+
+#: What TensorFlow raises where a task is gone, or has been started anew.
+LOST = (
+    tf.errors.UnavailableError,
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.FailedPreconditionError,
+    tf.errors.NotFoundError,
+)
+
+#: In the message of the InvalidArgumentError of a task that was not reached for a while, and does
+#: not know what it was told before.
+FORGOTTEN = "relevant tensor remote_handle"
+
+#: Seconds that tasks have to answer.
+ANSWER_SECONDS = 5.0
+
+
+class Liveness:
+    """Looks after the tasks of a training.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        Its ps and workers.
+    """
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._tasks = tasks
+        self.progress()
+
+    def progress(self) -> None:
+        """Note that a unit has been trained."""
+        self._last = time.monotonic()
+
+    def check(self) -> None:
+        """See, if no unit has been trained for long, that all tasks answer.
+
+        Raises
+        ------
+        ClusterLost
+        """
+        silent = time.monotonic() - self._last
+        if silent < PROBE_AFTER_SECONDS:
+            return
+        try:
+            wait_for_tasks(self._tasks, ANSWER_SECONDS)
+        except MissingTasks as missing:
+            raise ClusterLost(f"no unit was trained for {silent:.0f} s: {missing}") from missing
+        if silent > GIVE_UP_SECONDS:
+            raise ClusterLost(
+                f"no unit was trained for {silent:.0f} s, though all tasks answer: see their logs"
+            )
+
+    def stand(self, tables: Sequence[Layout]) -> bool:
+        """Whether all ps tasks have what they held: then only a worker has ended.
+
+        TensorFlow takes a worker that ends while it pushes for a ps that has ended.
+        """
+        time.sleep(1.0)  # a ps that is being killed may still answer
+        try:
+            wait_for_tasks((task for task in self._tasks if task.role == "ps"), ANSWER_SECONDS)
+            with naming_lost_tasks():
+                for table in tables:
+                    table.check()
+        except ConnectionError:
+            return False
+        return True
+
+
+@contextlib.contextmanager
+def naming_lost_tasks() -> Iterator[None]:
+    """Turn `LOST`, and what a task has `FORGOTTEN`, into one error.
+
+    Raises
+    ------
+    ClusterLost
+    """
+    try:
+        yield
+    except tf.errors.OpError as error:
+        if not isinstance(error, LOST) and FORGOTTEN not in error.message:
+            raise
+        raise _lost(error) from error
+    except AssertionError as error:
+        # TensorFlow's coordinator loses count of its closures where a ps ends beside a worker
+        if not isinstance(error.__context__, LOST):
+            raise
+        raise _lost(error.__context__) from error
+
+
+def _lost(error: tf.errors.OpError) -> ClusterLost:
+    # TensorFlow's first line says that a graph failed, its last ones why
+    lines = [line.strip() for line in error.message.splitlines() if line.strip()]
+    said = lines[-1] if lines else type(error).__name__
+    return ClusterLost(f"the cluster has lost its parameters ({said})")

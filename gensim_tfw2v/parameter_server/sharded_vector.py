@@ -1,0 +1,123 @@
+"""One vector made of all tables, in shards: what is computed of it is computed where they are.
+
+Of a dot product a number comes from each shard, and to all else nothing but a number goes (Dean et
+al. 2012, "Large Scale Distributed Deep Networks", section 4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.parameter_server.layouts import RowLayout
+
+#: One trace serves all vectors of the same shapes on the same devices.
+Shards = list[tf.Variable]
+
+
+class ShardedVector:
+    """The rows of some tables as one vector, changed in place.
+
+    It is not locked against pushes to its tables.
+
+    Parameters
+    ----------
+    tables : sequence of RowLayout
+    """
+
+    def __init__(self, tables: Sequence[RowLayout]) -> None:
+        self.tables = tuple(tables)
+        self._shards = [shard for table in tables if table.rows for shard in table.shards]
+        self._devices = tuple(shard.device for shard in self._shards)
+
+    def like(self, size: int | None = None) -> ShardedVector:
+        """A vector of zeros, each shard beside this one's; its rows may be of another size."""
+        return ShardedVector(
+            [
+                RowLayout(table.rows, size or table.size, len(table.shards), _beside(table.shards))
+                for table in self.tables
+            ]
+        )
+
+    def dot(self, other: ShardedVector, /) -> float:
+        """The dot product with another one, summed in float64."""
+        return float(_dot(self._devices, self._shards, other._shards))
+
+    def add(self, factor: float, other: ShardedVector, /) -> None:
+        """Add so many times another one."""
+        _add(self._devices, self._shards, other._shards, tf.constant(factor, tf.float32))
+
+    def scale(self, factor: float, /) -> None:
+        """Multiply it by a number."""
+        _scale(self._devices, self._shards, tf.constant(factor, tf.float32))
+
+    def weigh(self, weights: ShardedVector, /) -> None:
+        """Multiply each row by the number that the weights, of size 1, have for it."""
+        _weigh(self._devices, self._shards, weights._shards)
+
+    def copy(self, other: ShardedVector, /) -> None:
+        """Make it equal to another one."""
+        _copy(self._devices, self._shards, other._shards)
+
+    def clear(self) -> None:
+        """Make it zero, whatever it was."""
+        _clear(self._devices, self._shards)
+
+
+def _beside(shards: Shards) -> Callable[..., tf.Variable]:
+    """Makes variables, each on the device of the next of these.
+
+    A strategy's scope would deal them out in turn, to other devices than the ones before.
+    """
+    devices = iter([shard.device for shard in shards])
+
+    def variable(*arguments: object, **options: object) -> tf.Variable:
+        with tf.device(next(devices)):
+            return tf.Variable(*arguments, **options)
+
+    return variable
+
+
+@tf.function(autograph=False)
+def _dot(devices: Sequence[str], ones: Shards, others: Shards) -> tf.Tensor:
+    parts = []
+    for device, one, other in zip(devices, ones, others, strict=True):
+        with tf.device(device):
+            of_rows = tf.reduce_sum(one * other, 1)
+            parts.append(tf.reduce_sum(tf.cast(of_rows, tf.float64)))
+    return tf.add_n(parts)
+
+
+@tf.function(autograph=False)
+def _add(devices: Sequence[str], ones: Shards, others: Shards, factor: tf.Tensor) -> None:
+    for device, one, other in zip(devices, ones, others, strict=True):
+        with tf.device(device):
+            one.assign_add(factor * other, read_value=False)
+
+
+@tf.function(autograph=False)
+def _scale(devices: Sequence[str], ones: Shards, factor: tf.Tensor) -> None:
+    for device, one in zip(devices, ones, strict=True):
+        with tf.device(device):
+            one.assign(factor * one, read_value=False)
+
+
+@tf.function(autograph=False)
+def _weigh(devices: Sequence[str], ones: Shards, weights: Shards) -> None:
+    for device, one, weight in zip(devices, ones, weights, strict=True):
+        with tf.device(device):
+            one.assign(weight * one, read_value=False)
+
+
+@tf.function(autograph=False)
+def _copy(devices: Sequence[str], ones: Shards, others: Shards) -> None:
+    for device, one, other in zip(devices, ones, others, strict=True):
+        with tf.device(device):
+            one.assign(tf.identity(other), read_value=False)
+
+
+@tf.function(autograph=False)
+def _clear(devices: Sequence[str], ones: Shards) -> None:
+    for device, one in zip(devices, ones, strict=True):
+        with tf.device(device):
+            one.assign(tf.zeros_like(one), read_value=False)

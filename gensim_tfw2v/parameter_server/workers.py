@@ -1,0 +1,209 @@
+"""Who runs jobs: the worker tasks of a cluster, or threads of this process."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Protocol
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster.spec import Task
+from gensim_tfw2v.parameter_server.jobs.sources import is_seen_by
+from gensim_tfw2v.parameter_server.layouts import Layout
+from gensim_tfw2v.parameter_server.liveness import Liveness, naming_lost_tasks
+
+#: Gives the ``tf.function`` of a job; variables that it names belong to the worker of that number,
+#: if workers share a process.
+FunctionOf = Callable[[int], Callable[..., tf.Tensor]]
+
+
+class Job(Protocol):
+    """A job that has been handed to a worker."""
+
+    def fetch(self) -> Any:
+        """Wait for its result, an ndarray."""
+        ...
+
+
+class Workers(Protocol):
+    """Run jobs, each on the next worker that is free, and again if that worker ends.
+
+    Attributes
+    ----------
+    number : int
+        N.
+    shards : int
+        P: over how many ps tasks rows are spread.
+    """
+
+    number: int
+    shards: int
+
+    def scope(self) -> "contextlib.AbstractContextManager[Any]":
+        """Variables made inside are the ps tasks'."""
+        ...
+
+    def schedule(
+        self, function_of: FunctionOf, *arguments: tf.Tensor, slot: int | None = None
+    ) -> Job:
+        """Hand a job to the next worker that is free.
+
+        Parameters
+        ----------
+        slot : int, optional
+            To which worker instead, below N, where that can be chosen: TensorFlow's coordinator
+            lets any take it.
+        """
+        ...
+
+    def sees(self, folder: Path) -> bool:
+        """Whether jobs can read what this process writes to a folder."""
+        ...
+
+    def progress(self) -> None:
+        """Note that jobs are being trained from now on."""
+        ...
+
+    def check(self) -> None:
+        """See, if no job has ended for long, that all tasks answer; else raise `ClusterLost`."""
+        ...
+
+    def stand(self, tables: Sequence[Layout]) -> bool:
+        """Whether all that ps tasks held is there."""
+        ...
+
+    def close(self) -> None:
+        """End what was started."""
+        ...
+
+
+class ClusterWorkers:
+    """The worker tasks of a cluster.
+
+    Parameters
+    ----------
+    coordinator : ClusterCoordinator
+        Of a ``ParameterServerStrategy``.
+    tasks : sequence of Task
+        Its ps and workers.
+    """
+
+    def __init__(self, coordinator: Any, tasks: Sequence[Task]) -> None:
+        self.number = sum(task.role == "worker" for task in tasks)
+        self.shards = sum(task.role == "ps" for task in tasks)
+        self._coordinator, self._liveness = coordinator, Liveness(tasks)
+
+    def scope(self) -> "contextlib.AbstractContextManager[Any]":
+        """Variables made inside are the ps tasks'."""
+        return self._coordinator.strategy.scope()
+
+    def schedule(
+        self, function_of: FunctionOf, *arguments: tf.Tensor, slot: int | None = None
+    ) -> Job:
+        """Hand a job to the next worker that is free, whatever `slot`."""
+        while True:
+            try:
+                scheduled = self._coordinator.schedule(function_of(0), args=arguments)
+                return _OnCluster(scheduled, self._liveness)
+            except tf.errors.OpError:
+                # of another job, which gets it too; it is raised once
+                continue
+
+    def sees(self, folder: Path) -> bool:
+        """Whether jobs can read what this process writes to a folder."""
+        with naming_lost_tasks():
+            return is_seen_by(self.number, folder)
+
+    def progress(self) -> None:
+        """Note that jobs are being trained from now on."""
+        self._liveness.progress()
+
+    def check(self) -> None:
+        """See, if no job has ended for long, that all tasks answer; else raise `ClusterLost`."""
+        self._liveness.check()
+
+    def stand(self, tables: Sequence[Layout]) -> bool:
+        """Whether all that ps tasks held is there."""
+        return self._liveness.stand(tables)
+
+    def close(self) -> None:
+        """Its tasks are not ours to end."""
+
+
+class _OnCluster:
+    def __init__(self, scheduled: Any, liveness: Liveness) -> None:
+        self._scheduled, self._liveness = scheduled, liveness
+
+    def fetch(self) -> Any:
+        with naming_lost_tasks():
+            result = self._scheduled.fetch()
+        self._liveness.progress()
+        return result
+
+
+class LocalWorkers:
+    """Threads of this process, each a worker; the tables are its own.
+
+    Parameters
+    ----------
+    number : int
+        N.
+    """
+
+    shards = 1
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._own = threading.local()
+        numbers = iter(range(number))
+        self._pool = ThreadPoolExecutor(number, "tfw2v-worker", lambda: self._begin(next(numbers)))
+        self._slots = [
+            ThreadPoolExecutor(1, f"tfw2v-worker-{slot}", self._begin, (slot,))
+            for slot in range(number)
+        ]
+
+    def _begin(self, number: int) -> None:
+        self._own.number = number
+
+    def scope(self) -> "contextlib.AbstractContextManager[Any]":
+        """Variables made inside are this process's."""
+        return contextlib.nullcontext()
+
+    def schedule(
+        self, function_of: FunctionOf, *arguments: tf.Tensor, slot: int | None = None
+    ) -> Job:
+        """Hand a job to the next thread that is free, or to that of a slot.
+
+        Jobs of both kinds must not run at the same time: a slot and a thread that is free may be
+        the same worker.
+        """
+        pool = self._pool if slot is None else self._slots[slot]
+        return _InThread(pool.submit(lambda: function_of(self._own.number)(*arguments).numpy()))
+
+    def sees(self, folder: Path) -> bool:
+        """They are given what has been read: a part of a file, where a job would read it whole."""
+        return False
+
+    def progress(self) -> None:
+        """Nothing can be lost."""
+
+    def check(self) -> None:
+        """Nothing can be lost."""
+
+    def stand(self, tables: Sequence[Layout]) -> bool:
+        """Nothing can be lost."""
+        return True
+
+    def close(self) -> None:
+        """End the threads, after the jobs that they train."""
+        for pool in (self._pool, *self._slots):
+            pool.shutdown(cancel_futures=True)
+
+
+class _InThread:
+    def __init__(self, future: "Future[Any]") -> None:
+        self._future = future
+
+    def fetch(self) -> Any:
+        return self._future.result()

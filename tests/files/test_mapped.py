@@ -1,0 +1,81 @@
+"""Arrays in files: the same model as in memory, and nothing of it whole in memory."""
+
+import errno
+import os
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.files import mapped
+from tests.disks import small_disk
+
+SENTENCES = [[f"w{n % 40}", f"w{n % 7}", f"w{n % 11}"] for n in range(300)]
+
+
+@pytest.mark.parametrize("options", [{}, {"hs": 1, "negative": 0}, {"hs": 1}], ids=str)
+def test_the_same_weights_as_in_memory(options, tmp_path, monkeypatch):
+    monkeypatch.setattr(mapped, "ROWS_AT_A_TIME", 7)
+    options = {"vector_size": 5, "min_count": 1, "seed": 3, "workers": 1, **options}
+    inside, outside = (
+        TFWord2Vec(SENTENCES, tables_dir=folder, **options)
+        for folder in (None, tmp_path / "tables")
+    )
+    assert isinstance(outside.wv.vectors, np.memmap)
+    np.testing.assert_array_equal(outside.wv.vectors, inside.wv.vectors)
+    for name in ("syn1neg", "syn1"):
+        assert hasattr(outside, name) == hasattr(inside, name)
+        if hasattr(inside, name):
+            np.testing.assert_array_equal(getattr(outside, name), getattr(inside, name))
+            assert isinstance(getattr(outside, name), np.memmap)
+    again, expected = tmp_path / "again", TFWord2Vec(vector_size=5, min_count=1, seed=3)
+    untrained = TFWord2Vec(vector_size=5, min_count=1, seed=3, tables_dir=again)
+    for model in (untrained, expected):
+        model.build_vocab(SENTENCES)
+    np.testing.assert_array_equal(untrained.wv.vectors, expected.wv.vectors)
+
+
+def test_saved_vectors_open_mapped(tmp_path):
+    model = TFWord2Vec(SENTENCES, vector_size=5, min_count=1, tables_dir=tmp_path / "tables")
+    model.wv.save(str(tmp_path / "wv"), separately=["vectors"])
+    found = KeyedVectors.load(str(tmp_path / "wv"), mmap="r")
+    assert isinstance(found.vectors, np.memmap)
+    np.testing.assert_array_equal(found.vectors, model.wv.vectors)
+
+
+def test_another_model_keeps_its_arrays(tmp_path):
+    first = TFWord2Vec(SENTENCES, vector_size=5, min_count=1, tables_dir=tmp_path)
+    before = np.array(first.wv.vectors)
+    TFWord2Vec(SENTENCES, vector_size=5, min_count=1, seed=9, tables_dir=tmp_path)
+    np.testing.assert_array_equal(first.wv.vectors, before)
+
+
+def test_what_is_not_finite_is_found():
+    array = np.zeros((100_000, 2))
+    assert mapped.all_finite(array)
+    array[-1, 1] = np.nan
+    assert not mapped.all_finite(array)
+
+
+@pytest.mark.parametrize("reserves", [True, False], ids=["reserving", "writing zeros"])
+def test_a_full_disk_is_an_error_before_training(tmp_path, monkeypatch, reserves):
+    if not reserves:
+        monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    with small_disk(tmp_path / "disk", "512k") as disk:
+        model = TFWord2Vec(vector_size=2000, min_count=1, tables_dir=disk / "tables")
+        with pytest.raises(OSError, match="No space left.*: syn1neg.npy needs 0.3 MB; free"):
+            model.build_vocab(SENTENCES)
+        assert [path.name for path in (disk / "tables").iterdir()] == ["vectors.npy"]
+        with pytest.raises(OSError) as caught:
+            mapped.save_array(disk / "rows.npy", np.zeros((100, 1000)))
+        assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(disk))
+        assert not (disk / "rows.npy").exists()
+
+
+@pytest.mark.parametrize("array", [np.arange(6).reshape(2, 3), np.zeros((0, 4)), np.zeros(0, "i4")])
+def test_arrays_are_saved_as_numpy_does(tmp_path, array):
+    mapped.save_array(tmp_path / "array.npy", array)
+    found = np.load(tmp_path / "array.npy")
+    assert found.dtype == array.dtype
+    np.testing.assert_array_equal(found, array)

@@ -1,0 +1,130 @@
+"""Temporary folders, and those whose programs were killed."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gensim_tfw2v.files import temporary
+from gensim_tfw2v.files.temporary import OWNED, TemporaryFolder
+
+pytestmark = pytest.mark.skipif(temporary.fcntl is None, reason="no locks that end with a program")
+
+OWNER = """
+import os, sys
+from gensim_tfw2v.files.temporary import TemporaryFolder
+made = TemporaryFolder("corpus", sys.argv[1], is_hidden="hidden" in sys.argv)
+(made.folder / "inside").mkdir()
+(made.folder / "inside" / "file").touch()
+if "fork" in sys.argv and not (child := os.fork()):
+    os.read(0, 1)  # until the end of the input
+    os._exit(0)
+print(made.folder, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def owner(tmp_path):
+    """Start processes with a folder in ``tmp_path``; give each with its folder."""
+    started = []
+
+    def start(*arguments):
+        command = [sys.executable, "-c", OWNER, tmp_path, *arguments]
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        return process, Path(process.stdout.readline().strip())
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def next_program(place):
+    """Make a folder as a program does that has made none in this place."""
+    temporary._remove_abandoned.cache_clear()
+    with TemporaryFolder("next", place) as made:
+        assert made.is_dir()
+    assert not made.exists()
+
+
+def kill(process):
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.parametrize("arguments", [[], ["hidden"]])
+def test_what_a_killed_program_leaves_goes_when_the_next_begins(tmp_path, owner, arguments):
+    (killed, left), (living, used) = owner(*arguments), owner(*arguments)
+    kill(killed)
+    assert (left / "inside" / "file").exists()
+    next_program(tmp_path)
+    assert not left.exists() and (used / "inside" / "file").exists()
+    living.communicate("")  # which ends it
+    assert living.returncode == 0 and not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_a_forked_child_may_use_stays_as_long_as_it_runs(tmp_path, owner):
+    process, folder = owner("fork")
+    kill(process)  # its child still has its input, and the folder
+    next_program(tmp_path)
+    assert (folder / "inside" / "file").exists()
+    process.communicate("")  # which ends the child
+    deadline = time.monotonic() + 10
+    while folder.exists() and time.monotonic() < deadline:
+        next_program(tmp_path)
+    assert not folder.exists()
+
+
+def test_only_folders_that_are_known_to_be_abandoned_go(tmp_path, owner):
+    process, abandoned = owner()
+    kill(process)
+    kept = [tmp_path / name for name in ("tfw2v-unmarked", "tfw2v-elsewhere", "other", "target")]
+    for folder in kept:
+        folder.mkdir()
+    (kept[1] / ".owned-on-another").touch()
+    (kept[2] / OWNED).touch()
+    (kept[3] / OWNED).touch()
+    kept.append(tmp_path / "tfw2v-link")
+    kept[-1].symlink_to(kept[3])
+    if os.geteuid() == 0:  # only root can give away
+        kept.append(tmp_path / "tfw2v-of-another-user")
+        shutil.copytree(abandoned, kept[-1])
+        os.chown(kept[-1], 12345, 12345)
+    next_program(tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted(kept)
+
+
+@pytest.mark.parametrize("answer", [True, False], ids=["all succeed", "none does"])
+def test_where_locks_say_nothing_nothing_is_removed(tmp_path, monkeypatch, answer):
+    with monkeypatch.context() as patch:
+        patch.setattr(temporary, "_locked", lambda file: answer)
+        made = TemporaryFolder("corpus", tmp_path)
+        assert not list(made.folder.iterdir())
+    next_program(tmp_path)
+    assert made.folder.is_dir()
+    made.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_removal_that_is_interrupted_is_ended_by_the_next_program(tmp_path, monkeypatch, owner):
+    process, folder = owner()
+    kill(process)
+
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            next_program(tmp_path)
+    assert folder.exists()
+    next_program(tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,109 @@
+"""Units of all kinds, trained and refused by kernels that watch their memory.
+
+Runs as a program of its own, with the library that is given, since whatever watches memory must be
+loaded first. It needs NumPy alone.
+"""
+
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+
+if __name__ == "__main__":
+    root, built = Path(__file__).parents[3], Path(sys.argv[1])
+    package = types.ModuleType("gensim_tfw2v")  # its own __init__ imports TensorFlow
+    package.__path__ = [str(root / "gensim_tfw2v")]
+    sys.modules["gensim_tfw2v"] = package
+    sys.path.insert(0, str(root))
+
+from gensim_tfw2v.kernel.native import plain
+from tests.kernel.native.units import DEFAULTS, OBJECTIVES, make_case
+
+CHANGES = [
+    {},
+    {"size": 1},
+    {"size": 300},
+    {"window": 50, "sentence": 60},
+    {"window": 50, "block": 1},
+    {"window": 1 << 28},
+    {"block": 1},
+    {"block": 32, "shared": 64, "negative": 33},
+    {"block": 31, "shared": 33, "tokens": 32},
+    {"shared": 1, "vocabulary": 1},
+    {"shards": 3, "skip_targets": 1, "locked": True},
+    {"tokens": 0},
+    {"tokens": 1},
+    {"tokens": 2},
+]
+
+
+def train(case, *ends):
+    # each array has memory of its own, whose ends are watched
+    unit = plain.Unit(*(array.copy() for array in case.unit))
+    return case.trained().train(case.options, unit, case.alphas, *ends)
+
+
+class Unchecked:
+    """The library's functions, of which one lets anything pass."""
+
+    def __init__(self, functions):
+        self._functions = functions
+
+    def __getattr__(self, name):
+        return getattr(self._functions, name)
+
+    def tfw2v_check(self, *_):
+        return None
+
+
+def main():
+    plain.library = lambda _: built
+    if "unchecked" in sys.argv:
+        functions = Unchecked(plain._library())
+        plain._library = lambda: functions
+        case = make_case()
+        return train(case._replace(unit=case.unit._replace(negatives=case.unit.negatives[:-1])))
+    for objective in OBJECTIVES.values():
+        for changes in CHANGES:
+            changes = objective | changes
+            if not objective.get("negative", 1):
+                changes = changes | {"negative": 0}
+            window = changes.pop("window", 5)
+            case = make_case(**changes, window=min(window, 50))
+            case = case._replace(options=case.options._replace(window=window))
+            train(case, 0, None, 30)
+            if len(case.unit.inputs) > 2 * case.options.block:
+                train(case, case.options.block, 2 * case.options.block)
+        for bad in (np.nan, np.inf, -1e30):
+            case = make_case(**objective)
+            case.tables[0][:] = bad
+            train(case, 0, None, 60)
+    case = make_case(hierarchical=1)
+    for array in (case.unit.inputs, case.unit.targets, case.unit.negatives, case.unit.reaches):
+        for wrong in (-1, 1 << 20, -(1 << 31), (1 << 31) - 1):
+            right = array.flat[-1]
+            array.flat[-1] = wrong
+            try:
+                train(case)
+            except ValueError:
+                array.flat[-1] = right
+            else:
+                raise AssertionError(f"{wrong} is trained")
+    key, noise = np.array([-1, 5], np.int32), np.tile(np.array([[1 << 30, 1]], np.int32), (9, 1))
+    for tokens in (0, 1, 500):
+        for changes in (
+            {},
+            {"reuse": 3},
+            {"shards": 3},
+            {"negative": 0},
+            {"widest": (1 << 31) - 1},
+        ):
+            entries = np.arange(tokens, dtype=np.int32) % 10 - 1
+            keep = np.linspace(0.2, 1.1, 9, dtype=np.float32)
+            plain.draw(DEFAULTS._replace(**changes), entries, key, keep, noise)
+    return print(plain.variant())
+
+
+if __name__ == "__main__":
+    main()

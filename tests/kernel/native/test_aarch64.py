@@ -1,0 +1,42 @@
+"""The kernels of aarch64 do what this machine's do: compiled by zig, run by qemu."""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v.kernel import native
+
+SOURCES = Path(native.__file__).with_name("src")
+FLAGS = ["-std=c++17", "-O2", "-static", "-DTFW2V_ISA=portable"]
+
+
+def results(folder, machine, run):
+    """What the unit's program prints on a machine."""
+    program = folder / machine
+    sources = [SOURCES / name for name in ("kernel.cc", "draws.cc", "door.cc")]
+    command = [sys.executable, "-m", "ziglang", "c++", "-target", f"{machine}-linux-musl"]
+    subprocess.run(
+        [*command, *FLAGS, Path(__file__).with_name("unit.cc"), *sources, "-o", program],
+        check=True,
+        timeout=900,
+    )
+    printed = subprocess.run(
+        [*run, program], check=True, timeout=60, capture_output=True, text=True
+    )
+    return np.array(printed.stdout.split(), float)
+
+
+@pytest.mark.slow  # zig compiles its standard library first
+@pytest.mark.skipif(not shutil.which("qemu-aarch64"), reason="Debian: apt-get install qemu-user")
+@pytest.mark.skipif(not importlib.util.find_spec("ziglang"), reason="pip install ziglang")
+def test_a_unit_on_aarch64_is_that_of_x86_64(tmp_path):
+    here = results(tmp_path, "x86_64", [])
+    there = results(tmp_path, "aarch64", ["qemu-aarch64"])
+    assert here.size > 6000
+    assert np.isfinite(here).all()
+    np.testing.assert_allclose(there, here, rtol=1e-4, atol=1e-6)

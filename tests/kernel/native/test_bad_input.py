@@ -1,0 +1,246 @@
+"""What is no unit is refused before a row is changed."""
+
+import re
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+from tests.kernel.native.test_doors import trained_by_ops
+from tests.kernel.native.units import DEFAULTS, make_case
+
+BOTH = {"hierarchical": 1, "size": 9}
+CBOW = BOTH | {"skipgram": 0}
+
+
+def changed(array, place, value):
+    array = array.copy()
+    array[place] = value
+    return array
+
+
+def of_unit(name, place, value):
+    def change(case):
+        array = changed(getattr(case.unit, name), place, value)
+        return case._replace(unit=case.unit._replace(**{name: array}))
+
+    return change
+
+
+def of_path(value):
+    return lambda case: case._replace(paths=[*case.paths[:-1], np.array([0, value])])
+
+
+#: What is done to a unit, and what is said of it: by both doors.
+WRONG = {
+    "an input below 0": (of_unit("inputs", 5, -1), "not in the table of inputs"),
+    "an input above": (of_unit("inputs", -1, 12), "not in the table of inputs"),
+    "a target below 0": (of_unit("targets", 0, -7), "not in the table of outputs"),
+    "a target above": (of_unit("targets", 9, 13), "not in the table of outputs"),
+    "a negative below 0": (of_unit("negatives", (0, 0), -1), "not in the table of outputs"),
+    "a negative above": (of_unit("negatives", (-1, -1), 13), "not in the table of outputs"),
+    "a node below 0": (of_path(-1), "not in its table"),
+    "a node above": (of_path(2 * 11), "not in its table"),
+    "a window before the unit": (of_unit("reaches", (2, 0), 3), "window"),
+    "a window after the unit": (of_unit("reaches", (58, 1), 2), "window"),
+    "a window below 0": (of_unit("reaches", (30, 0), -1), "window"),
+    "too wide a window": (of_unit("reaches", (30, 1), 6), "window"),
+    "too few blocks": (
+        lambda case: case._replace(unit=case.unit._replace(negatives=case.unit.negatives[:-1])),
+        "too few blocks",
+    ),
+    "too few paths": (lambda case: case._replace(paths=case.paths[:-1]), "no path"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("objective", [BOTH, CBOW], ids=["skip-gram", "CBOW"])
+def test_what_is_out_of_range(objective, wrong):
+    change, message = WRONG[wrong]
+    case = change(make_case(**objective))
+    tables = case.trained()
+    with pytest.raises(ValueError, match=message):
+        tables.train(case.options, case.unit, case.alphas)
+    for array, table in zip(
+        case.tables, (tables.inputs, tables.outputs, tables.nodes), strict=True
+    ):
+        np.testing.assert_array_equal(table, array)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        trained_by_ops(case)
+    assert not trained_by_ops.changed
+
+
+@pytest.mark.parametrize(
+    "ends", [(-8, 60), (0, 61), (8, 0), (4, 60), (0, 12), (-(1 << 63), 60), (0, (1 << 63) - 1)]
+)
+def test_positions_that_are_no_blocks_of_the_unit(ends):
+    case = make_case(**BOTH)
+    tables = case.trained()
+    with pytest.raises(ValueError, match="whole blocks of the unit"):
+        tables.train(case.options, case.unit, case.alphas, *ends)
+    np.testing.assert_array_equal(tables.inputs, case.tables[0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="whole blocks of the unit"):
+        trained_by_ops(case, 0, *ends)
+    assert not trained_by_ops.changed
+
+
+#: Inputs of the op whose sizes do not fit each other.
+SIZES = {
+    "lock": np.ones(11),
+    "targets": np.zeros(59),
+    "words": np.zeros(59),
+    "reaches": np.zeros((59, 2)),
+    "negatives": np.zeros((8, 4)),
+    "path_ends": np.zeros(0),
+    "alphas": np.ones(3),
+    "range": np.array([0, 60]),
+    "size": 17,
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_other_sizes_for_the_op(name):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Tfw2vTrain"):
+        trained_by_ops(make_case(**BOTH), **{name: SIZES[name]})
+    assert not trained_by_ops.changed
+
+
+def test_words_below_0_have_no_shard():
+    case = make_case(**CBOW, shards=3)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="a word is below 0"):
+        trained_by_ops(case, words=changed(case.unit.targets, 3, -1))
+    assert not trained_by_ops.changed
+
+
+def test_tables_that_are_not_filled_up():
+    case, ops = make_case(**BOTH), load_ops()
+    tables, unit = case.trained(), case.unit
+    rest = [np.zeros(0, np.float32), *unit, tables._path_ends, tables._path, case.alphas]
+    for inputs, outputs in (
+        (case.tables[0], tables._padded[1]),
+        (tables._padded[0], case.tables[1]),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Tfw2vTrain"):
+            ops.tfw2v_train(
+                *(inputs, outputs, tables._padded[2], *rest),
+                *(np.array([0, 60, 0]), 9, unit.targets),
+                options=list(case.options),
+            )
+
+
+@pytest.mark.parametrize("name", ["rows", "targets", "reaches", "negatives", "path"])
+def test_other_dtypes_for_the_op(name):
+    case = make_case(**BOTH)
+    with pytest.raises((TypeError, ValueError, tf.errors.InvalidArgumentError)):
+        trained_by_ops(case, **{name: np.zeros(3) + 0.5})
+
+
+def test_other_arrays_for_the_plain_door():
+    case = make_case(**BOTH)
+    tables, unit = case.trained(), case.unit
+    for name, array in unit._asdict().items():
+        for wrong, error in (
+            (array.astype(np.int64), TypeError),
+            (array.astype(">i4"), TypeError),
+            (array.tolist(), TypeError),
+            (np.repeat(array, 2, 0)[::2], ValueError),
+            (array[..., None], ValueError),
+        ):
+            with pytest.raises(error, match=name):
+                tables.train(case.options, unit._replace(**{name: wrong}), case.alphas)
+    with pytest.raises(ValueError, match=r"targets must be .* shape \(60,\), not \(59,\)"):
+        tables.train(case.options, unit._replace(targets=unit.targets[1:]), case.alphas)
+    with pytest.raises(ValueError, match="negatives"):
+        tables.train(
+            case.options, unit._replace(negatives=unit.negatives[:, 1:].copy()), case.alphas
+        )
+    with pytest.raises(TypeError, match="alphas must be an array of float32, not float64"):
+        tables.train(case.options, unit, case.alphas.astype(float))
+    inputs, outputs, nodes = case.tables
+    for arrays, error in [
+        ((inputs.astype(np.float64), outputs, nodes), TypeError),
+        ((inputs[0], outputs, nodes), ValueError),
+        ((inputs.T, outputs, nodes), ValueError),
+        ((inputs, outputs[:, 1:].copy(), nodes), ValueError),
+        ((inputs, outputs, nodes, np.ones(12)), TypeError),
+        ((inputs, outputs, nodes, np.ones(11, np.float32)), ValueError),
+        ((inputs, outputs, nodes, None, np.zeros(13, np.int64)), TypeError),
+    ]:
+        with pytest.raises(error):
+            plain.Tables(*arrays)
+    for array, table in zip(
+        case.tables, (tables.inputs, tables.outputs, tables.nodes), strict=True
+    ):
+        np.testing.assert_array_equal(table, array)
+
+
+def test_ends_of_paths_that_do_not_ascend():
+    case = make_case(**BOTH)
+    for ends in ([-1, *[0] * 12], [5, 4, *[5] * 11], [*[0] * 12, 1 << 20]):
+        tables = plain.Tables(
+            *case.tables, path_ends=np.array(ends, np.int32), path=np.zeros(9, np.int32)
+        )
+        with pytest.raises(ValueError, match="do not ascend"):
+            tables.train(case.options, case.unit, case.alphas)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"block": 0}, "below its least value"),
+        ({"shared": 0}, "below its least value"),
+        ({"reuse": 0}, "below its least value"),
+        ({"shards": 0}, "below its least value"),
+        ({"window": 0}, "below its least value"),
+        ({"widest": 0}, "below its least value"),
+        ({"negative": -1}, "below its least value"),
+        ({"shards": 6}, "fewer negatives than there are shards"),
+        ({"window": 1 << 30}, "too large"),
+        ({"block": 1 << 16, "shared": 1 << 16}, "too large"),
+    ],
+)
+def test_options_that_nothing_can_be_trained_with(changes, message):
+    case = make_case()
+    options = case.options._replace(**changes)
+    words = np.zeros(1, np.int32), np.zeros(2, np.int32), np.ones(9, np.float32)
+    noise = np.zeros((9, 2), np.int32)
+    with pytest.raises(
+        ValueError, match=re.escape(f"{options} cannot be trained") + f".*{message}"
+    ):
+        case.trained().train(options, case.unit, case.alphas)
+    with pytest.raises(ValueError, match=message):
+        plain.draw(options, *words, noise)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        load_ops().tfw2v_draw(*words, noise, options=list(options))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        trained_by_ops(case._replace(options=options))
+
+
+def test_draws_of_words_that_are_not_there():
+    key, keep = np.zeros(2, np.int32), np.ones(3, np.float32)
+    noise = np.zeros((3, 2), np.int32)
+    entries = np.array([0, 3, -1], np.int32)
+    with pytest.raises(ValueError, match="word 3 of a vocabulary of 3"):
+        plain.draw(DEFAULTS, entries, key, keep, noise)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="word 3 of a vocabulary of 3"):
+        load_ops().tfw2v_draw(entries, key, keep, noise, options=list(DEFAULTS))
+    entries = entries[:1]
+    with pytest.raises(ValueError, match="noise must be"):
+        plain.draw(DEFAULTS, entries, key, keep, noise[:2])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="noise must have"):
+        load_ops().tfw2v_draw(entries, key, keep, noise[:2], options=list(DEFAULTS))
+    options = DEFAULTS._replace(shards=5)
+    with pytest.raises(ValueError, match="3 words in 5 shards"):
+        plain.draw(options, entries, key, keep, noise)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="fewer words than shards"):
+        load_ops().tfw2v_draw(entries, key, keep, noise, options=list(options))
+    for wrong in (
+        (entries.astype(np.int64), key, keep, noise),
+        (entries, [0, 0], keep, noise),
+        (entries, key, keep.astype(float), noise),
+        (entries, key, keep, noise.astype(np.int64)),
+    ):
+        with pytest.raises(TypeError):
+            plain.draw(DEFAULTS, *wrong)

@@ -1,0 +1,122 @@
+"""Both doors to the kernels: ops of TensorFlow, and functions on arrays."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel import native
+from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+from gensim_tfw2v.kernel.noise import alias_table
+from gensim_tfw2v.kernel.objectives.tree import huffman_tree
+from tests.kernel.native.units import DEFAULTS, OBJECTIVES, make_case
+
+VOCABULARY = 40
+
+
+def trained_by_ops(case, loss_end=0, first=0, last=None, **replaced):
+    """Tables, filled up, and sums, after training by the op."""
+    tables = case.trained()
+    variables = [tf.Variable(table) for table in tables._padded]
+    n = len(case.unit.inputs)
+    given = {
+        "lock": [] if case.lock is None else case.lock,
+        "rows": case.unit.inputs,
+        "targets": case.unit.targets,
+        "reaches": case.unit.reaches,
+        "negatives": case.unit.negatives,
+        "path_ends": tables._path_ends,
+        "path": tables._path,
+        "alphas": case.alphas,
+        "range": np.array([first, n if last is None else last, loss_end]),
+        "size": case.tables[0].shape[1],
+        "words": np.maximum(0, case.unit.targets),
+    } | replaced
+    dtypes = {"lock": tf.float32, "alphas": tf.float32, "range": tf.int64}
+    try:
+        sums = load_ops().tfw2v_train(
+            *(variable.read_value() for variable in variables),
+            *(tf.constant(array, dtypes.get(name, tf.int32)) for name, array in given.items()),
+            options=list(case.options),
+        )
+    finally:
+        after = [variable.numpy() for variable in variables]
+        trained_by_ops.changed = any(
+            (old != new).any() for old, new in zip(tables._padded, after, strict=True)
+        )
+    return after, sums.numpy()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"shrink": 0},
+        {"shards": 3},
+        {"reuse": 4},
+        {"skip_targets": 1},
+        {"shards": 2, "reuse": 2, "skip_targets": 1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_they_give_the_same_bits(objective, changes):
+    options = DEFAULTS._replace(**OBJECTIVES[objective] | changes)
+    rng = np.random.default_rng(0)
+    entries = rng.integers(0, VOCABULARY, 400).astype(np.int32)
+    entries[19::20] = -1
+    keep = rng.uniform(0.3, 1.2, VOCABULARY).astype(np.float32)
+    noise = alias_table(rng.uniform(0.1, 1.0, VOCABULARY), options.shards)
+    key = np.array([3, -4], np.int32)
+    unit = plain.draw(options, entries, key, keep, noise)
+    assert 200 < len(unit.inputs) < 380
+    drawn = load_ops().tfw2v_draw(entries, key, keep, noise, options=list(options))
+    for of_ops, array in zip(drawn, (unit.targets, unit.reaches, unit.negatives), strict=True):
+        np.testing.assert_array_equal(of_ops.numpy().reshape(array.shape), array)
+    case = make_case(vocabulary=VOCABULARY, size=20, locked=True)
+    case = case._replace(options=options, unit=unit)
+    expected, sums = trained_by_ops(case, loss_end=100)
+    tables = case.trained()
+    result = tables.train(options, unit, case.alphas, loss_end=100)
+    np.testing.assert_array_equal(sums, result)
+    assert sums[0] > 0
+    for table, of_ops in zip(tables._padded, expected, strict=True):
+        np.testing.assert_array_equal(table, of_ops)
+
+
+def test_a_unit_trained_twice_gives_the_same_bits():
+    for changes in OBJECTIVES.values():
+        case = make_case(**changes)
+        twice = case.trained(), case.trained()
+        results = [tables.train(case.options, case.unit, case.alphas) for tables in twice]
+        assert results[0] == results[1]
+        for one, other in zip(*(tables._padded for tables in twice), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_paths_of_gensims_tree_are_the_kernels():
+    # a word of one node, two of two nodes, as kernels read them
+    points = [np.array([2, 0]), np.array([2, 1]), np.array([2, 1])]
+    codes = [np.array([1]), np.array([0, 1]), np.array([0, 0])]
+    points[0] = points[0][:1]
+    tree = huffman_tree(points, codes)
+    np.testing.assert_array_equal(tree.first, [0, 1, 3, 5])
+    np.testing.assert_array_equal(tree.path, [5, 4, 3, 4, 2])
+
+
+def test_the_plain_door_needs_no_tensorflow():
+    program = (
+        "import sys, types\n"
+        "package = types.ModuleType('gensim_tfw2v')\n"  # whose own __init__ imports TensorFlow
+        f"package.__path__ = [{str(native.library('').parents[2])!r}]\n"
+        "sys.modules['gensim_tfw2v'] = package\n"
+        "from gensim_tfw2v.kernel.native import plain\n"
+        "print(plain.variant(), 'tensorflow' in sys.modules)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ran.stdout.split() == [plain.variant(), "False"]

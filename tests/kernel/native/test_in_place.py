@@ -1,0 +1,148 @@
+"""The op trains the variables' own memory; and no use of a variable makes it copy."""
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.encode import encode_sentences
+from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+from gensim_tfw2v.kernel.native_unit import draw_unit
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
+from gensim_tfw2v.kernel.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.task import UnitTask
+from gensim_tfw2v.kernel.updates import WholeRows
+from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
+from gensim_tfw2v.regimes.local import LocalRegime
+
+VOCABULARY, SIZE = 30, 10
+
+
+def program(objective=None, **options):
+    return KernelConfig(
+        *(objective or SkipGram(5), StepShape(64, 16, 3, 8), SIZE, 5, 256),
+        **{"loss_of": "all", "native": True} | options,
+    )
+
+
+def words(lock=None):
+    return WordArrays.of(np.full(VOCABULARY, 0.9), np.ones(VOCABULARY), lock=lock)
+
+
+def address(variable):
+    """Of the memory that kernels are given for a variable."""
+    # numpy() would copy
+    return np.asarray(memoryview(WholeRows(variable.handle).whole())).ctypes.data
+
+
+def train(program, variables, entries):
+    known = words().tensors()
+    unit = draw_unit(
+        program, known, tf.convert_to_tensor(entries), tf.constant([1, 2]), tf.constant([0.1, 0.1])
+    )
+    tables = Tables.of_handles(variable.handle for variable in variables)
+    return unit.train(program, tables, known)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_variable_is_trained_where_it_is(traced):
+    variables = [tf.Variable(tf.random.normal([n, 16])) for n in (VOCABULARY, VOCABULARY, 0)]
+    before = [variable.numpy().copy() for variable in variables]
+    addresses = [address(variable) for variable in variables[:2]]
+    entries = np.arange(60, dtype=np.int32) % VOCABULARY
+    function = tf.function(train, autograph=False) if traced else train
+    result = function(program(), variables, entries)
+    assert float(result.loss) > 0
+    assert [address(variable) for variable in variables[:2]] == addresses
+    for variable, old in zip(variables[:2], before, strict=False):
+        assert (variable.numpy() != old)[:, :SIZE].any(axis=1).all()
+
+
+def test_rows_are_written_where_they_are():
+    variable = tf.Variable(tf.zeros([5, 16]))
+    at = address(variable)
+    load_ops().tfw2v_write(WholeRows(variable.handle).whole(), 2, tf.ones([2, SIZE]))
+    assert address(variable) == at
+    expected = np.zeros((5, 16))
+    expected[2:4, :SIZE] = 1
+    np.testing.assert_array_equal(variable.numpy(), expected)
+    rows = load_ops().tfw2v_read(WholeRows(variable.handle).whole(), 1, 3, SIZE)
+    np.testing.assert_array_equal(rows, expected[1:4, :SIZE])
+    for first, number, size in ((-1, 1, 1), (4, 2, 1), (0, -1, 1), (0, 1, 0), (0, 1, 17)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="no such rows"):
+            load_ops().tfw2v_read(variable.read_value(), first, number, size)
+    for first, rows in ((-1, [1, 16]), (4, [2, 16]), (0, [1, 17])):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="no such rows"):
+            load_ops().tfw2v_write(variable.read_value(), first, tf.ones(rows))
+    np.testing.assert_array_equal(variable.numpy(), expected)
+
+
+@pytest.mark.parametrize("objective", [SkipGram(5), Cbow(5)], ids=["skip-gram", "CBOW"])
+def test_exporting_does_not_end_training(objective):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(0, 0.1, (VOCABULARY, SIZE)).astype(np.float32)
+    regime = LocalRegime(program(objective), words(), 1)
+    regime.load(Tables(rows, np.zeros_like(rows), np.zeros((0, SIZE), np.float32)))
+    seen, addresses = [rows], []
+    sentences = [[str(w) for w in rng.integers(0, VOCABULARY, 20)] for _ in range(40)]
+    with encode_sentences(sentences, {str(w): w for w in range(VOCABULARY)}) as corpus:
+        units = corpus.units(256)
+        for epoch in range(3):
+            regime.train_epoch(
+                [UnitTask.of(unit, (0.05, 0.05), 1, epoch) for unit in units], lambda _: None
+            )
+            assert regime.finite()
+            inputs, outputs = np.empty((2, VOCABULARY, SIZE), np.float32)
+            regime.export(Tables(inputs, outputs, np.empty((0, SIZE), np.float32)))
+            seen.append(inputs)
+            addresses.append(address(regime._tables.inputs))
+    for old, new in zip(seen[:-1], seen[1:], strict=True):
+        assert (old != new).any(axis=1).all()
+    assert len(set(addresses)) == 1
+    # and a model that is loaded later does not see what was trained before
+    regime.load(Tables(rows, rows, np.zeros((0, SIZE), np.float32)))
+    regime.export(Tables(inputs, outputs, np.empty((0, SIZE), np.float32)))
+    np.testing.assert_array_equal([inputs, outputs], [rows, rows])
+
+
+def test_rows_of_a_worker_are_its_own():
+    # what was fetched is needed again, to tell how rows have changed
+    scratch = Scratch(unique_name("test"), SIZE, native=True)
+    fetched = tf.random.normal([VOCABULARY, SIZE])
+    for rows in (fetched, tf.concat([fetched, tf.zeros([VOCABULARY, 6])], 1)[:, :SIZE]):
+        scratch.assign(rows)
+        before, kept = scratch.read(), rows.numpy().copy()
+        train_all = Tables.of_handles([scratch.handle(), scratch.handle(), scratch.handle()])
+        whole = train_all.inputs.whole()
+        load_ops().tfw2v_write(whole, 0, tf.ones([VOCABULARY, SIZE]))
+        np.testing.assert_array_equal(rows, kept)
+        np.testing.assert_array_equal(before, kept)
+        np.testing.assert_array_equal(scratch.read(), np.ones((VOCABULARY, SIZE)))
+
+
+def test_a_row_of_a_stride_is_padded_into_a_copy():
+    rows = tf.random.normal([3, 16])
+    padded = load_ops().tfw2v_pad(rows)
+    np.testing.assert_array_equal(rows, padded)
+    load_ops().tfw2v_write(padded, 0, tf.zeros([3, 16]))
+    assert (rows.numpy() != 0).any()
+    assert load_ops().tfw2v_pad(tf.zeros([0, 5])).shape == (0, 16)
+
+
+def test_tables_of_equal_size_have_memory_of_their_own():
+    scratches = [Scratch(unique_name("test"), SIZE, native=True) for _ in range(2)]
+
+    @tf.function(autograph=False)
+    def write():
+        with tf.control_dependencies([scratch.zeros(VOCABULARY) for scratch in scratches]):
+            return [
+                scratch.write_part(tf.constant(0), tf.fill([VOCABULARY, SIZE], value))
+                for scratch, value in zip(scratches, (1.0, 2.0), strict=True)
+            ]
+
+    for _ in range(2):
+        write()
+        for scratch, value in zip(scratches, (1, 2), strict=True):
+            np.testing.assert_array_equal(scratch.read(), np.full((VOCABULARY, SIZE), value))

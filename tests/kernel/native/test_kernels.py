@@ -1,0 +1,184 @@
+"""Each kernel computes what slow loops do from the same draws."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.kernel.native.units import OBJECTIVES, kernels_here, make_case, trained_by
+
+#: How far off a row's numbers may be, as a share of the way that they have gone: with the kernels
+#: named here, and with others.
+TOLERANCE, EXACT = {"avx512bf16": 1e-2}, 2e-5
+#: And as a share of the largest number of the table: thousands of small changes are added to it.
+ROUNDING = 5e-5
+
+
+def check(case, first=0, last=None, loss_end=None):
+    last = len(case.unit.inputs) if last is None else last
+    loss_end = last if loss_end is None else loss_end
+    expected = case.reference()
+    expected.train(first, last, loss_end)
+    for kernel in kernels_here():
+        tolerance = TOLERANCE.get(kernel, EXACT)
+        tables = case.trained()
+        with trained_by(kernel):
+            result = tables.train(case.options, case.unit, case.alphas, first, last, loss_end)
+        size = case.tables[0].shape[1]
+        for padded, table, way in zip(
+            tables._padded, expected.tables, expected.travelled, strict=True
+        ):
+            most = tolerance * way.max() + ROUNDING * np.abs(table).max()
+            np.testing.assert_allclose(padded[:, :size], table, rtol=0, atol=most, err_msg=kernel)
+            assert not padded[:, size:].any(), kernel
+        assert result.predictions == expected.predictions, kernel
+        assert result.loss == pytest.approx(expected.loss, rel=max(tolerance, 1e-4), abs=1e-6), (
+            kernel
+        )
+        assert np.isfinite(result.magnitude)
+    return max(way.max() for way in expected.travelled)
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 300, 1000])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_of_any_length_of_rows(objective, size):
+    assert check(make_case(size=size, **OBJECTIVES[objective])) > 1e-3
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"window": 1},
+        {"window": 50, "sentence": 60},
+        {"window": 50, "sentence": 60, "block": 1},
+        {"window": 50, "sentence": 60, "block": 32, "shared": 32, "tokens": 70},
+        {"block": 1},
+        {"block": 32},
+        {"block": 32, "shared": 32, "negative": 20},
+        {"block": 32, "shared": 64, "negative": 33},
+        {"shared": 1, "negative": 1},
+        {"shared": 1, "negative": 5},
+        {"shared": 33, "negative": 20},
+        {"skip_targets": 1},
+        {"shards": 3},
+        {"shards": 3, "skip_targets": 1, "shared": 32, "block": 32},
+        {"shards": 5},
+        {"locked": True},
+        {"vocabulary": 2},
+        {"vocabulary": 2, "skip_targets": 1},
+        {"vocabulary": 1, "skip_targets": 1},
+        {"tokens": 0},
+        {"tokens": 1},
+        {"tokens": 2},
+        {"sentence": 1},
+        {"sentence": 2},
+        {"tokens": 33, "block": 32},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("objective", ["skip-gram", "skip-gram with both", "CBOW with both"])
+def test_of_any_option(objective, changes):
+    changes = {"size": 40} | OBJECTIVES[objective] | changes
+    moved = check(make_case(**changes))
+    alone = changes.get("tokens", 60) < 2 or changes.get("sentence") == 1
+    assert (moved == 0) if alone else (moved > 1e-3)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    tokens=st.integers(0, 70),
+    vocabulary=st.integers(2, 40),
+    size=st.integers(1, 70),
+    sentence=st.integers(1, 70),
+    locked=st.booleans(),
+    objective=st.sampled_from([*OBJECTIVES]),
+    negative=st.sampled_from([1, 5, 20, 33]),
+    options=st.fixed_dictionaries(
+        {
+            "window": st.sampled_from([1, 2, 5, 13, 50]),
+            "block": st.sampled_from([1, 2, 7, 8, 16, 31, 32]),
+            "shared": st.integers(3, 66),
+            "shards": st.integers(1, 3),
+            "skip_targets": st.integers(0, 1),
+        }
+    ),
+    seed=st.integers(0, 100),
+)
+def test_of_any_unit(
+    tokens, vocabulary, size, sentence, locked, objective, negative, options, seed
+):
+    changes = {"negative": negative} | OBJECTIVES[objective] | options
+    check(make_case(tokens, vocabulary, size, locked, sentence, seed, **changes))
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize(("loss_end", "positions"), [(0, 0), (9, 16), (16, 16), (60, 60)])
+def test_the_loss_is_that_of_the_first_blocks(objective, loss_end, positions):
+    case = make_case(**OBJECTIVES[objective])
+    check(case, loss_end=loss_end)
+    check(case, loss_end=positions)
+    tables = case.trained(), case.trained()
+    results = [
+        table.train(case.options, case.unit, case.alphas, loss_end=end)
+        for table, end in zip(tables, (loss_end, positions), strict=True)
+    ]
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("kernel", kernels_here())
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_two_ranges_are_one(objective, kernel):
+    case = make_case(size=20, **OBJECTIVES[objective])
+    whole, parts = case.trained(), case.trained()
+    with trained_by(kernel):
+        result = whole.train(case.options, case.unit, case.alphas, loss_end=60)
+        of_parts = [
+            parts.train(case.options, case.unit, case.alphas, *ends, loss_end=60)
+            for ends in ((0, 24), (24, 60))
+        ]
+    assert sum(part.predictions for part in of_parts) == result.predictions
+    if objective == "skip-gram with both":
+        return  # the blocks of a range come before its windows
+    assert sum(part.loss for part in of_parts) == pytest.approx(result.loss)
+    for one, other in zip(whole._padded, parts._padded, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_ranges_with_both_layers():
+    case = make_case(**OBJECTIVES["skip-gram with both"])
+    check(case, 0, 24)
+    check(case, 24, 60)
+
+
+def test_no_step_is_taken_with_step_size_0():
+    for changes in OBJECTIVES.values():
+        case = make_case(**changes)._replace(alphas=np.zeros(2, np.float32))
+        assert check(case) == 0
+
+
+@pytest.mark.parametrize("kernel", kernels_here())
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_rows_that_are_not_finite_are_told(objective, kernel, bad):
+    case = make_case(tokens=200, **OBJECTIVES[objective])
+    case.tables[0][:, 3] = bad
+    with trained_by(kernel):
+        result = case.trained().train(case.options, case.unit, case.alphas)
+    assert not np.isfinite(result.magnitude)
+
+
+@pytest.mark.parametrize("kernel", kernels_here())
+def test_large_scores_are_no_trouble(kernel):
+    for changes in OBJECTIVES.values():
+        case = make_case(**changes)
+        for table in case.tables:
+            table *= 1e4
+        tables = case.trained()
+        with trained_by(kernel):
+            result = tables.train(case.options, case.unit, case.alphas, loss_end=60)
+        assert np.isfinite([*result]).all()
+        assert all(np.isfinite(table).all() for table in tables._padded)
+
+
+def test_the_portable_kernel_runs_anywhere():
+    assert "portable" in kernels_here()

@@ -1,0 +1,135 @@
+"""The compiled libraries: there, the same in each of their variants, built for any Python."""
+
+import ctypes
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gensim_tfw2v
+from gensim_tfw2v.kernel import native
+from gensim_tfw2v.kernel.native import tensorflow_ops
+from tests.kernel.native.units import kernels_here
+
+ROOT = Path(gensim_tfw2v.__file__).parents[1]
+VARIANTS = ("portable", "avx2", "avx512", "avx512bf16")
+
+built = pytest.mark.skipif(not native.library("kernels").exists(), reason="compiled nowhere here")
+
+
+def build(folder, **environment):
+    """setup.py's compilation into a folder."""
+    return subprocess.run(
+        [sys.executable, "setup.py", "build_ext", "--build-lib", folder],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_the_libraries_are_there_if_a_compiler_is():
+    if any(map(shutil.which, ("c++", "g++", "clang++"))):
+        assert native.library("kernels").exists()
+        assert tensorflow_ops.load_ops() is not None
+
+
+@built
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_variant_can_be_forced(variant):
+    program = (
+        "import ctypes, sys; library = ctypes.CDLL(sys.argv[1]);"
+        "library.tfw2v_variant.restype = ctypes.c_char_p; print(library.tfw2v_variant().decode())"
+    )
+    chosen = subprocess.run(
+        [sys.executable, "-c", program, native.library("kernels")],
+        env={**os.environ, "TFW2V_ISA": variant},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    cpu = Path("/proc/cpuinfo")
+    known = re.findall(r"^flags.*", cpu.read_text(), re.M)[0].split() if cpu.exists() else []
+    needs = {"portable": set(), "avx2": {"avx2", "fma"}, "avx512": {"avx512bw", "avx512vl"}}
+    needs["avx512bf16"] = {"avx512_bf16"}
+    runs = (
+        needs[variant] <= set(known) and variant.encode() in native.library("kernels").read_bytes()
+    )
+    assert chosen == (variant if runs else "portable")
+
+
+@built
+def test_the_library_without_tensorflow_needs_nothing_of_it():
+    assert ctypes.CDLL(str(native.library("kernels")), os.RTLD_NOW)
+
+
+@built
+@pytest.mark.skipif(not shutil.which("objdump"), reason="needs objdump")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="knows its instructions")
+def test_rows_are_fetched_ahead():
+    """GCC drops a function that does nothing but this, without a word."""
+    listed = subprocess.run(
+        ["objdump", "-d", "--no-show-raw-insn", native.library("kernels")],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert listed.count("prefetch") >= 10 * len(kernels_here())
+
+
+def test_a_library_that_does_not_load_is_a_line_in_the_log(tmp_path, monkeypatch, caplog):
+    (tmp_path / "ops.so").write_bytes(b"of another system")
+    monkeypatch.setattr(tensorflow_ops, "library", lambda name: tmp_path / f"{name}.so")
+    assert tensorflow_ops.load_ops.__wrapped__() is None
+    assert "several times slower" in caplog.text and "ops.so: " in caplog.text
+
+
+def test_a_compiler_that_fails_is_shown_and_fails_nothing(tmp_path):
+    done = build(tmp_path, CXX="c++", CXXFLAGS="-fno-such-flag")
+    assert done.returncode == 0
+    assert "several times slower" in done.stderr
+    assert not list(tmp_path.rglob("*.so"))
+    if shutil.which("c++"):
+        assert "no-such-flag" in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("c++"), reason="needs a compiler")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="others have one variant")
+def test_older_compilers_lack_a_variant_and_the_baseline_is_linked_first(tmp_path):
+    older = tmp_path / "older"
+    older.write_text(
+        '#!/bin/sh\ncase "$*" in *-mavx512bf16*) exit 1;; *-shared*) echo "$@";; esac\n'
+        'exec c++ "$@"\n'
+    )
+    older.chmod(0o755)
+    done = build(tmp_path / "lib", CXX=str(older), CXXFLAGS="-O0")
+    assert done.returncode == 0
+    assert "no kernel for avx512bf16" in done.stderr
+    made = next((tmp_path / "lib").rglob("kernels.so")).read_bytes()
+    assert b"avx512\0" in made and b"avx512bf16\0" not in made
+    for linked in re.findall(r"-shared.*", done.stdout):
+        objects = [Path(word).stem for word in linked.split() if word.endswith(".o")]
+        assert objects[-3:] == ["portable", "avx2", "avx512"]
+
+
+def test_wheels_are_for_any_python():
+    program = (
+        "from setuptools.dist import Distribution; import distutils.core as core;"
+        "made = core.run_setup('setup.py', ['-q'], 'init').get_command_obj('bdist_wheel');"
+        "made.ensure_finalized(); print('-'.join(made.get_tag()))"
+    )
+    tag = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={**os.environ, "TFW2V_TARGET": "aarch64-linux-gnu.2.17"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert tag.stdout.strip() == "py3-none-manylinux_2_17_aarch64"

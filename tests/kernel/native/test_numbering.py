@@ -1,0 +1,85 @@
+"""Rows that are numbered anew, as on a worker, are trained like those of the whole tables."""
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+from gensim_tfw2v.kernel.native_unit import draw_unit, number_rows
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
+from gensim_tfw2v.kernel.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.word_arrays import WordArrays
+
+VOCABULARY, SIZE = 200, 16
+
+#: The third node is the root; a path is the places of a word's bits.
+PATHS = [np.array([w % 7 + 3, w % 3]) for w in range(VOCABULARY)]
+CODES = [np.array([w % 2, w // 2 % 2]) for w in range(VOCABULARY)]
+
+
+@pytest.mark.parametrize(("shards", "locked"), [(1, False), (3, False), (1, True)])
+@pytest.mark.parametrize(
+    "objective",
+    [
+        SkipGram(5),
+        Cbow(5),
+        SkipGram(0, hierarchical=True),
+        SkipGram(5, hierarchical=True),
+        Cbow(5, hierarchical=True),
+    ],
+    ids=str,
+)
+def test_numbered_rows(objective, shards, locked):
+    rng = np.random.default_rng(0)
+    program = KernelConfig(
+        *(objective, StepShape(64, 16, 3, 8), SIZE, 8, 256),
+        **dict(loss_of="all", native=True, negative_shards=shards, locked=locked),
+    )
+    lock = rng.choice([0.0, 0.5, 1.0], VOCABULARY) if locked else None
+    tree = (PATHS, CODES) if objective.hierarchical else None
+    noise = np.ones(VOCABULARY) if objective.negative else None
+    words = WordArrays.of(np.ones(VOCABULARY), noise, tree, lock, shards).tensors()
+    # words of a few odd ranks alone, so that numbers of rows differ from ids
+    entries = [rng.choice(np.arange(5, 90, 7), 100).astype(np.int32) for _ in range(2)]
+    units = [
+        draw_unit(program, words, entry, tf.constant([1, key]), tf.constant([0.1, 0.05]))
+        for key, entry in enumerate(entries)
+    ]
+    rows = rng.normal(0, 0.3, (3, VOCABULARY, SIZE)).astype(np.float32)
+
+    def trained(units, words, tables):
+        variables = [tf.Variable(table) for table in tables]
+        handles = Tables.of_handles(variable.handle for variable in variables)
+        sums = [unit.train(program, handles, words) for unit in units]
+        return [variable.numpy() for variable in variables], sums
+
+    expected, sums = trained(units, words, rows)
+    ids, numbered, own = number_rows(units, words)
+    of_ids = [
+        table[:0] if used is None else table[used.numpy()]
+        for table, used in zip(rows, ids, strict=True)
+    ]
+    found, again = trained(numbered, own, of_ids)
+    for table, used, part in zip(expected, ids, found, strict=True):
+        if used is not None:
+            assert len(used) < VOCABULARY
+            np.testing.assert_array_equal(table[used.numpy()], part)
+    assert (ids.nodes is None) != objective.hierarchical
+    assert (ids.outputs is None) != bool(objective.negative)
+    np.testing.assert_array_equal(tf.nest.flatten(sums), tf.nest.flatten(again))
+
+
+@pytest.mark.parametrize("ids", [[], [5], [7, 3, 3, 64, 63, 128, 0, 7], [*range(130)], [64] * 9])
+def test_distinct_ids_ascend(ids):
+    distinct, places = load_ops().tfw2v_distinct(np.array(ids, np.int32), 130)
+    expected, inverse = np.unique(np.array(ids, np.int32), return_inverse=True)
+    np.testing.assert_array_equal(distinct, expected)
+    np.testing.assert_array_equal(places, inverse)
+
+
+@pytest.mark.parametrize("wrong", [-1, 130, -(1 << 31), (1 << 31) - 1])
+def test_ids_out_of_range(wrong):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="out of range"):
+        load_ops().tfw2v_distinct(np.array([1, wrong], np.int32), 130)

@@ -1,0 +1,115 @@
+"""Units to train, and the kernels that run on this machine."""
+
+import functools
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
+
+import numpy as np
+
+from gensim_tfw2v.kernel.native import Options, library, plain
+from tests.kernel.native.reference import Training
+
+KERNELS = ("avx512bf16", "avx512", "avx2", "portable")
+
+DEFAULTS = Options(
+    **dict(skipgram=1, negative=5, hierarchical=0, mean=1, corrected=0, skip_targets=0, shards=1),
+    **dict(shrink=1, window=5, widest=5, block=8, shared=5, reuse=1),
+)
+
+#: Changes of options that make each objective.
+OBJECTIVES = {
+    "skip-gram": {},
+    "skip-gram with a tree": {"negative": 0, "hierarchical": 1},
+    "skip-gram with both": {"hierarchical": 1},
+    "CBOW": {"skipgram": 0},
+    "CBOW of sums": {"skipgram": 0, "mean": 0},
+    "CBOW, corrected": {"skipgram": 0, "corrected": 1},
+    "CBOW of sums, corrected": {"skipgram": 0, "mean": 0, "corrected": 1},
+    "CBOW with a tree": {"skipgram": 0, "negative": 0, "hierarchical": 1},
+    "CBOW with both": {"skipgram": 0, "hierarchical": 1},
+}
+
+
+class Case(NamedTuple):
+    """A unit, and arrays that it is trained on."""
+
+    options: Options
+    unit: plain.Unit
+    tables: tuple  # inputs, outputs, nodes
+    lock: np.ndarray | None
+    paths: list
+    alphas: np.ndarray
+
+    def trained(self):
+        """Tables for the kernels."""
+        ends = np.cumsum([0, *map(len, self.paths)]).astype(np.int32)
+        path = np.concatenate(self.paths).astype(np.int32)
+        return plain.Tables(*self.tables, lock=self.lock, path_ends=ends, path=path)
+
+    def reference(self):
+        return Training(
+            self.options, self.unit, self.tables, self.lock, self.paths, self.alphas.astype(float)
+        )
+
+
+def make_case(tokens=60, vocabulary=12, size=7, locked=False, sentence=20, seed=0, **changes):
+    """Make a case: any draws that are allowed, so that rows of inputs and targets differ."""
+    options = DEFAULTS._replace(**changes)
+    rng = np.random.default_rng(seed)
+    after = np.minimum(sentence - 1 - np.arange(tokens) % sentence, tokens - 1 - np.arange(tokens))
+    wide = rng.integers(0, options.window + 1, (2, tokens))
+    reaches = np.minimum(wide, [np.arange(tokens) % sentence, after]).T
+    blocks = -(-tokens // options.block) if options.negative else 0
+    # not of the same number, so that no table is taken for another
+    rows = vocabulary, vocabulary + 1, max(1, vocabulary - 1)
+    unit = plain.Unit(
+        rng.integers(0, rows[0], tokens).astype(np.int32),
+        rng.integers(0, rows[1], tokens).astype(np.int32),
+        np.ascontiguousarray(reaches, np.int32).reshape(tokens, 2),
+        rng.integers(0, rows[1], (blocks, options.shared)).astype(np.int32),
+    )
+    tables = tuple(
+        (rng.normal(size=(number, size)) / size**0.25).astype(np.float32) for number in rows
+    )
+    lengths = rng.integers(0, min(40, rows[2]) + 1, vocabulary)
+    paths = [
+        2 * rng.permutation(rows[2])[:length] + rng.integers(0, 2, length) for length in lengths
+    ]
+    lock = rng.choice([0.0, 0.5, 1.0], vocabulary).astype(np.float32) if locked else None
+    # shorter steps where many add up, so that small errors stay small
+    width = min(2 * options.window, sentence)
+    predictions = max(8, options.block) * width * (1 + options.negative)
+    if not (options.skipgram or options.mean):
+        predictions *= width  # each with the sum of the window
+    alphas = np.array([0.04, 0.01], np.float32) * min(1, 40 * vocabulary / predictions)
+    return Case(options, unit, tables, lock, paths, alphas.astype(np.float32))
+
+
+@functools.cache
+def functions_of(name):
+    """Functions of a copy of the library that trains by this kernel; None where it cannot."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / f"{name}.so"
+        shutil.copy(library("kernels"), copy)
+        with (
+            mock.patch.object(plain, "library", lambda _: copy),
+            mock.patch.dict(os.environ, TFW2V_ISA=name),
+        ):
+            functions = plain._library.__wrapped__()
+            return functions if functions.tfw2v_variant().decode() == name else None
+
+
+@contextmanager
+def trained_by(name):
+    """Let one kernel train."""
+    with mock.patch.object(plain, "_library", lambda: functions_of(name)):
+        yield
+
+
+def kernels_here():
+    return [name for name in KERNELS if functions_of(name)]

@@ -1,0 +1,376 @@
+"""One step of each objective equals a slow loop over pairs with the same draws."""
+
+import functools
+
+import numpy as np
+import pytest
+from gensim.models import Word2Vec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.draws import draw
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
+from gensim_tfw2v.kernel.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.objectives.tree import huffman_tree, paths_of
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.unit import concrete_unit_function, prepare_unit
+from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.parameter_server.layouts import ColumnLayout, SlicedRows
+from tests.kernel.objectives import reference
+
+#: Adding an objective is one row here: (objective, its slow loop, the halo's side).
+OBJECTIVES = {
+    "skipgram": (
+        SkipGram(5),
+        reference.skipgram_step,
+        "centres",
+    ),
+    "skipgram-inputs": (
+        SkipGram(2),
+        reference.skipgram_step,
+        "inputs",
+    ),
+    "cbow-mean": (
+        Cbow(5),
+        functools.partial(reference.cbow_step, mean=True),
+        "inputs",
+    ),
+    "cbow-sum": (
+        Cbow(3, mean=False),
+        functools.partial(reference.cbow_step, mean=False),
+        "inputs",
+    ),
+}
+VOCABULARY, SIZE = 40, 7
+
+
+def unit(seed: int, tokens: int, sentence: int) -> np.ndarray:
+    """Random ids with -1 after every `sentence` tokens."""
+    ids = np.random.default_rng(seed).integers(0, VOCABULARY, tokens).astype(np.int32)
+    return np.insert(ids, np.arange(sentence, tokens + 1, sentence), -1).astype(np.int32)
+
+
+def run(
+    objective, shape, entries, key, alpha, keep, inputs, outputs, paths=None, slices=0, **options
+):
+    """Train a unit with the program; return the tables, the result and the draws.
+
+    `outputs` are the rows of negative sampling, or with `paths` those of hierarchical softmax.
+    With `slices`, columns are dealt out to so many variables.
+    """
+    program = KernelConfig(
+        objective, shape, SIZE, id_bits=6, max_entries=2048, loss_of="all", **options
+    )
+    nothing = np.zeros((0, SIZE))
+    tables = Tables(inputs, nothing if paths else outputs, outputs if paths else nothing)
+    shards = program.negative_shards
+    noise = None if paths else np.ones(VOCABULARY)
+    words = WordArrays.of(keep, noise, paths, negative_shards=shards).tensors()
+    arguments = words, tf.constant(entries), tf.constant(key), tf.constant([alpha] * 2, tf.float32)
+    if slices:
+        tables, result = run_sliced(program, tables, slices, arguments)
+    else:
+        tables = [tf.Variable(t.astype(np.float32), shape=[None, SIZE]) for t in tables]
+        tables = Tables(*tables)
+        result = concrete_unit_function(program, tables)(tables, *arguments)
+        tables = Tables(*(table.numpy() for table in tables))
+    noise = None if paths else words.noise
+    draws = draw(
+        *arguments[1:3], words.keep, noise, shape, program.shrink_windows, negative_shards=shards
+    )
+    trained = [tables.inputs, tables.nodes if paths else tables.outputs]
+    return trained, result, draws
+
+
+def run_sliced(program, arrays, slices, arguments):
+    """Train a unit on tables in columns; return arrays of them and the result."""
+    layouts = [ColumnLayout(len(array), SIZE, slices) for array in arrays]
+    for layout, array in zip(layouts, arrays, strict=True):
+        layout.load(array)
+    link = layouts[0].link(tf.as_dtype(program.product_dtype))
+
+    @tf.function(autograph=False)
+    def train(words, *unit):
+        prepared = prepare_unit(program, words, *unit)
+        return prepared.train(program, Tables(*(SlicedRows(x, link) for x in layouts)), words)
+
+    result = train(*arguments)
+    trained = [np.empty_like(array, np.float32) for array in arrays]
+    for layout, array in zip(layouts, trained, strict=True):
+        layout.export(array)
+    return Tables(*trained), result
+
+
+def slow_unit(slow_step, inputs, outputs, draws, shape, targets_of):
+    """Train the same draws by a slow loop, at alpha .05: the rows and the loss."""
+    reaches = shape.window + 1
+    shift = shape.window if shape.halo_side == "inputs" else -shape.window
+    loss = 0.0
+    for step in range(len(draws.inputs)):
+        centres, block_inputs, windows = (
+            x[step].numpy() for x in (draws.centres, draws.inputs, draws.windows)
+        )
+        d_inputs, d_outputs, step_loss = slow_step(
+            inputs,
+            outputs,
+            reference.windows(centres, block_inputs, windows // reaches, windows % reaches, shift),
+            targets_of(step),
+            alpha=0.05,
+        )
+        inputs = inputs + reference.clipped(d_inputs, 0.5)
+        outputs = outputs + reference.clipped(d_outputs, 0.5)
+        loss += step_loss
+    return inputs, outputs, loss
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize(
+    ("tokens", "block", "window", "shared"), [(32, 8, 3, 4), (16, 16, 5, 3), (24, 4, 6, 8)]
+)
+@pytest.mark.parametrize(
+    ("skip_targets", "product_dtype", "tolerance", "slices"),
+    [(True, "float32", 2e-5, 0), (False, "float32", 2e-5, 0), (True, "bfloat16", 1e-2, 0)],
+)
+def test_a_unit_equals_the_slow_loop(
+    name, tokens, block, window, shared, skip_targets, product_dtype, tolerance, slices, shards=1
+):
+    objective, slow_step, halo_side = OBJECTIVES[name]
+    shape = StepShape(tokens, block, window, shared, halo_side)
+    rng = np.random.default_rng(3)
+    inputs = rng.normal(0, 0.5, (VOCABULARY, SIZE))
+    outputs = rng.normal(0, 0.5, (VOCABULARY, SIZE))
+    entries = unit(1, 100, 9)
+    (fast_inputs, fast_outputs), result, draws = run(
+        objective,
+        shape,
+        entries,
+        [7, 11],
+        0.05,
+        np.full(VOCABULARY, 0.9),
+        inputs,
+        outputs,
+        slices=slices,
+        skip_targets=skip_targets,
+        product_dtype=product_dtype,
+        negative_shards=shards,
+    )
+    inputs, outputs, loss = slow_unit(
+        slow_step, inputs, outputs, draws, shape,
+        lambda step: reference.sampled(
+            draws.negatives[step].numpy(), objective.negative, skip_targets, shards
+        ),
+    )  # fmt: skip
+    assert 70 < draws.kept < 100
+    assert result.kept == draws.kept
+    np.testing.assert_allclose(fast_inputs, inputs, atol=tolerance)
+    np.testing.assert_allclose(fast_outputs, outputs, atol=tolerance)
+    assert float(result.loss) == pytest.approx(loss, rel=max(1e-4, tolerance))
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize(
+    ("skip_targets", "product_dtype", "tolerance", "slices"),
+    [(True, "float32", 2e-5, 3), (False, "bfloat16", 1e-2, 2)],
+)
+def test_so_does_a_unit_whose_rows_are_sliced(name, skip_targets, product_dtype, tolerance, slices):
+    test_a_unit_equals_the_slow_loop(
+        name, 24, 4, 6, 8, skip_targets, product_dtype, tolerance, slices
+    )
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize(("shared", "shards"), [(4, 4), (8, 3)])
+@pytest.mark.parametrize(("skip_targets", "slices"), [(True, 0), (False, 2)])
+def test_so_does_a_unit_whose_negatives_are_of_the_targets_shard(
+    name, shared, shards, skip_targets, slices
+):
+    test_a_unit_equals_the_slow_loop(
+        name, 24, 4, 6, shared, skip_targets, "float32", 2e-5, slices, shards
+    )
+
+
+#: The same for hierarchical softmax.
+TREES = {
+    "skipgram": (SkipGram(0, True), reference.skipgram_step),
+    "cbow-mean": (
+        Cbow(0, True, True),
+        functools.partial(reference.cbow_step, mean=True),
+    ),
+    "cbow-sum": (
+        Cbow(0, False, True),
+        functools.partial(reference.cbow_step, mean=False),
+    ),
+}
+
+
+def huffman_paths(counts):
+    """gensim's points and codes of words with these counts."""
+    model = Word2Vec(hs=1, negative=0, min_count=1)
+    model.build_vocab_from_freq({str(word): int(count) for word, count in enumerate(counts)})
+    order = [model.wv.key_to_index[str(word)] for word in range(len(counts))]
+    return tuple([model.wv.expandos[name][i] for i in order] for name in ("point", "code"))
+
+
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("tree", ["balanced", "skewed"])
+@pytest.mark.parametrize(
+    ("product_dtype", "tolerance", "slices"),
+    [("float32", 2e-5, 0), ("bfloat16", 1e-2, 0), ("float32", 2e-5, 2)],
+)
+def test_a_unit_of_hierarchical_softmax_equals_the_slow_loop(
+    name, tree, product_dtype, tolerance, slices
+):
+    objective, slow_step = TREES[name]
+    shape = StepShape(32, 8, 3, 1)
+    counts = np.full(VOCABULARY, 10) if tree == "balanced" else 1.5 ** np.arange(VOCABULARY) + 1
+    points, codes = huffman_paths(counts)
+    rng = np.random.default_rng(3)
+    inputs, nodes = rng.normal(0, 0.3, (2, VOCABULARY, SIZE))
+    (fast_inputs, fast_nodes), result, draws = run(
+        objective, shape, unit(1, 100, 9), [7, 11], 0.05, np.full(VOCABULARY, 0.9),
+        inputs, nodes, (points, codes), slices, skip_targets=False,
+        product_dtype=product_dtype,
+    )  # fmt: skip
+    turns = reference.turns(list(zip(points, codes, strict=True)))
+    inputs, nodes, loss = slow_unit(slow_step, inputs, nodes, draws, shape, lambda _: turns)
+    assert result.kept == draws.kept
+    np.testing.assert_allclose(fast_inputs, inputs, atol=tolerance)
+    np.testing.assert_allclose(fast_nodes, nodes, atol=tolerance)
+    assert float(result.loss) == pytest.approx(loss, rel=max(1e-4, tolerance))
+
+
+@pytest.mark.parametrize("words", [2, 3, 40])
+def test_a_laid_out_tree_holds_every_path(words):
+    points, codes = huffman_paths(1.3 ** np.arange(words) + 1)
+    tree = tf.nest.map_structure(tf.constant, huffman_tree(points, codes))
+    centres = np.random.default_rng(5).integers(0, words, (2, 3, 4)).astype(np.int32)
+    nodes, signs = paths_of(tf.constant(centres), tree)
+    assert nodes.shape == signs.shape == (2, 3, 4 * max(len(codes[word]) for word in centres.flat))
+    for word, of_word, signs_of_word in zip(
+        centres.flat, np.reshape(nodes, [24, -1]), np.reshape(signs, [24, -1]), strict=True
+    ):
+        number = len(points[word])
+        np.testing.assert_array_equal(of_word, np.pad(points[word], (0, len(of_word) - number)))
+        expected = np.pad(1.0 - 2.0 * codes[word], (0, len(of_word) - number))
+        np.testing.assert_array_equal(signs_of_word, expected)
+
+
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("entries", [[], [-1], [0, -1, 0, -1]])
+def test_a_tree_of_one_word_has_no_node(name, entries):
+    inputs = np.ones((1, SIZE), np.float32)
+    trained, result, _ = run(
+        TREES[name][0], StepShape(16, 8, 2, 1), np.array(entries, np.int32), [0, 0], 0.1,
+        np.ones(1), inputs, inputs, ([np.zeros(0, int)], [np.zeros(0, int)]),
+    )  # fmt: skip
+    for table in trained:
+        np.testing.assert_array_equal(table, inputs)
+    assert result.loss == 0
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_updates_are_clipped(name):
+    objective, _, halo_side = OBJECTIVES[name]
+    rng = np.random.default_rng(0)
+    inputs, outputs = rng.normal(0, 2, (2, VOCABULARY, SIZE))
+    shape = StepShape(128, 32, 5, 16, halo_side)
+    trained, _, _ = run(
+        objective, shape, unit(0, 128, 1000), [1, 2], 1.0, np.ones(VOCABULARY), inputs, outputs
+    )
+    for before, after in zip((inputs, outputs), trained, strict=True):
+        moved = np.linalg.norm(after - before, axis=1)
+        assert moved.max() == pytest.approx(0.5, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_a_unit_run_twice_gives_the_same_bits(name):
+    objective, _, halo_side = OBJECTIVES[name]
+    rng = np.random.default_rng(0)
+    inputs, outputs = rng.normal(0, 0.2, (2, VOCABULARY, SIZE))
+    shape = StepShape(64, 16, 4, 8, halo_side)
+    arguments = (unit(0, 700, 13), [5, 6], 0.05, np.full(VOCABULARY, 0.7), inputs, outputs)
+    first, result, _ = run(objective, shape, *arguments)
+    second, again, _ = run(objective, shape, *arguments)
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert result.loss == again.loss
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("entries", [[], [-1], [3], [3, -1], [3, -1, 4, -1], [-1, -1]])
+def test_units_without_a_pair_change_nothing(name, entries):
+    objective, _, halo_side = OBJECTIVES[name]
+    inputs = np.ones((VOCABULARY, SIZE), np.float32)
+    trained, result, _ = run(
+        objective,
+        StepShape(16, 8, 2, 4, halo_side),
+        np.array(entries, np.int32),
+        [0, 0],
+        0.1,
+        np.ones(VOCABULARY),
+        inputs,
+        inputs,
+    )
+    for table in trained:
+        np.testing.assert_array_equal(table, inputs)
+    assert result.loss == 0
+    assert np.isfinite(result.magnitude)
+
+
+@pytest.mark.parametrize("shrink", [True, False])
+def test_both_sides_of_the_halo_hold_the_same_pairs(shrink):
+    rng = np.random.default_rng(0)
+    inputs, outputs = rng.normal(0, 0.3, (2, VOCABULARY, SIZE))
+    results = [
+        run(
+            SkipGram(1),
+            StepShape(32, 8, 5, 4, halo_side),
+            unit(0, 300, 30),
+            [3, 4],
+            0.01,
+            np.full(VOCABULARY, 0.8),
+            inputs,
+            outputs,
+            shrink_windows=shrink,
+        )
+        for halo_side in ("inputs", "centres")
+    ]
+    (_, first, _), (_, second, _) = results
+    assert float(first.loss) == pytest.approx(float(second.loss), rel=1e-3)
+
+
+def test_cbow_needs_whole_windows():
+    with pytest.raises(ValueError, match='halo_side="inputs"'):
+        run(
+            Cbow(5), StepShape(16, 8, 2, 4, "centres"), unit(0, 20, 9), [0, 0], 0.1,
+            np.ones(VOCABULARY), *np.ones((2, VOCABULARY, SIZE)),
+        )  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, VOCABULARY - 1), max_size=30), max_size=12),
+    st.sampled_from(sorted(OBJECTIVES)),
+)
+def test_odd_corpora_keep_tables_finite(sentences, name):
+    entries = np.array([i for s in sentences for i in [*s, -1]], np.int32)
+    objective, _, halo_side = OBJECTIVES[name]
+    rng = np.random.default_rng(0)
+    inputs, outputs = rng.normal(0, 0.2, (2, VOCABULARY, SIZE))
+    trained, result, _ = run(
+        objective,
+        StepShape(32, 8, 3, 4, halo_side),
+        entries,
+        [1, 1],
+        0.05,
+        np.ones(VOCABULARY),
+        inputs,
+        outputs,
+    )
+    assert result.kept == sum(map(len, sentences))
+    assert all(np.isfinite(table).all() for table in trained)
+    seen = {i for s in sentences if len(s) > 1 for i in s}
+    unseen = [i for i in range(VOCABULARY) if i not in seen]
+    np.testing.assert_allclose(trained[0][unseen], inputs[unseen], atol=1e-6)

@@ -1,0 +1,278 @@
+"""A job on rows of other variables equals training its units on the tables themselves."""
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
+from gensim_tfw2v.kernel.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.unit import concrete_unit_function
+from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.parameter_server.combining import (
+    averaged_words,
+    concurrent_step_sizes,
+    pair_rates,
+    saturating_share,
+)
+from gensim_tfw2v.parameter_server.config import WorkerConfig
+from gensim_tfw2v.parameter_server.jobs.columns import column_job_function
+from gensim_tfw2v.parameter_server.jobs.rows import (
+    JobResult,
+    ParameterServer,
+    PushCounter,
+    job_function,
+)
+from gensim_tfw2v.parameter_server.layouts import LAYOUTS
+from tests.kernel.objectives.test_objectives import huffman_paths, unit
+
+VOCABULARY, SIZE = 40, 6
+NOISE = np.arange(1.0, VOCABULARY + 1)
+OBJECTIVES = [SkipGram(5), Cbow(3), SkipGram(0, True), Cbow(2, True, True)]
+
+
+#: Adding a layout is one row here: the function of its jobs.
+FUNCTIONS = {"rows": job_function, "columns": column_job_function}
+
+
+def make(
+    objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float32", shared=False,
+    layout="rows", negative_shards=1,
+):  # fmt: skip
+    """A job's function, its tables and push_counter, and the program of its units."""
+    program = KernelConfig(
+        objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_of="all", locked=lock is not None,
+        negative_shards=negative_shards,
+    )  # fmt: skip
+    paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None
+    noise = NOISE if objective.negative else None
+    words = WordArrays.of(np.full(VOCABULARY, 0.9), noise, paths, lock, negative_shards)
+    arrays = Tables(*(
+        np.random.default_rng(number).normal(0, 0.1, (VOCABULARY if used else 0, SIZE))
+        for number, used in enumerate((True, objective.negative, objective.hierarchical))
+    ))  # fmt: skip
+    tables = Tables(*(LAYOUTS[layout](len(array), SIZE, shards) for array in arrays))
+    for table, array in zip(tables, arrays, strict=True):
+        table.load(array)
+    rates = pair_rates(
+        np.full(VOCABULARY, 1 / VOCABULARY), 4.0, isinstance(objective, SkipGram),
+        objective.negative, NOISE, paths and paths[0],
+    )  # fmt: skip
+    push_counter = PushCounter(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
+    constants = tf.nest.map_structure(tf.Variable, (words, rates))
+    train_job = FUNCTIONS[layout](
+        WorkerConfig(program, workers, threads, wire_dtype, shared, layout),
+        ParameterServer(tables, *constants, push_counter),
+    )
+
+    def function(*arguments):
+        return JobResult.unpacked(train_job(*arguments).numpy())
+
+    return function, tables, push_counter, (program, words.tensors(), arrays)
+
+
+def job(*units, places=None, folder=None, replicas=1.0, alpha=0.05):
+    """A job's arguments; with a folder the units are read from there."""
+    number = len(units)
+    sources = [part.astype("<i4").tobytes() for part in units]
+    ranges = np.zeros((number, 2), np.int32)
+    if folder:
+        written = np.concatenate([[-7], *units]).astype("<i4")
+        written.tofile(folder / "shard")
+        ends = np.cumsum([1, *map(len, units)])
+        ranges = np.stack([ends[:-1], ends[1:]], 1)
+        sources = [str(folder / "shard") if len(part) else "" for part in units]
+    return (
+        tf.constant(sources),
+        tf.constant(ranges, tf.int32),
+        tf.constant(range(number) if places is None else places),
+        tf.constant([[5, place] for place in range(number)]),
+        tf.fill([number, 2], alpha),
+        tf.constant(replicas),
+        tf.constant(0, tf.int64),
+    )
+
+
+def exported(tables):
+    arrays = [np.empty((table.rows, SIZE), np.float32) for table in tables]
+    for table, array in zip(tables, arrays, strict=True):
+        table.export(array)
+    return arrays
+
+
+@pytest.mark.parametrize(
+    ("objective", "layout", "shards", "locked", "negative_shards"),
+    [
+        # each objective in each layout with all there is, and one objective with less of it
+        *((objective, "rows", 3, True, 1) for objective in OBJECTIVES),
+        *((objective, "columns", 3, True, 3) for objective in OBJECTIVES),
+        *((OBJECTIVES[0], "rows", *less) for less in ((1, False, 1), (2, False, 2))),
+        (OBJECTIVES[0], "columns", 1, False, 1),
+        (OBJECTIVES[3], "rows", 1, False, 1),
+        (OBJECTIVES[3], "rows", 2, False, 2),
+    ],
+    ids=str,
+)
+def test_a_job_of_one_unit_equals_the_unit(objective, layout, shards, locked, negative_shards):
+    lock = np.linspace(0, 2, VOCABULARY) if locked else None
+    function, tables, push_counter, (program, words, arrays) = make(
+        objective, 1, shards, lock=lock, layout=layout, negative_shards=negative_shards
+    )
+    expected = Tables(
+        *(tf.Variable(array.astype(np.float32), shape=[None, SIZE]) for array in arrays)
+    )
+    train = concrete_unit_function(program, expected)
+    for number in range(2):
+        entries = unit(number, 300, 11)
+        alphas = tf.constant([0.05, 0.05])
+        one = train(expected, words, tf.constant(entries), tf.constant([5, 0]), alphas)
+        result = function(*job(entries, places=[number]))
+        np.testing.assert_allclose(result.units.loss, [one.loss], rtol=1e-5)
+        np.testing.assert_array_equal(result.units.kept, [one.kept])
+        if layout == "rows":
+            rows = result.fetched / (4 * SIZE)
+            assert result.pushed / (4 * SIZE + 4) == rows
+            least = sum(map(bool, map(len, arrays)))
+            assert least * 20 < rows <= least * VOCABULARY
+        else:
+            assert 0 < result.fetched < result.pushed
+    for found, wanted in zip(exported(tables), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+    assert push_counter.pushes.numpy() == 2
+    assert push_counter.times.numpy().tolist() == [1, 1, 0, 0]
+
+
+def test_each_shard_of_columns_is_sent_as_much():
+    results = {}
+    for shards in (1, 2, 3):
+        function, *_ = make(SkipGram(5), shards=shards, layout="columns")
+        results[shards] = function(*job(unit(1, 300, 11)))
+    for shards, result in results.items():
+        assert result.fetched == pytest.approx(shards * results[1].fetched)
+        assert result.pushed == pytest.approx(shards * results[1].pushed)
+
+
+def test_narrow_products_travel_in_half():
+    wide, narrow = (
+        make(SkipGram(5), shards=2, layout="columns", wire_dtype=dtype)[0](*job(unit(1, 300, 11)))
+        for dtype in ("float32", "bfloat16")
+    )
+    assert wide.fetched > 1.8 * narrow.fetched
+    np.testing.assert_allclose(wide.units.loss, narrow.units.loss, rtol=1e-2)
+
+
+def test_threads_of_a_job_share_its_rows():
+    function, tables, push_counter, _ = make(SkipGram(5), threads=2, shards=2)
+    before = exported(tables)
+    parts = unit(1, 200, 9), unit(2, 100, 9)
+    result = function(*job(*parts))
+    assert [120 < result.units.kept[0] < 200, 60 < result.units.kept[1] < 100] == [True] * 2
+    together = [after - old for after, old in zip(exported(tables), before, strict=True)]
+    one_by_one, other, _, _ = make(SkipGram(5), threads=2, shards=2)
+    nothing = np.zeros(0, np.int32)
+    one_by_one(*job(parts[0], nothing, places=[0, -1]))
+    arguments = job(nothing, parts[1], places=[-1, 1])
+    one_by_one(*arguments)
+    for change, old, after in list(zip(together, before, exported(other), strict=True))[:2]:
+        expected = after - old
+        # not the same: one overwrites what the other has just written
+        along = np.vdot(change, expected) / np.vdot(expected, expected)
+        across = np.linalg.norm(change - along * expected) / np.linalg.norm(expected)
+        assert along > 0.5 and across < 0.5
+    assert push_counter.times.numpy().tolist() == [1, 1, 0, 0]
+
+
+def test_units_may_be_read_from_files(tmp_path):
+    sent, read = (make(SkipGram(5), threads=2, shared=shared) for shared in (False, True))
+    nothing = np.zeros(0, np.int32)
+    for number, parts in enumerate([(unit(1, 200, 9), nothing), (nothing, unit(2, 100, 9))]):
+        places = [number, -1] if number == 0 else [-1, number]
+        results = [
+            sent[0](*job(*parts, places=places)),
+            read[0](*job(*parts, places=places, folder=tmp_path)),
+        ]
+        np.testing.assert_array_equal(results[0].units.kept, results[1].units.kept)
+    for one, other in zip(exported(sent[1]), exported(read[1]), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_shares_go_from_the_sum_to_the_mean():
+    rates = tf.constant([0.0, 1e-6, 1e-2, 1.0, 1e3])
+    share = saturating_share(rates, tf.constant(1e4), tf.constant(0.05), 4).numpy()
+    assert np.all(np.diff(share) <= 1e-6)
+    np.testing.assert_allclose(share[[0, -1]], [1.0, 0.25], atol=1e-3)
+    alone = saturating_share(rates, tf.constant(1e4), tf.constant(0.05), 1).numpy()
+    np.testing.assert_allclose(alone, 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("workers", "times"), [(1, 1.0), (2, 2**0.5), (4, 2.0), (6, 2.0), (8, 2.0), (27, 3.0)]
+)
+def test_workers_that_train_at_the_same_time_take_larger_steps(workers, times):
+    alphas = tf.constant([[0.025, 0.02], [0.02, 0.015]])
+    larger = concurrent_step_sizes(alphas, tf.constant(float(workers)))
+    np.testing.assert_allclose(larger, alphas * times, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("workers", "pull"), [(2, 0.3), (4, 0.3), (6, 0.2), (12, 0.1), (32, 0.1)])
+def test_the_more_workers_the_fewer_rows_are_moved_to_their_optimum_by_each(workers, pull):
+    x = np.array([0.01, 0.1, 1.0, 10.0])
+    rates = tf.constant(x / (pull * 0.05 * 1e4), tf.float32)
+    share = saturating_share(
+        rates, tf.constant(1e4), tf.constant(0.05), tf.constant(float(workers))
+    )
+    np.testing.assert_allclose(
+        share, (1 - np.exp(-workers * x)) / (workers * (1 - np.exp(-x))), rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("objective", "shrinks", "words"),
+    [
+        (SkipGram(5), True, 1),
+        (Cbow(5), True, 4),
+        (Cbow(5), False, 6),
+        (Cbow(5, mean=False), True, 1),
+        (Cbow(0, hierarchical=True), True, 4),
+    ],
+)
+def test_a_prediction_from_a_mean_pulls_its_words_by_less(objective, shrinks, words):
+    program = KernelConfig(objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, shrink_windows=shrinks)
+    assert averaged_words(program) == words
+    x = tf.constant([1e-4, 1e-2, 1.0])
+    of_job = tf.constant(1e4), tf.constant(0.05), tf.constant(4.0)
+    np.testing.assert_allclose(
+        saturating_share(x, *of_job, words), saturating_share(x / words, *of_job), rtol=1e-5
+    )
+
+
+def test_changes_are_multiplied_by_their_share_of_larger_steps():
+    entries = unit(3, 300, 12)
+    alone, with_others = make(SkipGram(5)), make(SkipGram(5), workers=8)
+    start = exported(alone[1])
+    changes = []
+    for made, replicas, alpha in ((alone, 1.0, 0.05), (with_others, 8.0, 0.025)):
+        made[0](*job(entries, replicas=replicas, alpha=alpha))
+        changes.append(exported(made[1])[0] - start[0])
+    rates = pair_rates(np.full(VOCABULARY, 1 / VOCABULARY), 4.0, True, 5, NOISE, None)
+    kept = alone[0](*job(entries)).units.kept[0]
+    share = saturating_share(
+        tf.constant(rates.inputs), tf.cast(kept, tf.float32), tf.constant(0.05), 8
+    )
+    assert 0.1 < np.min(share) and np.max(share) < 0.999
+    np.testing.assert_allclose(changes[1], changes[0] * share.numpy()[:, None], atol=1e-5)
+
+
+def test_rates_count_the_predictions_that_rows_take_part_in():
+    frequency = np.array([0.5, 0.3, 0.2])
+    paths = [np.array([2]), np.array([2, 0]), np.array([2, 0])]
+    rates = pair_rates(frequency, 6.0, True, 5, np.array([1.0, 1.0, 2.0]), paths)
+    mean_length = 1.5
+    np.testing.assert_allclose(rates.inputs, frequency * 6 * (1 + 5 + mean_length), rtol=1e-6)
+    noise = np.array([1, 1, 2]) / 4
+    np.testing.assert_allclose(rates.outputs, 6 * (frequency + 5 * noise), rtol=1e-6)
+    np.testing.assert_allclose(rates.nodes, 6 * np.array([0.5, 0, 1]), rtol=1e-6)
+    cbow = pair_rates(frequency, 6.0, False, 0, None, paths)
+    assert len(cbow.outputs) == 0
+    np.testing.assert_allclose(cbow.nodes, [0.5, 0, 1], rtol=1e-6)

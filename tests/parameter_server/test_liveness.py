@@ -1,0 +1,64 @@
+"""What TensorFlow raises of lost tasks becomes one error."""
+
+import pytest
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster.local import free_ports
+from gensim_tfw2v.cluster.spec import ClusterLost, Task
+from gensim_tfw2v.parameter_server import liveness
+from gensim_tfw2v.parameter_server.liveness import LOST, Liveness, naming_lost_tasks
+
+
+@pytest.mark.parametrize("kind", LOST)
+def test_the_reason_is_named(kind):
+    message = "Graph execution error:\n\n  the reason \n"
+    with (
+        pytest.raises(ClusterLost, match=r"lost its parameters \(the reason\)"),
+        naming_lost_tasks(),
+    ):
+        raise kind(None, None, message)
+
+
+def test_a_task_that_has_forgotten_what_it_was_told_is_lost():
+    message = "Unable to find the relevant tensor remote_handle: Op ID: 57, Output num: 0."
+    with pytest.raises(ClusterLost, match="Op ID: 57"), naming_lost_tasks():
+        raise tf.errors.InvalidArgumentError(None, None, message)
+
+
+def test_a_coordinator_that_has_lost_count_is_one_that_has_lost_a_task():
+    with pytest.raises(ClusterLost, match="gone"), naming_lost_tasks():
+        try:
+            raise tf.errors.UnavailableError(None, None, "gone")
+        except tf.errors.UnavailableError:
+            raise AssertionError("There is no inflight closures to put_back.")  # noqa: B904
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        AssertionError("own"),
+        tf.errors.InternalError(None, None, "x"),
+        tf.errors.InvalidArgumentError(None, None, "x"),
+    ],
+)
+def test_other_errors_stay(error):
+    with pytest.raises(type(error)), naming_lost_tasks():
+        raise error
+
+
+def test_silence_is_looked_into(monkeypatch):
+    monkeypatch.setattr(liveness, "ANSWER_SECONDS", 0.3)
+    (port,) = free_ports(1)
+    of_none = Liveness([Task("ps", 0, f"127.0.0.1:{port}")])
+    of_none.check()
+    monkeypatch.setattr(liveness, "PROBE_AFTER_SECONDS", 0.0)
+    with pytest.raises(ClusterLost, match="no unit was trained .* ps 0"):
+        of_none.check()
+    assert not of_none.stand([])
+
+
+def test_patience_ends_though_tasks_answer(monkeypatch):
+    monkeypatch.setattr(liveness, "PROBE_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr(liveness, "GIVE_UP_SECONDS", 0.0)
+    with pytest.raises(ClusterLost, match="though all tasks answer"):
+        Liveness([]).check()

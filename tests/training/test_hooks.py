@@ -1,0 +1,162 @@
+"""Subclasses that override gensim's training hooks are trained by gensim's code, with a warning."""
+
+import logging
+
+import numpy as np
+import pytest
+from gensim.models import Word2Vec
+from gensim.test.utils import common_texts
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.training.hooks import BYPASSED
+
+NODES = [f"n{number}" for number in range(20)]
+
+
+class Walks:
+    """As fastnode2vec's Node2Vec: the corpus is of dummies, and jobs draw walks in their place."""
+
+    def __init__(self, **options):
+        super().__init__(min_count=1, vector_size=8, sg=1, epochs=1, **options)
+        self.build_vocab([node] for node in NODES)
+
+    def train(self, epochs, **others):
+        nodes = ([number] * 10 for _ in range(epochs) for number in range(len(NODES)))
+        return super().train(nodes, total_examples=epochs * len(NODES), epochs=1, **others)
+
+    def _do_train_job(self, sentences, alpha, inits):
+        walks = [[NODES[(walk[0] + step) % 20] for step in range(10)] for walk in sentences]
+        return super()._do_train_job(walks, alpha, inits)
+
+
+class TFWalks(Walks, TFWord2Vec):
+    pass
+
+
+class GensimWalks(Walks, Word2Vec):
+    pass
+
+
+def test_a_class_that_draws_its_walks_in_jobs_is_trained_as_by_gensim(caplog):
+    ours, gensims = TFWalks(workers=1, sample=0), GensimWalks(workers=1, sample=0)
+    assert ours.train(3) == gensims.train(3) == (600, 600)
+    np.testing.assert_array_equal(ours.wv.vectors, gensims.wv.vectors)
+    warnings = [r.getMessage() for r in caplog.records if r.name.startswith("gensim_tfw2v")]
+    assert len(warnings) == 1
+    assert "TFWalks overrides _do_train_job, which gensim's threads alone call" in warnings[0]
+    assert (ours.train_count, ours.wv.norms) == (1, None)
+
+
+def test_the_same_for_files(tmp_path, caplog):
+    class Counted(TFWord2Vec):
+        jobs = 0
+
+        def _do_train_epoch(self, *args, **others):
+            self.jobs += 1
+            return super()._do_train_epoch(*args, **others)
+
+    path = tmp_path / "corpus"
+    path.write_text("a b c d\n" * 50)
+    model = Counted(corpus_file=str(path), min_count=1, vector_size=4, workers=1, epochs=3)
+    assert (model.jobs, caplog.text.count("overrides _do_train_epoch")) == (3, 1)
+    # which gensim hands on to its threads
+    model.train(corpus_file=str(path), total_words=200, epochs=1, progress_bar=False)
+    assert model.jobs == 4
+
+
+@pytest.mark.parametrize("hook", BYPASSED)
+def test_every_hook_that_is_not_called_otherwise(hook):
+    original = getattr(Word2Vec, hook)
+    called = []
+
+    def note(self, *args, **others):
+        called.append(hook)
+        return original(self, *args, **others)
+
+    model_class = type("Noting", (TFWord2Vec,), {hook: note})
+    model = model_class(min_count=1, vector_size=4, workers=1)
+    model.build_vocab(common_texts)
+    if "corpusfile" in hook or hook == "_do_train_epoch":
+        return  # called for files alone
+    model.train(common_texts, total_examples=9, epochs=1)
+    assert called
+
+
+def test_a_hook_of_one_object():
+    model = TFWord2Vec(min_count=1, vector_size=4, workers=1)
+    model.build_vocab(common_texts)
+    called = []
+
+    def job(sentences, alpha, inits):
+        called.append(len(sentences))
+        return 0, 0
+
+    model._do_train_job = job
+    model.train(common_texts, total_examples=9, epochs=1)
+    assert called == [9]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cluster": "local:ps=1,worker=1"},
+        {"regime": "downpour"},
+        {"checkpoint_dir": "checkpoints"},
+        {"log_dir": "log"},
+        {"corrected_cbow": True},
+        {"negative_shards": 2},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_what_gensims_code_cannot_do_is_refused(options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (name,) = options
+    with pytest.raises(ValueError, match=f"overrides _do_train_job.*gensim's code has no {name}"):
+        TFWalks(**options)
+    model = TFWalks()
+    before = model.wv.vectors.copy()
+    vars(model).update(options)
+    with pytest.raises(ValueError, match=f"leave out {name}="):
+        model.train(1)
+    np.testing.assert_array_equal(model.wv.vectors, before)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_part_of_a_stream_that_can_be_read_once_is_refused_before_it_is_read():
+    class Own(TFWord2Vec):
+        def _raw_word_count(self, job):
+            return super()._raw_word_count(job)
+
+    model = Own(min_count=1, vector_size=4, workers=1)
+    with pytest.raises(TypeError, match="generator"):
+        model.partial_fit(sentence for sentence in common_texts)
+    assert not len(model.wv)
+    assert model.partial_fit(common_texts)[1] == 29
+
+
+def test_keywords_that_gensims_train_does_not_know(caplog):
+    model = TFWord2Vec(min_count=1, vector_size=4)
+    model.build_vocab(common_texts)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'progress_bar'"):
+        model.train(common_texts, total_examples=9, epochs=1, progress_bar=True)
+
+
+def test_a_class_that_counts_words_itself():
+    class Lower(TFWord2Vec):
+        def _scan_vocab(self, sentences, progress_per, trim_rule):
+            lower = ([word.lower() for word in sentence] for sentence in sentences)
+            return super()._scan_vocab(lower, progress_per, trim_rule)
+
+    model = Lower(min_count=1, vector_size=4)
+    model.build_vocab([["A", "a", "B"]])
+    assert model.wv.key_to_index == {"a": 0, "b": 1}
+
+
+def test_classes_that_override_other_methods_stay_with_this_engine(caplog):
+    class Own(TFWord2Vec):
+        def _log_epoch_end(self, *args, **others):
+            logging.getLogger("own").warning("an epoch has ended")
+            return super()._log_epoch_end(*args, **others)
+
+    Own(common_texts, min_count=1, vector_size=4, epochs=2)
+    assert caplog.messages == ["an epoch has ended"] * 2
