@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.parameter_server.jobs.rows import job_signature, packed_size
+from gensim_tfw2v.parameter_server.jobs.job import job_signature, packed_size
 
 Item = TypeVar("Item")
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import UnitTask
+from gensim_tfw2v.parameter_server.jobs.job import ParameterServer
 from gensim_tfw2v.parameter_server.jobs.replica import replica_function
-from gensim_tfw2v.parameter_server.jobs.rows import ParameterServer
 from gensim_tfw2v.parameter_server.layouts import RowLayout
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime

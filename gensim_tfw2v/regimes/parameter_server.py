@@ -17,13 +17,9 @@ from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.monitor.graph import step_graph
 from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.jobs.columns import column_job_function
-from gensim_tfw2v.parameter_server.jobs.rows import (
-    JobResult,
-    ParameterServer,
-    PushCounter,
-    job_function,
-)
-from gensim_tfw2v.parameter_server.jobs.sources import NOTHING, source_of
+from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.jobs.rows import row_job_function
+from gensim_tfw2v.parameter_server.jobs.units import NOTHING, source_of
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.traffic import Traffic
@@ -109,7 +105,7 @@ class ParameterServerRegime:
         """The function of a job, with variables of its own for each worker of this process."""
         if self.program.layout == "columns":
             return column_job_function(self.program, self.server)
-        return job_function(self.program, self.server)
+        return row_job_function(self.program, self.server)
 
     def begin_epoch(self) -> None:
         """Forget how often units have been pushed."""

@@ -15,8 +15,8 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
+from gensim_tfw2v.parameter_server.jobs.job import JobResult
 from gensim_tfw2v.parameter_server.jobs.portion import portion_function
-from gensim_tfw2v.parameter_server.jobs.rows import JobResult
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
 from gensim_tfw2v.parameter_server.turns import runs_of

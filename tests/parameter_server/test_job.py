@@ -18,12 +18,8 @@ from gensim_tfw2v.parameter_server.combining import (
 )
 from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.jobs.columns import column_job_function
-from gensim_tfw2v.parameter_server.jobs.rows import (
-    JobResult,
-    ParameterServer,
-    PushCounter,
-    job_function,
-)
+from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.jobs.rows import row_job_function
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from tests.kernel.objectives.test_objectives import huffman_paths, unit
 
@@ -33,7 +29,7 @@ OBJECTIVES = [SkipGram(5), Cbow(3), SkipGram(0, True), Cbow(2, True, True)]
 
 
 #: Adding a layout is one row here: the function of its jobs.
-FUNCTIONS = {"rows": job_function, "columns": column_job_function}
+FUNCTIONS = {"rows": row_job_function, "columns": column_job_function}
 
 
 def make(

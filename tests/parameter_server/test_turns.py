@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.parameter_server.jobs.rows import job_signature, packed_size
+from gensim_tfw2v.parameter_server.jobs.job import job_signature, packed_size
 from gensim_tfw2v.parameter_server.turns import (
     FEW_WORKERS,
     TURN_ENTRIES,

@@ -13,7 +13,7 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.combining import pair_rates
 from gensim_tfw2v.parameter_server.config import WorkerConfig
-from gensim_tfw2v.parameter_server.jobs.rows import JobResult, ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, PushCounter
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from gensim_tfw2v.planning import (
     Frequencies,

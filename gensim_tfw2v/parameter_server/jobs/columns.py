@@ -1,4 +1,4 @@
-"""What a worker runs where columns are spread over the ps: rows are never fetched.
+"""Jobs where columns are spread over the ps: rows are never fetched.
 
 The worker draws, plans, and decides how wrong each product is; the ps tasks compute their part of
 the products, and update their columns (see `gensim_tfw2v.kernel.slices`). The threads of a worker
@@ -9,31 +9,20 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.slices import MOST_PLACES
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.config import WorkerConfig
-from gensim_tfw2v.parameter_server.jobs.rows import (
-    Constants,
-    JobResult,
-    ParameterServer,
-    job_signature,
-    prepare_units,
-)
+from gensim_tfw2v.parameter_server.jobs.job import Job, ParameterServer, job_function
 from gensim_tfw2v.parameter_server.layouts import SlicedRows
 
 
 def column_job_function(
     program: WorkerConfig, server: ParameterServer
 ) -> tf.types.experimental.PolymorphicFunction:
-    """Build the ``tf.function`` that trains a job on tables in columns.
+    """Build the ``tf.function`` that trains a job on tables in columns; see `job_function`.
 
     Parameters
     ----------
     program : WorkerConfig
     server : ParameterServer
-        Its tables are of `ColumnLayout`.
-
-    Returns
-    -------
-    function -> Tensor [4 n + 6], a packed `JobResult`
-        Of what `job_signature` says. Seconds of fetching are those of drawing and planning, and
+        Its tables are of `ColumnLayout`. Seconds of fetching are those of drawing and planning, and
         what passes on the way to the ps and back is in those of training.
 
     Raises
@@ -48,41 +37,36 @@ def column_job_function(
             f"layout='columns' numbers {MOST_PLACES} rows of a step, and these have {rows}: give "
             f"fewer than negative={program.unit.objective.negative}, or layout='rows'"
         )
-    unit, wire = program.unit, tf.as_dtype(program.wire_dtype)
-    constants, push_counter = Constants(server), server.push_counter
+    return job_function(
+        program, server, lambda job: _ColumnPhases(program, server, job), fetches_rows=False
+    )
 
-    def train_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
-        began = tf.timestamp()
-        known = constants.words()
-        prepared = prepare_units(program, known, sources, ranges, keys, alphas)
-        pushed_before = tf.identity(push_counter.pushes)
-        planned = [part.steps for part in prepared]
-        with tf.control_dependencies([*planned, pushed_before]):
-            planned_at = tf.timestamp()
-        results, traffic = [], []
-        with tf.control_dependencies([planned_at]):
-            for part in prepared:
-                link = server.tables.inputs.link(wire)
-                tables = Tables(*(SlicedRows(table, link) for table in server.tables))
-                begin = part.begin(unit, tables)
-                *sums, travelled = part.train_steps(
-                    unit, tables, known, tf.constant(0), part.steps, begin
-                )
-                results.append(UnitResult(part.kept, *sums))
-                traffic.append(travelled)
-        with tf.control_dependencies(tf.nest.flatten(results)):
-            pushed_after = tf.identity(push_counter.pushes)
-            with tf.control_dependencies([pushed_after]):
-                counted = push_counter.add(indices)
-        with tf.control_dependencies([counted]):
-            trained_at = tf.timestamp()
-        fetched, pushed = tf.unstack(tf.add_n(traffic))
-        return JobResult(
-            UnitResult(*(tf.stack(parts) for parts in zip(*results, strict=True))),
-            fetched,
-            pushed,
-            pushed_after - pushed_before,
-            tf.stack([planned_at - began, trained_at - planned_at, tf.zeros([], tf.float64)]),
-        ).packed()
 
-    return tf.function(train_job, autograph=False, input_signature=job_signature(program.threads))
+class _ColumnPhases:
+    """See `column_job_function`."""
+
+    def __init__(self, program: WorkerConfig, server: ParameterServer, job: Job) -> None:
+        self._program, self._tables, self._job = program, server.tables, job
+
+    def fetch(self) -> list[tf.Tensor]:
+        return [unit.steps for unit in self._job.units]
+
+    def train(self) -> list[UnitResult]:
+        program, wire = self._program.unit, tf.as_dtype(self._program.wire_dtype)
+        results, self._travelled = [], []
+        for unit in self._job.units:
+            link = self._tables.inputs.link(wire)
+            tables = Tables(*(SlicedRows(table, link) for table in self._tables))
+            *sums, travelled = unit.train_steps(
+                program, tables, self._job.words, 0, unit.steps, unit.begin(program, tables)
+            )
+            results.append(UnitResult(unit.kept, *sums))
+            self._travelled.append(travelled)
+        return results
+
+    def push(self) -> list[tf.Operation]:
+        return []
+
+    def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
+        fetched, pushed = tf.unstack(tf.add_n(self._travelled))
+        return fetched, pushed

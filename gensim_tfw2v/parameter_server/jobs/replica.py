@@ -1,4 +1,4 @@
-"""What a worker of Downpour runs: it trains, while rows are fetched and changes pushed.
+"""Jobs of Downpour: a worker trains, while rows are fetched and changes pushed.
 
 Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.1. A worker is a replica; its
 threads train units of a job side by side on one copy of their rows.
@@ -11,30 +11,29 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.unit import PreparedUnit
 from gensim_tfw2v.kernel.updates import adagrad_sizes
-from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.combining import (
     averaged_words,
     concurrent_step_sizes,
     saturating_share,
 )
 from gensim_tfw2v.parameter_server.config import WorkerConfig
-from gensim_tfw2v.parameter_server.jobs.replica_rows import ReplicaRows, Rows
-from gensim_tfw2v.parameter_server.jobs.rows import (
-    ID_BYTES,
-    Constants,
-    JobResult,
-    ParameterServer,
-    job_signature,
-    own_ids,
-    prepare_units,
+from gensim_tfw2v.parameter_server.jobs.job import Job, ParameterServer, job_function, row_traffic
+from gensim_tfw2v.parameter_server.jobs.replica_rows import (
+    ReplicaRows,
+    Rows,
+    Window,
+    Windows,
+    rows_of,
 )
-from gensim_tfw2v.parameter_server.jobs.windows import Window, Windows, rows_of
 
 
 def replica_function(
     program: WorkerConfig, server: ParameterServer, n_fetch: int, n_push: int
 ) -> tf.types.experimental.PolymorphicFunction:
-    """Build the ``tf.function`` that trains a job.
+    """Build the ``tf.function`` that trains a job; see `job_function`.
+
+    Its staleness is what others push in one window, on average: in all of the job, times the share
+    of its steps that the longer kind of window is.
 
     Parameters
     ----------
@@ -43,71 +42,20 @@ def replica_function(
         With squares, if the program is Adagrad's.
     n_fetch, n_push : int
         Steps from one fetch or push to the next.
-
-    Returns
-    -------
-    function -> Tensor [4 n + 6], a packed `JobResult`
-        Of what `job_signature` says. `staleness` is what others push in one window, on average: in
-        all of the job, times the share of its steps that the longer kind of window is.
     """
-    constants, push_counter = Constants(server), server.push_counter
     held = [ReplicaRows(server.tables, tf.as_dtype(program.wire_dtype))]
     if server.squares is not None:
         held.append(ReplicaRows(server.squares, tf.float32))
-
-    def train_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
-        began = tf.timestamp()
-        known = constants.words()
-        alphas = concurrent_step_sizes(alphas, replicas)
-        prepared = prepare_units(program, known, sources, ranges, keys, alphas)
-        ids, prepared, own_words = own_ids(prepared, known)
-        rates = Tables(
-            *(
-                None if of_table is None else tf.gather(constants.rates(name), of_table)
-                for name, of_table in ids._asdict().items()
-            )
-        )
-        job = _Job(
-            program,
-            (n_fetch, n_push),
-            held,
-            prepared,
-            ids,
-            own_words,
-            rates,
-            alphas[0, 0],
-            replicas,
-        )
-        pushed_before = tf.identity(push_counter.pushes)
-        begun = job.begin()
-        with tf.control_dependencies(begun):
-            begun_at = tf.timestamp()
-        with tf.control_dependencies([begun_at]):
-            _, sums, fetched, pushed = job.train()
-        with tf.control_dependencies(tf.nest.flatten(sums)):
-            trained_at = tf.timestamp()
-        with tf.control_dependencies([trained_at]):
-            rest, done = job.end()
-        with tf.control_dependencies(done):
-            pushed_after = tf.identity(push_counter.pushes)
-            with tf.control_dependencies([pushed_after]):
-                counted = push_counter.add(indices)
-        with tf.control_dependencies([counted]):
-            ended_at = tf.timestamp()
-        times = tf.stack([began, begun_at, trained_at, ended_at])
-        results = [UnitResult(part.kept, *of) for part, of in zip(prepared, sums, strict=True)]
-        return JobResult(
-            UnitResult(*(tf.stack(parts) for parts in zip(*results, strict=True))),
-            tf.cast(fetched, tf.float64) * program.row_bytes,
-            tf.cast(pushed + rest, tf.float64) * (program.row_bytes + ID_BYTES),
-            tf.cast(pushed_after - pushed_before, tf.float32) * job.share,
-            times[1:] - times[:-1],
-        ).packed()
-
-    return tf.function(train_job, autograph=False, input_signature=job_signature(program.threads))
+    return job_function(
+        program,
+        server,
+        lambda job: _ReplicaPhases(program, (n_fetch, n_push), held, job),
+        step_sizes=concurrent_step_sizes,
+        staleness=lambda phases, others: tf.cast(others, tf.float32) * phases.share,  # type: ignore[attr-defined]
+    )
 
 
-class _Job:
+class _ReplicaPhases:
     """A job, from phase to phase, of as many steps as divide both `n_fetch` and `n_push`.
 
     While a phase is trained, what steps before it have changed is pushed, and the rows of steps
@@ -115,28 +63,21 @@ class _Job:
     """
 
     def __init__(
-        self,
-        program: WorkerConfig,
-        every: tuple[int, int],
-        held: list[ReplicaRows],
-        prepared: list[PreparedUnit],
-        ids: Tables,
-        words: WordArrays,
-        rates: Tables,
-        alpha: tf.Tensor,
-        replicas: tf.Tensor,
+        self, program: WorkerConfig, every: tuple[int, int], held: list[ReplicaRows], job: Job
     ) -> None:
-        self._program, self._held, self._prepared, self._ids = program, held, prepared, ids
-        self._words, self._rates, self._alpha, self._replicas = words, rates, alpha, replicas
+        self._program, self._held, self._job, self._ids = program, held, job, job.ids
+        self._rates = {
+            name: tf.gather(job.constants.rates(name), getattr(job.ids, name)) for name in job.used
+        }
         self._n_fetch, self._n_push = every
         self._every = math.gcd(*every)
-        self._windows = Windows(prepared)
+        self._windows = Windows(job.units)
         self._steps = self._windows.steps
         # replicas do not know of each other for so long
         apart = max(every)
         self.share = tf.minimum(1.0, apart / tf.cast(tf.maximum(1, self._steps), tf.float32))
 
-    def begin(self) -> list[tf.Operation]:
+    def fetch(self) -> list[tf.Operation]:
         """Fetch the rows of the first steps."""
         self._first = self._windows.of(0, self._n_fetch)
         fetched = self._fetch(self._first)
@@ -145,22 +86,28 @@ class _Job:
         ):
             return self._renew(self._first, fetched)
 
-    def train(self) -> Any:
-        """Train all steps; give the number of steps, the sums of each unit, and row counts."""
-        tables, squares = self._handles()
-        sums = [part.begin(self._program.unit, tables) for part in self._prepared]
-        return tf.while_loop(
+    def train(self) -> list[UnitResult]:
+        """Train all steps."""
+        tables, _ = self._handles()
+        sums = [unit.begin(self._program.unit, tables) for unit in self._job.units]
+        _, sums, self._fetched, self._pushed = tf.while_loop(
             lambda step, *_: step < self._steps,
             self._phase,
             [tf.constant(0), sums, rows_of(self._first), tf.constant(0)],
             parallel_iterations=1,
         )
+        return [UnitResult(unit.kept, *of) for unit, of in zip(self._job.units, sums, strict=True)]
 
-    def end(self) -> tuple[tf.Tensor, list[tf.Operation]]:
-        """Push what has not been pushed; give how many rows that is."""
+    def push(self) -> list[tf.Operation]:
+        """Push what has not been pushed."""
         pushed = tf.maximum(0, self._steps - 1) // self._n_push * self._n_push
         window = self._windows.of(pushed, self._steps)
-        return rows_of(window), self._push(window, self._take(window))
+        self._pushed += rows_of(window)
+        return self._push(window, self._take(window))
+
+    def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """Bytes of the rows of all windows."""
+        return row_traffic(self._program, self._fetched, self._pushed)
 
     def _phase(self, step: tf.Tensor, sums: Any, fetched: tf.Tensor, pushed: tf.Tensor) -> Any:
         then = step + self._every
@@ -176,7 +123,7 @@ class _Job:
             rows = self._fetch(ahead)
             sums = [
                 self._train_steps(part, step, so_far)
-                for part, so_far in zip(self._prepared, sums, strict=True)
+                for part, so_far in zip(self._job.units, sums, strict=True)
             ]
         with tf.control_dependencies([*landed, *tf.nest.flatten([sums, rows])]):
             renewed = self._renew(ahead, rows)
@@ -187,7 +134,9 @@ class _Job:
     def _train_steps(self, part: PreparedUnit, step: tf.Tensor, sums: Any) -> Any:
         tables, squares = self._handles()
         last = tf.minimum(step + self._every, part.steps)
-        return part.train_steps(self._program.unit, tables, self._words, step, last, sums, squares)
+        return part.train_steps(
+            self._program.unit, tables, self._job.words, step, last, sums, squares
+        )
 
     def _handles(self) -> tuple[Tables, Tables | None]:
         """Handles of tables and squares, each time others: with the same, threads take turns."""
@@ -198,15 +147,14 @@ class _Job:
         """The changes of a window, or the share of them that is to be pushed."""
         changes = [rows.take(window) for rows in self._held]
         if self._program.workers > 1:
-            kept = tf.add_n([part.kept for part in self._prepared])
-            tokens = self.share * tf.cast(kept, tf.float32)
+            tokens = self.share * self._job.tokens
             for name, places in window.items():
-                size = self._alpha
+                size = self._job.alpha
                 if self._program.unit.adagrad:
                     size = adagrad_sizes(self._held[1].read(window)[name][:, 0], size)
-                rates = tf.gather(getattr(self._rates, name), places)
+                rates = tf.gather(self._rates[name], places)
                 averaged = averaged_words(self._program.unit)
-                share = saturating_share(rates, tokens, size, self._replicas, averaged)
+                share = saturating_share(rates, tokens, size, self._job.replicas, averaged)
                 changes[0][name] *= share[:, None]
         return changes
 

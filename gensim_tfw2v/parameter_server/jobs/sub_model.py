@@ -13,7 +13,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.parameter_server.config import WorkerConfig
-from gensim_tfw2v.parameter_server.jobs.rows import Constants, ParameterServer
+from gensim_tfw2v.parameter_server.jobs.job import Constants, ParameterServer
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
 
 #: Rows that travel at a time.
