@@ -23,18 +23,18 @@ class Sent(NamedTuple):
     dtype: tf.DType
 
 
-def exactly(tensor: tf.Tensor) -> Sent:
+def exact(tensor: tf.Tensor) -> Sent:
     """A tensor that travels as it is."""
     return Sent(tensor, tensor.dtype)
 
 
-def places(tensor: tf.Tensor) -> Sent:
-    """Integers below `MOST_PLACES`."""
-    return Sent(tensor, tf.uint16)
+def small(integers: tf.Tensor) -> Sent:
+    """Integers below `MOST_ROWS`."""
+    return Sent(integers, tf.uint16)
 
 
 #: As many rows a step may have where rows are sliced.
-MOST_PLACES = 1 << 16
+MOST_ROWS = 1 << 16
 
 
 class Link:
@@ -110,6 +110,21 @@ class Link:
         return len(self.devices) * tf.stack(both)
 
 
+class Weights:
+    """How matrices that rows are multiplied by travel to the slices: here, as they are."""
+
+    def pack(self, matrices: tf.Tensor) -> tf.Tensor:
+        """What travels of them."""
+        return matrices
+
+    def unpack(self, packed: tf.Tensor) -> tf.Tensor:
+        """The matrices again."""
+        return packed
+
+
+AS_THEY_ARE = Weights()
+
+
 class Slices:
     """Rows, or what is computed of them for each of their columns.
 
@@ -163,6 +178,57 @@ class Slices:
         narrow = self.link.wire if parts[0].dtype.is_floating and not exact else parts[0].dtype
         return self.link.receive(parts, narrow)
 
+    @property
+    def dtype(self) -> tf.DType:
+        """Of the rows."""
+        return self.parts[0].dtype
+
+    def cast(self, dtype: tf.DType) -> Slices:
+        """The same rows in another dtype."""
+        return self if dtype == self.dtype else self.map(lambda x: tf.cast(x, dtype))
+
+    def looked_up(self, rows: tf.Tensor, dtype: tf.DType, which: slice = slice(None)) -> Slices:
+        """Rows of [U, D] that each block has, some of its columns: [blocks, n, D]."""
+        return self.map(
+            lambda x, at: tf.gather(tf.cast(x, dtype), at[:, which]), sent=[small(rows)]
+        )
+
+    def products(self, others: Slices, weights: Weights = AS_THEY_ARE) -> tf.Tensor:
+        """Dot products of each row of a block with each of another's: [blocks, n, m].
+
+        Those that `weights` leaves out are 0.
+        """
+        packed = self.total(lambda y, x: weights.pack(tf.matmul(y, x, transpose_b=True)), others)
+        return weights.unpack(packed)
+
+    def dots(self, others: Slices) -> tf.Tensor:
+        """Dot products of rows with those of another at the same places: [blocks, n, 1]."""
+        return self.total(lambda x, y: tf.reduce_sum(x * y, -1, keepdims=True), others)
+
+    def scaled(self, factors: tf.Tensor) -> Slices:
+        """Each row times its factor [..., 1]."""
+        return self.map(tf.multiply, sent=[factors])
+
+    def weighed(
+        self, packed: tf.Tensor, weights: Weights = AS_THEY_ARE, transposed: bool = False
+    ) -> Slices:
+        """Matrices [blocks, m, n], or transposed [blocks, n, m], times rows: [blocks, m, D].
+
+        Parameters
+        ----------
+        packed : Tensor
+            What `weights` makes of the matrices, or they are made of.
+        """
+
+        def multiply(x: tf.Tensor, given: tf.Tensor) -> tf.Tensor:
+            return tf.matmul(weights.unpack(given), x, transpose_a=transposed)
+
+        return self.map(multiply, sent=[packed])
+
+    def __add__(self, other: Slices) -> Slices:
+        """The sum, column by column."""
+        return self.map(tf.add, other)
+
     def _each(
         self,
         make: Callable[..., Any],
@@ -194,11 +260,6 @@ class Slices:
 def whole(rows: tf.Tensor) -> Slices:
     """Rows in one slice."""
     return Slices([rows])
-
-
-def added(parts: Sequence[Slices]) -> Slices:
-    """Their sum, column by column."""
-    return parts[0].map(lambda *x: tf.add_n(x), *parts[1:])
 
 
 def _halves(integers: tf.Tensor) -> tf.Tensor:

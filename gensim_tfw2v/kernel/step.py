@@ -5,7 +5,7 @@ from gensim_tfw2v.kernel.config import KernelConfig
 from gensim_tfw2v.kernel.noise import counted_negatives
 from gensim_tfw2v.kernel.objectives import Gradients, Step
 from gensim_tfw2v.kernel.plan import StepPlan
-from gensim_tfw2v.kernel.slices import Sent, Slices, exactly, places
+from gensim_tfw2v.kernel.slices import Sent, Slices, exact, small
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.updates import adagrad, add_rows, clipped, read_rows, sum_rows
 from gensim_tfw2v.kernel.word_arrays import WordArrays
@@ -70,7 +70,7 @@ def _gradients(program: KernelConfig, step: Step, with_loss: bool) -> Gradients:
 @scoped("sum_rows")
 def _sums(plan: StepPlan, ids: Tables, gradients: Gradients) -> dict[str, Slices]:
     """Summed updates of the distinct rows of each table in use, by its name."""
-    updates = Tables([gradients.inputs], gradients.outputs, [gradients.nodes])
+    updates = Tables([gradients.inputs], gradients.outputs, gradients.nodes)
     return {
         name: sum_rows(getattr(plan, name), getattr(updates, name))
         for name, rows in ids._asdict().items()
@@ -117,10 +117,10 @@ def _row_ids(plan: StepPlan, unit: Tables) -> Tables:
 
 def _integers(plan: StepPlan, ids: Tables) -> list[Sent]:
     """What slices need to know of a step's rows."""
-    needed = [exactly(of_table) for of_table in ids if of_table is not None]
+    needed = [exact(of_table) for of_table in ids if of_table is not None]
     for groups in (plan.inputs, plan.outputs, plan.nodes):
         if groups:
-            needed += map(places, (groups.place, groups.rank, groups.segment))
+            needed += map(small, (groups.place, groups.rank, groups.segment))
     return needed
 
 

@@ -10,7 +10,7 @@ size is the smaller the more it has been moved so far.
 
 from gensim_tfw2v._tensorflow import scoped, tf
 from gensim_tfw2v.kernel.grouping import RowGroups
-from gensim_tfw2v.kernel.slices import Slices, exactly, places, whole
+from gensim_tfw2v.kernel.slices import Slices, exact, small, whole
 
 #: Added to Adagrad's sums, so that a row's first steps are none of any length.
 EPSILON = 1e-6
@@ -40,7 +40,7 @@ def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
         return tf.math.segment_sum(tf.cast(in_order, tf.float32), segment)
 
     first, *others = updates
-    return first.map(of_part, *others, sent=[places(groups.rank), places(groups.segment)])
+    return first.map(of_part, *others, sent=[small(groups.rank), small(groups.segment)])
 
 
 @scoped("clip")
@@ -61,7 +61,7 @@ def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Sl
     """
     norms = tf.sqrt(sums.total(_squares, exact=True))
     sizes = tf.minimum(alpha, max_norm / norms)
-    return sums.map(tf.multiply, sent=[exactly(sizes)]), tf.reduce_sum(alpha * norms)
+    return sums.map(tf.multiply, sent=[exact(sizes)]), tf.reduce_sum(alpha * norms)
 
 
 @scoped("adagrad")

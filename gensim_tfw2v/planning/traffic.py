@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gensim_tfw2v.kernel.config import choose_shape
-from gensim_tfw2v.kernel.objectives.blocks import InBand, StepShape
+from gensim_tfw2v.kernel.objectives.blocks import NearPairs, StepShape
 from gensim_tfw2v.planning.frequencies import Frequencies
 
 #: Bytes of a number that travels, of a row's id, of a place in a step, of a row's length or size.
@@ -119,7 +119,7 @@ def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
     rows = sum(distinct_rows(work, shape.tokens))
     places = shape.blocks * (shape.inputs + shape.columns)
     if work.skipgram:
-        products, windows = shape.blocks * InBand(shape).number, 0
+        products, windows = shape.blocks * NearPairs(shape).number, 0
     else:
         products = shape.blocks * shape.centres * (1 + shape.shared)
         windows = shape.blocks * shape.centres

@@ -8,8 +8,8 @@ its shared negatives), P nodes of the longest path, U distinct rows.
 from typing import NamedTuple, Protocol
 
 from gensim_tfw2v._tensorflow import scoped, tf
-from gensim_tfw2v.kernel.objectives.blocks import StepShape, band
-from gensim_tfw2v.kernel.slices import Slices, places
+from gensim_tfw2v.kernel.objectives.blocks import NearPairs, StepShape, band
+from gensim_tfw2v.kernel.slices import AS_THEY_ARE, Slices, Weights
 
 
 class Step(NamedTuple):
@@ -59,29 +59,34 @@ class Step(NamedTuple):
     @scoped("input_rows")
     def input_rows(self) -> Slices:
         """Input rows of each block: [T/B, I, D], dtype."""
-        return _looked_up(self.inputs, self.input_place, self.dtype)
+        return self.inputs.looked_up(self.input_place, self.dtype)
 
     @scoped("columns")
     def columns(self) -> Slices:
         """Output rows of each block's centres and negatives: [T/B, C, D], dtype."""
-        return _looked_up(self.outputs, self.output_place, self.dtype)
+        return self.outputs.looked_up(self.output_place, self.dtype)
 
     @scoped("targets")
     def targets(self) -> Slices:
         """Output rows of each block's centres: [T/B, O, D], float32."""
         of_centres = slice(self.shape.centres)
-        return _looked_up(self.outputs, self.output_place, tf.float32, of_centres)
+        return self.outputs.looked_up(self.output_place, tf.float32, of_centres)
 
     @scoped("negatives")
     def negatives(self) -> Slices:
         """Output rows of each block's negatives: [T/B, C - O, D], dtype."""
         of_negatives = slice(self.shape.centres, None)
-        return _looked_up(self.outputs, self.output_place, self.dtype, of_negatives)
+        return self.outputs.looked_up(self.output_place, self.dtype, of_negatives)
 
     @scoped("paths")
     def paths(self) -> Slices:
         """Rows of the nodes on the paths of each block's centres: [T/B, O * P, D], dtype."""
-        return _looked_up(self.nodes, self.node_place, self.dtype)
+        return self.nodes.looked_up(self.node_place, self.dtype)
+
+    @property
+    def near(self) -> Weights:
+        """Products of the inputs with columns, of which only those that make pairs travel."""
+        return NearPairs(self.shape) if self.inputs.link else AS_THEY_ARE
 
     @property
     def path_length(self) -> tf.Tensor:
@@ -93,12 +98,6 @@ class Step(NamedTuple):
         return band(self.windows, self.shape, mean, dtype)
 
 
-def _looked_up(
-    rows: Slices, place: tf.Tensor, dtype: tf.DType, which: slice = slice(None)
-) -> Slices:
-    return rows.map(lambda x, at: tf.gather(tf.cast(x, dtype), at[:, which]), sent=[places(place)])
-
-
 class Gradients(NamedTuple):
     """In which direction one step wants the rows to go, and what it lost.
 
@@ -106,21 +105,21 @@ class Gradients(NamedTuple):
     ----------
     inputs : Slices [T/B, I, D]
         Updates of the blocks' input rows, to be multiplied by the step size.
+    loss : Tensor []
+        Sum of the negative log likelihoods of the step's pairs and negatives; 0 unless asked for.
     outputs : list of Slices [T/B, c, D]
         Updates of the columns' output rows, likewise; the parts' c add up to C. Empty without
         negative sampling.
-    nodes : Slices [T/B, O * P, D], optional
-        Updates of the nodes' rows, likewise.
-    loss : Tensor []
-        Sum of the negative log likelihoods of the step's pairs and negatives; 0 unless asked for.
+    nodes : list of Slices [T/B, O * P, D]
+        Updates of the nodes' rows, likewise. Empty without hierarchical softmax.
     predictions : Tensor []
         How many predictions of a centre these are of; 0 unless asked for.
     """
 
     inputs: Slices
-    outputs: list[Slices]
-    nodes: Slices | None
     loss: tf.Tensor
+    outputs: list[Slices]
+    nodes: list[Slices]
     predictions: tf.Tensor
 
 

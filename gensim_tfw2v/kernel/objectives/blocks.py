@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from gensim_tfw2v._tensorflow import scoped, tf
+from gensim_tfw2v.kernel.slices import Weights
 
 
 @dataclass(frozen=True)
@@ -114,29 +115,24 @@ def band(windows: tf.Tensor, shape: StepShape, mean: bool, dtype: tf.DType) -> t
     return tf.cast(rows, dtype)
 
 
-class Everything:
-    """Matrices of a step's products as they are; see `InBand`."""
+class WindowBand(Weights):
+    """A `band`, of which the windows travel, not the matrices: each slice makes them."""
 
-    def pack(self, matrices: tf.Tensor) -> tf.Tensor:
-        """The same."""
-        return matrices
+    def __init__(self, shape: StepShape, mean: bool, dtype: tf.DType) -> None:
+        self._shape, self._mean, self._dtype = shape, mean, dtype
 
     def unpack(self, packed: tf.Tensor) -> tf.Tensor:
-        """The same."""
-        return packed
+        """From windows [T/B, O] to [T/B, O, I]."""
+        return band(packed, self._shape, self._mean, self._dtype)
 
 
-class InBand(Everything):
-    """Matrices of a step's products, without those of inputs and centres that can make no pair.
-
-    Parameters
-    ----------
-    shape : StepShape
+class NearPairs(Weights):
+    """Matrices [T/B, C, I], without the entries of inputs and centres that can make no pair.
 
     Attributes
     ----------
     number : int
-        n, products of a block that are left.
+        n, entries of a block that are left.
     """
 
     def __init__(self, shape: StepShape) -> None:
@@ -145,9 +141,9 @@ class InBand(Everything):
         needed = np.concatenate([near, np.ones((shape.shared, shape.inputs), bool)])
         self._needed = np.flatnonzero(needed).astype(np.int32)
         self.number = len(self._needed)
-        # where each product is among these; others are at their end, where a 0 is put
-        self._place = np.full(needed.size, len(self._needed), np.int32)
-        self._place[self._needed] = np.arange(len(self._needed))
+        # where each entry is among these; others are at their end, where a 0 is put
+        self._place = np.full(needed.size, self.number, np.int32)
+        self._place[self._needed] = np.arange(self.number)
 
     def pack(self, matrices: tf.Tensor) -> tf.Tensor:
         """From [T/B, C, I] to [T/B, n]."""

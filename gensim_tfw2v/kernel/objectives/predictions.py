@@ -5,9 +5,39 @@ Its loss is ``-log sigmoid(±s)``, and its update is ``alpha * (label - sigmoid(
 row (Mikolov et al. 2013, "Distributed Representations of Words and Phrases", section 2.2).
 """
 
+import functools
+import operator
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from gensim_tfw2v._tensorflow import scoped, tf
-from gensim_tfw2v.kernel.objectives.blocks import Everything
-from gensim_tfw2v.kernel.slices import Slices
+from gensim_tfw2v.kernel.slices import AS_THEY_ARE, Slices, Weights
+
+
+class Layer(NamedTuple):
+    """What a layer of predictions asks of its rows, and what it lost.
+
+    Attributes
+    ----------
+    inputs : Slices [blocks, I, D]
+        Updates of the input rows, to be multiplied by the step size.
+    outputs : list of Slices [blocks, c, D]
+        Likewise of the output rows; the parts' c add up to C.
+    loss : Tensor []
+        0 unless asked for.
+    """
+
+    inputs: Slices
+    outputs: list[Slices]
+    loss: tf.Tensor
+
+
+def summed(layers: Sequence[Layer]) -> tuple[Slices, tf.Tensor]:
+    """Updates of the input rows that layers share, and their loss."""
+    inputs = [layer.inputs for layer in layers]
+    if len({rows.dtype for rows in inputs}) > 1:
+        inputs = [rows.cast(tf.float32) for rows in inputs]
+    return functools.reduce(operator.add, inputs), tf.add_n([layer.loss for layer in layers])
 
 
 def predict(
@@ -15,8 +45,8 @@ def predict(
     outputs: Slices,
     weights: tf.Tensor,
     with_loss: bool,
-    packing: Everything | None = None,
-) -> tuple[Slices, Slices, tf.Tensor]:
+    pairs: Weights = AS_THEY_ARE,
+) -> Layer:
     """Predict every output row of a block from every input row of it, by three batched products.
 
     Parameters
@@ -25,24 +55,14 @@ def predict(
     weights : Tensor [blocks, C, I], float32
         How often each prediction counts: below 0 with the label 0, and 0 for none.
     with_loss : bool
-    packing : Everything, optional
-        What of the products travels, where rows are sliced.
-
-    Returns
-    -------
-    d_inputs, d_outputs : Slices [blocks, I, D] and [blocks, C, D]
-        Updates, to be multiplied by the step size.
-    loss : Tensor []
-        0 unless asked for.
+    pairs : Weights, optional
+        Which products are needed.
     """
-    packing = packing or Everything()
-    scores = outputs.total(lambda y, x: packing.pack(tf.matmul(y, x, transpose_b=True)), inputs)
-    dtype = scores.dtype
-    scores = tf.cast(packing.unpack(scores), tf.float32)
-    g = packing.pack(tf.cast(coefficients(scores, 0.5 * weights), dtype))
-    return (
-        outputs.map(lambda y, g: tf.matmul(packing.unpack(g), y, transpose_a=True), sent=[g]),
-        inputs.map(lambda x, g: tf.matmul(packing.unpack(g), x), sent=[g]),
+    scores = tf.cast(outputs.products(inputs, pairs), tf.float32)
+    g = pairs.pack(tf.cast(coefficients(scores, 0.5 * weights), inputs.dtype))
+    return Layer(
+        outputs.weighed(g, pairs, transposed=True),
+        [inputs.weighed(g, pairs)],
         loss(scores, weights) if with_loss else tf.constant(0.0),
     )
 

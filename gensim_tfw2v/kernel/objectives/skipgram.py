@@ -5,9 +5,8 @@ from typing import ClassVar
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.objectives.base import Gradients, Step
-from gensim_tfw2v.kernel.objectives.blocks import InBand
-from gensim_tfw2v.kernel.objectives.predictions import predict
-from gensim_tfw2v.kernel.slices import Slices, added
+from gensim_tfw2v.kernel.objectives.predictions import predict, summed
+from gensim_tfw2v.kernel.slices import Slices
 
 
 @dataclass(frozen=True)
@@ -38,24 +37,19 @@ class SkipGram:
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step; see `Objective`."""
         inputs, pairs = step.input_rows(), step.band()
-        updates: list[Slices] = []
         outputs: list[Slices] = []
-        nodes, total = None, tf.constant(0.0)
+        nodes: list[Slices] = []
+        layers = []
         if self.negative:
-            # what is outside the bands does not travel
-            packing = InBand(step.shape) if inputs.link else None
             weights = self._weights(step, pairs)
-            d_inputs, d_columns, lost = predict(inputs, step.columns(), weights, with_loss, packing)
-            updates.append(d_inputs)
-            outputs.append(d_columns)
-            total += lost
+            layers.append(predict(inputs, step.columns(), weights, with_loss, step.near))
+            outputs = layers[-1].outputs
         if self.hierarchical:
             weights = step.signs[..., None] * tf.repeat(pairs, step.path_length, 1)
-            d_inputs, nodes, lost = predict(inputs, step.paths(), weights, with_loss)
-            updates.append(d_inputs)
-            total += lost
+            layers.append(predict(inputs, step.paths(), weights, with_loss))
+            nodes = layers[-1].outputs
         predictions = tf.reduce_sum(pairs) if with_loss else tf.constant(0.0)
-        return Gradients(added(updates), outputs, nodes, total, predictions)
+        return Gradients(*summed(layers), outputs, nodes, predictions)
 
     def _weights(self, step: Step, pairs: tf.Tensor) -> tf.Tensor:
         """How often each pair counts, below 0 for negatives: [T/B, C, I]."""

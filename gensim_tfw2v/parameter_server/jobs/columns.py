@@ -6,7 +6,7 @@ train their units side by side, so one computes while another waits for the netw
 """
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.slices import MOST_PLACES
+from gensim_tfw2v.kernel.slices import MOST_ROWS
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.jobs.job import Job, ParameterServer, job_function
@@ -32,9 +32,9 @@ def column_job_function(
     """
     shape = program.unit.shape
     rows = shape.blocks * max(shape.columns, shape.inputs)
-    if rows >= MOST_PLACES:
+    if rows >= MOST_ROWS:
         raise ValueError(
-            f"layout='columns' numbers {MOST_PLACES} rows of a step, and these have {rows}: give "
+            f"layout='columns' numbers {MOST_ROWS} rows of a step, and these have {rows}: give "
             f"fewer than negative={program.unit.objective.negative}, or layout='rows'"
         )
     return job_function(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.slices import Link, Slices, exactly
+from gensim_tfw2v.kernel.slices import Link, Slices, exact
 from gensim_tfw2v.parameter_server.layouts.base import Layout, pieces_of
 
 
@@ -91,6 +91,6 @@ class SlicedRows:
     def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
         """Add changes [U, D] to rows of distinct ids."""
         if lock is not None:
-            factors = exactly(tf.gather(lock, ids)[:, None])
+            factors = exact(tf.gather(lock, ids)[:, None])
             changes = changes.map(tf.multiply, sent=[factors])
         self._layout.add(ids, changes, self.link)
