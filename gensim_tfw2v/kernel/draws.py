@@ -7,9 +7,9 @@ anywhere, and again, with the same result.
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.grouping import running_sum
 from gensim_tfw2v.kernel.noise import draw_negatives
 from gensim_tfw2v.kernel.objectives.blocks import StepShape, in_blocks, in_halos
-from gensim_tfw2v.kernel.ragged import running_sum
 
 
 class Draws(NamedTuple):

@@ -6,8 +6,8 @@ from gensim_tfw2v.kernel.noise import counted_negatives
 from gensim_tfw2v.kernel.objectives import Gradients, Step
 from gensim_tfw2v.kernel.plan import StepPlan
 from gensim_tfw2v.kernel.slices import Sent, Slices, exact, small
-from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.updates import adagrad, add_rows, clipped, read_rows, sum_rows
+from gensim_tfw2v.kernel.tables import Tables, add_rows, read_rows
+from gensim_tfw2v.kernel.updates import adagrad, clipped, sum_rows
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 

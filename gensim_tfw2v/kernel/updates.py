@@ -10,7 +10,7 @@ size is the smaller the more it has been moved so far.
 
 from gensim_tfw2v._tensorflow import scoped, tf
 from gensim_tfw2v.kernel.grouping import RowGroups
-from gensim_tfw2v.kernel.slices import Slices, exact, small, whole
+from gensim_tfw2v.kernel.slices import Slices, exact, small
 
 #: Added to Adagrad's sums, so that a row's first steps are none of any length.
 EPSILON = 1e-6
@@ -95,62 +95,3 @@ def _squares(rows: tf.Tensor) -> tf.Tensor:
 def adagrad_sizes(squares: tf.Tensor, alpha: tf.Tensor | float) -> tf.Tensor:
     """Step sizes of rows with these squares."""
     return alpha * tf.math.rsqrt(squares + EPSILON)
-
-
-class WholeRows:
-    """A table's variable on the worker's own device, as a step reads and updates it.
-
-    Parameters
-    ----------
-    handle : Tensor [], resource
-        Of a variable [V, D].
-    """
-
-    link = None
-
-    def __init__(self, handle: tf.Tensor) -> None:
-        self._handle = handle
-
-    def whole(self) -> tf.Tensor:
-        """All rows, [V, D]: the variable's own memory, for what changes it in place.
-
-        A variable whose rows were gathered or scattered gives a copy instead.
-        """
-        return tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.float32)
-
-    def read(self, ids: tf.Tensor) -> Slices:
-        """Rows [ids, D], float32."""
-        return whole(read_rows(self._handle, ids))
-
-    def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
-        """Add changes [U, D] to rows of distinct ids; see `add_rows`."""
-        add_rows(self._handle, ids, changes.parts[0], lock)
-
-
-def add_rows(
-    table: tf.Tensor, ids: tf.Tensor, changes: tf.Tensor, lock: tf.Tensor | None = None
-) -> None:
-    """Add changes to a table's rows.
-
-    Parameters
-    ----------
-    table : Tensor [], resource
-        Handle of a variable [V, D].
-    ids : Tensor [U], int32
-        Distinct ids.
-    changes : Tensor [U, D]
-    lock : Tensor [V], optional
-        What each row's change is multiplied by: gensim's ``vectors_lockf``.
-    """
-    if lock is not None:
-        changes *= tf.gather(lock, ids)[:, None]
-    # Rows are read again and overwritten, at half the price of adding to them on a CPU. What
-    # another thread adds to the same row in between is lost, so the reading must come last.
-    with tf.control_dependencies([changes]):
-        current = read_rows(table, ids)
-    tf.raw_ops.ResourceScatterUpdate(resource=table, indices=ids, updates=current + changes)
-
-
-def read_rows(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-    """Rows of the variable with this handle: [ids, D], float32."""
-    return tf.raw_ops.ResourceGather(resource=table, indices=ids, dtype=tf.float32)

@@ -11,10 +11,9 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.config import KernelConfig
 from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
-from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.tables import Tables, WholeRows
 from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.kernel.unit import concrete_unit_function
-from gensim_tfw2v.kernel.updates import WholeRows
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.monitor.graph import step_graph
 from gensim_tfw2v.parameter_server.threads import run_threads

@@ -7,8 +7,7 @@ computes it: see `Objective`. The sum is laid down at the ps under the attempt's
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.slices import Slices, whole
-from gensim_tfw2v.kernel.tables import Tables, UnitResult
-from gensim_tfw2v.kernel.updates import WholeRows
+from gensim_tfw2v.kernel.tables import Tables, UnitResult, WholeRows
 from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.jobs.job import Job, ParameterServer, job_function, row_traffic
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name

@@ -7,9 +7,8 @@ the ps last gave, plus what was pushed to it since. Their difference is what has
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.tables import Tables, read_rows
 from gensim_tfw2v.kernel.unit import PreparedUnit
-from gensim_tfw2v.kernel.updates import read_rows
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
 
 #: By the name of each table in use: Tensor [n], int32, the places of distinct rows among the job's.

@@ -10,9 +10,8 @@ from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
 from gensim_tfw2v.kernel.native_unit import draw_unit
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
-from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.tables import Tables, WholeRows
 from gensim_tfw2v.kernel.task import UnitTask
-from gensim_tfw2v.kernel.updates import WholeRows
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
 from gensim_tfw2v.regimes.local import LocalRegime
