@@ -81,12 +81,12 @@ class TrainingConfig:
         log = log_options(options["log_dir"])
         regime = None if options["regime"] is None else parse_regime(options["regime"])
         cluster = None if options["cluster"] is None else parse_cluster(options["cluster"])
-        folder = options["checkpoint_dir"]
+        folder, negative = options["checkpoint_dir"], int(options["negative"])
         config = cls(
             objective=_objective(options),
             vector_size=options["vector_size"],
             window=int(options["window"]),
-            negative_shards=int(options["negative_shards"]) if int(options["negative"]) else 1,
+            negative_shards=int(options.get("negative_shards", 1)) if negative else 1,
             workers=int(options["workers"]),
             shrink_windows=bool(options["shrink_windows"]),
             cluster=cluster,

@@ -43,7 +43,10 @@ RUNNING = (
 )
 
 #: Options of a model that gensim's class has not.
-OWN = ("corrected_cbow", "negative_shards")
+OWN = ("corrected_cbow",)
+
+#: Attributes of experiments, which no argument sets.
+EXPERIMENTAL = ("negative_shards",)
 
 #: What else is not saved: the state of a training, and what the last one has left.
 TRANSIENT = (
@@ -85,10 +88,6 @@ class TFWord2Vec(Word2Vec):
         number of words in the window, which gensim leaves out (Irsoy, Benton and Stratos 2021,
         "Corrected CBOW Performs as well as Skip-gram"). It wants a larger `alpha`: the
         example of their program, kōan, has .075.
-    negative_shards : int
-        Of so many shards (word r is in shard r mod S, as rows are on ps tasks) a target's negatives
-        are drawn from its own alone: target negative sampling (Stergiou et al. 2017, "Distributed
-        Negative Sampling for Word Embeddings"). By default one: from all words.
     cluster : str or Cluster, optional
         Where to train: ``"local:ps=2,worker=4"`` starts tasks on this machine for each call of
         `train`, ``"TF_CONFIG"`` takes those that the environment variable describes. Then
@@ -129,9 +128,9 @@ class TFWord2Vec(Word2Vec):
     Raises
     ------
     ValueError
-        If `vector_size`, `window`, `workers` or `negative_shards` is below 1, `negative` is below
-        0, or `checkpoint_minutes` is not above 0; if `regime`, `layout` or `log_dir` is none; or if
-        the regime cannot train this objective.
+        If `vector_size`, `window` or `workers` is below 1, `negative` is below 0, or
+        `checkpoint_minutes` is not above 0; if `regime`, `layout` or `log_dir` is none; or if the
+        regime cannot train this objective.
     ClusterError
         If `cluster` or ``TF_CONFIG`` names none.
 
@@ -167,7 +166,7 @@ class TFWord2Vec(Word2Vec):
     encoded_dir: str | None = None
     tables_dir: str | None = None
     corrected_cbow = False
-    negative_shards = 1
+    negative_shards = 1  # an experiment: see docs/layouts/rows.md
     mean_losses: Sequence[float] = ()
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
@@ -183,7 +182,6 @@ class TFWord2Vec(Word2Vec):
         self,
         *args: Any,
         corrected_cbow: bool = False,
-        negative_shards: int = 1,
         cluster: str | Cluster | None = None,
         regime: RegimeOptions | str | None = None,
         layout: str = "rows",
@@ -202,7 +200,7 @@ class TFWord2Vec(Word2Vec):
         check_options(of_gensim.arguments | own)
         TrainingConfig.parse(of_gensim.arguments | own)
         self.__dict__.update(own)
-        self.corrected_cbow, self.negative_shards = bool(corrected_cbow), int(negative_shards)
+        self.corrected_cbow = bool(corrected_cbow)
         is_trained_by_gensim(self)  # refused before a corpus is read
         with self._corpus_reader.once():
             super().__init__(*args, **kwargs)
@@ -268,7 +266,7 @@ class TFWord2Vec(Word2Vec):
         """
         model = Word2Vec.__new__(Word2Vec)
         model.__dict__.update(self.__getstate__())
-        for name in (*OWN, "mean_losses"):
+        for name in (*OWN, *EXPERIMENTAL, "mean_losses"):
             model.__dict__.pop(name, None)
         return model
 

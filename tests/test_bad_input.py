@@ -103,7 +103,6 @@ BAD_OPTIONS = [
     *(("max_final_vocab", bad, TypeError, "max_final_vocab must") for bad in ("9", 9.5, NAN)),
     *(("batch_words", bad, BOTH, "batch_words must be") for bad in (None, "9", NAN)),
     *(("seed", bad, BOTH, "seed must be a whole number") for bad in ("x", 1.5, {"a": 1})),
-    *(("negative_shards", bad, BOTH, "negative_shards must be") for bad in (0, 1.5, "2", None)),
     *(("checkpoint_minutes", bad, ValueError, "must be above 0") for bad in (0, -1, -INF)),
     *(("checkpoint_minutes", bad, BOTH, "must be a number") for bad in (NAN, "10", None)),
     *(("checkpoint_dir", bad, TypeError, "checkpoint_dir must be the path") for bad in (5, b"x")),
@@ -191,9 +190,13 @@ def test_options_of_the_constructor(name, bad, error, says, monkeypatch):
 
 #: What is not looked at again, or is a class's.
 CHANGED_LATER = [row for row in BAD_OPTIONS if row[0] not in ("cluster", "regime", "layout")]
+#: An attribute alone.
+OF_MODELS = [
+    ("negative_shards", bad, BOTH, "negative_shards must be") for bad in (0, 1.5, "2", None)
+]
 
 
-@pytest.mark.parametrize(("name", "bad", "error", "says"), rows(CHANGED_LATER[::2]))
+@pytest.mark.parametrize(("name", "bad", "error", "says"), rows(CHANGED_LATER[::2] + OF_MODELS))
 def test_attributes_that_were_changed(name, bad, error, says):
     model = built()
     setattr(model, name, bad)

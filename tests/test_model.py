@@ -151,7 +151,6 @@ def test_signature_is_gensims():
         assert ours[name] == parameter
     assert set(ours) - set(inspect.signature(Word2Vec).parameters) == {
         "corrected_cbow",
-        "negative_shards",
         "cluster",
         "regime",
         "layout",

@@ -14,9 +14,8 @@ COUNTS = {f"w{rank}": 1000 - rank for rank in range(100)}
 @pytest.mark.parametrize("sg", [0, 1])
 @pytest.mark.parametrize(("shards", "touched"), [(1, {0, 1}), (2, {0})])
 def test_rows_of_another_shard_than_the_targets_stay_as_they_are(sg, shards, touched):
-    model = TFWord2Vec(
-        sg=sg, vector_size=8, min_count=1, sample=0, workers=1, negative_shards=shards
-    )
+    model = TFWord2Vec(sg=sg, vector_size=8, min_count=1, sample=0, workers=1)
+    model.negative_shards = shards
     model.build_vocab_from_freq(COUNTS)
     rng = np.random.default_rng(1)
     sentences = [[f"w{2 * rank}" for rank in rng.integers(0, 25, 20)] for _ in range(200)]
@@ -27,17 +26,21 @@ def test_rows_of_another_shard_than_the_targets_stay_as_they_are(sg, shards, tou
 
 
 def test_it_is_saved_but_gensim_has_none(tmp_path):
-    model = TFWord2Vec(common_texts, min_count=1, negative_shards=2)
+    model = TFWord2Vec(common_texts, min_count=1)
+    model.negative_shards = 2
     model.save(str(tmp_path / "model"))
     assert TFWord2Vec.load(str(tmp_path / "model")).negative_shards == 2
     assert "negative_shards" not in vars(model.to_gensim())
 
 
 def test_more_shards_than_words():
+    model = TFWord2Vec(common_texts, min_count=1)
+    model.negative_shards = 13
     with pytest.raises(ValueError, match=r"negative_shards=13 is more than the vocabulary's 12"):
-        TFWord2Vec(common_texts, min_count=1, negative_shards=13)
-    # without negative sampling there are none
-    TFWord2Vec(common_texts, min_count=1, negative_shards=13, hs=1, negative=0)
+        model.train(common_texts, total_examples=9, epochs=1)
+    model = TFWord2Vec(common_texts, min_count=1, hs=1, negative=0)
+    model.negative_shards = 13  # without negative sampling there are none
+    model.train(common_texts, total_examples=9, epochs=1)
 
 
 @pytest.mark.usefixtures("either_engine")
@@ -45,8 +48,9 @@ def test_it_learns_what_belongs_together():
     rng = np.random.default_rng(2)
     topics = [[f"{topic}{number}" for number in range(12)] for topic in "ab"]
     sentences = [list(rng.choice(topics[number % 2], 10)) for number in range(600)]
-    model = TFWord2Vec(
-        sentences, sg=1, vector_size=16, min_count=1, epochs=5, workers=1, negative_shards=4
-    )
+    model = TFWord2Vec(sg=1, vector_size=16, min_count=1, workers=1)
+    model.negative_shards = 4
+    model.build_vocab(sentences)
+    model.train(sentences, total_examples=len(sentences), epochs=5)
     near = [word for word, _ in model.wv.most_similar("a0", topn=11)]
     assert {word[0] for word in near} == {"a"}

@@ -75,12 +75,6 @@ def train(
             help="CBOW with the exact gradient of the loss, unlike gensim; raise --alpha then."
         ),
     ] = False,
-    negative_shards: Annotated[
-        int,
-        _option(
-            help="Draw a word's negatives only from its own shard of so many; 1: from all.", min=1
-        ),
-    ] = 1,
     shrink_windows: Annotated[
         bool, _option(help="Draw each word's window from 1 to --window, or use it whole.")
     ] = True,
@@ -223,8 +217,6 @@ def train(
             del options[name]
     if not corrected_cbow:
         del options["corrected_cbow"]
-    if negative_shards == 1:
-        del options["negative_shards"]
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to learn; give one of the two")
     if binary and vectors is None:

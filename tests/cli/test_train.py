@@ -43,7 +43,6 @@ def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
     monkeypatch.setattr(training, "model_class", lambda: record)
     options = {
         "vector_size": 8, "window": 3, "negative": 2, "ns_exponent": 0.5, "sample": 0.01,
-        "negative_shards": 2,
         "alpha": 0.05, "min_alpha": 0.001, "epochs": 1, "seed": 7, "min_count": 2,
         "max_vocab_size": 5000, "max_final_vocab": 300, "workers": 1, "batch_words": 500,
         "encoded_dir": str(tmp_path), "tables_dir": str(tmp_path / "t"),
