@@ -1,6 +1,7 @@
-"""TensorFlow, imported once for the whole package: quietly, and only if all is new enough.
+"""TensorFlow, imported when it is needed: quietly, and only if it is new enough.
 
-Every module that needs TensorFlow writes ``from gensim_tfw2v._tensorflow import tf``.
+Every module that needs TensorFlow writes ``from gensim_tfw2v._tensorflow import tf``, and, if it is
+imported where short trainings do without, nothing of `tf` outside of functions.
 """
 
 import contextlib
@@ -11,7 +12,7 @@ import os
 import sys
 import types
 from collections.abc import Callable, Iterator
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from gensim_tfw2v.processes.importing import without_collection
 from gensim_tfw2v.processes.interrupts import holding_interrupts
@@ -82,22 +83,6 @@ def _without_keras() -> Iterator[None]:
         del sys.modules["keras.src"]
 
 
-for _package in MINIMUM:
-    require(_package)
-# 3 hides C++ log lines below "fatal": machines without a GPU get an "error" line about CUDA. What
-# goes wrong still comes as a Python exception. What the user has set stays as it is.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-if os.environ["TF_CPP_MIN_LOG_LEVEL"] in {"0", "1"}:
-    with without_collection(), holding_interrupts(), _without_keras():
-        import tensorflow as tf
-else:
-    with _quiet_stderr(), without_collection(), holding_interrupts(), _without_keras():
-        import tensorflow as tf
-    logging.getLogger("tensorflow").setLevel(
-        max(logging.ERROR, logging.getLogger("tensorflow").level)
-    )
-
-
 def scoped(name: str) -> Callable[[Callable[Given, Made]], Callable[Given, Made]]:
     """Have a function build its ops in a name scope, as ``tf.Module.with_name_scope`` does."""
 
@@ -111,5 +96,37 @@ def scoped(name: str) -> Callable[[Callable[Given, Made]], Callable[Given, Made]
 
     return decorate
 
+
+@functools.cache
+def _load() -> Any:
+    # 3 hides C++ log lines below "fatal": machines without a GPU get an "error" line about CUDA.
+    # What goes wrong still comes as a Python exception. What the user has set stays as it is.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    noisy = os.environ["TF_CPP_MIN_LOG_LEVEL"] in {"0", "1"}
+    quiet = contextlib.nullcontext() if noisy else _quiet_stderr()
+    with quiet, without_collection(), holding_interrupts(), _without_keras():
+        import tensorflow
+    if not noisy:
+        logger = logging.getLogger("tensorflow")
+        logger.setLevel(max(logging.ERROR, logger.level))
+    return tensorflow
+
+
+class _LazyTensorFlow:
+    """The module, imported when something of it is asked for: it takes seconds."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(_load(), name)
+        setattr(self, name, value)
+        return value
+
+
+for _package in MINIMUM:
+    require(_package)
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+else:
+    tf = _LazyTensorFlow()
 
 __all__ = ["scoped", "tf"]

@@ -14,7 +14,7 @@ from gensim_tfw2v.training.vectors import take_vectors, word_counts
 
 #: Options that the merged model has from the first of the given ones.
 OPTIONS = (
-    *("sg", "hs", "negative", "ns_exponent", "negative_shards", "cbow_mean", "corrected_cbow"),
+    *("sg", "hs", "negative", "ns_exponent", "cbow_mean", "corrected_cbow"),
     *(
         "window",
         "shrink_windows",

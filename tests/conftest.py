@@ -6,6 +6,8 @@ import signal
 import psutil
 import pytest
 
+from tests.engines import train_by_graph, train_with_tensorflow
+
 # Shells start background jobs with SIGINT ignored, and children inherit that: Ctrl-C could not be
 # tested there.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -30,11 +32,13 @@ def no_process_is_left():
     assert not left
 
 
-@pytest.fixture(params=["kernels", "graph"])
-def either_engine(request, monkeypatch):
-    """Let compiled kernels train a model, and the graph, as where there are none."""
+@pytest.fixture(params=["plain", "kernels", "graph"])
+def each_engine(request, monkeypatch):
+    """Let compiled kernels train a model, as ops too, and the graph, as where there are none."""
+    if request.param == "kernels":
+        train_with_tensorflow(monkeypatch)
     if request.param == "graph":
-        monkeypatch.setattr("gensim_tfw2v.training.programs.trains_natively", lambda config: False)
+        train_by_graph(monkeypatch)
 
 
 def _is_of_this_package(process):

@@ -125,7 +125,7 @@ def attacks_rank(model):
     ],
     ids=["skipgram", "cbow", "skipgram-fixed", "cbow-fixed"],
 )
-@pytest.mark.usefixtures("either_engine")
+@pytest.mark.usefixtures("each_engine")
 def test_a_small_corpus_reaches_the_rank_that_gensims_tests_ask(options):
     ranks = []
     for seed in (42, 43, 44):
@@ -182,7 +182,7 @@ print(type(model), len(model.wv))
     assert shown.stdout == "<class 'gensim.models.word2vec.Word2Vec'> 12\n"
 
 
-@pytest.mark.usefixtures("either_engine")
+@pytest.mark.usefixtures("each_engine")
 def test_divergence_keeps_the_last_finite_vectors():
     class Explode(CallbackAny2Vec):
         def on_epoch_begin(self, model):
@@ -415,7 +415,7 @@ def test_step_sizes_are_gensims(monkeypatch, from_file, workers, regime, falls_t
     ]
 
 
-@pytest.mark.usefixtures("either_engine")
+@pytest.mark.usefixtures("each_engine")
 @settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -10,7 +10,7 @@ from gensim_tfw2v import TFWord2Vec
 COUNTS = {f"w{rank}": 1000 - rank for rank in range(100)}
 
 
-@pytest.mark.usefixtures("either_engine")
+@pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("sg", [0, 1])
 @pytest.mark.parametrize(("shards", "touched"), [(1, {0, 1}), (2, {0})])
 def test_rows_of_another_shard_than_the_targets_stay_as_they_are(sg, shards, touched):
@@ -43,7 +43,7 @@ def test_more_shards_than_words():
     model.train(common_texts, total_examples=9, epochs=1)
 
 
-@pytest.mark.usefixtures("either_engine")
+@pytest.mark.usefixtures("each_engine")
 def test_it_learns_what_belongs_together():
     rng = np.random.default_rng(2)
     topics = [[f"{topic}{number}" for number in range(12)] for topic in "ab"]

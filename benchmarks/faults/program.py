@@ -14,9 +14,10 @@ from typing import Any
 
 from gensim.models.callbacks import CallbackAny2Vec
 
-from gensim_tfw2v import TFWord2Vec, options
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.saving import save_whole
 from gensim_tfw2v.corpus import helpers
+from gensim_tfw2v.parameter_server import config
 from gensim_tfw2v.training import opening, programs
 from gensim_tfw2v.training.session import Training
 
@@ -72,7 +73,7 @@ def main(path: str) -> None:
     # units and helpers of a large corpus, for a small one
     for module, name, value in (
         (programs, "UNIT_ENTRIES", settings["unit_entries"]),
-        (options, "CLUSTER_ENTRIES", settings["unit_entries"]),
+        (config, "CLUSTER_ENTRIES", settings["unit_entries"]),
         (helpers, "BYTES_A_HELPER", settings["bytes_a_helper"]),
         (opening, "READY_SECONDS", 120.0),
     ):

@@ -1,5 +1,7 @@
 """Asking a task for what `reading.answer` does, and waiting for it no longer than it is there."""
 
+from __future__ import annotations
+
 import contextlib
 import json
 import queue

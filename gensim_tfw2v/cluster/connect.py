@@ -1,5 +1,7 @@
 """From the description of a cluster to TensorFlow's coordinator of it."""
 
+from __future__ import annotations
+
 import os
 import warnings
 from typing import Any

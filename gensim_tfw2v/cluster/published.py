@@ -4,6 +4,8 @@ A server of TensorFlow tells nobody its version, nor what it can do. So each tas
 variables through a session on itself.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from gensim_tfw2v.cluster.spec import Task

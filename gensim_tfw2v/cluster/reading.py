@@ -4,6 +4,8 @@ A task publishes the name of a function of its own, which a graph calls by Tenso
 What is asked, and what is answered, is JSON; texts, ids and words are in files that both see.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import platform

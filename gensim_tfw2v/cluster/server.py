@@ -4,6 +4,8 @@ It serves until SIGTERM or SIGINT, or, with ``--with-parent``, until its standar
 which happens when the process that started it ends, however it does.
 """
 
+from __future__ import annotations
+
 import os
 import signal
 import sys

@@ -3,6 +3,8 @@
 Each task publishes its own, and the coordinator asks for it.
 """
 
+from __future__ import annotations
+
 import logging
 import time
 from collections.abc import Iterable

@@ -4,6 +4,8 @@ Users choose with gensim's parameters; what is chosen here follows from those, f
 the corpus and from measurements (see docs/how-it-works.md), and needs no thought.
 """
 
+from __future__ import annotations
+
 import functools
 from dataclasses import dataclass
 from pathlib import Path

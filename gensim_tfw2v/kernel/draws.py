@@ -4,6 +4,8 @@ All come from stateless random numbers keyed by the unit's name, so a unit can b
 anywhere, and again, with the same result.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf

@@ -4,6 +4,8 @@ Sorting a step's row ids and summing runs of equal ones is several times cheaper
 scattering every row, and leaves distinct rows, which can be written without adding in place.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -72,7 +72,7 @@ class NativeUnit(NamedTuple):
                 tf.stack([tf.zeros([], tf.int64), kept, tf.cast(with_loss, tf.int64)]),
                 tf.constant(program.vector_size),
                 self.tokens,
-                options=options_of(program),
+                options=list(options_of(program)),
             )
         return UnitResult(self.kept, *tf.unstack(tf.cast(sums, tf.float32), num=3))
 
@@ -84,10 +84,10 @@ def used_tables(program: KernelConfig) -> list[str]:
     return [name for name, is_used in used.items() if is_used]
 
 
-def options_of(program: KernelConfig) -> list[int]:
+def options_of(program: KernelConfig) -> Options:
     """What the kernels need to know of a program."""
     objective: Any = program.objective
-    return [
+    return Options(
         *map(
             int,
             Options(
@@ -106,7 +106,7 @@ def options_of(program: KernelConfig) -> list[int]:
                 reuse=program.noise_reuse,
             ),
         )
-    ]
+    )
 
 
 def draw_unit(
@@ -115,7 +115,7 @@ def draw_unit(
     """Draw a unit; parameters as for `unit_function`."""
     with tf.name_scope(f"{SCOPE}/draw/"), tf.device("CPU"):
         tokens, reaches, negatives = load_ops().tfw2v_draw(
-            entries, key, words.keep, words.noise, options=options_of(program)
+            entries, key, words.keep, words.noise, options=list(options_of(program))
         )
     return NativeUnit(tokens, tokens, reaches, negatives, alphas, tokens)
 

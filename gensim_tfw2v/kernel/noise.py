@@ -8,6 +8,8 @@ negatives of a block are dealt out to the shards, then each is drawn among its s
 for a centre those of its shard count, so many times more.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf

@@ -1,5 +1,7 @@
 """What is drawn and computed for a whole unit before its first step."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import scoped, tf
@@ -44,7 +46,7 @@ class StepPlan(NamedTuple):
     signs: Any = ()
 
     @scoped("plan")
-    def of(self, step: tf.Tensor) -> "StepPlan":
+    def of(self, step: tf.Tensor) -> StepPlan:
         """Take one step out of all."""
         plan: StepPlan = tf.nest.map_structure(lambda x: x[step], self)
         return plan

@@ -1,5 +1,7 @@
 """One step of a unit: its rows are read, its objective computed, its updates written."""
 
+from __future__ import annotations
+
 from gensim_tfw2v._tensorflow import scoped, tf
 from gensim_tfw2v.kernel.config import KernelConfig
 from gensim_tfw2v.kernel.noise import counted_negatives

@@ -1,5 +1,7 @@
 """The tables that are trained, how a step reads and updates them, and what a unit reports."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -25,7 +27,7 @@ class Tables(NamedTuple):
     nodes: Any
 
     @classmethod
-    def of_handles(cls, handles: Iterable[Any]) -> "Tables":
+    def of_handles(cls, handles: Iterable[Any]) -> Tables:
         """Tables of `WholeRows`: what a step reads and updates on the worker's own device."""
         return cls(*map(WholeRows, handles))
 

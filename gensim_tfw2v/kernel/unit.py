@@ -4,6 +4,8 @@ Its result is a pure function of the unit's key, its ids, its step sizes and the
 reads, so a unit may be trained anywhere, and again.
 """
 
+from __future__ import annotations
+
 import functools
 from typing import Any, NamedTuple
 

@@ -8,6 +8,8 @@ With Adagrad (Duchi et al. 2011), row-wise as in PyTorch-BigGraph (Lerer et al. 
 size is the smaller the more it has been moved so far.
 """
 
+from __future__ import annotations
+
 from gensim_tfw2v._tensorflow import scoped, tf
 from gensim_tfw2v.kernel.grouping import RowGroups
 from gensim_tfw2v.kernel.slices import Slices, exact, small

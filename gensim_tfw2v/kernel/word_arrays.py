@@ -1,5 +1,7 @@
 """What training needs to know of each word of a vocabulary."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -39,7 +41,7 @@ class WordArrays(NamedTuple):
         paths: tuple[Sequence[np.ndarray], Sequence[np.ndarray]] | None = None,
         lock: np.ndarray | None = None,
         negative_shards: int = 1,
-    ) -> "WordArrays":
+    ) -> WordArrays:
         """Make the arrays.
 
         Parameters
@@ -64,13 +66,13 @@ class WordArrays(NamedTuple):
             lock=np.asarray([] if lock is None else lock, np.float32),
         )
 
-    def tensors(self) -> "WordArrays":
+    def tensors(self) -> WordArrays:
         """The same as tensors, on the CPU."""
         with tf.device("CPU"):
             return tf.nest.map_structure(tf.constant, self)
 
     @staticmethod
-    def spec() -> "WordArrays":
+    def spec() -> WordArrays:
         """Shapes and dtypes for a program that serves any vocabulary."""
         integers = tf.TensorSpec([None], tf.int32)
         return WordArrays(

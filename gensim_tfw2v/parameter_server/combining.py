@@ -1,5 +1,7 @@
 """How changes of one row, made by several workers at the same time, are combined."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

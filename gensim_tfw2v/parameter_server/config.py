@@ -1,5 +1,7 @@
 """How a worker's program is laid out on a cluster: see `gensim_tfw2v.kernel.config`."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 

@@ -1,6 +1,9 @@
 """Whether the tasks of a cluster still have what they held, and still train."""
 
+from __future__ import annotations
+
 import contextlib
+import functools
 import time
 from collections.abc import Iterator, Sequence
 
@@ -13,22 +16,25 @@ from gensim_tfw2v.parameter_server.layouts import Layout
 #: how many training is given up.
 PROBE_AFTER_SECONDS, GIVE_UP_SECONDS = 60.0, 900.0
 
-#: What TensorFlow raises where a task is gone, or has been started anew.
-LOST = (
-    tf.errors.UnavailableError,
-    tf.errors.AbortedError,
-    tf.errors.CancelledError,
-    tf.errors.DeadlineExceededError,
-    tf.errors.FailedPreconditionError,
-    tf.errors.NotFoundError,
-)
-
 #: In the message of the InvalidArgumentError of a task that was not reached for a while, and does
 #: not know what it was told before.
 FORGOTTEN = "relevant tensor remote_handle"
 
 #: Seconds that tasks have to answer.
 ANSWER_SECONDS = 5.0
+
+
+@functools.cache
+def lost_errors() -> tuple[type[Exception], ...]:
+    """What TensorFlow raises where a task is gone, or has been started anew."""
+    return (
+        tf.errors.UnavailableError,
+        tf.errors.AbortedError,
+        tf.errors.CancelledError,
+        tf.errors.DeadlineExceededError,
+        tf.errors.FailedPreconditionError,
+        tf.errors.NotFoundError,
+    )
 
 
 class Liveness:
@@ -85,7 +91,7 @@ class Liveness:
 
 @contextlib.contextmanager
 def naming_lost_tasks() -> Iterator[None]:
-    """Turn `LOST`, and what a task has `FORGOTTEN`, into one error.
+    """Turn `lost_errors`, and what a task has `FORGOTTEN`, into one error.
 
     Raises
     ------
@@ -94,12 +100,12 @@ def naming_lost_tasks() -> Iterator[None]:
     try:
         yield
     except tf.errors.OpError as error:
-        if not isinstance(error, LOST) and FORGOTTEN not in error.message:
+        if not isinstance(error, lost_errors()) and FORGOTTEN not in error.message:
             raise
         raise _lost(error) from error
     except AssertionError as error:
         # TensorFlow's coordinator loses count of its closures where a ps ends beside a worker
-        if not isinstance(error.__context__, LOST):
+        if not isinstance(error.__context__, lost_errors()):
             raise
         raise _lost(error.__context__) from error
 

@@ -1,5 +1,7 @@
 """Turns: jobs that a worker trains in one call, so that the coordinator has its work once."""
 
+from __future__ import annotations
+
 import queue
 from collections.abc import Sequence
 from typing import Generic, TypeVar

@@ -1,5 +1,7 @@
 """Who runs jobs: the worker tasks of a cluster, or threads of this process."""
 
+from __future__ import annotations
+
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
@@ -15,7 +17,7 @@ from gensim_tfw2v.parameter_server.liveness import Liveness, naming_lost_tasks
 
 #: Gives the ``tf.function`` of a job; variables that it names belong to the worker of that number,
 #: if workers share a process.
-FunctionOf = Callable[[int], Callable[..., tf.Tensor]]
+FunctionOf = Callable[[int], Callable[..., Any]]
 
 
 class Job(Protocol):
@@ -40,7 +42,7 @@ class Workers(Protocol):
     number: int
     shards: int
 
-    def scope(self) -> "contextlib.AbstractContextManager[Any]":
+    def scope(self) -> contextlib.AbstractContextManager[Any]:
         """Variables made inside are the ps tasks'."""
         ...
 
@@ -94,7 +96,7 @@ class ClusterWorkers:
         self.shards = sum(task.role == "ps" for task in tasks)
         self._coordinator, self._liveness = coordinator, Liveness(tasks)
 
-    def scope(self) -> "contextlib.AbstractContextManager[Any]":
+    def scope(self) -> contextlib.AbstractContextManager[Any]:
         """Variables made inside are the ps tasks'."""
         return self._coordinator.strategy.scope()
 
@@ -166,7 +168,7 @@ class LocalWorkers:
     def _begin(self, number: int) -> None:
         self._own.number = number
 
-    def scope(self) -> "contextlib.AbstractContextManager[Any]":
+    def scope(self) -> contextlib.AbstractContextManager[Any]:
         """Variables made inside are this process's."""
         return contextlib.nullcontext()
 
@@ -202,7 +204,7 @@ class LocalWorkers:
 
 
 class _InThread:
-    def __init__(self, future: "Future[Any]") -> None:
+    def __init__(self, future: Future[Any]) -> None:
         self._future = future
 
     def fetch(self) -> Any:

@@ -1,5 +1,7 @@
 """One process: `workers` threads train units on shared tables (Niu et al. 2011, "Hogwild!")."""
 
+from __future__ import annotations
+
 import contextlib
 import queue
 import threading
@@ -11,7 +13,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.config import KernelConfig
 from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
-from gensim_tfw2v.kernel.tables import Tables, WholeRows
+from gensim_tfw2v.kernel.tables import Tables, UnitResult, WholeRows
 from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.kernel.unit import concrete_unit_function
 from gensim_tfw2v.kernel.word_arrays import WordArrays
@@ -35,6 +37,44 @@ def use_one_thread_per_op() -> None:
     with contextlib.suppress(RuntimeError):
         if not tf.config.threading.get_intra_op_parallelism_threads():
             tf.config.threading.set_intra_op_parallelism_threads(1)
+
+
+def train_in_threads(
+    train: Callable[[UnitTask], UnitReport],
+    tasks: Sequence[UnitTask],
+    workers: int,
+    report: Callable[[UnitReport], None],
+    stop: Callable[[], bool],
+) -> None:
+    """Train units in their order, each in the next thread that is free.
+
+    An error in a thread, or an exception in this one (Ctrl-C), ends the others after the unit that
+    they are training.
+    """
+    todo: queue.SimpleQueue[UnitTask] = queue.SimpleQueue()
+    for task in tasks:
+        todo.put(task)
+
+    def work(ended: threading.Event) -> None:
+        while not (ended.is_set() or stop()):
+            try:
+                task = todo.get_nowait()
+            except queue.Empty:
+                return
+            report(train(task))
+
+    run_threads(work, min(workers, max(1, len(tasks))), "tfw2v-worker")
+
+
+def reported(task: UnitTask, result: UnitResult, tokens: int) -> UnitReport:
+    """What training a unit, `tokens` a step, has given, if it is finite."""
+    if not np.isfinite(result.magnitude):
+        raise Divergence(
+            f"training turned non-finite in epoch {task.epoch}, unit {task.unit.index}, at "
+            f"step size alpha={task.alphas[0]:g} with {tokens} tokens a step"
+        )
+    loss, predictions = float(result.loss), float(result.predictions)
+    return UnitReport(task.unit, int(result.kept), loss, predictions, task.alphas[1])
 
 
 class LocalRegime:
@@ -71,24 +111,8 @@ class LocalRegime:
         report: Callable[[UnitReport], None],
         stop: Callable[[], bool] = never,
     ) -> None:
-        """Train each unit once; see `Regime`.
-
-        An error in a thread, or an exception in this one (Ctrl-C), ends the others after the
-        unit that they are training.
-        """
-        todo: queue.SimpleQueue[UnitTask] = queue.SimpleQueue()
-        for task in tasks:
-            todo.put(task)
-
-        def work(ended: threading.Event) -> None:
-            while not (ended.is_set() or stop()):
-                try:
-                    task = todo.get_nowait()
-                except queue.Empty:
-                    return
-                report(self._train(task))
-
-        run_threads(work, min(self.workers, max(1, len(tasks))), "tfw2v-worker")
+        """Train each unit once; see `Regime`."""
+        train_in_threads(self._train, tasks, self.workers, report, stop)
 
     def _train(self, task: UnitTask) -> UnitReport:
         result = self._train_unit(
@@ -98,13 +122,7 @@ class LocalRegime:
             tf.constant(task.key),
             tf.constant(task.alphas, tf.float32),
         )
-        if not np.isfinite(result.magnitude.numpy()):
-            raise Divergence(
-                f"training turned non-finite in epoch {task.epoch}, unit {task.unit.index}, at "
-                f"step size alpha={task.alphas[0]:g} with {self.program.shape.tokens} tokens a step"
-            )
-        loss, predictions = float(result.loss), float(result.predictions)
-        return UnitReport(task.unit, int(result.kept), loss, predictions, task.alphas[1])
+        return reported(task, UnitResult(*(x.numpy() for x in result)), self.program.shape.tokens)
 
     @holding_interrupts()
     def load(self, arrays: Tables) -> None:

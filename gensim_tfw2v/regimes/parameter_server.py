@@ -1,5 +1,7 @@
 """What regimes share whose workers train on tables that ps tasks hold."""
 
+from __future__ import annotations
+
 import functools
 import threading
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """The regime that a configuration asks for, ready to train."""
 
 import contextlib
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,9 @@ from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
 from gensim_tfw2v.regimes.coordinator import ClusterSetup
 from gensim_tfw2v.regimes.local import make_in_process
 from gensim_tfw2v.regimes.parameter_server import Setup
+from gensim_tfw2v.regimes.plain import PlainRegime
+
+logger = logging.getLogger(__name__)
 
 #: What takes seconds before the first step.
 BUILDING = "building the training graph"
@@ -24,7 +28,10 @@ BUILDING = "building the training graph"
 
 @contextlib.contextmanager
 def open_regime(
-    config: TrainingConfig, setup: Setup, process_launcher: ProcessLauncher | None = None
+    config: TrainingConfig,
+    setup: Setup,
+    process_launcher: ProcessLauncher | None = None,
+    plain: bool = False,
 ) -> Iterator[Regime]:
     """Make it, and end it, with the tasks that were started for it.
 
@@ -36,12 +43,23 @@ def open_regime(
     setup : Setup
     process_launcher : ProcessLauncher, optional
         Where the tasks of a local cluster start.
+    plain : bool
+        See `trains_plainly`.
 
     Raises
     ------
     MissingTasks
         If tasks of the cluster do not answer.
     """
+    if plain:
+        logger.info(
+            "compiled kernels train, without TensorFlow: for so few words it is not imported"
+        )
+        with contextlib.closing(
+            PlainRegime(setup.program.unit, setup.words, setup.program.workers)
+        ) as regime:
+            yield regime
+        return
     in_process = None if config.shares_rows else config.regime_of_workers
     log_dir = None if config.log is None else config.log.path
     if config.cluster is None and tensorflow_is_lost():

@@ -1,5 +1,7 @@
 """What a unit and a worker run, for a configuration, a vocabulary and a corpus."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from gensim_tfw2v.kernel.config import (
     choose_product_dtype,
     choose_shape,
 )
+from gensim_tfw2v.kernel.native import library
 from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
@@ -27,6 +30,10 @@ from gensim_tfw2v.processes.machine import cores_each
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.training.vocabulary import Vocabulary
 
+#: Words of a training without TensorFlow, at most. They take some ten seconds, and TensorFlow's
+#: import and its graph take three to four: a quarter of the whole.
+MOST_PLAIN_WORDS = 30_000_000
+
 
 def setup_of(
     config: TrainingConfig,
@@ -38,6 +45,7 @@ def setup_of(
     seed: int,
     folder: Path,
     loss_of: str = "none",
+    plain: bool = False,
 ) -> Setup:
     """Set up a training.
 
@@ -56,6 +64,8 @@ def setup_of(
         For what a cluster needs while it trains.
     loss_of : {"none", "first", "all"}
         See `KernelConfig`.
+    plain : bool
+        See `trains_plainly`.
 
     Raises
     ------
@@ -63,7 +73,7 @@ def setup_of(
         If there are more shards of negatives than words.
     """
     tokens = config.regime_of_workers.tokens_of_model(tokens)
-    native = trains_natively(config)
+    native = plain or trains_natively(config)
     unit = unit_program(config, vocabulary, tokens, max_entries, window, native, loss_of)
     if config.shares_rows:
         program, rates = WorkerConfig(unit, config.workers), Tables(None, None, None)
@@ -121,7 +131,7 @@ def unit_program(
         skip_targets=objective.negative > 0 and len(vocabulary) <= FEW_WORDS,
         locked=vocabulary.lock is not None,
         negative_shards=config.negative_shards,
-        product_dtype=choose_product_dtype(),
+        product_dtype="float32" if native else choose_product_dtype(),
         max_norm=choose_max_norm(isinstance(objective, SkipGram), objective.hierarchical),
         native=native,
     )
@@ -164,6 +174,19 @@ def _workers_and_threads(config: TrainingConfig) -> tuple[int, int]:
         workers = config.cluster.workers
         return workers, min(config.workers, cores_each(workers))
     return len(config.cluster.worker), config.workers
+
+
+def trains_plainly(config: TrainingConfig, words: int) -> bool:
+    """Whether a training of so many words, over all epochs, does without TensorFlow.
+
+    It is short, on this machine, and is not logged for TensorBoard.
+    """
+    return (
+        config.shares_rows
+        and config.log is None
+        and words <= MOST_PLAIN_WORDS
+        and library("kernels").exists()
+    )
 
 
 def trains_natively(config: TrainingConfig) -> bool:

@@ -26,7 +26,7 @@ from gensim_tfw2v.regimes.base import Regime
 from gensim_tfw2v.training.checkpoints import Checkpoints, FolderLock, check_array
 from gensim_tfw2v.training.opening import open_regime
 from gensim_tfw2v.training.position import Position
-from gensim_tfw2v.training.programs import setup_of, unit_entries
+from gensim_tfw2v.training.programs import setup_of, trains_plainly, unit_entries
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of, tables_of
 
 logger = logging.getLogger(__name__)
@@ -107,6 +107,8 @@ class Training:
                 self._checkpoints = Checkpoints(config.checkpoint_dir, self.description)
                 if not self._resume():
                     self.save()
+            words = corpus.total_raw_words * (model.epochs - self.position.epoch)
+            self._plain = trains_plainly(config, words)
             self._setup = setup_of(
                 config,
                 vocabulary,
@@ -117,6 +119,7 @@ class Training:
                 self.seed,
                 workspace.folder,
                 "all" if model.compute_loss else "none" if config.log is None else "first",
+                self._plain,
             )
             self.regime = self._open()
             # after the regime, which sets TensorFlow's threads while TensorFlow has none
@@ -248,7 +251,7 @@ class Training:
 
     def _open(self) -> Regime:
         return self._stack.enter_context(
-            open_regime(self.config, self._setup, self._process_launcher)
+            open_regime(self.config, self._setup, self._process_launcher, self._plain)
         )
 
     def _open_log(self) -> RunLog | None:

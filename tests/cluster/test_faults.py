@@ -23,7 +23,7 @@ OPTIONS = {"epochs": 16, "seed": 5}
 def short_units():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gensim_tfw2v.training.programs.UNIT_ENTRIES", 4096)
-        patch.setattr("gensim_tfw2v.kernel.config.CLUSTER_ENTRIES", 4096)
+        patch.setattr("gensim_tfw2v.parameter_server.config.CLUSTER_ENTRIES", 4096)
         yield
 
 
@@ -114,8 +114,10 @@ def test_killed_forks_cost_what_came_after_the_last_checkpoint(monkeypatch, undi
 
 RUN = """
 import sys
-from gensim_tfw2v import TFWord2Vec, engine, options
-engine.UNIT_ENTRIES = options.CLUSTER_ENTRIES = 4096
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.parameter_server import config
+from gensim_tfw2v.training import programs
+programs.UNIT_ENTRIES = config.CLUSTER_ENTRIES = 4096
 
 class Tell:
     def on_train_begin(self, model): ...

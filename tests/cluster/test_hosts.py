@@ -14,12 +14,14 @@ LEE = datapath("lee_background.cor")
 #: Trains, and at the beginning of each epoch but the first waits until it is told to go on.
 TRAIN = """
 import dataclasses, json, logging, sys, time
-from gensim_tfw2v import TFWord2Vec, engine, options
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.parameter_server import config
+from gensim_tfw2v.training import opening, programs
 told = json.loads(sys.argv[2])
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 if told.get("entries"):
-    engine.UNIT_ENTRIES = options.CLUSTER_ENTRIES = options.LEAST_ENTRIES = told["entries"]
-engine.READY_SECONDS = told.get("ready", 60)
+    programs.UNIT_ENTRIES = config.CLUSTER_ENTRIES = config.LEAST_ENTRIES = told["entries"]
+opening.READY_SECONDS = told.get("ready", 60)
 
 def say(model, **more):
     traffic = (model._training or model).traffic

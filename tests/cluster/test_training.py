@@ -11,6 +11,7 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import ClusterError, MissingTasks
 from gensim_tfw2v.cluster.local import LocalCluster, free_ports
 from gensim_tfw2v.cluster.spec import Cluster
+from tests.engines import train_by_graph
 
 LEE = datapath("lee_background.cor")
 
@@ -19,7 +20,7 @@ LEE = datapath("lee_background.cor")
 def same_units(monkeypatch):
     """Let this process train the short units of a cluster, and a cluster what it trains."""
     monkeypatch.setattr("gensim_tfw2v.training.programs.UNIT_ENTRIES", 4096)
-    monkeypatch.setattr("gensim_tfw2v.kernel.config.CLUSTER_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.parameter_server.config.CLUSTER_ENTRIES", 4096)
 
 
 def servers():
@@ -70,9 +71,7 @@ def test_several_tasks_of_each_kind(tasks, options):
 
 
 def test_columns_train_as_rows_do(monkeypatch):
-    monkeypatch.setattr(
-        "gensim_tfw2v.training.programs.trains_natively", lambda config: False
-    )  # other draws
+    train_by_graph(monkeypatch)  # other draws
     options = {"epochs": 3, "vector_size": 9}
     local, columns = (
         trained(None, **options),

@@ -12,6 +12,7 @@ from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.evaluation import evaluate_pairs
 from gensim_tfw2v.monitor import run as monitor_run
 from tests.disks import fill, small_disk
+from tests.engines import train_by_graph
 from tests.monitor.runs import Runs
 
 LEE = datapath("lee_background.cor")
@@ -118,7 +119,7 @@ def test_every_objective_logs_its_loss(tmp_path, options):
 
 
 def test_the_graph_of_a_step_has_its_boxes(tmp_path, monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.training.programs.trains_natively", lambda config: False)
+    train_by_graph(monkeypatch)
     TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=tmp_path)
     graph = Runs(tmp_path).graph(".")
     operations = {node.op for node in graph.node}

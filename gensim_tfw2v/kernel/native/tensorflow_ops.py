@@ -1,5 +1,7 @@
 """The compiled kernels as ops of TensorFlow."""
 
+from __future__ import annotations
+
 import ctypes
 import functools
 import logging

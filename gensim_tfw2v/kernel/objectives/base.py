@@ -5,6 +5,8 @@ is B, the block, and one is H, its halo), C columns (the output rows of a block:
 its shared negatives), P nodes of the longest path, U distinct rows.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple, Protocol
 
 from gensim_tfw2v._tensorflow import scoped, tf
@@ -93,9 +95,9 @@ class Step(NamedTuple):
         """P, nodes of the unit's longest path: [], int32."""
         return tf.shape(self.signs)[1] // self.shape.centres
 
-    def band(self, mean: bool = False, dtype: tf.DType = tf.float32) -> tf.Tensor:
-        """1 where an input is in a centre's window, or its share of it: [T/B, O, I]."""
-        return band(self.windows, self.shape, mean, dtype)
+    def band(self) -> tf.Tensor:
+        """1 where an input is in a centre's window, else 0: [T/B, O, I], float32."""
+        return band(self.windows, self.shape, False, tf.float32)
 
 
 class Gradients(NamedTuple):

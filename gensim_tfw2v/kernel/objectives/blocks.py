@@ -7,6 +7,8 @@ of a block's pairs are taken from its halo, the other side from the block itself
 of the step belongs to one block.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Literal
 

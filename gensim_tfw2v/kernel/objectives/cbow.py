@@ -1,5 +1,7 @@
 """CBOW as banded blocks."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from gensim_tfw2v._tensorflow import tf

@@ -5,6 +5,8 @@ Its loss is ``-log sigmoid(±s)``, and its update is ``alpha * (label - sigmoid(
 row (Mikolov et al. 2013, "Distributed Representations of Words and Phrases", section 2.2).
 """
 
+from __future__ import annotations
+
 import functools
 import operator
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """Skip-gram as banded blocks."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 

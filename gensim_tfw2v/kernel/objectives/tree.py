@@ -1,5 +1,7 @@
 """The Huffman tree of hierarchical softmax, laid out for training."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import NamedTuple
 

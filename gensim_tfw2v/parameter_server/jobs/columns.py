@@ -5,6 +5,8 @@ the products, and update their columns (see `gensim_tfw2v.kernel.slices`). The t
 train their units side by side, so one computes while another waits for the network.
 """
 
+from __future__ import annotations
+
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.slices import MOST_ROWS
 from gensim_tfw2v.kernel.tables import Tables, UnitResult

@@ -5,6 +5,8 @@ A job is a few units that the worker's threads train side by side on one copy of
 this skeleton, timed and counted; what it does in each phase is its `Phases`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Protocol
 
@@ -95,7 +97,7 @@ class JobResult(NamedTuple):
         )
 
     @classmethod
-    def unpacked(cls, packed: np.ndarray) -> "JobResult":
+    def unpacked(cls, packed: np.ndarray) -> JobResult:
         """The same in arrays."""
         fields = len(UnitResult._fields)
         *units, rest = np.split(

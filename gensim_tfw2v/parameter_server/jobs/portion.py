@@ -5,6 +5,8 @@ The rows are fetched once and stay as they are; what the steps would add to them
 computes it: see `Objective`. The sum is laid down at the ps under the attempt's number.
 """
 
+from __future__ import annotations
+
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.slices import Slices, whole
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, WholeRows

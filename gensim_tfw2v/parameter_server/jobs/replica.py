@@ -4,6 +4,8 @@ Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.1. A worker
 threads train units of a job side by side on one copy of their rows.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Any
 

@@ -4,6 +4,8 @@ Of each row it holds two values: the current one, which it trains, and the known
 the ps last gave, plus what was pushed to it since. Their difference is what has to be pushed.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf

@@ -1,5 +1,7 @@
 """Jobs on rows: fetched once, trained on in a copy, and pushed once as what has changed."""
 
+from __future__ import annotations
+
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.combining import (

@@ -1,5 +1,7 @@
 """Variables of a worker, made and used inside the functions that it is sent."""
 
+from __future__ import annotations
+
 import itertools
 import uuid
 

@@ -4,6 +4,8 @@ TensorFlow gives a job to any worker that is free. A worker remembers which sub-
 how many jobs it has been trained on: it refuses jobs of others, and those that it has missed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -37,7 +39,7 @@ class SubModelResult(NamedTuple):
     units: UnitResult
 
     @classmethod
-    def unpacked(cls, packed: np.ndarray) -> "SubModelResult":
+    def unpacked(cls, packed: np.ndarray) -> SubModelResult:
         """From what the function gives."""
         return cls(bool(packed[0]), UnitResult(*np.split(packed[1:], len(UnitResult._fields))))
 

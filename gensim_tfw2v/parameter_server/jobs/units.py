@@ -1,5 +1,7 @@
 """The units of a job: their entries, sent or read from a folder, and the rows that they use."""
 
+from __future__ import annotations
+
 import os
 import uuid
 from pathlib import Path

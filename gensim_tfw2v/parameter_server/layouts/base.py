@@ -1,5 +1,7 @@
 """What layouts have in common: a table in shards, one on each ps task."""
 
+from __future__ import annotations
+
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -30,8 +32,9 @@ class Layout:
         rows: int,
         size: int,
         shapes: Sequence[tuple[int, int]],
-        variable: Callable[..., tf.Variable],
+        variable: Callable[..., tf.Variable] | None,
     ) -> None:
+        variable = variable or tf.Variable
         self.rows, self.size = rows, size
         self._mutex = f"tfw2v-push-{uuid.uuid4().hex}"
         # a function, so that every task makes its own zeros

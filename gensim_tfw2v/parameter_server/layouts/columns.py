@@ -5,6 +5,8 @@ Vocabularies", section 4: products of rows are computed where the slices are, an
 each step are parts of these products, and what rows are multiplied by; no rows.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -33,7 +35,11 @@ class ColumnLayout(Layout):
     """
 
     def __init__(
-        self, rows: int, size: int, shards: int, variable: Callable[..., tf.Variable] = tf.Variable
+        self,
+        rows: int,
+        size: int,
+        shards: int,
+        variable: Callable[..., tf.Variable] | None = None,
     ) -> None:
         if shards > size:
             raise ValueError(

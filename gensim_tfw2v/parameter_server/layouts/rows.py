@@ -5,6 +5,8 @@ gensim numbers words by their frequency: dealt out, each of P tasks holds as man
 the work.)
 """
 
+from __future__ import annotations
+
 import uuid
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -44,7 +46,11 @@ class RowLayout(Layout):
     """
 
     def __init__(
-        self, rows: int, size: int, shards: int, variable: Callable[..., tf.Variable] = tf.Variable
+        self,
+        rows: int,
+        size: int,
+        shards: int,
+        variable: Callable[..., tf.Variable] | None = None,
     ) -> None:
         shapes = [(len(range(number, rows, shards)), size) for number in range(shards)]
         super().__init__(rows, size, shapes, variable)
