@@ -1,8 +1,10 @@
 """Windows wider than any sentence: the same training, by a program no wider than the sentences."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from gensim.test.utils import common_texts
+from gensim.test.utils import common_texts, datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
@@ -11,6 +13,7 @@ from gensim_tfw2v.kernel.config import NARROW_WINDOW, WIDEST_WINDOW, choose_wind
 from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
 
+LEE = datapath("lee_background.cor")
 SENTENCES = [[f"w{(7 * i + j) % 20}" for j in range(i % 19 + 1)] for i in range(60)]
 
 
@@ -59,6 +62,7 @@ def test_draws_are_those_of_the_wide_window(side, shrinks):
     "options", [{"sg": 1}, {"sg": 0, "shrink_windows": False}], ids=["skipgram", "cbow-fixed"]
 )
 def test_the_vectors_are_those_of_the_wide_program(options, monkeypatch):
+    monkeypatch.setattr("gensim_tfw2v.kernel.config.MANY_PAIRS", 100)  # blocks of the same length
     models = []
     for cut in (True, False):
         if not cut:
@@ -84,3 +88,14 @@ def test_a_window_of_a_million_words(regime):
     model.build_vocab([["new", "words"] * 10], update=True)  # a longer sentence than before
     model.train([["new", "words"] * 10], total_examples=1, epochs=1)
     assert np.isfinite(model.wv.vectors).all()
+
+
+@pytest.mark.parametrize("shrink_windows", [True, False])
+def test_vectors_of_wide_windows_stay_short(shrink_windows):
+    sentences = [line.split() for line in Path(LEE).read_text("utf-8").splitlines()[:80]]
+    model = TFWord2Vec(
+        sentences, sg=1, window=60, shrink_windows=shrink_windows, vector_size=16, min_count=3,
+        epochs=3, seed=3, workers=1,
+    )  # fmt: skip
+    # gensim's are 3 long
+    assert 1 < np.linalg.norm(model.wv.vectors, axis=1).max() < 10

@@ -28,6 +28,11 @@ LARGEST_STEP = {"skipgram": 512, "cbow": 2048, "hierarchical softmax": 256}
 #: Of the compiled kernels: positions of a block, and negatives that it shares.
 NATIVE_BLOCK = NATIVE_SHARED = 32
 
+#: Pairs of a position, on average, from which skip-gram's blocks are shorter, by the square: all
+#: changes of a block are computed from the same rows, and those of many pairs go too far. With 60
+#: pairs blocks of 16 positions diverge and of 8 do not, with 120 those of 4 and of 1.
+MANY_PAIRS = 21
+
 #: With fewer tokens, the parts of a corpus are trained in their own order, as in gensim: else the
 #: step size of each is another with each seed, and so are the neighbours of the words.
 FEW_TOKENS = 1 << 22
@@ -132,6 +137,7 @@ def choose_shape(
     negative_shards: int = 1,
     vector_size: int = 100,
     native: bool = False,
+    shrink_windows: bool = True,
 ) -> StepShape:
     """Choose the step for a corpus.
 
@@ -151,6 +157,8 @@ def choose_shape(
         D.
     native : bool
         Whether compiled kernels train.
+    shrink_windows : bool
+        gensim's parameter.
 
     Returns
     -------
@@ -166,9 +174,12 @@ def choose_shape(
     while step < largest and tokens >= 2 * step * STEPS_PER_EPOCH:
         step *= 2
     if native:
+        block, pairs = NATIVE_BLOCK, window + 1 if shrink_windows else 2 * window
+        while skipgram and block > 1 and block * pairs**2 > NATIVE_BLOCK * MANY_PAIRS**2:
+            block //= 2
         return StepShape(
             tokens=step,
-            block=NATIVE_BLOCK,
+            block=block,
             window=window,
             shared=max(NATIVE_SHARED, negative, negative_shards),
         )

@@ -52,9 +52,7 @@ def open_regime(
         If tasks of the cluster do not answer.
     """
     if plain:
-        logger.info(
-            "compiled kernels train, without TensorFlow: for so few words it is not imported"
-        )
+        logger.info("compiled kernels train; for so few words TensorFlow is not imported")
         with contextlib.closing(
             PlainRegime(setup.program.unit, setup.words, setup.program.workers)
         ) as regime:

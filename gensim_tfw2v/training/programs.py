@@ -92,7 +92,7 @@ def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) ->
     regime = config.regime_of_workers
     of_model = regime.tokens_of_model(tokens)
     entries = choose_unit_entries(of_model, threads if regime.trains_apart else workers * threads)
-    step = step_shape(config, vocabulary, tokens).tokens
+    step = step_shape(config, vocabulary, tokens, False, config.window).tokens
     return regime.unit_entries(entries, step / max(1e-9, vocabulary.kept_share))
 
 
@@ -114,9 +114,8 @@ def unit_program(
     native : bool
         Whether compiled kernels train.
     """
-    shape, objective = step_shape(config, vocabulary, tokens, native), config.objective
-    if window is not None:
-        shape = replace(shape, window=window)
+    objective = config.objective
+    shape = step_shape(config, vocabulary, tokens, native, window or config.window)
     return KernelConfig(
         objective=objective,
         shape=shape,
@@ -138,7 +137,7 @@ def unit_program(
 
 
 def step_shape(
-    config: TrainingConfig, vocabulary: Vocabulary, tokens: int, native: bool = False
+    config: TrainingConfig, vocabulary: Vocabulary, tokens: int, native: bool, window: int
 ) -> StepShape:
     """A step, for a corpus with so many tokens that are in the vocabulary."""
     if config.negative_shards > max(1, len(vocabulary)):
@@ -148,13 +147,14 @@ def step_shape(
         )
     return choose_shape(
         int(tokens * vocabulary.kept_share),
-        config.window,
+        window,
         config.objective.negative,
         isinstance(config.objective, SkipGram),
         config.objective.hierarchical,
         config.negative_shards,
         config.vector_size,
         native,
+        config.shrink_windows,
     )
 
 

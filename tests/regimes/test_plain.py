@@ -1,0 +1,79 @@
+"""Short trainings, which do without TensorFlow."""
+
+import logging
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.training import programs
+from tests.engines import train_with_tensorflow
+
+LEE = datapath("lee_background.cor")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sg": 1},
+        {"sg": 0, "compute_loss": True},
+        {"sg": 1, "hs": 1, "negative": 0, "compute_loss": True},
+        {"sg": 0, "hs": 1, "negative": 3, "cbow_mean": 0, "corrected_cbow": True},
+        {"sg": 1, "window": 30, "shrink_windows": False, "vector_size": 17},
+        {"sg": 0, "locked": True, "sample": 0},
+    ],
+    ids=str,
+)
+def test_with_one_thread_the_bits_are_those_with_tensorflow(options, monkeypatch):
+    models = []
+    for _ in range(2):
+        locked = options.get("locked")
+        given = {name: value for name, value in options.items() if name != "locked"}
+        model = TFWord2Vec(**{"vector_size": 16, "min_count": 3, "workers": 1, "seed": 3} | given)
+        model.build_vocab(corpus_file=LEE)
+        if locked:
+            model.wv.vectors_lockf = np.linspace(0, 2, len(model.wv), dtype=np.float32)
+        words = model.corpus_total_words
+        model.train(
+            corpus_file=LEE, total_words=words, epochs=2,
+            compute_loss=options.get("compute_loss", False),
+        )  # fmt: skip
+        models.append(model)
+        train_with_tensorflow(monkeypatch)
+    plain, with_tensorflow = models
+    for name in ("syn1neg", "syn1"):
+        if hasattr(plain, name):
+            np.testing.assert_array_equal(getattr(plain, name), getattr(with_tensorflow, name))
+    np.testing.assert_array_equal(plain.wv.vectors, with_tensorflow.wv.vectors)
+    np.testing.assert_array_equal(plain.mean_losses, with_tensorflow.mean_losses)
+
+
+def run(program):
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+    ).stdout
+
+
+def test_a_short_training_imports_no_tensorflow():
+    said = run(
+        "import sys\n"
+        "import gensim_tfw2v\n"
+        "print([name for name in ('tensorflow', 'typer', 'rich') if name in sys.modules])\n"
+        f"model = gensim_tfw2v.TFWord2Vec(corpus_file={LEE!r}, epochs=1, workers=3)\n"
+        f"model.held_out_loss(corpus_file={LEE!r})\n"
+        "print([name for name in ('tensorflow', 'typer', 'rich') if name in sys.modules])"
+    )
+    assert said.split() == ["[]", "[]"]
+
+
+def test_which_way_is_logged(monkeypatch, caplog):
+    with caplog.at_level(logging.INFO, "gensim_tfw2v"):
+        TFWord2Vec(corpus_file=LEE, epochs=1)
+        assert "TensorFlow is not imported" in caplog.text
+        caplog.clear()
+        monkeypatch.setattr(programs, "MOST_PLAIN_WORDS", 1000)
+        TFWord2Vec(corpus_file=LEE, epochs=1)
+        assert "TensorFlow is not imported" not in caplog.text
