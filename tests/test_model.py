@@ -32,6 +32,7 @@ from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.programs import unit_program, worker_program
 from gensim_tfw2v.training.vocabulary import Vocabulary
+from tests.engines import train_with_tensorflow
 
 LEE = datapath("lee_background.cor")
 
@@ -331,6 +332,7 @@ def test_steps_adapt_to_the_corpus(tokens, skipgram, vector_size, step, shared):
 
 
 def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
+    train_with_tensorflow(monkeypatch)
     orders = []
     original = LocalRegime.train_epoch
 
@@ -395,6 +397,7 @@ def test_the_threads_of_all_workers_count_when_negatives_are_used_again(workers,
     ],
 )
 def test_step_sizes_are_gensims(monkeypatch, from_file, workers, regime, falls_to, objective):
+    train_with_tensorflow(monkeypatch)
     seen = []
 
     def note(self, tasks, report, stop):

@@ -39,7 +39,7 @@ def demo(
         saving.check_can_save(out)
     where = "in this process" if cluster == "none" else f"on {cluster}"
     print(f"Training skip-gram vectors on 300 news texts of 2001, {where} ...", flush=True)
-    with phase("loading TensorFlow", None):
+    with phase("loading gensim", None):
         from gensim.test.utils import datapath
         from gensim.utils import simple_preprocess
 

@@ -120,7 +120,7 @@ def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
     from gensim_tfw2v.monitor.progress import phase
 
     corpus = corpus_arguments(text)
-    with phase("loading TensorFlow", None):
+    with phase("loading gensim", None):
         from gensim_tfw2v import TFWord2Vec
     if type(saved) is Word2Vec:
         saved.__class__ = TFWord2Vec  # as TFWord2Vec.load does

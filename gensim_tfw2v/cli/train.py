@@ -243,7 +243,7 @@ def train(
     from gensim_tfw2v.monitor.progress import phase
     from gensim_tfw2v.training.checkpoints import has_checkpoint
 
-    with phase("loading TensorFlow", progress):
+    with phase("loading gensim", progress):
         arguments = corpora.corpus_arguments(corpus)
         set_log(options)
         trainings.model_class()

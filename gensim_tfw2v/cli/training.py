@@ -44,7 +44,7 @@ class Training:
             ("vocabulary", f"{len(model.wv):,} words x {model.vector_size} dimensions"),
             ("corpus", f"{model.corpus_total_words:,} words, {model.epochs} epochs"),
             ("speed", f"{speed:,.0f} words/s"),
-            ("time", f"{self.seconds:.1f} s, {model.total_train_time:.1f} s of it training"),
+            ("time", f"{self.seconds:.1f} s, {model.total_train_time:.3g} s of it training"),
         ]
         if before:
             rows.append(("resumed", f"{before:,} of {words:,} words had been trained before"))

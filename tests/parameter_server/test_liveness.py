@@ -6,10 +6,10 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.local import free_ports
 from gensim_tfw2v.cluster.spec import ClusterLost, Task
 from gensim_tfw2v.parameter_server import liveness
-from gensim_tfw2v.parameter_server.liveness import LOST, Liveness, naming_lost_tasks
+from gensim_tfw2v.parameter_server.liveness import Liveness, lost_errors, naming_lost_tasks
 
 
-@pytest.mark.parametrize("kind", LOST)
+@pytest.mark.parametrize("kind", lost_errors())
 def test_the_reason_is_named(kind):
     message = "Graph execution error:\n\n  the reason \n"
     with (
