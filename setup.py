@@ -94,7 +94,9 @@ class BuildKernels(build_ext):
             )
             for name, flags in VARIANTS.items()
         }
-        others = {name: pool.submit(compiled, name) for name in ("draws.cc", "tensorflow.cc")}
+        others = {
+            name: pool.submit(compiled, name) for name in ("draws.cc", "text.cc", "tensorflow.cc")
+        }
         for name in list(kernels):
             if kernels[name].exception() and name != "portable":
                 logging.warning("this compiler makes no kernel for %s", name)
@@ -104,7 +106,7 @@ class BuildKernels(build_ext):
             Path(output).parent.mkdir(parents=True, exist_ok=True)
             # Baseline first: of functions that several objects have, such as a vector's, the linker
             # takes the first, and those of later objects need newer processors.
-            objects = [door, *(others[source].result() for source in ("draws.cc", *sources))]
+            objects = [door, *(others[source].result() for source in ("draws.cc", "text.cc", *sources))]
             objects += [made.result() for made in kernels.values()]
             subprocess.run([*command, *LINK, *objects, "-o", output], check=True)
 

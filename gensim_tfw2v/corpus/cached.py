@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from gensim_tfw2v.corpus.encode import encode_sentences, encode_texts
 from gensim_tfw2v.corpus.files import is_pipe
-from gensim_tfw2v.corpus.helpers import Readers
-from gensim_tfw2v.corpus.numbering import Progress
+from gensim_tfw2v.corpus.parallel import Helper
 from gensim_tfw2v.corpus.scan import scan_sentences, scan_texts
+from gensim_tfw2v.corpus.shards import Progress
 from gensim_tfw2v.corpus.texts import Texts, text_files
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
@@ -20,15 +20,15 @@ from gensim_tfw2v.corpus.workspace import Workspace
 #: A file, or sentences.
 Source = Path | Iterable[list[str]]
 
-#: Gives those who read files and write to a folder, or None for this process and its helpers.
-Reading = Callable[[Sequence[str], Path], contextlib.AbstractContextManager[Readers | None]]
+#: Gives those who help to read files and write to a folder.
+Reading = Callable[[Sequence[str], Path], contextlib.AbstractContextManager[Sequence[Helper]]]
 
 
 def reading_here(
     paths: Sequence[str], folder: Path
-) -> contextlib.AbstractContextManager[Readers | None]:
-    """Let this machine read, whatever is to be read."""
-    return contextlib.nullcontext()
+) -> contextlib.AbstractContextManager[Sequence[Helper]]:
+    """Let this machine read alone."""
+    return contextlib.nullcontext(())
 
 
 class CachedScan:
@@ -56,15 +56,14 @@ class CachedScan:
         progress: Progress | None = None,
         reading: Reading = reading_here,
     ) -> None:
-        self._source, self._reading = _identity(source), _reading_of(source, reading)
-        self._workspace = Workspace(parent)
-        self._paths, folder = text_files(source), self._workspace.folder
-        if self._paths is None:
+        self._source, self._workspace = _identity(source), Workspace(parent)
+        folder = self._workspace.folder
+        if (paths := text_files(source)) is None:
             assert not isinstance(source, Path)
             self.scan = scan_sentences(source, folder=folder, progress=progress)
             return
-        with self._reading(self._paths, folder) as readers:
-            self.scan = scan_texts(self._paths, folder, readers, progress)
+        with _reading_of(source, reading)(paths, folder) as helpers:
+            self.scan = scan_texts(paths, folder, progress, helpers)
 
     def is_of(self, source: Source) -> bool:
         """Whether this is what was read: the same object, or a file that has not changed."""
@@ -74,12 +73,8 @@ class CachedScan:
 
     def encode(self, key_to_index: Mapping[str, int]) -> tuple[EncodedCorpus, Workspace]:
         """Give the corpus in ids of the vocabulary, and its folder; nothing else is left."""
-        reading = reading_here if self._paths is None else self._reading
-        with (
-            self.scan,  # the provisional ids are not needed any more
-            reading(self._paths or [], self._workspace.folder) as readers,
-        ):
-            return self.scan.encode(key_to_index, readers), self._workspace
+        with self.scan:  # the provisional ids are not needed any more
+            return self.scan.encode(key_to_index), self._workspace
 
     def close(self) -> None:
         """Remove what is held."""
@@ -101,8 +96,8 @@ def encode_source(
             assert not isinstance(source, Path)
             corpus = encode_sentences(source, key_to_index, workspace.folder, progress)
             return corpus, workspace
-        with _reading_of(source, reading)(paths, workspace.folder) as readers:
-            corpus = encode_texts(paths, key_to_index, workspace.folder, readers, progress)
+        with _reading_of(source, reading)(paths, workspace.folder) as helpers:
+            corpus = encode_texts(paths, key_to_index, workspace.folder, progress, helpers)
             return corpus, workspace
     except BaseException:
         workspace.close()

@@ -4,12 +4,13 @@ import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from gensim_tfw2v.corpus.helpers import Processes, Readers, read_texts
-from gensim_tfw2v.corpus.numbering import KnownWords, Numbering, Progress
-from gensim_tfw2v.corpus.parts import Part, read_part
+from gensim_tfw2v.corpus.lines import Lines
+from gensim_tfw2v.corpus.parallel import Helper, read_runs
 from gensim_tfw2v.corpus.saved import check_unused
-from gensim_tfw2v.corpus.sentences import SentenceEncoder
-from gensim_tfw2v.corpus.texts import PieceEncoder, Texts
+from gensim_tfw2v.corpus.scanner import Known, library
+from gensim_tfw2v.corpus.sentences import KnownWords, packed_to_shards
+from gensim_tfw2v.corpus.shards import Progress
+from gensim_tfw2v.corpus.texts import Texts
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 
@@ -20,7 +21,6 @@ def encode_file(
     path: str | os.PathLike[str],
     key_to_index: Mapping[str, int],
     folder: Folder = None,
-    processes: int | None = None,
     progress: Progress | None = None,
 ) -> EncodedCorpus:
     """Encode a text file in LineSentence form: a sentence a line, words between white space.
@@ -31,13 +31,11 @@ def encode_file(
     ----------
     path : path
         UTF-8 text; plain, or compressed with an ending that smart_open knows (.gz, .bz2, …).
+        All cores read a plain file.
     key_to_index : dict
         The vocabulary: words to ids from 0 up.
     folder : path, optional
         An existing folder where the encoded corpus is to stay; otherwise it is temporary.
-    processes : int, optional
-        Helper processes for a plain file; by default one a usable core, fewer for small files.
-        With 1, this process reads the file itself.
     progress : callable, optional
         Called now and then with the words, sentences, word types and bytes of files so far.
 
@@ -59,26 +57,29 @@ def encode_file(
     ValueError
         If the file holds compressed data without being named so.
     """
-    return encode_texts([path], key_to_index, folder, Processes(processes), progress)
+    return encode_texts([path], key_to_index, folder, progress)
 
 
 def encode_texts(
     paths: Sequence[str | os.PathLike[str]],
     key_to_index: Mapping[str, int],
     folder: Folder = None,
-    readers: Readers | None = None,
     progress: Progress | None = None,
+    helpers: Sequence[Helper] = (),
 ) -> EncodedCorpus:
-    """Encode text files as if they were one; see `encode_file`.
-
-    Parameters
-    ----------
-    readers : Readers, optional
-        Who runs helper processes; by default this machine.
-    """
+    """Encode text files as if they were one; see `encode_file` and `read_runs`."""
     with fresh_workspace(folder) as workspace:
-        parts = texts_parts(paths, key_to_index, workspace, readers or Processes(), progress)
-        return EncodedCorpus.from_parts(workspace, parts, folder)
+        runs = Texts.found(paths).cut()
+        if library() is None:
+            ids = KnownWords(key_to_index)
+            parts = [packed_to_shards(Lines(runs), ids, workspace.folder, progress)[0]]
+        else:
+            known = Known(key_to_index)
+            parts = list(read_runs(runs, workspace.folder, known, progress, helpers))
+        shards = [shard for part in parts for shard in part.shards]
+        raw_words = sum(part.raw_words for part in parts)
+        sentences = sum(part.sentences for part in parts)
+        return EncodedCorpus.of_shards(workspace, shards, raw_words, sentences, folder)
 
 
 def encode_sentences(
@@ -110,9 +111,9 @@ def encode_sentences(
         As in `encode_file`.
     """
     with fresh_workspace(folder) as workspace:
-        chunks = SentenceEncoder(sentences, ids := KnownWords(key_to_index))
-        part = read_part(chunks, ids, workspace.folder, progress=progress)
-        return EncodedCorpus.from_parts(workspace, [part], folder, chunks.count)
+        ids = KnownWords(key_to_index)
+        part, items = packed_to_shards(sentences, ids, workspace.folder, progress)
+        return EncodedCorpus.of_shards(workspace, part.shards, part.raw_words, items, folder)
 
 
 @contextmanager
@@ -125,20 +126,3 @@ def fresh_workspace(folder: Folder) -> Iterator[Workspace]:
     except BaseException:  # Ctrl-C too
         workspace.close()
         raise
-
-
-def texts_parts(
-    paths: Sequence[str | os.PathLike[str]],
-    key_to_index: Mapping[str, int] | None,
-    workspace: Workspace,
-    readers: Readers,
-    progress: Progress | None,
-) -> Iterable[Part]:
-    """Read texts, here or with helpers; without a vocabulary their words are numbered."""
-    texts = Texts.found(paths)
-    runs = texts.cut(readers.runs(texts.bytes))
-    if len(runs) > 1:
-        return read_texts(runs, key_to_index, workspace.folder, readers, progress)
-    ids = Numbering() if key_to_index is None else KnownWords(key_to_index)
-    chunks = PieceEncoder(runs[0] if runs else [], ids)
-    return [read_part(chunks, ids, workspace.folder, progress=progress)]

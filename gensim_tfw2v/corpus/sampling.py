@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gensim_tfw2v.corpus.numbering import END, Ids
+from gensim_tfw2v.corpus.shards import END, Ids
 
 #: Says to the random numbers that they are not a unit's own draws.
 _STREAM = 0x5A4D50

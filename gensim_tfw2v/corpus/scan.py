@@ -2,24 +2,20 @@
 
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import repeat
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.corpus.encode import Folder, fresh_workspace, texts_parts
-from gensim_tfw2v.corpus.helpers import Processes, Readers, renumber
-from gensim_tfw2v.corpus.numbering import (
-    ID,
-    UNKNOWN,
-    Ids,
-    Numbering,
-    Progress,
-    without_unknown,
-)
-from gensim_tfw2v.corpus.parts import Part, read_part
-from gensim_tfw2v.corpus.sentences import SentenceEncoder
-from gensim_tfw2v.corpus.shards import Shard, ShardWriter, renumbered
+from gensim_tfw2v.corpus.encode import Folder, fresh_workspace
+from gensim_tfw2v.corpus.lines import Lines
+from gensim_tfw2v.corpus.parallel import Helper, in_threads, read_runs
+from gensim_tfw2v.corpus.scanner import Words, library, renumbered
+from gensim_tfw2v.corpus.sentences import Numbering, packed_to_shards
+from gensim_tfw2v.corpus.shards import END, ID, UNKNOWN, Progress, Shard, save_ids
+from gensim_tfw2v.corpus.texts import Texts
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.corpus.workspace import Workspace
 
@@ -44,42 +40,25 @@ class Scan:
         self,
         workspace: Workspace,
         folder: Folder,
-        parts: Iterable[Part],
-        sentences: int | None = None,
+        shards: Sequence[tuple[Shard, Path | None]],
+        words: Sequence[Any],
+        counts: Iterable[int],
+        total_words: int,
+        corpus_count: int,
     ) -> None:
-        self._workspace, self._folder = workspace, folder
-        self._shards: list[tuple[list[Shard], Ids]] = []  # with the part's ids -> all parts' ids
-        self.total_words = self.corpus_count = 0
-        numbers: dict[Any, int] = {}
-        counts = np.zeros(0, np.int64)
-        for part in parts:
-            ids = np.fromiter(
-                (numbers.setdefault(word, len(numbers)) for word in part.words), ID, len(part.words)
-            )
-            if len(numbers) > len(counts):  # seldom, for it copies all
-                counts = np.pad(counts, (0, 2 * len(numbers) - len(counts)))
-            counts[ids] += part.counts
-            self._shards.append((part.shards, ids))
-            self.total_words += part.raw_words
-            self.corpus_count += part.sentences
-        self._words = list(numbers)  # of its own: raw_vocab may be pruned by whoever gets it
-        found = counts[: len(numbers)].tolist()
-        numbers.update(zip(self._words, found, strict=True))  # a second dict is large
-        self.raw_vocab = numbers
-        if sentences is not None:
-            self.corpus_count = sentences
+        """Take words, and shards: with the file of the words' places, if ids are not these."""
+        self._workspace, self._folder, self._shards = workspace, folder, shards
+        self._words = words  # of its own: raw_vocab may be pruned by whoever gets it
+        self.raw_vocab = dict(zip(words, counts, strict=True))
+        self.total_words, self.corpus_count = total_words, corpus_count
 
-    def encode(
-        self, key_to_index: Mapping[str, int], readers: Readers | None = None
-    ) -> EncodedCorpus:
-        """Turn the provisional ids into those of a vocabulary, a shard at a time.
+    def encode(self, key_to_index: Mapping[str, int]) -> EncodedCorpus:
+        """Turn the provisional ids into those of a vocabulary.
 
         Parameters
         ----------
         key_to_index : dict
             Words to ids from 0 up; other words are left out.
-        readers : Readers, optional
-            Who runs helper processes for it; by default this process does it alone.
 
         Returns
         -------
@@ -91,19 +70,25 @@ class Scan:
         OSError
             If the folder can't be written or is full. Nothing is left behind then.
         """
-        new_ids = np.fromiter(
-            map(key_to_index.get, self._words, repeat(UNKNOWN)), ID, len(self._words)
-        )
+        number = key_to_index.get
+        numbers = np.fromiter(map(number, self._words, repeat(UNKNOWN)), ID, len(self._words))
         with fresh_workspace(self._folder) as workspace:
-            if readers is not None and len(self._shards) > 1:
-                parts = renumber(self._shards, new_ids, workspace.folder, readers)
-                return EncodedCorpus.from_parts(workspace, parts, self._folder)
-            writer = ShardWriter(workspace.folder, "", without_unknown)
-            for shards, ids in self._shards:
-                for run in renumbered(shards, new_ids[ids]):
-                    writer.write(run)
-            part = Part(writer.close(), self.total_words, self.corpus_count, [], np.zeros(0, int))
-            return EncodedCorpus.from_parts(workspace, [part], self._folder)
+
+            def encoded(place: int, _: object) -> Shard:
+                shard, places = self._shards[place]
+                ids = numbers if places is None else numbers[np.fromfile(places, ID)]
+                run = renumbered(np.fromfile(shard.path, ID), ids)
+                path = workspace.folder / f"{place:05}.int32"
+                if len(run):
+                    save_ids(path, run)
+                tokens = int(np.count_nonzero(run != END))
+                return replace(shard, path=str(path), entries=len(run), tokens=tokens)
+
+            made = in_threads(encoded, len(self._shards))
+            shards = [shard for shard in made if shard.entries]
+            return EncodedCorpus.of_shards(
+                workspace, shards, self.total_words, self.corpus_count, self._folder
+            )
 
     def close(self) -> None:
         """Remove the provisional ids."""
@@ -117,28 +102,37 @@ class Scan:
 
 
 def scan_file(
-    path: str | os.PathLike[str],
-    folder: Folder = None,
-    processes: int | None = None,
-    progress: Progress | None = None,
+    path: str | os.PathLike[str], folder: Folder = None, progress: Progress | None = None
 ) -> Scan:
     """Count the words of a text file, as gensim's `build_vocab` does with a `corpus_file`.
 
     Parameters and errors are those of `encode_file`; `folder` is where `Scan.encode` will write.
     """
-    return scan_texts([path], folder, Processes(processes), progress)
+    return scan_texts([path], folder, progress)
 
 
 def scan_texts(
     paths: Sequence[str | os.PathLike[str]],
     folder: Folder = None,
-    readers: Readers | None = None,
     progress: Progress | None = None,
+    helpers: Sequence[Helper] = (),
 ) -> Scan:
-    """Count the words of text files as if they were one; parameters as of `encode_texts`."""
+    """Count the words of text files as if they were one; see `scan_file` and `read_runs`."""
     with fresh_workspace(folder) as workspace:
-        parts = texts_parts(paths, None, workspace, readers or Processes(), progress)
-        return Scan(workspace, folder, parts)
+        runs = Texts.found(paths).cut()
+        if library() is None:
+            return _scanned(workspace, folder, Lines(runs), progress)[0]
+        words, shards = Words(), list[tuple[Shard, Path | None]]()
+        total_words = sentences = 0
+        for number, part in enumerate(read_runs(runs, workspace.folder, None, progress, helpers)):
+            places = workspace.folder / f"part{number:05}.places"
+            save_ids(places, words.add(part.words, part.counts))
+            shards += ((shard, places) for shard in part.shards)
+            total_words += part.raw_words
+            sentences += part.sentences
+        text, counts = words.found()
+        found = text.decode().split("\n")[:-1]
+        return Scan(workspace, folder, shards, found, counts.tolist(), total_words, sentences)
 
 
 def scan_sentences(
@@ -152,6 +146,20 @@ def scan_sentences(
     write. A first sentence that is a string is warned of, as in gensim.
     """
     with fresh_workspace(folder) as workspace:
-        chunks = SentenceEncoder(sentences, ids := Numbering())
-        part = read_part(chunks, ids, workspace.folder, progress=progress)
-        return Scan(workspace, folder, [part], chunks.count)
+        scan, items = _scanned(workspace, folder, sentences, progress)
+        scan.corpus_count = items
+        return scan
+
+
+def _scanned(
+    workspace: Workspace,
+    folder: Folder,
+    sentences: Iterable[Iterable[Hashable]],
+    progress: Progress | None,
+) -> tuple[Scan, int]:
+    """Count words by Python; give the number of items too, empty ones among them."""
+    ids = Numbering()
+    part, items = packed_to_shards(sentences, ids, workspace.folder, progress)
+    shards = [(shard, None) for shard in part.shards]
+    totals = part.raw_words, part.sentences
+    return Scan(workspace, folder, shards, list(ids), ids.counts.tolist(), *totals), items

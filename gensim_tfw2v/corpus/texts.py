@@ -1,19 +1,16 @@
-"""The files that sentences come from, cut into runs that several processes read."""
+"""The files that sentences come from, cut into runs."""
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-from gensim_tfw2v.corpus.files import (
-    COMPRESSED,
-    bytes_read,
-    check_corpus,
-    line_ranges,
-    open_corpus,
-)
-from gensim_tfw2v.corpus.lines import MAX_SENTENCE, encode_lines
+from gensim_tfw2v.corpus.files import COMPRESSED, check_corpus, line_ranges
+from gensim_tfw2v.corpus.shards import MAX_SENTENCE
+
+BYTES_A_RUN = 16 << 20  # a tenth of a second of work
+MOST_RUNS = 1024  # what is known of each is kept
 
 
 class Piece(NamedTuple):
@@ -70,8 +67,8 @@ class Texts(NamedTuple):
         """Of all."""
         return sum(self.sizes)
 
-    def cut(self, runs: int) -> list[list[Piece]]:
-        """Cut them into at most so many runs of about equal size.
+    def cut(self) -> list[list[Piece]]:
+        """Cut them into runs of about equal size, which depend on the texts alone.
 
         Returns
         -------
@@ -79,6 +76,7 @@ class Texts(NamedTuple):
             In the order of the text, none empty.
         """
         total, begin = max(1, self.bytes), 0
+        runs = max(1, min(MOST_RUNS, total // BYTES_A_RUN))
         cut: list[list[Piece]] = [[] for _ in range(runs)]
         for path, size, is_plain in zip(*self, strict=True):
             if is_plain:
@@ -126,39 +124,3 @@ def text_files(source: object) -> list[str] | None:
     # what a user has taught smart_open, helper processes do not know
     taught = set(get_supported_extensions()) - set(COMPRESSED)
     return None if taught & {os.path.splitext(path)[1] for path in paths} else paths
-
-
-class PieceEncoder:
-    """Pieces, one after another, to packed ids; see `encode_lines`.
-
-    Parameters
-    ----------
-    pieces : sequence of Piece
-    ids : dict
-        Words to packed ids, for any word that comes: `Numbering` or `KnownWords`.
-    """
-
-    def __init__(self, pieces: Sequence[Piece], ids: dict[Any, bytes]) -> None:
-        self._pieces, self._ids = pieces, ids
-        self._before = 0  # bytes of pieces that have been read
-        self._open: tuple[BinaryIO, int] | None = None  # and where it was begun to be read
-
-    @property
-    def bytes_read(self) -> int:
-        """So far, as they are on disk."""
-        if self._open is None:
-            return self._before
-        stream, start = self._open
-        return self._before + bytes_read(stream) - start
-
-    def __iter__(self) -> Iterator[bytes]:
-        for piece in self._pieces:
-            with open_corpus(piece.path) as stream:
-                if piece.start:
-                    stream.seek(piece.start)
-                self._open = stream, piece.start
-                yield from encode_lines(
-                    stream, self._ids, path=piece.path, start=piece.start, stop=piece.stop
-                )
-                self._open = None
-            self._before += piece.bytes

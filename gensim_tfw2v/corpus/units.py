@@ -2,18 +2,16 @@
 
 import functools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gensim_tfw2v.corpus.cuts import shares, unit_edges
-from gensim_tfw2v.corpus.numbering import END, ID, Ids
-from gensim_tfw2v.corpus.parts import Part
 from gensim_tfw2v.corpus.saved import Description, described, keep
-from gensim_tfw2v.corpus.shards import Shard
+from gensim_tfw2v.corpus.shards import END, ID, Ids, Shard
 from gensim_tfw2v.corpus.workspace import Workspace
 
 
@@ -65,23 +63,16 @@ class EncodedCorpus:
         self._units: dict[int, list[WorkUnit]] = {}
 
     @classmethod
-    def from_parts(
+    def of_shards(
         cls,
         workspace: Workspace,
-        parts: Iterable[Part],
+        shards: list[Shard],
+        raw_words: int,
+        sentences: int,
         folder: str | os.PathLike[str] | None = None,
-        sentences: int | None = None,
     ) -> "EncodedCorpus":
-        """Join the parts written in a workspace; move them to `folder` if one is given.
-
-        `sentences` is their number in the text, if not the sum of those in the parts.
-        """
-        parts = list(parts)
-        corpus = Description(
-            [shard for part in parts for shard in part.shards],
-            sum(part.raw_words for part in parts),
-            sum(part.sentences for part in parts) if sentences is None else sentences,
-        )
+        """Take shards written in a workspace, and totals; move them to `folder` if one is given."""
+        corpus = Description(shards, raw_words, sentences)
         corpus = replace(corpus, shards=list(_adding_up(corpus)))
         if folder is None:
             return cls(workspace.folder, corpus, workspace)
@@ -170,6 +161,46 @@ def _cut(shard: Shard, size: int, index: int) -> Iterable[WorkUnit]:
             raw_words=next(raw_words),
             sentences=next(sentences),
         )
+
+
+def unit_edges(ends: NDArray[np.int64], entries: int, size: int) -> list[int]:
+    """Cut a shard into units of about equal size.
+
+    Parameters
+    ----------
+    ends : int64 array, [sentences]
+        Where the sentences of the shard end.
+    entries : int
+        In the shard.
+    size : int
+        Entries in a unit, at most. A cut is moved back to the end of a sentence, unless that
+        would halve the unit.
+
+    Returns
+    -------
+    list of int
+        0, …, entries.
+    """
+    edges = [0]
+    while (start := edges[-1]) < entries:
+        units = -(-(entries - start) // size)
+        stop = start + -(-(entries - start) // units)
+        last = int(np.searchsorted(ends, stop, "right")) - 1
+        if last >= 0 and ends[last] - start > (stop - start) // 2:
+            stop = int(ends[last])
+        edges.append(stop)
+    return edges
+
+
+def shares(total: int, edges: list[int]) -> Iterator[int]:
+    """Share a whole number out in proportion to the gaps between edges; the shares add up to it.
+
+    >>> list(shares(10, [0, 1, 2, 3]))
+    [3, 3, 4]
+    """
+    whole = max(edges[-1], 1)
+    for start, stop in pairwise(edges):
+        yield total * stop // whole - total * start // whole
 
 
 def _read(path: str, start: int, stop: int) -> Ids:

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from gensim_tfw2v.corpus import encode, scan, scanner, texts
 from tests.corpus.reference import ODD
 
 
@@ -14,6 +15,19 @@ def temporary(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder
+
+
+@pytest.fixture(params=["whole", "cut", "python"])
+def way(request, monkeypatch) -> str:
+    """How texts are read: in one run, in runs of 10 kB by threads, or by Python alone."""
+    if request.param == "cut":
+        monkeypatch.setattr(texts, "BYTES_A_RUN", 10_000)
+    if request.param == "python":
+        for module in (encode, scan, scanner):
+            monkeypatch.setattr(module, "library", lambda: None)
+    elif scanner.library() is None:
+        pytest.skip("compiled nowhere here")
+    return request.param
 
 
 @pytest.fixture(params=list(ODD))

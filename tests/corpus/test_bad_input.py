@@ -28,12 +28,12 @@ def nothing_stays(temporary):
 
 
 @pytest.mark.parametrize("pack", [gzip, bz2, lzma])
-def test_compressed(tmp_path, pack):
+def test_compressed(tmp_path, pack, way):
     ending = {gzip: ".gz", bz2: ".bz2", lzma: ".xz"}[pack]
     path = tmp_path / f"lee.txt{ending}"
     with open(LEE, "rb") as file:
         path.write_bytes(pack.compress(file.read()))
-    with scan_file(path, processes=3) as scan:
+    with scan_file(path) as scan:
         assert scan.corpus_count == 300
         assert scan.total_words == sum(map(len, line_sentences(LEE)))
     wrongly_named = path.rename(tmp_path / "lee.txt")
@@ -72,14 +72,13 @@ def test_damaged(tmp_path, ending, content, error):
         scan_file(path)
 
 
-@pytest.mark.parametrize("processes", [1, 2])
 @pytest.mark.parametrize("bad", [b"\xff", b"caf\xe9 x", b"\xed\xa0\x80", b"\xe2\x82\n"])
-def test_not_utf8(tmp_path, processes, bad):
+def test_not_utf8(tmp_path, way, bad):
     path = tmp_path / "latin.txt"
     text = TEXT * 200 + b"a \xc3\xa9 " + bad
     path.write_bytes(text + b"\n" + TEXT)
     with pytest.raises(CorpusDecodeError, match="is not UTF-8 text.*iconv") as caught:
-        scan_file(path, processes=processes)
+        scan_file(path)
     assert isinstance(caught.value, UnicodeDecodeError) and isinstance(caught.value, ValueError)
     with pytest.raises(UnicodeDecodeError) as expected:
         (text + b"\n").decode()
@@ -87,7 +86,7 @@ def test_not_utf8(tmp_path, processes, bad):
     assert f"byte {expected.value.start:,}" in str(caught.value) and str(path) in str(caught.value)
 
 
-def test_not_utf8_in_a_long_line(tmp_path):
+def test_not_utf8_in_a_long_line(tmp_path, way):
     path = tmp_path / "latin.txt"
     path.write_bytes(b"a b " * 50_000 + b"\xe9")
     with pytest.raises(CorpusDecodeError, match="byte 200,000"):
@@ -108,7 +107,7 @@ def test_missing_folder_and_unreadable(tmp_path):
             scan_file(path)
 
 
-def test_pipe(tmp_path):
+def test_pipe(tmp_path, way):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     feeder = threading.Thread(target=path.write_bytes, args=[TEXT])
@@ -116,11 +115,6 @@ def test_pipe(tmp_path):
     with scan_file(path) as scan:
         assert scan.raw_vocab == {"a": 50, "b": 100, "c": 100}
     feeder.join()
-
-
-def test_processes(tmp_path):
-    with pytest.raises(ValueError, match="processes must be at least 1"):
-        scan_file(LEE, processes=0)
 
 
 @pytest.mark.parametrize("sentences", [None, 5, [1, 2], [["a", ["unhashable"]]]])

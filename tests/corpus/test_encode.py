@@ -5,19 +5,15 @@ from gensim.models.word2vec import LineSentence
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import gensim_tfw2v.corpus.lines
-import gensim_tfw2v.corpus.sentences
-import gensim_tfw2v.corpus.shards
-from gensim_tfw2v.corpus import encode_file, encode_sentences, scan_file
+from gensim_tfw2v.corpus import encode_file, encode_sentences, scan_file, scanner, shards, texts
 from tests.corpus.reference import LEE, decoded, line_sentences
 
 WORDS = ["the", "of", "a", "said", "Australia", "not in the corpus"]
 KNOWN = {word: index for index, word in enumerate(WORDS)}
 
 
-@pytest.mark.parametrize("processes", [1, 3])
-def test_lee(processes):
-    with encode_file(LEE, KNOWN, processes=processes) as corpus:
+def test_lee(way):
+    with encode_file(LEE, KNOWN) as corpus:
         expected = line_sentences(LEE, KNOWN)
         assert decoded(corpus, WORDS) == expected
         assert corpus.total_tokens == sum(map(len, expected))
@@ -25,14 +21,13 @@ def test_lee(processes):
         assert corpus.total_sentences == 300
 
 
-def test_file_and_iterable_and_scan_agree(odd_file):
+def test_file_and_iterable_and_scan_agree(odd_file, way):
     with scan_file(odd_file) as scan:
         words = list(scan.raw_vocab)[::2]
         known = {word: index for index, word in enumerate(words)}
         corpora = [
             scan.encode(known),
-            encode_file(odd_file, known, processes=1),
-            encode_file(odd_file, known, processes=2),
+            encode_file(odd_file, known),
             encode_sentences(LineSentence(str(odd_file)), known),
         ]
     expected = line_sentences(odd_file, known)
@@ -48,10 +43,10 @@ def test_words_that_are_no_strings():
         assert decoded(corpus, [1, ("x", 2)]) == [[1], [("x", 2), 1]]
 
 
-def test_words_that_are_no_strings_are_not_looked_for_in_files(tmp_path):
+def test_words_that_are_no_strings_are_not_looked_for_in_files(tmp_path, way):
     path = tmp_path / "numbers.txt"
     path.write_text("1 2\n3 1\n")
-    with encode_file(path, {1: 0, "1": 1}, processes=2) as corpus:
+    with encode_file(path, {1: 0, "1": 1, "": 2, "a\nb": 3, "\ud800": 4}) as corpus:
         assert decoded(corpus, [1, "1"]) == [["1"], ["1"]]
 
 
@@ -71,7 +66,7 @@ text = st.lists(st.text(st.sampled_from("ab ж\u3000\t\r\n\n🧬\x85"), max_size
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_round_trip(tmp_path_factory, text, drop, block, longest, shard, size):
+def test_round_trip(tmp_path_factory, way, text, drop, block, longest, shard, size):
     path = tmp_path_factory.mktemp("text") / "text.txt"
     path.write_bytes(text.encode())
     expected = list(LineSentence(str(path), max_sentence_length=longest))
@@ -80,9 +75,11 @@ def test_round_trip(tmp_path_factory, text, drop, block, longest, shard, size):
     kept = [[w for w in sentence if w in known] for sentence in expected]
     kept = [sentence for sentence in kept if sentence]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gensim_tfw2v.corpus.lines, "BLOCK", block)
-        patch.setattr(gensim_tfw2v.corpus.lines, "MAX_SENTENCE", longest)
-        patch.setattr(gensim_tfw2v.corpus.shards, "SHARD", shard)
+        patch.setattr(scanner, "BLOCK", block)
+        if way == "cut":
+            patch.setattr(texts, "BYTES_A_RUN", block)
+        patch.setattr(shards, "MAX_SENTENCE", longest)
+        patch.setattr(shards, "SHARD", shard)
         with encode_file(path, known) as corpus:
             units = corpus.units(size)
             assert decoded(corpus, words, size) == kept
@@ -100,9 +97,8 @@ def test_round_trip(tmp_path_factory, text, drop, block, longest, shard, size):
 @settings(max_examples=60, deadline=None)
 def test_round_trip_of_iterables(sentences, shard):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gensim_tfw2v.corpus.sentences, "LONGEST", 4 * 4)
-        patch.setattr(gensim_tfw2v.corpus.sentences, "FLUSH", 10)
-        patch.setattr(gensim_tfw2v.corpus.shards, "SHARD", shard)
+        patch.setattr(shards, "MAX_SENTENCE", 4)
+        patch.setattr(shards, "SHARD", shard)
         with encode_sentences(sentences, {"a": 0, "b": 1, "\n": 2}) as corpus:
             pieces = [s[i : i + 4] for s in sentences for i in range(0, len(s), 4)]
             kept = [[w for w in piece if w != "c"] for piece in pieces]

@@ -1,4 +1,4 @@
-"""Counting agrees with gensim, however the corpus comes and however many processes read it."""
+"""Counting agrees with gensim, however the corpus comes and whatever reads it."""
 
 import logging
 
@@ -6,7 +6,7 @@ import pytest
 from gensim.models import Word2Vec
 from gensim.models.word2vec import LineSentence
 
-from gensim_tfw2v.corpus import scan_file, scan_sentences
+from gensim_tfw2v.corpus import parallel, scan_file, scan_sentences, texts
 from gensim_tfw2v.corpus.texts import Texts
 from tests.corpus.reference import LEE, decoded, line_sentences
 
@@ -18,20 +18,19 @@ def assert_as_gensim(scan, **corpus):
     assert (scan.total_words, scan.corpus_count) == (total_words, corpus_count)
 
 
-@pytest.mark.parametrize("processes", [None, 1, 3])
-def test_lee_as_gensim(processes):
-    with scan_file(LEE, processes=processes) as scan:
+def test_lee_as_gensim(way):
+    with scan_file(LEE) as scan:
         assert_as_gensim(scan, corpus_file=LEE)
     with scan_sentences(LineSentence(LEE)) as scan:
         assert_as_gensim(scan, corpus_iterable=LineSentence(LEE))
 
 
 @pytest.mark.parametrize("min_count", [1, 5])
-def test_vocabulary_of_lee_as_gensim(min_count):
+def test_vocabulary_of_lee_as_gensim(min_count, way):
     model = Word2Vec(min_count=min_count)
     model.build_vocab(corpus_file=LEE)
     mine = Word2Vec(min_count=min_count)
-    with scan_file(LEE, processes=2) as scan:
+    with scan_file(LEE) as scan:
         mine.raw_vocab = scan.raw_vocab
         mine.corpus_count, mine.corpus_total_words = scan.corpus_count, scan.total_words
         mine.prepare_vocab()
@@ -43,26 +42,27 @@ def test_vocabulary_of_lee_as_gensim(min_count):
     assert sentences == line_sentences(LEE, model.wv.key_to_index)
 
 
-def test_odd_files_as_gensim(odd_file):
-    for processes in (1, 2):
-        with scan_file(odd_file, processes=processes) as scan:
-            assert_as_gensim(scan, corpus_file=str(odd_file))
-            words = list(scan.raw_vocab)
-            with scan.encode({word: i for i, word in enumerate(words)}) as corpus:
-                assert decoded(corpus, words) == line_sentences(odd_file)
+def test_odd_files_as_gensim(odd_file, way):
+    with scan_file(odd_file) as scan:
+        assert_as_gensim(scan, corpus_file=str(odd_file))
+        words = list(scan.raw_vocab)
+        with scan.encode({word: i for i, word in enumerate(words)}) as corpus:
+            assert decoded(corpus, words) == line_sentences(odd_file)
 
 
-def test_more_processes_than_lines(tmp_path):
+def test_more_runs_than_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(texts, "BYTES_A_RUN", 2)
     path = tmp_path / "tiny.txt"
     path.write_text("a b\nb\nc a d")
-    with scan_file(path, processes=6) as scan:
+    with scan_file(path) as scan:
         assert_as_gensim(scan, corpus_file=str(path))
 
 
-def test_ranges_cover_a_file(odd_file):
-    for processes in range(1, 9):
-        runs = Texts.found([odd_file]).cut(processes)
-        assert 1 <= len(runs) <= processes
+def test_ranges_cover_a_file(odd_file, monkeypatch):
+    for number in range(1, 9):
+        monkeypatch.setattr(texts, "BYTES_A_RUN", max(1, odd_file.stat().st_size // number))
+        runs = Texts.found([odd_file]).cut()
+        assert 1 <= len(runs) <= number + 1
         assert all(len(run) == 1 and run[0].path == str(odd_file) for run in runs)
         ranges = [(piece.start, piece.stop) for (piece,) in runs]
         assert [start for start, _ in ranges] == [0] + [stop for _, stop in ranges[:-1]]
@@ -72,10 +72,10 @@ def test_ranges_cover_a_file(odd_file):
         assert all(content[stop - 1 : stop] == b"\n" for _, stop in ranges[:-1])
 
 
-def test_empty_file(tmp_path):
+def test_empty_file(tmp_path, way):
     path = tmp_path / "empty.txt"
     path.touch()
-    with scan_file(path, processes=3) as scan:
+    with scan_file(path) as scan:
         assert (scan.raw_vocab, scan.total_words, scan.corpus_count) == ({}, 0, 0)
         with scan.encode({"a": 0}) as corpus:
             assert corpus.units(10) == [] and corpus.total_tokens == 0
@@ -132,11 +132,13 @@ def test_encoding_twice():
             assert decoded(other, ["b"]) == [["b"], ["b"]]
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_progress(tmp_path, processes):
+def test_progress(tmp_path, way, monkeypatch):
+    monkeypatch.setattr(texts, "BYTES_A_RUN", (1 << 20 if way == "cut" else 1 << 30))
+    monkeypatch.setattr(parallel, "PAUSE", 0.001)
     path = tmp_path / "text.txt"
     path.write_bytes(b"a b c d e f g\n" * 320_000)
     reports = []
-    with scan_file(path, processes=processes, progress=lambda *state: reports.append(state)):
+    with scan_file(path, progress=lambda *state: reports.append(state)):
         assert len(reports) > 2
+        assert reports == sorted(reports)
         assert max(reports) == (2_240_000, 320_000, 7, path.stat().st_size)

@@ -3,23 +3,18 @@
 import bz2
 import gzip
 import lzma
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from gensim.models.word2vec import LineSentence, PathLineSentences
 from gensim.test.utils import datapath
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gensim_tfw2v.corpus import texts as module
 from gensim_tfw2v.corpus.encode import encode_texts
-from gensim_tfw2v.corpus.helpers import Processes
-from gensim_tfw2v.corpus.numbering import Numbering
-from gensim_tfw2v.corpus.parts import Part
 from gensim_tfw2v.corpus.scan import scan_texts
-from gensim_tfw2v.corpus.shards import Shard
-from gensim_tfw2v.corpus.texts import Piece, PieceEncoder, Texts, text_files
+from gensim_tfw2v.corpus.texts import Texts, text_files
 from tests.corpus.reference import decoded, line_sentences
 
 LEE = datapath("lee_background.cor")
@@ -47,7 +42,10 @@ def test_runs_are_all_lines_in_their_order(files, runs, tmp_path_factory):
     paths = [folder / str(number) for number in range(len(files))]
     for path, lines in zip(paths, files, strict=True):
         path.write_bytes(b"\n".join(lines))
-    cut = Texts.found(paths).cut(runs)
+    texts = Texts.found(paths)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BYTES_A_RUN", max(1, -(-texts.bytes // runs)))
+        cut = texts.cut()
     assert len(cut) <= runs and all(cut)
     pieces = [piece for run in cut for piece in run]
     for path in paths:
@@ -61,19 +59,18 @@ def test_runs_are_all_lines_in_their_order(files, runs, tmp_path_factory):
     )
 
 
-def test_runs_are_of_about_equal_size(folder):
+def test_runs_are_of_about_equal_size(folder, monkeypatch):
     texts = Texts.found(sorted(folder.iterdir()))
     assert texts.can_be_cut == [True, False, True, True, True]
-    sizes = [sum(piece.bytes for piece in run) for run in texts.cut(4)]
+    monkeypatch.setattr(module, "BYTES_A_RUN", texts.bytes // 4)
+    sizes = [sum(piece.bytes for piece in run) for run in texts.cut()]
     assert len(sizes) == 4 and sum(sizes) == texts.bytes
     assert max(sizes) < 0.35 * texts.bytes
 
 
-@pytest.mark.parametrize("processes", [1, 4])
-def test_several_files_are_read_as_one(folder, processes):
+def test_several_files_are_read_as_one(folder, way):
     paths, expected = sorted(folder.iterdir()), PathLineSentences(str(folder))
-    readers = Processes(processes)
-    with scan_texts(paths, readers=readers) as scan:
+    with scan_texts(paths) as scan:
         counts: dict[str, int] = {}
         for sentence in expected:
             for word in sentence:
@@ -85,8 +82,8 @@ def test_several_files_are_read_as_one(folder, processes):
         sentences = [[w for w in s if w in known] for s in expected]
         sentences = [sentence for sentence in sentences if sentence]
         for corpus in (
-            scan.encode(known, readers),
-            encode_texts(paths, known | {5: 1, "a\nb": 2}, readers=readers),
+            scan.encode(known),
+            encode_texts(paths, known | {5: 1, "a\nb": 2}),
         ):
             with corpus:
                 assert corpus.total_raw_words == scan.total_words
@@ -94,8 +91,8 @@ def test_several_files_are_read_as_one(folder, processes):
                 assert decoded(corpus, by_number) == sentences
 
 
-def test_a_vocabulary_without_words(folder):
-    with encode_texts(sorted(folder.iterdir()), {}, readers=Processes(3)) as corpus:
+def test_a_vocabulary_without_words(folder, way):
+    with encode_texts(sorted(folder.iterdir()), {}) as corpus:
         assert (corpus.total_tokens, corpus.total_sentences) == (0, 301)
 
 
@@ -116,36 +113,17 @@ def test_which_sources_are_files(folder):
     assert text_files(Upper(path)) is None
 
 
-def test_a_part_is_what_was_written_or_refused(tmp_path):
-    np.arange(3, dtype="<i4").tofile(tmp_path / "0.int32")
-    shard = Shard(str(tmp_path / "0.int32"), 3, 3, 3, 1)
-    part = Part([shard], 3, 1, ["a", "é"], np.array([2, 1]))
-    part.save(tmp_path, 7)
-    found = Part.load(tmp_path, 7)
-    assert (found.shards, found.words, found.counts.tolist()) == ([shard], ["a", "é"], [2, 1])
-    assert not list(tmp_path.glob("part*"))
-    replace(part, words=["a"]).save(tmp_path, 7)
-    with pytest.raises(ValueError, match="1 words and"):
-        Part.load(tmp_path, 7)
-    replace(part, shards=[replace(shard, entries=4)]).save(tmp_path, 7)
-    with pytest.raises(ValueError, match=r"0.int32 is missing or cut short"):
-        Part.load(tmp_path, 7)
-    # of files in other folders, it is told the names alone
-    replace(part, shards=[replace(shard, path="/etc/0.int32")]).save(tmp_path, 7)
-    assert Part.load(tmp_path, 7).shards == [shard]
-
-
-def test_damaged_files_are_explained_by_helpers_too(folder):
+def test_damaged_files_are_explained_by_threads_too(folder, way):
     (folder / "1.gz").write_bytes((folder / "1.gz").read_bytes()[:-20])
     with pytest.raises(EOFError, match="1.gz is damaged, cut short, or not what its name says"):
-        scan_texts(sorted(folder.iterdir()), readers=Processes(3))
+        scan_texts(sorted(folder.iterdir()))
     (folder / "1.gz").write_bytes(b"text")
     with pytest.raises(gzip.BadGzipFile, match="1.gz is damaged"):
-        scan_texts(sorted(folder.iterdir()), readers=Processes(3))
+        scan_texts(sorted(folder.iterdir()))
 
 
-def test_sentences_of_lee(tmp_path):
-    with encode_texts([LEE, LEE], {"the": 0, "of": 1}, readers=Processes(2)) as corpus:
+def test_sentences_of_lee(tmp_path, way):
+    with encode_texts([LEE, LEE], {"the": 0, "of": 1}) as corpus:
         assert decoded(corpus, ["the", "of"]) == 2 * line_sentences(LEE, {"the": 0, "of": 1})
 
 
@@ -155,8 +133,8 @@ def test_bytes_that_were_read_are_those_on_disk(tmp_path, pack):
     path = tmp_path / f"text{ending}"
     text = b"".join(b"%i " % (number * 7919) + b"\n" for number in range(50_000))
     path.write_bytes(pack.compress(text) if pack else text)
-    pieces = PieceEncoder([Piece(str(path))] * 2, Numbering())
-    read = [pieces.bytes_read for _ in pieces]
+    reports = []
+    scan_texts([path] * 2, progress=lambda *state: reports.append(state[3]))
     size = path.stat().st_size
-    assert read == sorted(read) and 0 < read[0] <= size < read[-1]
-    assert pieces.bytes_read == 2 * size
+    assert reports == sorted(reports) and 0 < reports[0] <= size < reports[-1]
+    assert reports[-1] == 2 * size

@@ -1,0 +1,127 @@
+"""Work done in numbered pieces by all cores: texts are read a run of pieces a thread."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, TimeoutError
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from gensim_tfw2v.corpus.scanner import Known, scan
+from gensim_tfw2v.corpus.shards import Part, Progress
+from gensim_tfw2v.corpus.texts import Piece
+from gensim_tfw2v.processes.machine import usable_cores
+
+logger = logging.getLogger(__name__)
+
+#: Seconds between two reports.
+PAUSE = 0.2
+
+T = TypeVar("T")
+
+
+class Stopped(Exception):
+    """Nobody waits for what a thread reads."""
+
+
+class Helper(Protocol):
+    """A core of another machine, that reads a run at a time."""
+
+    def __call__(
+        self,
+        run: Sequence[Piece],
+        prefix: Path,
+        known: Known | None,
+        stopped: threading.Event,
+    ) -> Part | None:
+        """Do what `scan` does; None for what has to be read here, or raise if it is lost."""
+
+
+def in_threads(
+    work: Callable[[int, threading.Event], T],
+    number: int,
+    report: Callable[[], object] = lambda: None,
+    threads: int | None = None,
+) -> Iterator[T]:
+    """Do numbered pieces of work by threads; give what they return, in order.
+
+    Parameters
+    ----------
+    work : callable (int, Event) -> T
+        Given a piece's number, and what is set when nobody waits for it any more.
+    number : int
+        Of pieces.
+    report : callable
+        Called in this thread meanwhile, and at the end.
+    threads : int, optional
+        By default one for each core.
+    """
+    stopped = threading.Event()
+    with ThreadPoolExecutor(max(1, min(threads or len(usable_cores()), number))) as pool:
+        try:
+            waiting = deque(pool.submit(work, place, stopped) for place in range(number))
+            while waiting:
+                try:
+                    done = waiting[0].result(PAUSE)
+                except TimeoutError:
+                    report()
+                    continue
+                waiting.popleft()
+                yield done
+            report()
+        finally:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def read_runs(
+    runs: Sequence[Sequence[Piece]],
+    folder: Path,
+    known: Known | None,
+    progress: Progress | None = None,
+    helpers: Sequence[Helper] = (),
+) -> Iterator[Part]:
+    """Read runs of texts.
+
+    Parameters
+    ----------
+    runs : list of list of Piece
+    folder : Path
+        Where shards are written.
+    known : Known, optional
+        The vocabulary, if it is known; else words are counted and numbered.
+    progress : callable, optional
+        Called in this thread.
+    helpers : sequence of Helper
+        Who reads beside the cores of this machine. Runs of one that is lost are read by others.
+
+    Returns
+    -------
+    iterator of Part
+        In the order of the runs.
+
+    Raises
+    ------
+    CorpusDecodeError, OSError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError
+        Of the first run in which something is wrong.
+    """
+    if len(runs) <= 1:  # a pipe may keep its reader waiting, which Ctrl-C has to end
+        yield from (scan(run, folder / "part00000-", known, progress) for run in runs)
+        return
+    latest = {0: (0, 0, 0, 0)}
+
+    def read(number: int, stopped: threading.Event) -> Part:
+        def tell(*state: int) -> None:
+            latest[number] = state
+            if stopped.is_set():
+                raise Stopped
+
+        return scan(runs[number], folder / f"part{number:05}-", known, tell)
+
+    def report() -> None:
+        words, sentences, word_types, read = zip(*list(latest.values()), strict=True)
+        if progress:
+            progress(sum(words), sum(sentences), max(word_types), sum(read))
+
+    yield from in_threads(read, len(runs), report)

@@ -1,0 +1,268 @@
+#include "text.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+namespace tfw2v {
+
+namespace {
+
+constexpr uint64_t kOnes = 0x0101010101010101, kTops = 0x8080808080808080;
+
+// The next 8 bytes, of those before `end`; zeros follow.
+uint64_t load(const uint8_t* from, const uint8_t* end) {
+  uint64_t loaded = 0;
+  std::memcpy(&loaded, from, end - from >= 8 ? 8 : end - from);
+  return loaded;
+}
+
+uint64_t mixed(uint64_t bits) {
+  const auto product = static_cast<unsigned __int128>(bits) * 0x9E3779B97F4A7C15;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+bool is_space(uint32_t point) {
+  return (point >= 9 && point <= 13) || (point >= 28 && point <= 32) || point == 0x85 ||
+         point == 0xA0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200A) ||
+         point == 0x2028 || point == 0x2029 || point == 0x202F || point == 0x205F ||
+         point == 0x3000;
+}
+
+// Decodes the character at `p`, of several bytes, and returns how many they are; 0 if they are
+// none that Python's strict decoder takes, -1 if `end` cuts it.
+int decode(const uint8_t* p, const uint8_t* end, uint32_t* point) {
+  const uint8_t first = *p;
+  const int size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  *point = first & (0xFF >> (size + 1));
+  for (int i = 1; i < size; ++i) {
+    if (p + i == end) return -1;
+    // overlong forms, surrogates, and what is above U+10FFFF
+    const uint8_t least = i > 1 ? 0x80 : first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    const uint8_t most = i > 1 ? 0xBF : first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+    if (p[i] < least || p[i] > most) return 0;
+    *point = *point << 6 | (p[i] & 0x3F);
+  }
+  return size;
+}
+
+}  // namespace
+
+Words::Key Words::key_of(const uint8_t* word, int64_t size, const uint8_t* end) {
+  uint64_t head = load(word, end);
+  if (size <= 8) return {head & (~uint64_t{0} >> (64 - 8 * size)), static_cast<uint32_t>(size)};
+  for (int64_t i = 8; i < size; i += 8)
+    head = mixed(head ^ mixed(load(word + i, i + 8 <= size ? end : word + size) + i));
+  return {head, static_cast<uint32_t>(size < UINT32_MAX ? size : UINT32_MAX)};
+}
+
+// Where a word is, or would be.
+size_t Words::place(Key key, const uint8_t* word, int64_t size) const {
+  size_t slot = mixed(key.head + key.length) >> shift_;
+  for (;; slot = (slot + 1) & (slots_.size() - 1)) {
+    const Slot& found = slots_[slot];
+    if (!found.key.length) return slot;
+    if (found.key.head == key.head && found.key.length == key.length &&
+        (size <= 8 || !std::memcmp(&text_[starts_[found.number]], word, size)))
+      return slot;
+  }
+}
+
+int32_t Words::find(Key key, const uint8_t* word, int64_t size) const {
+  const Slot& found = slots_[place(key, word, size)];
+  return found.key.length ? found.number : kUnknown;
+}
+
+int32_t Words::count(Key key, const uint8_t* word, int64_t size, int64_t times) {
+  Slot& slot = slots_[place(key, word, size)];
+  if (slot.key.length) {
+    counts_[slot.number] += times;
+    return slot.number;
+  }
+  const auto number = static_cast<int32_t>(counts_.size());
+  slot = {key, number};
+  starts_.push_back(static_cast<int64_t>(text_.size()));
+  counts_.push_back(times);
+  text_.append(reinterpret_cast<const char*>(word), size) += '\n';
+  if (2 * counts_.size() > slots_.size()) grow();
+  return number;
+}
+
+void Words::grow() {
+  std::vector<Slot> old(2 * slots_.size());
+  old.swap(slots_);
+  --shift_;
+  for (const Slot& slot : old) {
+    if (!slot.key.length) continue;
+    size_t place = mixed(slot.key.head + slot.key.length) >> shift_;
+    while (slots_[place].key.length) place = (place + 1) & (slots_.size() - 1);
+    slots_[place] = slot;
+  }
+}
+
+void Words::add(const uint8_t* text, int64_t size, const int64_t* counts, int32_t* places) {
+  const uint8_t* const end = text + size;
+  for (int64_t i = 0; text < end; ++i) {
+    const auto* stop = static_cast<const uint8_t*>(std::memchr(text, '\n', end - text));
+    if (!stop || stop == text) return;  // nothing that `text()` has given
+    const int32_t number =
+        count(key_of(text, stop - text, end), text, stop - text, counts ? counts[i] : 0);
+    if (places) places[i] = number;
+    text = stop + 1;
+  }
+}
+
+int64_t renumber(int32_t* ids, int64_t size, const int32_t* numbers, int64_t limit) {
+  int32_t* to = ids;
+  for (int64_t i = 0; i < size; ++i) {
+    if (ids[i] == kEnd) {
+      if (to > ids && to[-1] != kEnd) *to++ = kEnd;
+    } else if (ids[i] != kUnknown) {
+      if (static_cast<uint32_t>(ids[i]) >= limit) return -1;
+      *to = numbers[ids[i]];
+      to += *to != kUnknown;
+    }
+  }
+  return to - ids;
+}
+
+int64_t Scanner::scan(const uint8_t* text, int64_t size, bool is_last) {
+  const uint8_t *p = text, *const end = text + size;
+  state_.bad = -1;
+  while (true) {
+    for (; p < end && *p < 0x80 && is_space(*p); ++p)
+      if (*p == '\n') end_sentence();
+    const uint8_t* const word = p;
+    int space = 0;  // bytes of a wide space that ends the word
+    while (p < end) {
+      if (end - p >= 8) {  // to the first byte that may be a space, or begins a wide character
+        const uint64_t bytes = load(p, end);
+        const uint64_t special = ((bytes - 0x21 * kOnes) | bytes) & kTops;
+        if (!special) {
+          p += 8;
+          continue;
+        }
+        p += __builtin_ctzll(special) / 8;
+      }
+      if (*p < 0x80) {
+        if (is_space(*p)) break;
+        ++p;
+        continue;
+      }
+      uint32_t point;
+      const int bytes = decode(p, end, &point);
+      if (bytes < 0 && !is_last) return word - text;
+      if (bytes <= 0) {
+        state_.bad = p - text;
+        return word - text;
+      }
+      if (is_space(point)) {
+        space = bytes;
+        break;
+      }
+      p += bytes;
+    }
+    if (p == end && !is_last) return word - text;
+    if (p > word) take(word, p - word, end);
+    p += space;
+    if (p == end && is_last) break;
+  }
+  end_sentence();
+  return size;
+}
+
+void Scanner::take(const uint8_t* word, int64_t size, const uint8_t* end) {
+  const Words::Key key = Words::key_of(word, size, end);
+  ids_.push_back(known_ ? known_->find(key, word, size) : own_.count(key, word, size, 1));
+  if (++in_sentence_ == longest_) end_sentence();
+}
+
+void Scanner::end_sentence() {
+  if (!in_sentence_) return;
+  ids_.push_back(kEnd);
+  if (static_cast<int64_t>(ids_.size()) > shard_ && ended_) write(ended_);
+  ended_ = ids_.size();
+  ++sentences_;
+  ++state_.sentences;
+  state_.raw_words += in_sentence_;
+  state_.types = own_.counts().size();
+  in_sentence_ = 0;
+}
+
+void Scanner::write(int64_t size) {
+  const int64_t raw_words = size - sentences_;
+  int64_t kept = size;
+  if (numbers_) kept = renumber(ids_.data(), size, numbers_, known_->counts().size());
+  if (kept && !state_.error) {
+    int64_t tokens = kept;
+    for (int64_t i = 0; i < kept; ++i) tokens -= ids_[i] == kEnd;
+    char name[16];
+    std::snprintf(name, sizeof name, "%05d.int32", static_cast<int>(shards_.size()));
+    const int file = open((prefix_ + name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const auto* from = reinterpret_cast<const char*>(ids_.data());
+    if (file < 0) state_.error = errno;
+    for (int64_t left = kept * sizeof(int32_t); left && !state_.error;) {
+      const ssize_t wrote = ::write(file, from, left);
+      if (wrote < 0 && errno != EINTR) state_.error = errno;
+      if (wrote > 0) from += wrote, left -= wrote;
+    }
+    if (file >= 0 && close(file) && !state_.error) state_.error = errno;
+    shards_.push_back({kept, tokens, raw_words, sentences_});
+    state_.shards = shards_.size();
+  }
+  ids_.erase(ids_.begin(), ids_.begin() + size);
+  ended_ = sentences_ = 0;
+}
+
+}  // namespace tfw2v
+
+namespace {
+
+tfw2v::Words& words(void* pointer) { return *static_cast<tfw2v::Words*>(pointer); }
+tfw2v::Scanner& scanner(void* pointer) { return *static_cast<tfw2v::Scanner*>(pointer); }
+
+}  // namespace
+
+extern "C" {
+
+TFW2V_EXPORT void* tfw2v_words_new(void) { return new tfw2v::Words; }
+TFW2V_EXPORT void tfw2v_words_free(void* pointer) { delete &words(pointer); }
+TFW2V_EXPORT void tfw2v_words_add(void* pointer, const uint8_t* text, int64_t size,
+                                  const int64_t* counts, int32_t* places) {
+  words(pointer).add(text, size, counts, places);
+}
+TFW2V_EXPORT int64_t tfw2v_words_number(void* pointer) { return words(pointer).counts().size(); }
+TFW2V_EXPORT int64_t tfw2v_words_size(void* pointer) { return words(pointer).text().size(); }
+TFW2V_EXPORT const char* tfw2v_words_text(void* pointer) { return words(pointer).text().data(); }
+TFW2V_EXPORT const int64_t* tfw2v_words_counts(void* pointer) {
+  return words(pointer).counts().data();
+}
+
+TFW2V_EXPORT void* tfw2v_scanner_new(const char* prefix, int64_t longest, int64_t shard,
+                                     const void* known, const int32_t* numbers) {
+  return new tfw2v::Scanner(prefix, longest, shard, static_cast<const tfw2v::Words*>(known),
+                            numbers);
+}
+TFW2V_EXPORT void tfw2v_scanner_free(void* pointer) { delete &scanner(pointer); }
+TFW2V_EXPORT int64_t tfw2v_scanner_scan(void* pointer, const uint8_t* text, int64_t size,
+                                        int32_t is_last) {
+  return scanner(pointer).scan(text, size, is_last);
+}
+TFW2V_EXPORT void tfw2v_scanner_finish(void* pointer) { scanner(pointer).finish(); }
+TFW2V_EXPORT const void* tfw2v_scanner_state(void* pointer) { return &scanner(pointer).state(); }
+TFW2V_EXPORT const void* tfw2v_scanner_words(void* pointer) { return &scanner(pointer).words(); }
+TFW2V_EXPORT const void* tfw2v_scanner_shards(void* pointer) {
+  return scanner(pointer).shards().data();
+}
+
+TFW2V_EXPORT int64_t tfw2v_renumber(int32_t* ids, int64_t size, const int32_t* numbers,
+                                    int64_t limit) {
+  return tfw2v::renumber(ids, size, numbers, limit);
+}
+
+}  // extern "C"
