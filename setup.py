@@ -106,7 +106,10 @@ class BuildKernels(build_ext):
             Path(output).parent.mkdir(parents=True, exist_ok=True)
             # Baseline first: of functions that several objects have, such as a vector's, the linker
             # takes the first, and those of later objects need newer processors.
-            objects = [door, *(others[source].result() for source in ("draws.cc", "text.cc", *sources))]
+            objects = [
+                door,
+                *(others[source].result() for source in ("draws.cc", "text.cc", *sources)),
+            ]
             objects += [made.result() for made in kernels.values()]
             subprocess.run([*command, *LINK, *objects, "-o", output], check=True)
 

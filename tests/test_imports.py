@@ -174,7 +174,7 @@ def test_a_circle_is_found_and_a_deferred_import_is_none(tmp_path: Path) -> None
 
 
 # A second for each of a cluster's processes: gensim brings SciPy.
-@pytest.mark.parametrize("process", ["cluster.server", "regimes.coordinator", "corpus.worker"])
+@pytest.mark.parametrize("process", ["cluster.server", "regimes.coordinator"])
 def test_processes_of_a_cluster_do_without_gensim(process: str) -> None:
     known = modules(ROOT, PACKAGE)
     reached, waiting = set(), [f"{PACKAGE}.{process}"]

@@ -1,154 +1,189 @@
-"""Reading a corpus with the machines of a cluster's workers."""
+"""Reading a corpus with the machines of a cluster's workers.
+
+Each runs an op of the kernels' library, through a session that has to do with its task alone: what
+is lost elsewhere does not concern it. Texts, ids and words are in files that all see.
+"""
 
 import contextlib
 import logging
 import os
-import queue
+import platform
 import threading
+import time
 import uuid
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Waited
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from gensim_tfw2v.cluster.asking import Ask, connected, here
+import numpy as np
+
 from gensim_tfw2v.cluster.keepalive import keep_alive
 from gensim_tfw2v.cluster.probe import READY_SECONDS, wait_for_tasks
-from gensim_tfw2v.cluster.reading import look as look_here
-from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.corpus.helpers import trouble_of
-from gensim_tfw2v.corpus.texts import Texts
+from gensim_tfw2v.cluster.spec import Cluster, Task
+from gensim_tfw2v.cluster.versions import device_of, session
+from gensim_tfw2v.corpus import shards
+from gensim_tfw2v.corpus.parallel import Stopped
+from gensim_tfw2v.corpus.scanner import Known
+from gensim_tfw2v.corpus.shards import Part, Shard
+from gensim_tfw2v.corpus.texts import Piece, Texts
 from gensim_tfw2v.processes.forking import tensorflow_is_lost
+from gensim_tfw2v.processes.machine import usable_cores
 
 logger = logging.getLogger(__name__)
-
-#: Bytes that one helper reads: some seconds of work, so that machines end at about the same time.
-BYTES_A_RUN = 32 << 20
-
-#: But no more runs than this: what is known of each is kept.
-MOST_RUNS = 1024
 
 #: A smaller corpus this machine has read alone before others are asked.
 LEAST_BYTES = 1 << 28
 
+#: Runs that a machine reads at a time, at most: a server of TensorFlow has as many threads.
+MOST_RUNS = 4
+
 #: Seconds that a machine has to look at files, and for each file.
 LOOK_SECONDS, FILE_SECONDS = 30.0, 0.01
 
-#: Seconds that it has for what it reads at a time, beside those that the storage needs for what
-#: all machines read meanwhile, at the slowest speed that is taken for one (B/s).
+#: Seconds that it has for a run, beside those that the storage needs for what all machines read
+#: meanwhile, at the slowest speed that is taken for one (B/s).
 RUN_SECONDS, LEAST_SPEED = 120.0, 1e6
 
+#: Seconds between two looks whether a task that is waited for is there, and for such a look.
+PROBE_SECONDS, ALIVE_SECONDS = 5.0, 10.0
 
-class Machine(NamedTuple):
-    """Where helpers can run.
+#: Seconds that a task has to hear that no more is asked.
+CLOSE_SECONDS = 1.0
+
+#: What the op says of a text that is not UTF-8.
+UNDECODABLE = -1
+
+
+class Machine:
+    """A worker's machine, that reads runs: a `Helper`.
+
+    Parameters
+    ----------
+    task : Task
+    ops : module
+        Of the kernels.
 
     Attributes
     ----------
     name : str
-        For messages.
-    helpers : int
-        At a time.
-    ask : callable (list, seconds) -> Any
-        Sends what `reading.answer` takes, and gives what it says.
-    is_here : bool
-        Whether it is this machine, whose troubles end the reading.
+    at_once : int
+        Runs that all machines read at a time.
     """
 
-    name: str
-    helpers: int
-    ask: Ask
-    is_here: bool = False
+    def __init__(self, task: Task, ops: Any) -> None:
+        from gensim_tfw2v._tensorflow import tf
 
+        self.name, self.at_once, self._task = str(task), 1, task
+        with tf.Graph().as_default() as graph, tf.device(device_of(task)):
+            self._names = tf.compat.v1.placeholder(tf.uint8, [None])
+            self._numbers = tf.compat.v1.placeholder(tf.int64, [None])
+            self._looks = ops.tfw2v_look(self._names)
+            self._report = ops.tfw2v_read_run(self._names, self._numbers)
+        self._session = session(f"grpc://{task.address}", task, graph)
 
-class MachineReaders:
-    """Helper processes on several machines, each given parts as soon as it has time.
-
-    Parameters
-    ----------
-    machines : sequence of Machine
-        At least one.
-    """
-
-    def __init__(self, machines: Sequence[Machine]) -> None:
-        self._machines = machines
-
-    def runs(self, size: int) -> int:
-        """Into how many runs texts of so many bytes should be cut."""
-        return max(1, min(MOST_RUNS, size // BYTES_A_RUN))
-
-    @contextlib.contextmanager
-    def messages(self, folder: Path, sizes: Sequence[int]) -> Iterator[Iterator[dict[str, Any]]]:
-        """Run a helper for each part of the job in a folder; give what they say.
-
-        The parts of a machine that is lost, or has troubles of its own, are made by the others.
+    def look(self, folder: Path, sizes: dict[str, int]) -> tuple[str, int]:
+        """Name its machine, and tell its cores.
 
         Raises
         ------
-        ConnectionError
-            If none is left.
+        FileNotFoundError
+            If it does not see what is here.
         """
-        waiting, said = deque(range(len(sizes))), queue.SimpleQueue[Any]()
-        at_once = sum(machine.helpers for machine in self._machines)
-        seconds = RUN_SECONDS + at_once * max(sizes) / LEAST_SPEED
-        ended = threading.Event()
+        found, machine, cores = self._asked(
+            self._looks,
+            {self._names: _joined([str(folder), *sizes])},
+            LOOK_SECONDS + FILE_SECONDS * len(sizes),
+            threading.Event(),
+        )
+        for (path, size), there in zip({str(folder): 0, **sizes}.items(), found, strict=True):
+            if there < 0:
+                raise FileNotFoundError(f"{path} ({os.strerror(-int(there))})")
+            if there != size:
+                raise FileNotFoundError(f"{path} (it has {there:,} bytes there, {size:,} here)")
+        return machine.tobytes().decode(), int(cores[0])
 
-        def work(machine: Machine) -> None:
-            while not ended.is_set():
-                parts: list[int] = []
-                with contextlib.suppress(IndexError):
-                    while len(parts) < machine.helpers:
-                        parts.append(waiting.popleft())
-                if not parts:  # those of a machine that is lost may come back
-                    ended.wait(0.1)
-                    continue
-                try:
-                    answers = machine.ask(["run", str(folder), parts], seconds)
-                    if not machine.is_here:
-                        _raise_own_troubles(answers)
-                except Exception as error:
-                    waiting.extendleft(reversed(parts))
-                    said.put((machine, error))
-                    return
-                for message in answers:
-                    said.put(message)
+    def read(
+        self, run: Sequence[Piece], prefix: Path, known: Known | None, stopped: threading.Event
+    ) -> Part | None:
+        """Read a run of plain files; see `Helper`."""
+        if any(piece.stop is None for piece in run):
+            return None
+        vocabulary = "" if known is None else str(known.saved(prefix.parent))
+        names = [str(prefix), vocabulary, *(os.path.abspath(piece.path) for piece in run)]
+        ranges = [edge for piece in run for edge in (piece.start, piece.stop)]
+        report = self._asked(
+            self._report,
+            {
+                self._names: _joined(names),
+                self._numbers: [shards.MAX_SENTENCE, shards.SHARD, *ranges],
+            },
+            RUN_SECONDS + self.at_once * sum(piece.bytes for piece in run) / LEAST_SPEED,
+            stopped,
+        )
+        error, raw_words, sentences, *made = report.tolist()
+        if error == UNDECODABLE:
+            return None
+        if error:
+            raise OSError(error, os.strerror(error))
+        written = [
+            Shard(f"{prefix}{number:05}.int32", *made[4 * number : 4 * number + 4])
+            for number in range(len(made) // 4)
+        ]
+        shards.check_shards(written)
+        words, counts = (Path(f"{prefix}{what}") for what in ("words", "counts"))
+        return Part(
+            written, raw_words, sentences, words.read_bytes(), np.fromfile(counts, np.int64)
+        )
 
-        for machine in self._machines:
-            threading.Thread(
-                target=work, args=(machine,), name="tfw2v-reading", daemon=True
-            ).start()
-        try:
-            yield self._received(said)
-        finally:
-            ended.set()
+    def _asked(self, what: Any, given: dict[Any, Any], seconds: float, stopped: Any) -> Any:
+        """Run an op there, as long as the task is there, and somebody waits for it."""
+        from gensim_tfw2v._tensorflow import tf
 
-    def _received(self, said: "queue.SimpleQueue[Any]") -> Iterator[dict[str, Any]]:
-        left = len(self._machines)
+        limit = tf.compat.v1.RunOptions(timeout_in_ms=round(1000 * seconds))
+        answer: Future[Any] = Future()
+
+        def ask() -> None:
+            try:
+                answer.set_result(self._session.run(what, given, options=limit))
+            except Exception as error:
+                answer.set_exception(error)
+
+        # TensorFlow tries a call to a task that is gone again and again, until the limit
+        threading.Thread(target=ask, name="tfw2v-asking", daemon=True).start()
+        deadline, probe = time.monotonic() + seconds, time.monotonic() + PROBE_SECONDS
         while True:
-            message = said.get()  # another machine says something in a limited time
-            if isinstance(message, dict):
-                yield message
-                continue
-            machine, error = message
-            left -= 1
-            logger.warning("%s does not read the corpus any more: %s", machine.name, error)
-            if not left:
-                raise ConnectionError(
-                    f"no machine is left to read the corpus; the last was {machine.name}"
-                ) from error
+            try:
+                return answer.result(0.2)
+            except Waited:
+                if stopped.is_set():
+                    raise Stopped from None
+                if time.monotonic() > deadline:
+                    raise ConnectionError(f"no answer in {seconds:.0f} s") from None
+                if time.monotonic() > probe:
+                    wait_for_tasks([self._task], ALIVE_SECONDS)
+                    probe = time.monotonic() + PROBE_SECONDS
+
+    def close(self) -> None:
+        """End its session: a task that is there does it at once, another is not waited for."""
+        closing = threading.Thread(target=self._close, name="tfw2v-closing", daemon=True)
+        closing.start()
+        closing.join(CLOSE_SECONDS)
+
+    def _close(self) -> None:
+        with contextlib.suppress(Exception):  # of a task that is gone
+            self._session.close()
 
 
-def _raise_own_troubles(messages: Sequence[Mapping[str, Any]]) -> None:
-    """Tell a text that nobody can read from a machine that cannot read."""
-    for message in messages:
-        if {"oserror", "failure"} & message.keys():
-            raise trouble_of(message)
+def _joined(names: Sequence[str]) -> Any:
+    return np.frombuffer(b"".join(os.fsencode(name) + b"\0" for name in names), np.uint8)
 
 
 @contextlib.contextmanager
 def open_readers(
     cluster: Cluster, paths: Sequence[str], folder: Path, seconds: float = READY_SECONDS
-) -> Iterator[MachineReaders | None]:
+) -> Iterator[Sequence[Machine]]:
     """Find the machines of a cluster's workers that see a corpus, and what this process writes.
 
     Parameters
@@ -157,14 +192,15 @@ def open_readers(
     paths : sequence of str
         Of the corpus.
     folder : Path
-        In which helpers will write.
+        In which they will write.
     seconds : float
         How long workers have to come up.
 
     Yields
     ------
-    MachineReaders or None
-        This machine among them; None if there is so little to read that it should do it alone.
+    sequence of Machine
+        Without this one; each as often as it can read runs at a time. None of them if there is so
+        little to read that this machine should do it alone.
 
     Raises
     ------
@@ -172,50 +208,61 @@ def open_readers(
         Naming workers that have not come up in time.
     """
     texts = Texts.found(paths)
-    if texts.bytes < LEAST_BYTES:
-        yield None
+    if texts.bytes < LEAST_BYTES or tensorflow_is_lost():  # which this process asks with
+        yield ()
         return
     workers = [task for task in cluster.servers() if task.role == "worker"]
-    if tensorflow_is_lost():
-        workers = []  # this process cannot ask them
     wait_for_tasks(workers, seconds)
     keep_alive(workers)
-    with contextlib.ExitStack() as sessions:
-        asking = {str(task): sessions.enter_context(connected(task)) for task in workers}
-        machines = _machines_that_see(asking, texts, folder)
-        if len(machines) > 1:
-            names = ", ".join(machine.name for machine in machines)
-            logger.info("reading the corpus on %d machines: %s", len(machines), names)
-        # also if this is the only one: where the corpus is cut must not depend on who is there, or
-        # a training that is started again would not find its units
-        yield MachineReaders(machines)
+    from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+
+    if (ops := load_ops()) is None:
+        yield ()
+        return
+    with contextlib.ExitStack() as closing:
+        machines = [Machine(task, ops) for task in workers]
+        for machine in machines:
+            closing.callback(machine.close)
+        yield _that_see(machines, texts, folder)
 
 
-def _machines_that_see(asking: Mapping[str, Ask], texts: Texts, folder: Path) -> list[Machine]:
-    """Ask all at the same time; after this machine, take the first task of each other."""
-    token = f"seen-{uuid.uuid4().hex}"
-    (folder / token).touch()
-    sizes = {
+def _that_see(machines: Sequence[Machine], texts: Texts, folder: Path) -> list[Machine]:
+    """Ask all at the same time; take the first task of each machine but this."""
+    (token := folder / f"seen-{uuid.uuid4().hex}").touch()
+    sizes = {str(token): 0} | {
         os.path.abspath(path): size
         for path, size in zip(texts.paths, texts.sizes, strict=True)
         if "://" not in path
     }
 
-    def look(ask: Ask) -> dict[str, Any]:
+    def look(machine: Machine) -> tuple[str, int] | Exception:
         try:
-            seconds = LOOK_SECONDS + FILE_SECONDS * len(sizes)
-            return dict(ask(["look", str(folder), token, sizes], seconds))
+            return machine.look(folder, sizes)
         except Exception as error:
-            return {"missing": f"it does not answer: {error}"}
+            return error
 
-    with ThreadPoolExecutor(max(1, len(asking))) as threads:
-        answers = list(threads.map(look, asking.values()))
-    this = look_here(str(folder), token, {})
-    (folder / token).unlink()
-    machines = {this["machine"]: Machine("this machine", this["helpers"], here, is_here=True)}
-    for (name, ask), found in zip(asking.items(), answers, strict=True):
-        if "machine" in found:
-            machines.setdefault(found["machine"], Machine(name, found["helpers"], ask))
-        else:
-            logger.info("%s does not read the corpus: %s", name, found["missing"])
-    return list(machines.values())
+    with ThreadPoolExecutor(max(1, len(machines))) as threads:
+        answers = list(threads.map(look, machines))
+    token.unlink()
+    known, readers = {this_machine()}, list[Machine]()
+    for machine, found in zip(machines, answers, strict=True):
+        if isinstance(found, Exception):
+            logger.info("%s does not read the corpus: %s", machine.name, found)
+        elif found[0] not in known:
+            known.add(found[0])
+            readers += [machine] * min(found[1], MOST_RUNS)
+    if readers:
+        names = ", ".join(["this machine", *dict.fromkeys(reader.name for reader in readers)])
+        logger.info("reading the corpus on %d machines: %s", len(known), names)
+    for reader in readers:
+        reader.at_once = len(usable_cores()) + len(readers)
+    return readers
+
+
+def this_machine() -> str:
+    """Tells this machine, or container, from others, as the op does."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+    except OSError:
+        boot = ""
+    return f"{platform.node()} {boot}"

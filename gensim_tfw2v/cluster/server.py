@@ -12,7 +12,6 @@ import sys
 import threading
 
 from gensim_tfw2v.cluster.keepalive import keep_alive
-from gensim_tfw2v.cluster.reading import publish_reader
 from gensim_tfw2v.cluster.spec import Cluster, Task, from_tf_config
 from gensim_tfw2v.cluster.versions import publish_version
 from gensim_tfw2v.monitor.task import LOG_DIR, TaskLog
@@ -83,12 +82,11 @@ def serve(
     )
     keep_alive(cluster.tasks())
     publish_version(server, task)
-    reader = publish_reader(server, task)
     log = None if log_dir is None else TaskLog(log_dir, f"{task.role}-{task.index}")
     print(SERVES.format(task), flush=True)
     while not ended.wait(1.0):  # with a limit: else Python sees no signal
         pass
-    del server, reader
+    del server
     if log is not None:
         log.close()
     return reason[0]

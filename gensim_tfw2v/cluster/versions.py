@@ -1,6 +1,7 @@
 """Whether all tasks have the TensorFlow whose graphs they are sent, and the kernels in them.
 
-Each task publishes its own, and the coordinator asks for it.
+A server of TensorFlow tells nobody its version. So each task keeps it in a variable of its own
+device, which it makes through a session on itself, and the coordinator asks for that.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from gensim_tfw2v.cluster.published import device_of, publish, variable
 from gensim_tfw2v.cluster.spec import Task
 
 logger = logging.getLogger(__name__)
@@ -20,6 +20,9 @@ NAME = "tfw2v-tensorflow-version"
 
 #: Seconds after which a task that answers has its variable, if it is to have one.
 PUBLISHED_SECONDS = 1.0
+
+#: Seconds that a session may take to be opened, extended or closed.
+OPERATION_SECONDS = 30.0
 
 #: What a worker adds to its version where it has no compiled kernels.
 WITHOUT_KERNELS = " without kernels"
@@ -65,7 +68,11 @@ def publish_version(server: Any, task: Task) -> None:
     from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
 
     lacking = task.role == "worker" and load_ops() is None
-    publish(server, task, NAME, tf.version.VERSION + (WITHOUT_KERNELS if lacking else ""))
+    version = tf.version.VERSION + (WITHOUT_KERNELS if lacking else "")
+    with tf.Graph().as_default() as graph, tf.device(device_of(task)):
+        assign = tf.raw_ops.AssignVariableOp(resource=_variable(), value=tf.constant(version))
+    with session(server.target, task, graph) as running:
+        running.run(assign)
 
 
 def check_versions(tasks: Iterable[Task]) -> None:
@@ -111,13 +118,39 @@ def check_versions(tasks: Iterable[Task]) -> None:
 def _version_of(tf: Any, task: Task) -> str | None:
     try:
         with tf.device(device_of(task)):
-            resource = variable(NAME)
+            resource = _variable()
             if not tf.raw_ops.VarIsInitializedOp(resource=resource):
                 return None
             found = tf.raw_ops.ReadVariableOp(resource=resource, dtype=tf.string).numpy()
     except tf.errors.OpError as error:
         raise ConnectionError(f"{task} was lost while its version was asked for") from error
     return str(found.decode())
+
+
+def _variable() -> Any:
+    """The resource of the version, on the device that is current."""
+    from gensim_tfw2v._tensorflow import tf
+
+    return tf.raw_ops.VarHandleOp(dtype=tf.string, shape=[], shared_name=NAME)
+
+
+def session(target: str, task: Task, graph: Any) -> Any:
+    """A session that has to do with one task alone, where it would else wait for all.
+
+    Opening and closing it take `OPERATION_SECONDS` at most; give a run a limit of its own.
+    """
+    from gensim_tfw2v._tensorflow import tf
+
+    config = tf.compat.v1.ConfigProto(
+        device_filters=[f"/job:{task.role}/task:{task.index}"],
+        operation_timeout_in_ms=round(1000 * OPERATION_SECONDS),
+    )
+    return tf.compat.v1.Session(target, graph=graph, config=config)
+
+
+def device_of(task: Task) -> str:
+    """The name of a task's processor."""
+    return f"/job:{task.role}/task:{task.index}/device:CPU:0"
 
 
 def _series(version: str) -> str:

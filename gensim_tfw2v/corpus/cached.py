@@ -15,7 +15,7 @@ from gensim_tfw2v.corpus.scan import scan_sentences, scan_texts
 from gensim_tfw2v.corpus.shards import Progress
 from gensim_tfw2v.corpus.texts import Texts, text_files
 from gensim_tfw2v.corpus.units import EncodedCorpus
-from gensim_tfw2v.corpus.workspace import Workspace
+from gensim_tfw2v.corpus.workspace import Workspace, fresh_workspace
 
 #: A file, or sentences.
 Source = Path | Iterable[list[str]]
@@ -56,14 +56,15 @@ class CachedScan:
         progress: Progress | None = None,
         reading: Reading = reading_here,
     ) -> None:
-        self._source, self._workspace = _identity(source), Workspace(parent)
-        folder = self._workspace.folder
-        if (paths := text_files(source)) is None:
-            assert not isinstance(source, Path)
-            self.scan = scan_sentences(source, folder=folder, progress=progress)
-            return
-        with _reading_of(source, reading)(paths, folder) as helpers:
-            self.scan = scan_texts(paths, folder, progress, helpers)
+        self._source = _identity(source)
+        with fresh_workspace(parent) as self._workspace:
+            folder = self._workspace.folder
+            if (paths := text_files(source)) is None:
+                assert not isinstance(source, Path)
+                self.scan = scan_sentences(source, folder, progress)
+                return
+            with _reading_of(source, reading)(paths, folder) as helpers:
+                self.scan = scan_texts(paths, folder, progress, helpers)
 
     def is_of(self, source: Source) -> bool:
         """Whether this is what was read: the same object, or a file that has not changed."""
@@ -90,8 +91,7 @@ def encode_source(
     progress: Progress | None = None,
 ) -> tuple[EncodedCorpus, Workspace]:
     """Read a corpus of which nothing is held; see `CachedScan`."""
-    workspace = Workspace(parent)
-    try:
+    with fresh_workspace(parent) as workspace:
         if (paths := text_files(source)) is None:
             assert not isinstance(source, Path)
             corpus = encode_sentences(source, key_to_index, workspace.folder, progress)
@@ -99,9 +99,6 @@ def encode_source(
         with _reading_of(source, reading)(paths, workspace.folder) as helpers:
             corpus = encode_texts(paths, key_to_index, workspace.folder, progress, helpers)
             return corpus, workspace
-    except BaseException:
-        workspace.close()
-        raise
 
 
 def _identity(source: Source) -> object:

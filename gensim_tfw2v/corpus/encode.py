@@ -1,8 +1,8 @@
 """Encoding a corpus with a vocabulary that exists: the text is read once."""
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from gensim_tfw2v.corpus.lines import Lines
 from gensim_tfw2v.corpus.parallel import Helper, read_runs
@@ -12,7 +12,7 @@ from gensim_tfw2v.corpus.sentences import KnownWords, packed_to_shards
 from gensim_tfw2v.corpus.shards import Progress
 from gensim_tfw2v.corpus.texts import Texts
 from gensim_tfw2v.corpus.units import EncodedCorpus
-from gensim_tfw2v.corpus.workspace import Workspace
+from gensim_tfw2v.corpus.workspace import Workspace, fresh_workspace
 
 Folder = str | os.PathLike[str] | None
 
@@ -68,7 +68,7 @@ def encode_texts(
     helpers: Sequence[Helper] = (),
 ) -> EncodedCorpus:
     """Encode text files as if they were one; see `encode_file` and `read_runs`."""
-    with fresh_workspace(folder) as workspace:
+    with target(folder) as workspace:
         runs = Texts.found(paths).cut()
         if library() is None:
             ids = KnownWords(key_to_index)
@@ -110,19 +110,13 @@ def encode_sentences(
     FileExistsError, OSError
         As in `encode_file`.
     """
-    with fresh_workspace(folder) as workspace:
+    with target(folder) as workspace:
         ids = KnownWords(key_to_index)
         part, items = packed_to_shards(sentences, ids, workspace.folder, progress)
         return EncodedCorpus.of_shards(workspace, part.shards, part.raw_words, items, folder)
 
 
-@contextmanager
-def fresh_workspace(folder: Folder) -> Iterator[Workspace]:
-    """Make a workspace where a corpus is to be written; remove it at any error."""
+def target(folder: Folder) -> AbstractContextManager[Workspace]:
+    """A workspace where a corpus is to be written, whatever folder it will stay in."""
     check_unused(folder)
-    workspace = Workspace(folder)
-    try:
-        yield workspace
-    except BaseException:  # Ctrl-C too
-        workspace.close()
-        raise
+    return fresh_workspace(folder)

@@ -6,7 +6,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Protocol, TypeVar
+from uuid import uuid4
 
 from gensim_tfw2v.corpus.scanner import Known, scan
 from gensim_tfw2v.corpus.shards import Part, Progress
@@ -26,16 +28,21 @@ class Stopped(Exception):
 
 
 class Helper(Protocol):
-    """A core of another machine, that reads a run at a time."""
+    """Another machine, that reads a run at a time.
 
-    def __call__(
-        self,
-        run: Sequence[Piece],
-        prefix: Path,
-        known: Known | None,
-        stopped: threading.Event,
+    Attributes
+    ----------
+    name : str
+        For messages.
+    """
+
+    name: str
+
+    def read(
+        self, run: Sequence[Piece], prefix: Path, known: Known | None, stopped: threading.Event
     ) -> Part | None:
-        """Do what `scan` does; None for what has to be read here, or raise if it is lost."""
+        """Do what `scan` does, or nothing if the run has to be read here; raise if it is lost."""
+        ...
 
 
 def in_threads(
@@ -94,7 +101,8 @@ def read_runs(
     progress : callable, optional
         Called in this thread.
     helpers : sequence of Helper
-        Who reads beside the cores of this machine. Runs of one that is lost are read by others.
+        Who reads beside the cores of this machine, as often as they have cores. What one that is
+        lost was reading is read by others.
 
     Returns
     -------
@@ -110,18 +118,46 @@ def read_runs(
         yield from (scan(run, folder / "part00000-", known, progress) for run in runs)
         return
     latest = {0: (0, 0, 0, 0)}
+    lost: dict[str, Exception] = {}
+    free = SimpleQueue[Helper | None]()  # None is a core of this machine
+    readers = [None] * len(usable_cores()) + list(helpers)
+    for reader in readers:
+        free.put(reader)
 
     def read(number: int, stopped: threading.Event) -> Part:
+        run, prefix = runs[number], folder / f"part{number:05}-"
+
         def tell(*state: int) -> None:
             latest[number] = state
             if stopped.is_set():
                 raise Stopped
 
-        return scan(runs[number], folder / f"part{number:05}-", known, tell)
+        while helper := free.get():
+            if helper.name in lost:
+                continue
+            try:
+                part = helper.read(
+                    run, prefix.with_name(f"{prefix.name}{uuid4().hex[:8]}-"), known, stopped
+                )
+            except Stopped:
+                raise
+            except Exception as error:
+                if lost.setdefault(helper.name, error) is error:
+                    logger.warning("%s does not read the corpus any more: %s", helper.name, error)
+                continue
+            free.put(helper)
+            if part is None:
+                return scan(run, prefix, known, tell)
+            tell(part.raw_words, part.sentences, len(part.counts), sum(p.bytes for p in run))
+            return part
+        try:
+            return scan(run, prefix, known, tell)
+        finally:
+            free.put(None)
 
     def report() -> None:
         words, sentences, word_types, read = zip(*list(latest.values()), strict=True)
         if progress:
             progress(sum(words), sum(sentences), max(word_types), sum(read))
 
-    yield from in_threads(read, len(runs), report)
+    yield from in_threads(read, len(runs), report, len(readers))

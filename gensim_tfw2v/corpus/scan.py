@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.corpus.encode import Folder, fresh_workspace
+from gensim_tfw2v.corpus.encode import Folder, target
 from gensim_tfw2v.corpus.lines import Lines
 from gensim_tfw2v.corpus.parallel import Helper, in_threads, read_runs
 from gensim_tfw2v.corpus.scanner import Words, library, renumbered
@@ -72,7 +72,7 @@ class Scan:
         """
         number = key_to_index.get
         numbers = np.fromiter(map(number, self._words, repeat(UNKNOWN)), ID, len(self._words))
-        with fresh_workspace(self._folder) as workspace:
+        with target(self._folder) as workspace:
 
             def encoded(place: int, _: object) -> Shard:
                 shard, places = self._shards[place]
@@ -118,7 +118,7 @@ def scan_texts(
     helpers: Sequence[Helper] = (),
 ) -> Scan:
     """Count the words of text files as if they were one; see `scan_file` and `read_runs`."""
-    with fresh_workspace(folder) as workspace:
+    with target(folder) as workspace:
         runs = Texts.found(paths).cut()
         if library() is None:
             return _scanned(workspace, folder, Lines(runs), progress)[0]
@@ -145,7 +145,7 @@ def scan_sentences(
     Parameters and errors are those of `encode_sentences`; `folder` is where `Scan.encode` will
     write. A first sentence that is a string is warned of, as in gensim.
     """
-    with fresh_workspace(folder) as workspace:
+    with target(folder) as workspace:
         scan, items = _scanned(workspace, folder, sentences, progress)
         scan.corpus_count = items
         return scan

@@ -6,6 +6,7 @@ Its functions are those of ``kernel/native/src/text.cc``, in the library of the 
 import ctypes
 import functools
 import os
+import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -103,6 +104,17 @@ class Known:
         self.words = Words()
         self.words.add("".join(f"{word}\n" for word in known).encode("utf-8", "surrogatepass"))
         self.numbers = np.fromiter(known.values(), np.int32, len(known))
+        self._lock, self._saved = threading.Lock(), False
+
+    def saved(self, folder: Path) -> Path:
+        """Write it once, to files in a folder, for other machines; give how their names begin."""
+        prefix = folder / "known-"
+        with self._lock:
+            if not self._saved:
+                prefix.with_name("known-words").write_bytes(self.words.found()[0])
+                self.numbers.tofile(prefix.with_name("known-numbers"))
+            self._saved = True
+        return prefix
 
 
 def scan(
@@ -177,9 +189,7 @@ def _blocks(
     while block:
         # as much again as is left over, so that a word without end costs linear time
         size = max(BLOCK, len(rest))
-        block = stream.read(
-            size if piece.stop is None else min(size, piece.stop - at - len(rest))
-        )
+        block = stream.read(size if piece.stop is None else min(size, piece.stop - at - len(rest)))
         text = rest + block
         done = functions.tfw2v_scanner_scan(scanner, text, len(text), not block)
         if state.bad >= 0:

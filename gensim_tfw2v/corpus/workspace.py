@@ -29,6 +29,17 @@ class Workspace(TemporaryFolder):
 
 
 @contextlib.contextmanager
+def fresh_workspace(parent: str | os.PathLike[str] | None = None) -> Iterator[Workspace]:
+    """Make a workspace that stays, unless there is an error."""
+    workspace = Workspace(parent)
+    try:
+        yield workspace
+    except BaseException:  # Ctrl-C too
+        workspace.close()
+        raise
+
+
+@contextlib.contextmanager
 def explained(folder: Path) -> Iterator[None]:
     """Say in an OSError how much was written where, and what to do.
 

@@ -1,7 +1,7 @@
 """Corpora that the machines of a cluster's workers read together, by real tasks."""
 
 import contextlib
-import json
+import gzip
 import logging
 import os
 import signal
@@ -18,25 +18,18 @@ from gensim.models.word2vec import PathLineSentences
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cluster import MissingTasks, asking, published, readers, reading
+from gensim_tfw2v.cluster import MissingTasks, readers, versions
 from gensim_tfw2v.cluster.local import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.corpus import CorpusDecodeError, EncodedCorpus
+from gensim_tfw2v.corpus import CorpusDecodeError, EncodedCorpus, parallel, texts
+from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
 from tests.corpus.reference import decoded, line_sentences
 
 LEE = datapath("lee_background.cor")
+ROOT = Path(__file__).parents[2]
 
-#: A task that takes itself for one of another machine, where files of some folders are others.
-SERVE = """
-import os, sys
-from gensim_tfw2v.cluster import reading, server
-reading.machine = lambda: sys.argv[1]
-reading.usable_cores = lambda: [0, 1]
-size = os.path.getsize
-os.path.getsize = lambda path: size(path) + ("/different/" in path)
-server.main()
-"""
+pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
 
 
 @contextlib.contextmanager
@@ -48,9 +41,10 @@ def tasks():
     try:
         for task in cluster.servers():
             config = {"TF_CONFIG": cluster.tf_config(task.role, task.index)}
-            command = [sys.executable, "-c", SERVE, str(task), "--with-parent"]
+            command = [sys.executable, "-m", "gensim_tfw2v.cluster.server", "--with-parent"]
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            running.append(subprocess.Popen(command, env=os.environ | config, cwd="/", **pipes))
+            environment = os.environ | config | {"PYTHONPATH": str(ROOT)}
+            running.append(subprocess.Popen(command, env=environment, cwd="/", **pipes))
         for process in running:
             assert b"serves" in process.stdout.readline()
         yield cluster, running
@@ -72,8 +66,19 @@ def cluster():
 def small(monkeypatch):
     """Let them share small texts too."""
     monkeypatch.setattr(readers, "LEAST_BYTES", 1)
-    monkeypatch.setattr(readers, "BYTES_A_RUN", 20_000)
-    monkeypatch.setattr(reading, "usable_cores", lambda: [0, 1])
+    monkeypatch.setattr(texts, "BYTES_A_RUN", 20_000)
+
+
+@pytest.fixture(autouse=True)
+def apart(monkeypatch):
+    """Take each task for one of another machine, where files of some folders are others."""
+    look = readers.Machine.look
+
+    def look_apart(self, folder, sizes):
+        look(self, folder, {path: size - ("/different/" in path) for path, size in sizes.items()})
+        return self.name, 2
+
+    monkeypatch.setattr(readers.Machine, "look", look_apart)
 
 
 @pytest.fixture
@@ -107,8 +112,7 @@ def test_the_machines_of_workers_read_a_corpus(
     for name in ("corpus_count", "corpus_total_words", "raw_vocab"):
         assert getattr(model, name) == getattr(gensim, name)
     assert model.traffic.tokens > 20_000 and model.traffic.corpus_bytes == 0
-    # once to count, and once to number what was counted
-    assert caplog.text.count("reading the corpus on 3 machines: this machine, worker 0 (") == 2
+    assert caplog.text.count("reading the corpus on 3 machines: this machine, worker 0 (") == 1
     assert not list(tmp_path.glob("tfw2v*"))
 
 
@@ -130,27 +134,25 @@ def test_what_they_write_is_the_text(cluster, shards, tmp_path):
     other.close()
 
 
-def test_each_part_is_made_by_a_machine_that_has_time(cluster, tmp_path, monkeypatch):
-    asked = []
+def test_each_run_is_read_by_a_machine_that_has_time(cluster, tmp_path, monkeypatch):
+    by, read, scan = [], readers.Machine.read, parallel.scan
 
-    def counting(self, machines):
-        self._machines = [
-            machine._replace(
-                ask=lambda question, seconds, machine=machine: (
-                    asked.append((machine.name, question)) or machine.ask(question, seconds)
-                )
-            )
-            for machine in machines
-        ]
+    def counted(self, run, *arguments):
+        by.append((self.name, run))
+        return read(self, run, *arguments)
 
-    monkeypatch.setattr(readers.MachineReaders, "__init__", counting)
+    def counted_here(run, *arguments):
+        time.sleep(0.1)
+        by.append(("here", run))
+        return scan(run, *arguments)
+
+    monkeypatch.setattr(readers.Machine, "read", counted)
+    monkeypatch.setattr(parallel, "scan", counted_here)
     model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
     model.build_vocab(corpus_file=LEE)
-    names, questions = zip(*asked, strict=True)
+    names, runs = zip(*by, strict=True)
     assert len(set(names)) == 3
-    parts = [part for what, _, parts in questions for part in parts]
-    assert sorted(parts) == list(range(os.path.getsize(LEE) // 20_000))
-    assert {what for what, _, _ in questions} == {"run"}
+    assert sorted(runs) == texts.Texts.found([LEE]).cut()
 
 
 def test_errors_come_from_where_they_are(cluster, shards, tmp_path):
@@ -174,14 +176,9 @@ def test_workers_that_see_other_files_are_left_out(of_text, of_folder, cluster, 
         model.build_vocab(corpus_file=str(text))
     assert model.corpus_count == 300
     assert caplog.text.count(" does not read the corpus: ") == 2
-    size = {"text": os.path.getsize(LEE), "folder": 0}[
-        "text" if of_text == "different" else "folder"
-    ]
-    assert f"(it has {size + 1:,} bytes there, {size:,} here)" in caplog.text
+    size = os.path.getsize(LEE) if of_text == "different" else 0
+    assert f"(it has {size:,} bytes there, {size - 1:,} here)" in caplog.text
     assert "machines:" not in caplog.text
-    # a training that is started again finds its units, whoever is there
-    with readers.open_readers(cluster, [str(text)], folder) as alone:
-        assert alone.runs(os.path.getsize(LEE)) == os.path.getsize(LEE) // 20_000
 
 
 def test_a_text_that_grows_is_read_here(cluster, tmp_path, monkeypatch):
@@ -218,27 +215,27 @@ def test_a_worker_that_is_not_there_is_named(tmp_path, monkeypatch):
 def test_others_make_the_parts_of_a_machine_that_is_lost(how, tmp_path, monkeypatch, caplog):
     text = tmp_path / "text.txt"
     text.write_bytes((Path(LEE).read_bytes() + b"\n") * 30)  # 11 MB
-    monkeypatch.setattr(readers, "BYTES_A_RUN", 1 << 20)
+    monkeypatch.setattr(texts, "BYTES_A_RUN", 1 << 20)
     monkeypatch.setattr(readers, "RUN_SECONDS", 4.0)
-    monkeypatch.setattr(published, "OPERATION_SECONDS", 2.0)
-    monkeypatch.setattr(asking, "PROBE_SECONDS", 1.0)
-    monkeypatch.setattr(asking, "ALIVE_SECONDS", 2.0)
+    monkeypatch.setattr(versions, "OPERATION_SECONDS", 2.0)
+    monkeypatch.setattr(readers, "PROBE_SECONDS", 1.0)
+    monkeypatch.setattr(readers, "ALIVE_SECONDS", 2.0)
     with tasks() as (cluster, processes):
-        began = threading.Event()
-        ask = asking.answer
+        began, read = threading.Event(), readers.Machine.read
 
-        def stop(question):
-            if json.loads(question)[0] == "run" and not began.is_set():
+        def stop(self, *arguments):
+            if self.name.startswith("worker 0") and not began.is_set():
                 began.set()
-                time.sleep(0.5)  # the others have begun too
-                os.kill(processes[1].pid, how)
-            return ask(question)
+                processes[1].send_signal(signal.SIGSTOP)  # it is asked, and never answers
+                threading.Timer(0.5, processes[1].send_signal, [how]).start()
+            return read(self, *arguments)
 
-        monkeypatch.setattr(asking, "answer", stop)
+        monkeypatch.setattr(readers.Machine, "read", stop)
         model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
         model.build_vocab(corpus_file=str(text))
         assert (model.corpus_count, began.is_set()) == (9_000, True)
-        assert "worker 0 (" in caplog.text and "does not read the corpus any more" in caplog.text
+        assert caplog.text.count("does not read the corpus any more") == 1
+        assert "worker 0 (" in caplog.text
         processes[1].kill()
     model._corpus_reader.forget()
     deadline = time.monotonic() + 30
@@ -248,65 +245,13 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(how, tmp_path, monkeypa
     assert not [name for name in os.listdir(tmp_path) if name != "text.txt"]
 
 
-def made(question, seconds):
-    """What a machine answers whose helpers have made all parts."""
-    assert question[0] == "run" and 120 < seconds < 130
-    return [{"done": part} for part in question[2]]
-
-
-def lost(question, seconds):
-    raise ConnectionError("it is gone")
-
-
-def late(question, seconds):
-    """A machine that is given parts when others wait for more."""
-    time.sleep(0.3)
-    return made(question, seconds)
-
-
-@pytest.mark.parametrize("asks", [[made], [made, late], [lost, late], [lost, made, lost]])
-def test_every_part_is_made_once(asks, tmp_path, caplog):
-    machines = [readers.Machine(f"host {n}", 2, ask) for n, ask in enumerate(asks)]
-    with readers.MachineReaders(machines).messages(tmp_path, [1_000_000] * 7) as messages:
-        done = [next(messages)["done"] for _ in range(7)]
-    assert sorted(done) == list(range(7))
-    named = [record.args[0] for record in caplog.records]
-    assert set(named) <= {f"host {n}" for n, ask in enumerate(asks) if ask is lost}
-
-
-@pytest.mark.parametrize(
-    "trouble", [{"oserror": [116, "Stale file handle", "x"]}, {"failure": "!"}]
-)
-def test_a_machine_with_troubles_of_its_own_is_left_out(trouble, tmp_path, caplog):
-    machines = [
-        readers.Machine("here", 1, late, True),
-        readers.Machine("host", 1, lambda *_: [trouble]),
-    ]
-    with readers.MachineReaders(machines).messages(tmp_path, [1] * 3) as messages:
-        assert sorted(next(messages)["done"] for _ in range(3)) == [0, 1, 2]
-    assert "host does not read the corpus any more" in caplog.text
-    machines = [machines[1]._replace(is_here=True)]
-    with readers.MachineReaders(machines).messages(tmp_path, [1]) as messages:
-        assert next(messages) == trouble
-
-
-def test_no_machine_is_left(tmp_path):
-    machines = [readers.Machine(f"host {n}", 1, lost) for n in range(2)]
-    with (
-        readers.MachineReaders(machines).messages(tmp_path, [1] * 3) as messages,
-        pytest.raises(ConnectionError, match="no machine is left.*the last was host [01]"),
-    ):
-        next(messages)
-
-
-def test_what_goes_wrong_on_a_machine_is_told(tmp_path):
-    (tmp_path / "job.json").write_text("{}")
-    with pytest.raises(RuntimeError, match="TypeError: expected str"):
-        asking.here(["look", 5, "token", {}], 1.0)
-    (failure,) = asking.here(["run", str(tmp_path), [0]], 1.0)
-    assert "KeyError" in failure["failure"]
-    with pytest.raises(RuntimeError, match="ended early"):
-        reading.run(str(tmp_path), [])
+def test_what_is_compressed_is_read_here(cluster, shards, tmp_path, monkeypatch):
+    for path in shards.iterdir():
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
+    model.build_vocab(PathLineSentences(shards))
+    assert model.corpus_count == 300
 
 
 def test_a_process_that_cannot_ask_reads_alone(tmp_path, monkeypatch):
@@ -315,4 +260,4 @@ def test_a_process_that_cannot_ask_reads_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(readers, "tensorflow_is_lost", lambda: True)
     nobody = Cluster(("127.0.0.1:1",), ("127.0.0.1:2",))
     with readers.open_readers(nobody, [str(text)], tmp_path, seconds=0.1) as alone:
-        assert alone.runs(os.path.getsize(LEE)) == os.path.getsize(LEE) // 20_000
+        assert not alone

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v.corpus import EncodedCorpus, encode_file, encode_sentences, scan_sentences
-from gensim_tfw2v.corpus.units import shares, unit_edges
 from gensim_tfw2v.corpus.shards import SHARD
+from gensim_tfw2v.corpus.units import shares, unit_edges
 from tests.corpus.reference import decoded, folder_is_empty
 
 SENTENCES = [["a", "b", "x"], ["x"], [], ["b", "b"]]

@@ -1,11 +1,19 @@
 // The door for TensorFlow: the same functions as ops, by its C API, which needs none of its headers
 // and stays the same from version to version.
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
 
 #include "draws.h"
+#include "text.h"
 
 extern "C" {
 typedef struct TF_Status TF_Status;
@@ -51,7 +59,7 @@ void TF_DeleteTensor(TF_Tensor*);
 
 namespace {
 
-enum Type { kFloat = 1, kDouble = 2, kInt32 = 3, kInt64 = 9 };
+enum Type { kFloat = 1, kDouble = 2, kInt32 = 3, kUint8 = 4, kInt64 = 9 };
 constexpr int kInvalidArgument = 3;
 constexpr int kOptions = sizeof(Tfw2vOptions) / sizeof(int32_t);
 
@@ -237,6 +245,92 @@ void distinct(void*, TF_OpKernelContext* context) {
   }
 }
 
+// Strings, each with a 0 after it.
+std::vector<std::string> strings(const Input& input) {
+  std::vector<std::string> found;
+  const char *at = input.data<char>(), *const end = at + input.size();
+  for (const char* stop; at < end && (stop = static_cast<const char*>(std::memchr(at, 0, end - at)));
+       at = stop + 1)
+    found.emplace_back(at, stop);
+  return found;
+}
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The sizes of files, or -errno; for the first, which is a folder, 0 if it can be written. And what
+// tells this machine, or container, from others; and its cores.
+void look(void*, TF_OpKernelContext* context) {
+  const std::vector<std::string> paths = strings(Input(context, 0));
+  auto* sizes = output<int64_t>(context, 0, kInt64, paths.size(), 0);
+  for (size_t i = 0; sizes && i < paths.size(); ++i) {
+    struct stat status;
+    if (i ? !stat(paths[i].c_str(), &status) : !access(paths[i].c_str(), W_OK))
+      sizes[i] = i ? status.st_size : 0;
+    else
+      sizes[i] = -errno;
+  }
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  const std::string machine = host + (" " + content("/proc/sys/kernel/random/boot_id"));
+  if (auto* to = output<uint8_t>(context, 1, kUint8, machine.size(), 0))
+    std::memcpy(to, machine.data(), machine.size());
+  if (auto* to = output<int64_t>(context, 2, kInt64, 1, 0))
+    *to = std::thread::hardware_concurrency();
+}
+
+// A vocabulary in files, which those who read with it share.
+struct Vocabulary {
+  tfw2v::Words words;
+  std::string numbers;
+
+  static std::shared_ptr<const Vocabulary> of(const std::string& path) {
+    static std::mutex mutex;
+    static std::string last;
+    static std::shared_ptr<Vocabulary> known;
+    const std::lock_guard<std::mutex> guard(mutex);
+    if (path != last || !known) {
+      known = std::make_shared<Vocabulary>();
+      const std::string text = content(path + "words");
+      known->words.add(reinterpret_cast<const uint8_t*>(text.data()), text.size(), nullptr, nullptr);
+      known->numbers = content(path + "numbers");
+      last = path;
+    }
+    return known;
+  }
+};
+
+// Reads a run of texts: given the prefix of the files to write, that of a vocabulary's or nothing,
+// and paths; and numbers: the longest sentence, entries a shard, and of each path the bytes to read.
+void read_run(void*, TF_OpKernelContext* context) {
+  const std::vector<std::string> names = strings(Input(context, 0));
+  const Input numbers(context, 1);
+  const auto* number = numbers.data<int64_t>();
+  if (names.size() < 2 || numbers.size() != 2 * static_cast<int64_t>(names.size()) - 2)
+    return fail(context, "Tfw2vReadRun: each path needs a range");
+  std::vector<tfw2v::Piece> pieces;
+  for (size_t i = 2; i < names.size(); ++i)
+    pieces.push_back({names[i], number[2 * i - 2], number[2 * i - 1]});
+  std::shared_ptr<const Vocabulary> known;
+  if (!names[1].empty()) {
+    known = Vocabulary::of(names[1]);
+    if (known->numbers.size() != known->words.counts().size() * sizeof(int32_t))
+      return fail(context, "Tfw2vReadRun: there is no such vocabulary");
+  }
+  tfw2v::Scanner scanner(names[0], number[0], number[1], known ? &known->words : nullptr,
+                         known ? reinterpret_cast<const int32_t*>(known->numbers.data()) : nullptr);
+  const int64_t error = tfw2v::read_run(scanner, pieces, names[0]);
+  const std::vector<tfw2v::Shard>& shards = scanner.shards();
+  if (auto* to = output<int64_t>(context, 0, kInt64, 3 + 4 * shards.size(), 0)) {
+    to[0] = error;
+    to[1] = scanner.state().raw_words;
+    to[2] = scanner.state().sentences;
+    std::memcpy(to + 3, shards.data(), shards.size() * sizeof(tfw2v::Shard));
+  }
+}
+
 void unknown_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
   TF_ShapeInferenceContextSetUnknownShape(context, status);
 }
@@ -270,6 +364,8 @@ __attribute__((constructor)) void register_ops() {
          {"rows: float"}, read);
   define("Tfw2vWrite", {"table: float", "first: int64", "rows: float"}, {"written: int64"}, write);
   define("Tfw2vPad", {"rows: float"}, {"padded: float"}, pad);
+  define("Tfw2vLook", {"paths: uint8"}, {"sizes: int64", "machine: uint8", "cores: int64"}, look);
+  define("Tfw2vReadRun", {"names: uint8", "numbers: int64"}, {"report: int64"}, read_run);
   define("Tfw2vDistinct", {"ids: int32", "limit: int32"}, {"distinct: int32", "places: int32"},
          distinct);
 }

@@ -33,6 +33,21 @@ bool is_space(uint32_t point) {
          point == 0x3000;
 }
 
+// Writes a file, and returns 0 or an errno.
+int64_t save(const std::string& path, const void* data, int64_t size) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return errno;
+  const auto* from = static_cast<const char*>(data);
+  int64_t error = 0;
+  while (size && !error) {
+    const ssize_t wrote = write(file, from, size);
+    if (wrote < 0 && errno != EINTR) error = errno;
+    if (wrote > 0) from += wrote, size -= wrote;
+  }
+  if (close(file) && !error) error = errno;
+  return error;
+}
+
 // Decodes the character at `p`, of several bytes, and returns how many they are; 0 if they are
 // none that Python's strict decoder takes, -1 if `end` cuts it.
 int decode(const uint8_t* p, const uint8_t* end, uint32_t* point) {
@@ -197,26 +212,56 @@ void Scanner::end_sentence() {
 void Scanner::write(int64_t size) {
   const int64_t raw_words = size - sentences_;
   int64_t kept = size;
-  if (numbers_) kept = renumber(ids_.data(), size, numbers_, known_->counts().size());
+  if (known_) kept = renumber(ids_.data(), size, numbers_, known_->counts().size());
   if (kept && !state_.error) {
     int64_t tokens = kept;
     for (int64_t i = 0; i < kept; ++i) tokens -= ids_[i] == kEnd;
     char name[16];
     std::snprintf(name, sizeof name, "%05d.int32", static_cast<int>(shards_.size()));
-    const int file = open((prefix_ + name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    const auto* from = reinterpret_cast<const char*>(ids_.data());
-    if (file < 0) state_.error = errno;
-    for (int64_t left = kept * sizeof(int32_t); left && !state_.error;) {
-      const ssize_t wrote = ::write(file, from, left);
-      if (wrote < 0 && errno != EINTR) state_.error = errno;
-      if (wrote > 0) from += wrote, left -= wrote;
-    }
-    if (file >= 0 && close(file) && !state_.error) state_.error = errno;
+    state_.error = save(prefix_ + name, ids_.data(), kept * sizeof(int32_t));
     shards_.push_back({kept, tokens, raw_words, sentences_});
     state_.shards = shards_.size();
   }
   ids_.erase(ids_.begin(), ids_.begin() + size);
   ended_ = sentences_ = 0;
+}
+
+namespace {
+
+int64_t scan_file(Scanner& scanner, int file, int64_t at, int64_t stop) {
+  std::vector<uint8_t> buffer(1 << 18);
+  for (int64_t filled = 0, got = 1; got;) {
+    if (filled == static_cast<int64_t>(buffer.size())) buffer.resize(2 * buffer.size());
+    const int64_t room = buffer.size() - filled;
+    got = pread(file, &buffer[filled], room < stop - at ? room : stop - at, at);
+    if (got < 0) return errno;
+    at += got;
+    filled += got;
+    const int64_t done = scanner.scan(buffer.data(), filled, !got);
+    if (scanner.state().bad >= 0) return kUndecodable;
+    if (scanner.state().error) return scanner.state().error;
+    filled -= done;
+    std::memmove(buffer.data(), buffer.data() + done, filled);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int64_t read_run(Scanner& scanner, const std::vector<Piece>& pieces, const std::string& prefix) {
+  for (const Piece& piece : pieces) {
+    const int file = open(piece.path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return errno;
+    const int64_t error = scan_file(scanner, file, piece.start, piece.stop);
+    close(file);
+    if (error) return error;
+  }
+  scanner.finish();
+  if (scanner.state().error) return scanner.state().error;
+  const auto& text = scanner.words().text();
+  const auto& counts = scanner.words().counts();
+  const int64_t error = save(prefix + "words", text.data(), text.size());
+  return error ? error : save(prefix + "counts", counts.data(), counts.size() * sizeof(int64_t));
 }
 
 }  // namespace tfw2v

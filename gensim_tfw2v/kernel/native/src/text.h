@@ -93,4 +93,16 @@ class Scanner {
   State state_;
 };
 
+// A run of bytes of a plain file.
+struct Piece {
+  std::string path;
+  int64_t start, stop;
+};
+
+constexpr int kUndecodable = -1;
+
+// Scans pieces, and writes what `scanner` has found beside its shards: `words` and `counts`.
+// Returns 0, kUndecodable, or an errno.
+int64_t read_run(Scanner& scanner, const std::vector<Piece>& pieces, const std::string& prefix);
+
 }  // namespace tfw2v

@@ -1,0 +1,80 @@
+"""Runs that helpers read too: each is read once, whoever is lost."""
+
+import threading
+import time
+
+import pytest
+
+from gensim_tfw2v.corpus import parallel, texts
+from gensim_tfw2v.corpus.scanner import library, scan
+from tests.corpus.reference import LEE, line_sentences
+
+pytestmark = pytest.mark.skipif(library() is None, reason="compiled nowhere here")
+
+
+class Helper:
+    """A helper that reads as `read` does."""
+
+    def __init__(self, name, read):
+        self.name, self.read = name, read
+
+
+def made(run, prefix, known, stopped):
+    return scan(run, prefix, known)
+
+
+def lost(*_):
+    raise ConnectionError("it is gone")
+
+
+def late(*arguments):
+    time.sleep(0.1)
+    return made(*arguments)
+
+
+def refusing(*_):
+    return None
+
+
+@pytest.mark.parametrize(
+    "ways", [[made], [made, late], [lost, late], [lost, made, lost], [refusing], [lost, lost]]
+)
+def test_every_run_is_read_once(ways, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(texts, "BYTES_A_RUN", 20_000)
+    runs = texts.Texts.found([LEE]).cut()
+    helpers = [Helper(f"host {number}", way) for number, way in enumerate(ways)] * 2
+    reports = []
+    parts = list(
+        parallel.read_runs(runs, tmp_path, None, lambda *state: reports.append(state), helpers)
+    )
+    assert len(parts) == len(runs) > 10
+    expected = line_sentences(LEE)
+    assert sum(part.sentences for part in parts) == len(expected)
+    assert reports[-1][:2] == (sum(map(len, expected)), len(expected))
+    words = dict.fromkeys(word for part in parts for word in part.words.decode().split("\n")[:-1])
+    assert list(words) == list(dict.fromkeys(word for sentence in expected for word in sentence))
+    warned = [record.args[0] for record in caplog.records]
+    assert sorted(warned) == sorted(set(warned))  # each once
+    assert set(warned) <= {f"host {n}" for n, way in enumerate(ways) if way is lost}
+
+
+def test_nobody_is_waited_for_after_an_error(tmp_path, monkeypatch):
+    """What goes wrong here ends the reading, and helpers hear that."""
+    path = tmp_path / "text"
+    path.write_bytes(b"a b\n" * 20_000 + b"\xff\n")
+    monkeypatch.setattr(texts, "BYTES_A_RUN", 10_000)
+    told = threading.Event()
+
+    def waiting(run, prefix, known, stopped):
+        assert stopped.wait(10)
+        told.set()
+        raise parallel.Stopped
+
+    def failing(*_):
+        raise OSError(5, "here")
+
+    monkeypatch.setattr(parallel, "scan", failing)
+    with pytest.raises(OSError, match="here"):
+        runs = texts.Texts.found([path]).cut()
+        list(parallel.read_runs(runs, tmp_path, None, None, [Helper("host", waiting)]))
+    assert told.is_set()
