@@ -16,7 +16,7 @@ from gensim.models.callbacks import CallbackAny2Vec
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.saving import save_whole
-from gensim_tfw2v.corpus import helpers
+from gensim_tfw2v.corpus import texts
 from gensim_tfw2v.parameter_server import config
 from gensim_tfw2v.training import opening, programs
 from gensim_tfw2v.training.session import Training
@@ -70,11 +70,11 @@ def main(path: str) -> None:
         level=logging.WARNING, format="%(asctime)s %(name)s %(message)s", stream=sys.stderr
     )
     settings = json.loads(Path(path).read_text())
-    # units and helpers of a large corpus, for a small one
+    # units and runs of a large corpus, for a small one
     for module, name, value in (
         (programs, "UNIT_ENTRIES", settings["unit_entries"]),
         (config, "CLUSTER_ENTRIES", settings["unit_entries"]),
-        (helpers, "BYTES_A_HELPER", settings["bytes_a_helper"]),
+        (texts, "BYTES_A_RUN", settings["bytes_a_run"]),
         (opening, "READY_SECONDS", 120.0),
     ):
         setattr(module, name, value)

@@ -47,8 +47,6 @@ def _one(name: str, training: FaultyTraining, choose: random.Random) -> psutil.P
         found = [process for called, process in training.processes() if called.startswith(name)]
         if found:
             return choose.choice(sorted(found, key=lambda process: process.pid))
-        if name == "reader":
-            return None  # they have read all
         time.sleep(0.05)
     return None
 
@@ -114,7 +112,6 @@ def fill(disk: str, phase: str = "trained") -> Fault:
 FAULTS: dict[str, Fault] = {
     **{f"kill {role}": kill(f"tfw2v {role}") for role in ("worker", "ps", "chief", "forks")},
     "kill program": kill_program(),
-    "kill reader": kill("reader", "counting"),
     **{f"stop {role}": stop(f"tfw2v {role}") for role in ("worker", "ps", "chief")},
     "kill ps while exporting": kill("tfw2v ps", "exporting"),
     "kill chief while exporting": kill("tfw2v chief", "exporting"),

@@ -81,7 +81,7 @@ class FaultyTraining:
             "corpus": str(corpus),
             "output": str(self._output),
             "unit_entries": 1 << 13,
-            "bytes_a_helper": 1 << 18,
+            "bytes_a_run": 1 << 18,
             "options": options | folders,
         }
         (folder / "settings.json").write_text(json.dumps(settings))
@@ -191,9 +191,7 @@ class FaultyTraining:
                 if process.environ().get(MARK) != self.mark:
                     continue
                 if process.status() != psutil.STATUS_ZOMBIE:
-                    command = " ".join(process.cmdline())
-                    helper = "gensim_tfw2v.corpus.worker" in command
-                    yield "reader" if helper else process.name(), process
+                    yield process.name(), process
 
     def times_back(self) -> int:
         """How often it has gone back to a checkpoint."""

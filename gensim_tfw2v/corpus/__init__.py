@@ -4,7 +4,7 @@ A corpus is read once, by `scan_file` or `scan_sentences` where the vocabulary i
 counted, by `encode_file` or `encode_sentences` where it is known. What comes out, an
 `EncodedCorpus`, is a folder of int32 shards that is cut into `WorkUnit` slices for training.
 
-Nothing here imports TensorFlow or gensim: helper processes start in a tenth of a second.
+Nothing here imports TensorFlow or gensim.
 """
 
 from gensim_tfw2v.corpus.encode import encode_file, encode_sentences

@@ -117,7 +117,7 @@ def read_runs(
     if len(runs) <= 1:  # a pipe may keep its reader waiting, which Ctrl-C has to end
         yield from (scan(run, folder / "part00000-", known, progress) for run in runs)
         return
-    latest = {0: (0, 0, 0, 0)}
+    latest: dict[int, tuple[int, ...]] = {0: (0, 0, 0, 0)}
     lost: dict[str, Exception] = {}
     free = SimpleQueue[Helper | None]()  # None is a core of this machine
     readers = [None] * len(usable_cores()) + list(helpers)

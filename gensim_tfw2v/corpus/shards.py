@@ -43,7 +43,7 @@ class Part(NamedTuple):
     raw_words: int
     sentences: int
     words: bytes = b""  # each with a line's end after it
-    counts: NDArray[np.int64] | None = None
+    counts: NDArray[np.int64] = np.zeros(0, np.int64)
 
 
 def in_folder(shards: Iterable[Shard], folder: Path) -> list[Shard]:

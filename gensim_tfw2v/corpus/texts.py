@@ -121,6 +121,6 @@ def text_files(source: object) -> list[str] | None:
     if not all(isinstance(path, (str, os.PathLike)) for path in paths):
         return None  # an open file
     paths = [path if "://" in path else os.path.expanduser(path) for path in map(os.fspath, paths)]
-    # what a user has taught smart_open, helper processes do not know
+    # of what a user has taught smart_open, `is_compressed` knows nothing
     taught = set(get_supported_extensions()) - set(COMPRESSED)
     return None if taught & {os.path.splitext(path)[1] for path in paths} else paths
