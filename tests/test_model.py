@@ -418,6 +418,16 @@ def test_step_sizes_are_gensims(monkeypatch, from_file, workers, regime, falls_t
     ]
 
 
+@pytest.mark.parametrize("ns_exponent", [0.75, 0.5, 0, -1, 1])
+def test_the_noise_table_is_gensims(ns_exponent):
+    tables = []
+    for kind in (Word2Vec, TFWord2Vec):
+        model = kind(min_count=1, ns_exponent=ns_exponent)
+        model.build_vocab(corpus_file=datapath("lee_background.cor"))
+        tables.append(model.cum_table)
+    np.testing.assert_array_equal(*tables, strict=True)
+
+
 @pytest.mark.usefixtures("each_engine")
 @settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -42,7 +42,7 @@ def watched(tmp_path_factory):
     return folder / "gensim_tfw2v/kernel/native/kernels.so"
 
 
-def run(watched, kernel, *arguments):
+def run(watched, kernel, *arguments, program="tests/kernel/native/sanitized.py"):
     # Python itself leaves memory that it holds to its end
     environment = os.environ | {
         "TFW2V_ISA": kernel,
@@ -50,7 +50,7 @@ def run(watched, kernel, *arguments):
         "ASAN_OPTIONS": "detect_leaks=0",
     }
     return subprocess.run(
-        [sys.executable, ROOT / "tests/kernel/native/sanitized.py", watched, *arguments],
+        [sys.executable, ROOT / program, watched, *arguments],
         env=environment,
         capture_output=True,
         text=True,
@@ -71,3 +71,9 @@ def test_a_wrong_use_of_memory_is_told(watched):
     ran = run(watched, "portable", "unchecked")
     assert ran.returncode != 0
     assert "AddressSanitizer: heap-buffer-overflow" in ran.stderr
+
+
+def test_texts_of_all_kinds(watched):
+    ran = run(watched, "portable", program="tests/corpus/sanitized.py")
+    assert ran.returncode == 0, ran.stderr
+    assert int(ran.stdout) > 50  # texts that are not UTF-8

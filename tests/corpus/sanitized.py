@@ -1,0 +1,60 @@
+"""Texts of all kinds, whole and cut anywhere, read by a scanner that watches its memory.
+
+Runs as a program of its own, with the library that is given, since whatever watches memory must be
+loaded first. It needs NumPy alone.
+"""
+
+import contextlib
+import random
+import sys
+import tempfile
+import types
+from pathlib import Path
+
+import numpy as np
+
+if __name__ == "__main__":
+    root, built = Path(__file__).parents[2], Path(sys.argv[1])
+    package = types.ModuleType("gensim_tfw2v")  # its own __init__ imports gensim
+    package.__path__ = [str(root / "gensim_tfw2v")]
+    sys.modules["gensim_tfw2v"] = package
+
+from gensim_tfw2v.corpus import scanner, shards
+from gensim_tfw2v.corpus.lines import CorpusDecodeError
+from gensim_tfw2v.corpus.texts import Piece
+
+PIECES = [b"a", b" ", b"\n", b"\r\n", b"word", b"w" * 70, "\u3000 \x85 漢字 é 🧬".encode(), b"\0"]
+WRONG = [b"\xff", b"\xc3", b"\xe3\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80"]
+
+
+def main():
+    scanner.LIBRARY = built
+    shards.MAX_SENTENCE, shards.SHARD = 7, 50
+    known = scanner.Known({"a": 2, "漢字": 0, "w" * 70: 1, "not there": 3})
+    choose, refused = random.Random(5), 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "text")
+        for number in range(400):
+            pieces = choose.choices(PIECES, k=choose.choice((0, 1, 5, 300)))
+            if number % 4 == 0:
+                pieces.insert(choose.randint(0, len(pieces)), choose.choice(WRONG))
+            path.write_bytes(b"".join(pieces))
+            scanner.BLOCK = choose.choice((1, 2, 3, 8, 100, 1 << 18))
+            try:
+                part = scanner.scan([Piece(str(path), 0, None)] * 2, Path(folder, "part"))
+                scanner.scan([Piece(str(path), 0, None)], Path(folder, "known"), known)
+            except CorpusDecodeError:
+                refused += 1
+                continue
+            words = scanner.Words()
+            places = words.add(part.words, part.counts)
+            for shard in part.shards:
+                ids = np.fromfile(shard.path, np.int32)
+                with contextlib.suppress(IndexError):
+                    scanner.renumbered(ids.copy(), places[: len(places) // 2])
+                scanner.renumbered(ids, np.where(places % 3, places, shards.UNKNOWN))
+    print(refused)
+
+
+if __name__ == "__main__":
+    main()
