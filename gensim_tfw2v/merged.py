@@ -1,13 +1,12 @@
 """Models trained apart, in one program or in many, to one model."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.merging import SubModel, merge
-from gensim_tfw2v.merging.vocabulary import unite
 from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.monitor.ranks import held_counts
 from gensim_tfw2v.training.vectors import take_vectors, word_counts
@@ -15,17 +14,8 @@ from gensim_tfw2v.training.vectors import take_vectors, word_counts
 #: Options that the merged model has from the first of the given ones.
 OPTIONS = (
     *("sg", "hs", "negative", "ns_exponent", "cbow_mean", "corrected_cbow"),
-    *(
-        "window",
-        "shrink_windows",
-        "alpha",
-        "min_alpha",
-        "sample",
-        "epochs",
-        "min_count",
-        "workers",
-        "seed",
-    ),
+    *("window", "shrink_windows", "alpha", "min_alpha", "sample", "epochs", "min_count"),
+    *("workers", "seed"),
 )
 
 
@@ -145,3 +135,48 @@ def _keyed(words: list[str], rows: np.ndarray) -> KeyedVectors:
     vectors.key_to_index = {word: row for row, word in enumerate(words)}
     vectors.vectors = rows
     return vectors
+
+
+class Union(NamedTuple):
+    """The V words of several vocabularies.
+
+    Attributes
+    ----------
+    words : list of str
+        By falling count; if all vocabularies are the same, in their order.
+    counts : ndarray [V], int
+    rows : list of ndarray [n_i], int
+        In which row of the union each word of each vocabulary stands.
+    """
+
+    words: list[str]
+    counts: np.ndarray
+    rows: list[np.ndarray]
+
+
+def unite(vocabularies: Sequence[Sequence[str]], counts: Sequence[np.ndarray]) -> Union:
+    """Unite vocabularies, each with the counts of its words, [n_i].
+
+    Counts of samples are summed. Where vocabularies have the same count for each word that they
+    share, it is that of one whole corpus, and is kept.
+    """
+    row_of: dict[str, int] = {}
+    rows = [
+        np.array([row_of.setdefault(word, len(row_of)) for word in words], np.int64)
+        for words in vocabularies
+    ]
+    summed, largest = np.zeros((2, len(row_of)), np.int64)
+    for here, of_one in zip(rows, counts, strict=True):
+        summed[here] += of_one
+        largest[here] = np.maximum(largest[here], of_one)
+    is_global = all(
+        np.array_equal(largest[here], of_one) for here, of_one in zip(rows, counts, strict=True)
+    )
+    total = largest if is_global else summed
+    order = np.argsort(-total, kind="stable")
+    if all(np.array_equal(here, np.arange(len(row_of))) for here in rows):
+        order = np.arange(len(row_of))
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    words = list(row_of)
+    return Union([words[row] for row in order], total[order], [number[here] for here in rows])

@@ -35,6 +35,7 @@ from gensim_tfw2v.training.held_out import held_out_loss
 from gensim_tfw2v.training.hooks import is_trained_by_gensim, overridden_hooks, warn_of_gensims_code
 from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.sub_models import SubModelTraining
 from gensim_tfw2v.training.vectors import take_vectors
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
@@ -603,7 +604,10 @@ class TFWord2Vec(Word2Vec):
             on_error.callback(workspace.close)
             on_error.callback(corpus.close)
             check_corpus(corpus, len(self.wv), self._config.regime_of_workers)
-            training = Training(self, self._config, corpus, workspace, self._process_launcher)
+            apart = self._config.regime_of_workers.trains_apart
+            training = (SubModelTraining if apart else Training)(
+                self, self._config, corpus, workspace, self._process_launcher
+            )
             on_error.pop_all()
         return training
 

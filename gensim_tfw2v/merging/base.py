@@ -1,13 +1,16 @@
 """What a merging is given, what it gives, and the interface of one."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.merging.report import MergeReport
 from gensim_tfw2v.merging.table import Piece, Table
+
+#: Words that are named for each number of sub-models.
+EXAMPLES = 5
 
 
 class SubModel(NamedTuple):
@@ -34,6 +37,52 @@ class SubModel(NamedTuple):
     inputs: np.ndarray
     outputs: np.ndarray | None = None
     nodes: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class MergeReport:
+    """In how many sub-models the words were.
+
+    Attributes
+    ----------
+    models : int
+        N, the number of sub-models.
+    words : tuple of int
+        Of N + 1 numbers, number k counts the words that were in k sub-models.
+    examples : mapping from int to tuple of str
+        For each k below N with such words, the first of them in the vocabulary's order; empty if
+        the words are not known.
+    """
+
+    models: int
+    words: tuple[int, ...]
+    examples: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def in_all(self) -> int:
+        """How many words were in all sub-models."""
+        return self.words[-1]
+
+    @property
+    def missing(self) -> int:
+        """How many words were missing in at least one."""
+        return sum(self.words) - self.in_all
+
+    def lines(self) -> list[tuple[str, int, tuple[str, ...]]]:
+        """In which sub-models, how many words, and examples: those in all first."""
+        named = {self.models: "in all", 0: "in none"}
+        return [
+            (named.get(k, f"in {k} of {self.models}"), self.words[k], self.examples.get(k, ()))
+            for k in range(self.models, -1, -1)
+            if self.words[k] or k == self.models
+        ]
+
+    def __str__(self) -> str:
+        parts = [
+            f"{where}: {number:,}" + (f" ({', '.join(examples)}, …)" if examples else "")
+            for where, number, examples in self.lines()
+        ]
+        return f"words of {self.models} sub-models: " + "; ".join(parts)
 
 
 class Merged(NamedTuple):
@@ -67,7 +116,13 @@ class Merged(NamedTuple):
         words : sequence of str, optional
             The vocabulary, for examples.
         """
-        return MergeReport.of(self.held, self.models, words)
+        counts = np.bincount(self.held, minlength=self.models + 1)
+        examples = {}
+        for k in range(self.models):
+            if words is not None and counts[k]:
+                first = np.flatnonzero(self.held == k)[:EXAMPLES]
+                examples[k] = tuple(str(words[row]) for row in first)
+        return MergeReport(self.models, tuple(map(int, counts)), examples)
 
 
 class Merging(ABC):

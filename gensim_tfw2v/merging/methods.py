@@ -6,8 +6,7 @@ import numpy as np
 
 from gensim_tfw2v.merging.alir import ALiR
 from gensim_tfw2v.merging.base import Merged, Merging, SubModel
-from gensim_tfw2v.merging.concat import Concatenation
-from gensim_tfw2v.merging.pca import PCA
+from gensim_tfw2v.merging.pca import PCA, Concatenation
 from gensim_tfw2v.merging.table import Table
 
 METHODS: dict[str, type[Merging]] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}

@@ -10,9 +10,7 @@ import numpy as np
 
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
-from gensim_tfw2v.regimes.options import SubModels
 from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.sub_models import train_sub_models
 
 logger = logging.getLogger(__name__)
 
@@ -63,16 +61,15 @@ def train_epoch(
         ]
 
     config = training.config
-    sub_models = config.regime if isinstance(config.regime, SubModels) else None
     # in gensim each thread counts only what it has trained of a file itself; what trains a
     # sub-model, and what takes the part of a worker in this process, is one thread
-    one_thread = sub_models is not None or (config.cluster is None and config.regime is not None)
+    apart = config.regime_of_workers.trains_apart
+    one_thread = config.regime is not None and (apart or config.cluster is None)
     threads = config.workers if is_corpus_file_mode and not one_thread else 1
-    epochs = [tasks_of(epoch)]
-    if epoch < training.position.epoch:
-        return training.position.finished[epoch]  # trained before the checkpoint
-    if sub_models is not None:
-        epochs = [tasks_of(epoch) for epoch in range(model.epochs)]
+    if epoch < training.position.epoch:  # trained before the checkpoint, or with those before
+        tasks_of(epoch)  # the model notes the step sizes
+        return training.position.finished[epoch]
+    epochs = [tasks_of(number) for number in training.epochs_from(epoch)]
 
     restored = training.position.trained  # of this epoch: no part of the rates
     no_queue: queue.Queue[None] = queue.Queue()
@@ -100,12 +97,8 @@ def train_epoch(
                 )  # fmt: skip
                 next_report = elapsed + report_delay
 
-    if sub_models is not None:
-        model.merge_report = train_sub_models(model, training, sub_models, epochs, report)
-        trained, raw_words, trained_units = training.end_all_epochs()
-    else:
-        training.train_epoch(epochs[0], report)
-        trained, raw_words, trained_units = training.end_epoch()
+    training.train(epochs, report)
+    trained, raw_words, trained_units = training.end_epoch()
     elapsed = default_timer() - start
     model._log_epoch_end(
         epoch, corpus.total_sentences, total_examples, raw_words, total_words,

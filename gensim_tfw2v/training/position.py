@@ -79,10 +79,23 @@ class Position:
         self.finished.append((self.trained, raw_words, len(self.done)))
         if self.mean_loss is not None:
             self.mean_losses.append(self.mean_loss)
-        self.epoch, self.done = self.epoch + 1, set()
+        self._begin_epoch(self.epoch + 1)
+        return self.finished[-1]
+
+    def end_all_epochs(self, epochs: int, raw_words: int) -> None:
+        """Go to the end of an epoch that was all of them, as if it had been each."""
+        trained, units = self.trained, len(self.done)
+        self.finished = [
+            (trained * (e + 1) // epochs - trained * e // epochs, raw_words, units)
+            for e in range(epochs)
+        ]
+        self.mean_losses = [] if self.mean_loss is None else [self.mean_loss]
+        self._begin_epoch(epochs)
+
+    def _begin_epoch(self, epoch: int) -> None:
+        self.epoch, self.done = epoch, set()
         self.sentences = self.trained = self.raw_words = 0
         self.loss = self.predictions = 0.0
-        return self.finished[-1]
 
     def state(self) -> dict[str, Any]:
         """The same as values that JSON can hold."""

@@ -140,16 +140,23 @@ class Training:
         order = np.random.default_rng([self.seed, epoch]).permutation(len(self.units))
         return [self.units[place] for place in order]
 
-    def train_epoch(self, tasks: Sequence[UnitTask], report: Callable[[UnitReport], None]) -> None:
-        """Train what is left of the epoch, and put the vectors into the model.
+    def epochs_from(self, epoch: int) -> range:
+        """Which epochs one call of `train` is given: this one."""
+        return range(epoch, epoch + 1)
+
+    def train(
+        self, epochs: Sequence[Sequence[UnitTask]], report: Callable[[UnitReport], None]
+    ) -> None:
+        """Train what is left of the epochs, and put the vectors into the model.
 
         Parameters
         ----------
-        tasks : sequence of UnitTask
-            All of the epoch.
+        epochs : sequence of sequence of UnitTask
+            All tasks of each of `epochs_from`.
         report : callable
             Called after each unit, from any thread.
         """
+        (tasks,) = epochs
         self.load()
         while True:
             left = [task for task in tasks if task.unit.index not in self.position.done]
@@ -173,9 +180,9 @@ class Training:
             self.save()
 
     def end_epoch(self) -> tuple[int, int, int]:
-        """Go on to the next epoch; give what `Position.finished` has of this one."""
+        """Go on to what is trained next; give what `Position.finished` has of the epoch."""
         ended = self.position.end_epoch(self.corpus.total_raw_words)
-        self._kept = copy.deepcopy(self.position)
+        self._keep_position()
         self.save()
         return ended
 
@@ -210,25 +217,7 @@ class Training:
             self._checkpoints.wait()  # which may be writing the rows that are there
         self.regime.export(_writable_tables(self._model))
         self._model.wv.norms = None
-        self._kept = copy.deepcopy(self.position)
-
-    def end_all_epochs(self) -> tuple[int, int, int]:
-        """Go to the end of an epoch that was all of them, as if it had been each."""
-        trained, units = self.position.trained, len(self.position.done)
-        epochs = self._model.epochs
-        raw_words = self.corpus.total_raw_words
-        mean_loss = self.position.mean_loss
-        self.position = Position(
-            epoch=epochs,
-            finished=[
-                (trained * (e + 1) // epochs - trained * e // epochs, raw_words, units)
-                for e in range(epochs)
-            ],
-            mean_losses=[] if mean_loss is None else [mean_loss],
-            total_loss=self.position.total_loss,
-        )
-        self._kept = copy.deepcopy(self.position)
-        return self.position.finished[0]
+        self._keep_position()
 
     def save(self) -> None:
         """Write a checkpoint of the model's arrays and of the position that they are from."""
@@ -282,7 +271,7 @@ class Training:
         self.reopen(lost)
         self._model.running_training_loss -= self.position.total_loss - self._kept.total_loss
         self.position = copy.deepcopy(self._kept)
-        self._show_position()
+        self.bar.update(self._reached - self.bar.n)
         self.load()
 
     def reopen(self, lost: ClusterLost) -> None:
@@ -323,7 +312,7 @@ class Training:
             array[:] = kept
         model.running_training_loss = self.position.total_loss
         model.mean_losses = list(self.position.mean_losses)
-        self._kept = copy.deepcopy(self.position)
+        self._keep_position()
         trained = sum(epoch[0] for epoch in self.position.finished) + self.position.trained
         self.restored = self._reached, trained
         logger.info(
@@ -341,8 +330,8 @@ class Training:
         """Raw words of the text that have been trained, over all epochs."""
         return self.position.epoch * self.corpus.total_raw_words + self.position.raw_words
 
-    def _show_position(self) -> None:
-        self.bar.update(self._reached - self.bar.n)
+    def _keep_position(self) -> None:
+        self._kept = copy.deepcopy(self.position)
 
 
 def _writable_tables(model: Any) -> Tables:

@@ -1,4 +1,4 @@
-"""One call of `train` by sub-models: all their epochs, and merging them into the model."""
+"""One call of `train` by sub-models: all their epochs at once, then merging into the model."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
-from gensim_tfw2v.merging import MergeReport, SubModel, merge
+from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.regimes.options import SubModels
 from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan, file_of
 from gensim_tfw2v.training.checkpoints import Checkpoints, check_array
@@ -23,79 +23,106 @@ logger = logging.getLogger(__name__)
 LEFT = 0.1
 
 
-def train_sub_models(
-    model: Any,
-    training: Training,
-    options: SubModels,
-    epochs: Sequence[Sequence[UnitTask]],
-    report: Callable[[UnitReport], None],
-) -> MergeReport:
-    """Train all sub-models through all epochs, and put the merged vectors into the model.
+class SubModelTraining(Training):
+    """Trains all sub-models through all epochs, and puts the merged vectors into the model.
 
     A sub-model has fewer steps than one model has, and of what is noise in it merging takes a part
     away. So its steps are larger, and end larger: see `step_sizes`.
-
-    Parameters
-    ----------
-    model : TFWord2Vec
-    training : Training
-    options : SubModels
-    epochs : sequence of sequence of UnitTask
-        With the step sizes of one model.
-    report : callable
-        Called after each unit of a sub-model, from any thread.
-
-    Returns
-    -------
-    MergeReport
     """
-    plan = SubModelPlan(
-        options.samples(training.seed),
-        [
-            [
-                task._replace(alphas=step_sizes(task.alphas, model.alpha, options.models))
-                for task in tasks
-            ]
+
+    def epochs_from(self, epoch: int) -> range:
+        """All; see `Training.epochs_from`."""
+        return range(self._model.epochs)
+
+    def train(
+        self, epochs: Sequence[Sequence[UnitTask]], report: Callable[[UnitReport], None]
+    ) -> None:
+        """Train all sub-models and merge them; see `Training.train`.
+
+        Sub-models whose checkpoints are on disk are taken from there.
+        """
+        options, folder = self._options, self.workspace.folder
+        alpha, models = self._model.alpha, options.models
+        larger = [
+            [task._replace(alphas=step_sizes(task.alphas, alpha, models)) for task in tasks]
             for tasks in epochs
-        ],
-    )
-    folder, kept = training.workspace.folder, _Kept(model, training, options)
-    done = {number for number in range(options.models) if kept.restore(number, folder)}
+        ]
+        plan = SubModelPlan(options.samples(self.seed), larger)
+        done = {number for number in range(models) if self._restore(number)}
+        writing: list[Checkpoints] = []
 
-    def finished(number: int) -> None:
-        done.add(number)
-        logger.info("sub-model %i of %i is trained", number + 1, options.models)
-        kept.save(number, folder)
+        def finished(number: int) -> None:
+            done.add(number)
+            logger.info("sub-model %i of %i is trained", number + 1, models)
+            if (checkpoints := self._checkpoints_of(number)) is not None:
+                checkpoints.save(_arrays(folder, number), {})
+                writing.append(checkpoints)
 
-    while True:
-        training.load()
-        regime: Any = training.regime  # of sub-models, here or at a coordinator
-        try:
-            which = [number for number in range(options.models) if number not in done]
-            regime.train_models(which, plan, report, finished)
-            break
-        except ClusterLost as lost:
-            training.reopen(lost)
-    kept.wait()
-    return _merge(model, options, folder)
+        while True:
+            self.load()
+            regime: Any = self.regime  # of sub-models, here or at a coordinator
+            try:
+                left = [number for number in range(models) if number not in done]
+                regime.train_models(left, plan, report, finished)
+                break
+            except ClusterLost as lost:
+                self.reopen(lost)
+        for checkpoints in writing:
+            checkpoints.wait()
+        _merge(self._model, options, folder)
+
+    def end_epoch(self) -> tuple[int, int, int]:
+        """Go to the end of all epochs, as if each had been trained; see `Training.end_epoch`."""
+        self.position.end_all_epochs(self._model.epochs, self.corpus.total_raw_words)
+        self._keep_position()
+        return self.position.finished[0]
+
+    @property
+    def _options(self) -> SubModels:
+        assert isinstance(self.config.regime, SubModels)
+        return self.config.regime
+
+    def _checkpoints_of(self, number: int) -> Checkpoints | None:
+        """Of a sub-model that is done, if the model has a folder for checkpoints."""
+        if self.config.checkpoint_dir is None:
+            return None
+        options = self._options  # not how they are merged: that may be chosen anew
+        named = f"{options.models} by {options.sampling}, rate {options.rate}"
+        return Checkpoints(
+            self.config.checkpoint_dir / f"sub-model-{number:03}",
+            self.description | {"sub-models": named, "number": number},
+        )
+
+    def _restore(self, number: int) -> bool:
+        """Write the files of a sub-model that was done before; whether there was one."""
+        checkpoints = self._checkpoints_of(number)
+        if checkpoints is None or (found := checkpoints.latest(self._checked)) is None:
+            return False
+        for name, array in found.items():
+            save_array(file_of(self.workspace.folder, number, name), array)
+        logger.info("sub-model %i was trained before", number + 1)
+        return True
+
+    def _checked(self, arrays: dict[str, np.ndarray], state: Any) -> dict[str, np.ndarray]:
+        tables = {
+            name: rows for name, rows in tables_of(self._model)._asdict().items() if len(rows)
+        }
+        if set(arrays) != {*tables, "seen"}:
+            raise ValueError(f"it holds {sorted(arrays)}")
+        for name, rows in tables.items():
+            check_array(name, arrays[name], rows.shape, [np.dtype(np.float32)])
+        words = (len(self._model.wv),)
+        check_array("seen", arrays["seen"], words, [np.dtype(np.int64)])
+        return arrays
 
 
 def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[float, float]:
-    """Step sizes of a sub-model at the beginning and at the end of a unit.
+    """Step sizes of one of N sub-models at the beginning and at the end of a unit.
 
-    They are larger than those of one model by N ** (2/3), and fall by nine tenths of what those
-    fall: merging averages the noise that is left, as averaging along the way does (Izmailov et al.
-    2018, "Averaging Weights Leads to Wider Optima and Better Generalization"). See "Step sizes" in
-    docs/regimes/sub-models.md.
-
-    Parameters
-    ----------
-    of_one : (float, float)
-        Those of one model.
-    alpha : float
-        What one model begins with.
-    models : int
-        N.
+    They are larger than those of one model, which begins with alpha, by N ** (2/3), and fall by
+    nine tenths of what those fall: merging averages the noise that is left, as averaging along the
+    way does (Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima and Better
+    Generalization"). See "Step sizes" in docs/regimes/sub-models.md.
     """
     begin, end = (
         models ** (2 / 3) * (LEFT * alpha + (1 - LEFT) * size) if models > 1 else size
@@ -104,64 +131,13 @@ def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[
     return begin, end
 
 
-class _Kept:
-    """Checkpoints of sub-models that are done, if the model has a folder for checkpoints."""
-
-    def __init__(self, model: Any, training: Training, options: SubModels) -> None:
-        self._folder = training.config.checkpoint_dir
-        self._shapes = {
-            name: table.shape for name, table in tables_of(model)._asdict().items() if len(table)
-        }
-        # not how they are merged: that may be chosen anew
-        self._description = training.description | {
-            "sub-models": f"{options.models} by {options.sampling}, rate {options.rate}"
-        }
-        self._writing: list[Checkpoints] = []
-
-    def _of(self, folder: Path, number: int) -> Checkpoints:
-        return Checkpoints(
-            folder / f"sub-model-{number:03}", self._description | {"number": number}
-        )
-
-    def _checked(self, arrays: dict[str, np.ndarray], state: Any) -> dict[str, np.ndarray]:
-        if set(arrays) != {*self._shapes, "seen"}:
-            raise ValueError(f"it holds {sorted(arrays)}")
-        for name, shape in self._shapes.items():
-            check_array(name, arrays[name], shape, [np.dtype(np.float32)])
-        check_array("seen", arrays["seen"], self._shapes["inputs"][:1], [np.dtype(np.int64)])
-        return arrays
-
-    def restore(self, number: int, folder: Path) -> bool:
-        """Write the files of a sub-model that was done before; whether there was one."""
-        if self._folder is None:
-            return False
-        if (found := self._of(self._folder, number).latest(self._checked)) is None:
-            return False
-        for name, array in found.items():
-            save_array(file_of(folder, number, name), array)
-        logger.info("sub-model %i was trained before", number + 1)
-        return True
-
-    def save(self, number: int, folder: Path) -> None:
-        """Keep a sub-model's files."""
-        if self._folder is not None:
-            checkpoints = self._of(self._folder, number)
-            checkpoints.save(_arrays(folder, number), {})
-            self._writing.append(checkpoints)
-
-    def wait(self) -> None:
-        """Wait until all is on the disk."""
-        for checkpoints in self._writing:
-            checkpoints.wait()
-
-
 def _arrays(folder: Path, number: int) -> dict[str, np.ndarray]:
     """A sub-model's files, mapped into memory; tables without use have none."""
     paths = {name: file_of(folder, number, name) for name in ("inputs", "outputs", "nodes", "seen")}
     return {name: np.load(path, "r") for name, path in paths.items() if path.exists()}
 
 
-def _merge(model: Any, options: SubModels, folder: Path) -> MergeReport:
+def _merge(model: Any, options: SubModels, folder: Path) -> None:
     """Merge the sub-models in the files into the model's arrays."""
     sub_models = []
     for number in range(options.models):
@@ -183,6 +159,5 @@ def _merge(model: Any, options: SubModels, folder: Path) -> MergeReport:
     if merged.nodes is not None:
         model.syn1 = merged.nodes
     model.wv.norms = None
-    report = merged.report(model.wv.index_to_key)
-    logger.info("%s", report)
-    return report
+    model.merge_report = merged.report(model.wv.index_to_key)
+    logger.info("%s", model.merge_report)

@@ -1,13 +1,17 @@
 import numpy as np
 
-from gensim_tfw2v.merging import MergeReport, SubModel, merge
+from gensim_tfw2v.merging import Merged, SubModel, merge
 
 WORDS = ["a", "b", "c", "d", "e"]
 HELD = np.array([2, 2, 1, 0, 1])
 
 
+def report_of(held, models, words=None):
+    return Merged(np.zeros((len(held), 2)), None, None, held, models).report(words)
+
+
 def test_counts_and_examples():
-    report = MergeReport.of(HELD, 2, WORDS)
+    report = report_of(HELD, 2, WORDS)
     assert report.words == (1, 2, 2)
     assert (report.in_all, report.missing) == (2, 3)
     assert report.examples == {0: ("d",), 1: ("c", "e")}
@@ -17,14 +21,14 @@ def test_counts_and_examples():
 
 
 def test_without_the_words():
-    report = MergeReport.of(HELD, 3)
+    report = report_of(HELD, 3)
     assert report.words == (1, 2, 2, 0) and not report.examples
     assert str(report) == "words of 3 sub-models: in all: 0; in 2 of 3: 2; in 1 of 3: 2; in none: 1"
 
 
 def test_examples_are_few():
     held = np.zeros(50, int)
-    assert len(MergeReport.of(held, 1, list(map(str, held))).examples[0]) == 5
+    assert len(report_of(held, 1, list(map(str, held))).examples[0]) == 5
 
 
 def test_of_a_merging():

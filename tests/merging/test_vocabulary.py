@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gensim_tfw2v.merging.vocabulary import unite
+from gensim_tfw2v.merged import unite
 
 counters = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 9), min_size=1)
 
