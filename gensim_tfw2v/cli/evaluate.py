@@ -79,8 +79,8 @@ def evaluate(
     if loss is not None:
         result["held_out_loss"] = loss
     if log_dir is not None:
-        from gensim_tfw2v.monitor.baseline import write_baseline
-        from gensim_tfw2v.monitor.serving import do_without_tensorflow
+        from gensim_tfw2v.monitor.events import do_without_tensorflow
+        from gensim_tfw2v.monitor.run import write_baseline
 
         do_without_tensorflow()
         write_baseline(log_dir, saved, result)
@@ -105,7 +105,7 @@ def evaluate(
 
 def _check_run(folder: Path) -> None:
     """Refuse the run of a training before anything takes its time."""
-    from gensim_tfw2v.monitor.baseline import check_run
+    from gensim_tfw2v.monitor.run import check_run
 
     try:
         check_run(folder)

@@ -8,9 +8,12 @@ import io
 import logging
 import os
 import socket
+import sys
 import threading
 import time
+import types
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from tensorboard.compat.proto.event_pb2 import Event
@@ -22,6 +25,9 @@ from tensorboard.summary.writer.record_writer import RecordWriter
 
 #: A file without events, which makes a folder a run.
 EMPTY = "events.out.tfevents.0.projector"
+
+#: What a file of events begins with.
+VERSION = "brain.Event:2"
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +92,7 @@ class EventLog:
         self._lock = threading.Lock()
         self._file: Any = None
         self._write(lambda: self._open(folder, suffix))
-        self._add(Event(file_version="brain.Event:2"), None)
+        self._add(Event(file_version=VERSION), None)
 
     def _open(self, folder: str, suffix: str) -> None:
         os.makedirs(folder, exist_ok=True)
@@ -128,13 +134,11 @@ class EventLog:
         self._add(event, step)
 
     def _add(self, event: Event, step: int | None) -> None:
-        event.wall_time = time.time()
         if step is not None:
             event.step = step
-        record = io.BytesIO()
-        RecordWriter(record).write(event.SerializeToString())
+        record = _record(event)
         with self._lock:
-            self._write(lambda: self._append(record.getbuffer()))
+            self._write(lambda: self._append(memoryview(record)))
 
     def _append(self, content: memoryview) -> None:
         while content:  # a disk that fills takes a part of the bytes before it complains
@@ -156,3 +160,26 @@ def has_events(folder: str) -> bool:
         return any("tfevents" in name and name != EMPTY for name in os.listdir(folder))
     except OSError:
         return False
+
+
+def make_run(folder: Path) -> None:
+    """Write a file without events, unless there are files of events."""
+    if not any(folder.glob("*tfevents*")):
+        (folder / EMPTY).write_bytes(_record(Event(file_version=VERSION)))
+
+
+def do_without_tensorflow() -> None:
+    """Have TensorBoard leave TensorFlow alone, in a process that is this library's own.
+
+    It starts in a second instead of ten, in an eighth of the memory. Nothing that this library
+    writes needs TensorFlow to be written or read.
+    """
+    # what TensorBoard looks for
+    sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
+
+
+def _record(event: Event) -> bytes:
+    event.wall_time = time.time()
+    content = io.BytesIO()
+    RecordWriter(content).write(event.SerializeToString())
+    return content.getvalue()

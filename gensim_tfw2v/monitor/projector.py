@@ -5,24 +5,19 @@ below it; a run is a folder with event files. The configuration names two files 
 vectors, and a table with a row a word.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os
 import re
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from gensim.models import KeyedVectors
+from google.protobuf import text_format
+from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
-from gensim_tfw2v.monitor.clusters import cluster
-from gensim_tfw2v.monitor.events import EMPTY
-from gensim_tfw2v.monitor.ranks import bands, by_frequency, held_counts
-
-if TYPE_CHECKING:
-    from gensim.models import KeyedVectors
+from gensim_tfw2v.monitor.events import make_run
+from gensim_tfw2v.monitor.words import bands, by_frequency, cluster, held_counts
 
 CONFIG = "projector_config.pbtxt"
 FOLDER = "projector"
@@ -100,7 +95,7 @@ def write_projector(
     tensor, metadata = folder / f"{NAME}-{key}.{form}", folder / f"words-{key}.tsv"
     _write_whole(tensor, content)
     _write_whole(metadata, _table(columns))
-    _make_run(log_dir)
+    make_run(log_dir)
     _write_whole(log_dir / CONFIG, _config(tensor, metadata, values.shape))
     for old in (*folder.glob(f"{NAME}-*.*"), *folder.glob("words-*.tsv")):
         if old not in (tensor, metadata):
@@ -155,9 +150,6 @@ def _readable(values: np.ndarray) -> tuple[bytes, str]:
 
 
 def _config(tensor: Path, metadata: Path, shape: tuple[int, ...]) -> bytes:
-    from google.protobuf import text_format
-    from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
-
     config = ProjectorConfig()
     config.embeddings.add(
         tensor_name=NAME,
@@ -166,20 +158,6 @@ def _config(tensor: Path, metadata: Path, shape: tuple[int, ...]) -> bytes:
         metadata_path=f"{FOLDER}/{metadata.name}",
     )
     return text_format.MessageToString(config).encode()
-
-
-def _make_run(log_dir: Path) -> None:
-    """Write an event file without events, unless there is one."""
-    if any(log_dir.glob("*tfevents*")):
-        return
-    # not by TensorBoard's writer of event files, which imports TensorFlow
-    from tensorboard.compat.proto.event_pb2 import Event
-    from tensorboard.summary.writer.record_writer import RecordWriter
-
-    content = io.BytesIO()
-    event = Event(wall_time=time.time(), file_version="brain.Event:2")
-    RecordWriter(content).write(event.SerializeToString())
-    (log_dir / EMPTY).write_bytes(content.getvalue())
 
 
 def _write_whole(path: Path, content: bytes) -> None:

@@ -1,20 +1,21 @@
-"""A training as a run for TensorBoard."""
+"""A training, or a finished model, as a run for TensorBoard."""
 
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gensim.models import KeyedVectors
+from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.evaluation import evaluate_pairs
-from gensim_tfw2v.monitor.baseline import quality_tag
 from gensim_tfw2v.monitor.events import EventLog, LogFolder, has_events
 from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.monitor.projector import write_projector
-from gensim_tfw2v.monitor.ranks import norms
 from gensim_tfw2v.monitor.task import TaskLog
+from gensim_tfw2v.monitor.words import norms
 
 #: Seconds between two points, until a thousand are written; then they grow with the time passed.
 SECONDS, POINTS = 1.0, 1000
@@ -25,7 +26,36 @@ PROBES, FIRST_RANK, LAST_RANK = 8, 100, 20_000
 #: Neighbours are looked for among so many of the most frequent words.
 NEIGHBOURS_AMONG = 50_000
 
+#: Ends the name of the file of an evaluation, so that a later one of the model can replace it.
+EVALUATED = ".evaluated"
+
+#: Hyperparameters that are always told.
+SHOWN = ("vector_size", "window", "negative", "sample", "alpha", "epochs", "min_count", "workers")
+SWITCHES = ("sg", "hs")
+
+#: Told where they are not what they are for nearly everybody.
+USUAL = {
+    "ns_exponent": 0.75,
+    "shrink_windows": True,
+    "cbow_mean": 1,
+    "corrected_cbow": False,
+    "negative_shards": 1,
+    "min_alpha": 0.0001,
+}
+
 logger = logging.getLogger(__name__)
+
+
+def hyperparameters(model: Any, words: int) -> dict[str, bool | int | float | str]:
+    """Of a Word2Vec model, gensim's own too, with the words of its text: for the HParams page."""
+    values = {name: getattr(model, name) for name in SHOWN}
+    values |= {name: bool(getattr(model, name)) for name in SWITCHES}
+    for name, usual in USUAL.items():
+        if (value := getattr(model, name, usual)) != usual:
+            values[name] = value
+    for name in ("cluster", "regime"):
+        values[name] = str(getattr(model, name, None) or "none")
+    return values | {"vocabulary": len(model.wv), "words": words}
 
 
 class RunLog:
@@ -37,18 +67,23 @@ class RunLog:
     Parameters
     ----------
     options : TensorBoardLog
-    hyperparameters : mapping
-        What the training is made with.
+    made_with : mapping
+        As of `hyperparameters`.
     step : int
         Words of trainings before, of the same model.
     goes_on : bool
         Whether this goes on with a run that is in the folder.
+
+    Attributes
+    ----------
+    step : int
+        Words of all trainings of this run.
     """
 
     def __init__(
         self,
         options: TensorBoardLog,
-        hyperparameters: Mapping[str, bool | int | float | str],
+        made_with: Mapping[str, bool | int | float | str],
         step: int = 0,
         goes_on: bool = False,
     ) -> None:
@@ -59,7 +94,7 @@ class RunLog:
                 options.path,
             )
         self.options = options
-        self._first = self._step = step
+        self._first = self.step = step
         self._folder = LogFolder(options.path)
         self._events = EventLog(options.path, within=self._folder)
         self._task = TaskLog(options.path, events=self._events)
@@ -69,23 +104,18 @@ class RunLog:
         self._alpha = 0.0
         self._traffic_of: Callable[[], Any] = lambda: None
         self._traffic: Any = None
-        self._events.hyperparameters(hyperparameters)
+        self._events.hyperparameters(made_with)
 
     def unit(self, report: Any, words: int, traffic: Callable[[], Any] = lambda: None) -> None:
         """Take the report of a unit, and write a point if one is due.
 
-        Parameters
-        ----------
-        report : UnitReport
-        words : int
-            Of the text, that this training has been through, over all epochs.
-        traffic : callable
-            Gives the `Traffic` of the cluster so far; None without one.
+        `words` is how many of the text this training has been through, over all epochs; `traffic`
+        gives the `Traffic` of the cluster so far, None without one.
         """
         self._loss += report.loss
         self._predictions += report.predictions
         self._words += report.unit.raw_words
-        self._step = self._first + words
+        self.step = self._first + words
         self._alpha, self._traffic_of = report.alpha, traffic
         now = time.monotonic()
         if now - self._written >= max(SECONDS, (now - self._began) / POINTS):
@@ -102,7 +132,7 @@ class RunLog:
         }
         if self._predictions:
             values["loss/running"] = self._loss / self._predictions
-        self._events.scalars(values | self._of_cluster(self._traffic_of()), self._step)
+        self._events.scalars(values | self._of_cluster(self._traffic_of()), self.step)
         self._loss = self._predictions = 0.0
         self._words_written, self._written = self._words, now
 
@@ -126,16 +156,7 @@ class RunLog:
         return values
 
     def epoch(self, vectors: KeyedVectors, is_last: bool, mean_loss: float | None = None) -> None:
-        """Write what the vectors are like at the end of an epoch.
-
-        Parameters
-        ----------
-        vectors : KeyedVectors
-        is_last : bool
-            Whether it was the last epoch.
-        mean_loss : float, optional
-            Of the epoch.
-        """
+        """Write what the vectors are like at the end of an epoch of this mean loss."""
         if self._folder.failed:
             return
         values = {} if mean_loss is None else {"loss/epoch": mean_loss}
@@ -143,11 +164,11 @@ class RunLog:
             score = evaluate_pairs(vectors, pairs)
             if score.used > 1:
                 values[quality_tag(pairs)] = score.spearman
-        self._events.scalars(values, self._step)
+        self._events.scalars(values, self.step)
         lengths = {f"vectors/norms of ranks {band}": of for band, of in norms(vectors).items()}
-        self._events.histograms(lengths, self._step)
+        self._events.histograms(lengths, self.step)
         if table := _neighbours(vectors, self._probes(vectors)):
-            self._events.text("neighbours", table, self._step)
+            self._events.text("neighbours", table, self.step)
         if self.options.projector_words and (is_last or self.options.projector_each_epoch):
             words = self.options.projector_words
             self._folder.write(lambda: write_projector(vectors, self.options.path, words))
@@ -162,11 +183,6 @@ class RunLog:
     def graph(self, graph: bytes) -> None:
         """Write the graph of a step, a serialized ``GraphDef``."""
         self._events.graph(graph)
-
-    @property
-    def step(self) -> int:
-        """Words of all trainings of this run."""
-        return self._step
 
     def close(self) -> None:
         """Write what is left."""
@@ -189,3 +205,58 @@ def _neighbours(vectors: KeyedVectors, words: list[str]) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
+
+
+def write_baseline(
+    folder: str | os.PathLike[str], model: Any, scores: Mapping[str, Any]
+) -> dict[str, float]:
+    """Write the scores of a model at the step of the words that it was trained on.
+
+    What an evaluation wrote there before is replaced.
+
+    Parameters
+    ----------
+    folder : path
+    model : Word2Vec or KeyedVectors
+        Without a whole model, the step is 0.
+    scores : mapping
+        As of `gensim_tfw2v.evaluation.summary`; with ``held_out_loss``, that too.
+
+    Returns
+    -------
+    dict
+        What was written, by tag: those of a training where it has such a curve.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds the run of a training.
+    OSError
+        If nothing can be written there.
+    """
+    values = {quality_tag(name): score["spearman"] for name, score in scores["pairs"].items()}
+    values |= {quality_tag(name): by["gensim"]["total"] for name, by in scores["analogies"].items()}
+    values["loss/held_out"] = scores.get("held_out_loss")
+    values = {tag: value for tag, value in values.items() if value is not None}
+
+    check_run(folder)
+    for old in Path(folder).glob(f"*{EVALUATED}"):
+        old.unlink()
+    step, events = 0, EventLog(os.fspath(folder), EVALUATED)
+    if isinstance(model, Word2Vec):
+        step = model.corpus_total_words * model.epochs
+        events.hyperparameters(hyperparameters(model, model.corpus_total_words))
+    events.scalars(values, step)
+    events.close()
+    return values
+
+
+def check_run(folder: str | os.PathLike[str]) -> None:
+    """Raise ValueError if the folder holds the run of a training."""
+    if has_events(os.fspath(folder)) and not list(Path(folder).glob(f"*{EVALUATED}")):
+        raise ValueError(f"{folder} holds the run of a training: give the scores another name")
+
+
+def quality_tag(word_pairs: str | os.PathLike[str]) -> str:
+    """The curve of a set of word pairs or of analogies."""
+    return f"quality/{Path(word_pairs).stem}"

@@ -1,15 +1,17 @@
 """TensorBoard in this process, without TensorFlow and without noise."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import logging
 import os
-import sys
-import types
 from pathlib import Path
 from typing import Any
+
+from tensorboard import default, program
+from tensorboard.plugins.projector.metadata import PROJECTOR_FILENAME
+from tensorboard.plugins.projector.projector_plugin import LRUCache, ProjectorPlugin
+
+from gensim_tfw2v.monitor.events import do_without_tensorflow
 
 #: How long the first page waits for the search for vectors.
 SEARCH_SECONDS = 5.0
@@ -45,11 +47,8 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
         If the port is taken, or the address is none of this machine.
     """
     do_without_tensorflow()
-    from tensorboard import default, program
-    from tensorboard.plugins.projector.projector_plugin import ProjectorPlugin
-
     plugins = default.get_plugins()
-    plugins[plugins.index(ProjectorPlugin)] = _rereading_projector()
+    plugins[plugins.index(ProjectorPlugin)] = _RereadingProjector
     board = program.TensorBoard(plugins)
     board.configure(logdir=str(log_dir), host=host, port=port)
     attempts = ATTEMPTS if port is None else 1
@@ -63,23 +62,11 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
                 raise
 
 
-def do_without_tensorflow() -> None:
-    """Have TensorBoard leave TensorFlow alone, in a process that is this library's own.
-
-    It starts in a second instead of ten, in an eighth of the memory. Nothing that this library
-    writes needs TensorFlow to be written or read.
-    """
-    # what TensorBoard looks for
-    sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
-
-
 class _NotListeningError(RuntimeError):
     """The web server could not listen."""
 
 
 def _launched(board: Any, host: str) -> str:
-    from tensorboard import program
-
     noise = io.StringIO()
     try:
         with contextlib.redirect_stderr(noise):
@@ -93,37 +80,31 @@ def _launched(board: Any, host: str) -> str:
         logger.info("TensorBoard: %s", noise.getvalue().strip())
 
 
-def _rereading_projector() -> type:
-    from tensorboard.plugins.projector.metadata import PROJECTOR_FILENAME
-    from tensorboard.plugins.projector.projector_plugin import LRUCache, ProjectorPlugin
+class _RereadingProjector(ProjectorPlugin):
+    """TensorBoard's projector, which sees when a configuration is replaced."""
 
-    class Projector(ProjectorPlugin):
-        """TensorBoard's projector, which sees when a configuration is replaced."""
+    _run_paths: dict[str, str] | None
 
-        _run_paths: dict[str, str] | None
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        self._seen: dict[str, tuple[int, int]] = {}
 
-        def __init__(self, context: Any) -> None:
-            super().__init__(context)
-            self._seen: dict[str, tuple[int, int]] = {}
+    def _update_configs(self) -> None:
+        seen = {}
+        for folder in (self.logdir, *(self._run_paths or {}).values()):
+            path = os.path.join(folder, PROJECTOR_FILENAME)
+            with contextlib.suppress(OSError):
+                found = os.stat(path)
+                seen[path] = found.st_mtime_ns, found.st_ino
+        if seen != self._seen:
+            self._seen = seen
+            self._run_paths = None  # which has all of them read again
+            self.tensor_cache = LRUCache(1)
+        super()._update_configs()
 
-        def _update_configs(self) -> None:
-            seen = {}
-            for folder in (self.logdir, *(self._run_paths or {}).values()):
-                path = os.path.join(folder, PROJECTOR_FILENAME)
-                with contextlib.suppress(OSError):
-                    found = os.stat(path)
-                    seen[path] = found.st_mtime_ns, found.st_ino
-            if seen != self._seen:
-                self._seen = seen
-                self._run_paths = None  # which has all of them read again
-                self.tensor_cache = LRUCache(1)
-            super()._update_configs()
-
-        def is_active(self) -> bool:
-            # the page that asks first would not show the projector among what there is to see
-            active = super().is_active()
-            if not active and (search := self._thread_for_determining_is_active):
-                search.join(SEARCH_SECONDS)
-            return bool(self._is_active)
-
-    return Projector
+    def is_active(self) -> bool:
+        # the page that asks first would not show the projector among what there is to see
+        active = super().is_active()
+        if not active and (search := self._thread_for_determining_is_active):
+            search.join(SEARCH_SECONDS)
+        return bool(self._is_active)

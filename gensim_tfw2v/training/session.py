@@ -18,9 +18,8 @@ from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.kernel.config import FEW_TOKENS, NARROW_WINDOW, choose_window
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
-from gensim_tfw2v.monitor.hyperparameters import hyperparameters
 from gensim_tfw2v.monitor.progress import progress_bar
-from gensim_tfw2v.monitor.run import RunLog
+from gensim_tfw2v.monitor.run import RunLog, hyperparameters
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.regimes.base import Regime
 from gensim_tfw2v.training.checkpoints import Checkpoints, FolderLock, check_array
@@ -247,7 +246,7 @@ class Training:
         model, options = self._model, self.config.log
         if options is None:
             return None
-        made_with = hyperparameters(model) | {"words": self.corpus.total_raw_words}
+        made_with = hyperparameters(model, self.corpus.total_raw_words)
         # of this model's trainings, and of this very one before it was ended
         goes_on = bool(model._logged_words or self.position.epoch or self.position.done)
         return RunLog(options, made_with, model._logged_words, goes_on)

@@ -6,7 +6,7 @@ import numpy as np
 from gensim import utils
 from gensim.models import KeyedVectors, Word2Vec
 
-from gensim_tfw2v.monitor.ranks import held_counts
+from gensim_tfw2v.monitor.words import held_counts
 
 
 def take_vectors(

@@ -8,8 +8,8 @@ from gensim.models import Word2Vec
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.loading import load_vectors
 from gensim_tfw2v.evaluation import summary
-from gensim_tfw2v.monitor.baseline import quality_tag
 from gensim_tfw2v.monitor.events import EventLog
+from gensim_tfw2v.monitor.run import quality_tag
 from tests.monitor.runs import Runs
 
 

@@ -10,10 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
-from gensim_tfw2v.monitor import clusters as monitor_clusters
 from gensim_tfw2v.monitor import projector
 from gensim_tfw2v.monitor.projector import write_projector
-from gensim_tfw2v.monitor.ranks import bands, norms
+from gensim_tfw2v.monitor.words import MOST_CLUSTERS, bands, norms
 from tests.served import tensorboard
 
 ODD_WORDS = [
@@ -117,7 +116,7 @@ def test_a_row_a_word_whatever_the_words(tmp_path, words):
 
 def test_words_in_one_direction_are_a_cluster(tmp_path):
     rng = np.random.default_rng(5)
-    middles = np.eye(monitor_clusters.MOST, 12)
+    middles = np.eye(MOST_CLUSTERS, 12)
     own = np.arange(300) * len(middles) // 300
     values = middles[own] + rng.normal(scale=0.01, size=(300, 12))
     values *= rng.uniform(0.1, 10, size=(300, 1))
