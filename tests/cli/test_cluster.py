@@ -40,6 +40,10 @@ def children(pid, what):
     return found
 
 
+def ports_of(pid):
+    return set().union(*(own_ports(task.pid) for task in children(pid, "tfw2v ")))
+
+
 def test_a_training_that_is_killed_goes_on(tmp_path):
     model, checkpoints = tmp_path / "model", tmp_path / "checkpoints"
     command = [
