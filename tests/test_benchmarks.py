@@ -202,7 +202,14 @@ def test_faults_are_drawn_alike_and_grouped_in_an_order_in_which_they_can_be_met
     assert names == drawn.draw(2 * len(known), random.Random(1), known, None)
     assert Counter(names) == dict.fromkeys(known, 2)
     together = drawn.next_together(
-        ["kill program while saving", "kill ps", "cut ps", "fill encoded_dir", "kill worker", "stop ps"]
+        [
+            "kill program while saving",
+            "kill ps",
+            "cut ps",
+            "fill encoded_dir",
+            "kill worker",
+            "stop ps",
+        ]
     )
     assert together == ["fill encoded_dir", "kill ps", "kill worker", "kill program while saving"]
     with pytest.raises(SystemExit, match="unknown faults .*'rain'"):

@@ -14,7 +14,7 @@ import threading
 from gensim_tfw2v.cluster.keepalive import keep_alive
 from gensim_tfw2v.cluster.spec import Cluster, Task, from_tf_config
 from gensim_tfw2v.cluster.versions import publish_version
-from gensim_tfw2v.monitor.task import LOG_DIR, TaskLog
+from gensim_tfw2v.monitor.options import LOG_DIR
 from gensim_tfw2v.processes.children import name_process
 
 #: What a task prints when its port takes calls.
@@ -62,6 +62,7 @@ def serve(
 
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+    from gensim_tfw2v.monitor.task import TaskLog
 
     if task.role == "worker":
         load_ops()  # for what it is sent

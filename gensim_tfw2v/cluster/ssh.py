@@ -18,7 +18,7 @@ from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks, wait_for_tas
 from gensim_tfw2v.cluster.restarts import restarting
 from gensim_tfw2v.cluster.server import SERVES
 from gensim_tfw2v.cluster.spec import Cluster, Task
-from gensim_tfw2v.monitor.task import LOG_DIR
+from gensim_tfw2v.monitor.options import LOG_DIR
 
 logger = logging.getLogger(__name__)
 

@@ -12,9 +12,6 @@ import psutil
 from gensim_tfw2v.monitor.events import EMPTY, EventLog, LogFolder
 from gensim_tfw2v.processes.sockets import TcpBytes
 
-#: The environment variable that tells a task where its training logs for TensorBoard.
-LOG_DIR = "TFW2V_LOG_DIR"
-
 #: Where the runs of a cluster's tasks are, in the training's folder.
 TASKS = "tasks"
 

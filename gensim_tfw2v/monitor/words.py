@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from gensim.models import KeyedVectors
-from scipy.cluster.vq import kmeans2, vq
 
 #: The last rank of each band; the words after them are the last band.
 EDGES = (100, 1_000, 10_000, 100_000)
@@ -68,6 +67,8 @@ def cluster(values: np.ndarray) -> np.ndarray:
 
     k-means by the directions of the vectors; it begins at evenly spread words.
     """
+    from scipy.cluster.vq import kmeans2, vq
+
     # in two steps: of very large and very small numbers there are no squares
     tiny = np.finfo(np.float32).tiny
     rows = values / np.maximum(np.abs(values).max(axis=1, keepdims=True), tiny)

@@ -14,9 +14,6 @@ from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.processes.forking import tensorflow_is_lost
 from gensim_tfw2v.processes.interrupts import holding_interrupts
 from gensim_tfw2v.regimes.base import Regime
-from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
-from gensim_tfw2v.regimes.coordinator import ClusterSetup
-from gensim_tfw2v.regimes.local import make_in_process
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.regimes.plain import PlainRegime
 
@@ -58,6 +55,10 @@ def open_regime(
         ) as regime:
             yield regime
         return
+    from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
+    from gensim_tfw2v.regimes.coordinator import ClusterSetup
+    from gensim_tfw2v.regimes.local import make_in_process
+
     in_process = None if config.shares_rows else config.regime_of_workers
     log_dir = None if config.log is None else config.log.path
     if config.cluster is None and tensorflow_is_lost():

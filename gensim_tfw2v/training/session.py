@@ -1,12 +1,14 @@
 """What one call of `train` holds, made from gensim's attributes and put back into them."""
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import logging
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +21,6 @@ from gensim_tfw2v.kernel.config import FEW_TOKENS, NARROW_WINDOW, choose_window
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
-from gensim_tfw2v.monitor.run import RunLog, hyperparameters
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.regimes.base import Regime
 from gensim_tfw2v.training.checkpoints import Checkpoints, FolderLock, check_array
@@ -27,6 +28,9 @@ from gensim_tfw2v.training.opening import open_regime
 from gensim_tfw2v.training.position import Position
 from gensim_tfw2v.training.programs import setup_of, trains_plainly, unit_entries
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of, tables_of
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.monitor.run import RunLog
 
 logger = logging.getLogger(__name__)
 
@@ -246,6 +250,8 @@ class Training:
         model, options = self._model, self.config.log
         if options is None:
             return None
+        from gensim_tfw2v.monitor.run import RunLog, hyperparameters
+
         made_with = hyperparameters(model, self.corpus.total_raw_words)
         # of this model's trainings, and of this very one before it was ended
         goes_on = bool(model._logged_words or self.position.epoch or self.position.done)
