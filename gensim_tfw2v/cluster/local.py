@@ -16,9 +16,8 @@ from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.restarts import restarting
 from gensim_tfw2v.cluster.server import SERVES
-from gensim_tfw2v.cluster.spec import Cluster, Task
+from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task
 from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.monitor.options import LOG_DIR
 from gensim_tfw2v.processes.children import last_lines
 from gensim_tfw2v.processes.forkserver import Forked
 from gensim_tfw2v.processes.machine import cores_each

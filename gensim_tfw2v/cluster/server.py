@@ -12,9 +12,8 @@ import sys
 import threading
 
 from gensim_tfw2v.cluster.keepalive import keep_alive
-from gensim_tfw2v.cluster.spec import Cluster, Task, from_tf_config
+from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
 from gensim_tfw2v.cluster.versions import publish_version
-from gensim_tfw2v.monitor.options import LOG_DIR
 from gensim_tfw2v.processes.children import name_process
 
 #: What a task prints when its port takes calls.

@@ -20,6 +20,9 @@ EXAMPLE = (
     '"worker": ["10.0.0.3:2222"]}, "task": {"type": "worker", "index": 0}}'
 )
 
+#: The environment variable that tells a task where its training logs for TensorBoard.
+LOG_DIR = "TFW2V_LOG_DIR"
+
 
 class ClusterLost(ConnectionError):
     """Tasks of a cluster that hold parameters are gone, or no worker is left."""

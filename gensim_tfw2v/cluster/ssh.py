@@ -17,8 +17,7 @@ from gensim_tfw2v.cluster.logs import show_lines
 from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.restarts import restarting
 from gensim_tfw2v.cluster.server import SERVES
-from gensim_tfw2v.cluster.spec import Cluster, Task
-from gensim_tfw2v.monitor.options import LOG_DIR
+from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task
 
 logger = logging.getLogger(__name__)
 

@@ -7,9 +7,6 @@ from pathlib import Path
 
 from gensim_tfw2v.evaluation import NAMED_SETS, read_pairs
 
-#: The environment variable that tells a task where its training logs for TensorBoard.
-LOG_DIR = "TFW2V_LOG_DIR"
-
 #: Rows that the projector gets unless told otherwise: as many as a browser turns smoothly.
 PROJECTOR_WORDS = 10_000
 

@@ -25,7 +25,7 @@ from gensim_tfw2v.cluster.manifests import (
     kubernetes_file,
     slurm_file,
 )
-from gensim_tfw2v.monitor.options import LOG_DIR
+from gensim_tfw2v.cluster.spec import LOG_DIR
 
 if sys.version_info >= (3, 11):
     import tomllib
