@@ -15,6 +15,10 @@ import numpy as np
 Neighbours = dict[str, list[str]]
 
 
+#: How the names of scores end that are times.
+SECONDS = "seconds"
+
+
 @dataclass(frozen=True)
 class Measured:
     """What one run of a client gave.

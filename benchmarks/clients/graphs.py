@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from benchmarks.clients.client import Measured
+from benchmarks.clients.client import SECONDS, Measured
 
 #: Share of edges that are hidden from the program, and asked for afterwards.
 HIDDEN = 0.2
@@ -60,19 +61,22 @@ class Task:
 
 
 def tasks() -> list[Task]:
-    """A stochastic block model, and the characters of Les Misérables."""
+    """Two stochastic block models, and the characters of Les Misérables."""
     import networkx as nx
 
-    sizes, within, between = [100] * 6, 0.06, 0.01
-    probabilities = np.full((len(sizes), len(sizes)), between) + np.eye(len(sizes)) * (
-        within - between
-    )
-    blocks = nx.stochastic_block_model(sizes, probabilities, seed=1)
-    labels = np.repeat(np.arange(len(sizes)), sizes)
     return [
-        _task("600 nodes in 6 blocks", blocks, labels),
+        _blocks("600 nodes in 6 blocks", 6, 0.06, 0.01),
+        _blocks("2,000 nodes in 20 blocks", 20, 0.06, 0.003),
         _task("Les Misérables", nx.les_miserables_graph(), None),
     ]
+
+
+def _blocks(name: str, blocks: int, within: float, between: float) -> Task:
+    import networkx as nx
+
+    chances = np.where(np.eye(blocks), within, between)
+    graph = nx.stochastic_block_model([100] * blocks, chances, seed=1)
+    return _task(name, graph, np.repeat(np.arange(blocks), 100))
 
 
 def _task(name: str, graph: Any, labels: np.ndarray | None) -> Task:
@@ -102,7 +106,10 @@ def on_graphs(embed: Callable[[Any, type, int], np.ndarray]) -> Callable[[type, 
     def run(word2vec: type, seed: int) -> Measured:
         scores: dict[str, float] = {}
         for task in tasks():
-            scores |= task.scores(embed(task.graph.copy(), word2vec, seed))
+            graph, began = task.graph.copy(), time.perf_counter()
+            vectors = embed(graph, word2vec, seed)
+            scores |= {f"{task.name}: {SECONDS}": time.perf_counter() - began}
+            scores |= task.scores(vectors)
         return Measured(scores)
 
     return run

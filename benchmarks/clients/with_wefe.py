@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from functools import cache
 
-from benchmarks.clients.client import Client, Measured
+from benchmarks.clients.client import SECONDS, Client, Measured
 
 OPTIONS = {"sg": 1, "vector_size": 50, "window": 5, "min_count": 5, "epochs": 5, "workers": 1}
 
@@ -38,10 +39,12 @@ def _run(word2vec: type, seed: int) -> Measured:
     from wefe.query import Query
     from wefe.word_embedding_model import WordEmbeddingModel
 
-    vectors = word2vec(_articles(), seed=seed, **OPTIONS).wv
+    articles, began = _articles(), time.perf_counter()
+    vectors = word2vec(articles, seed=seed, **OPTIONS).wv
+    seconds = time.perf_counter() - began
     model, sets = WordEmbeddingModel(vectors, "measured"), load_weat()
     lower = [{}, {"lowercase": True}]
-    scores = {}
+    scores = {f"training: {SECONDS}": seconds}
     for name, (*targets, first, second) in QUERIES.items():
         query = Query([sets[each] for each in targets], [sets[first], sets[second]])
         answer = WEAT().run_query(
