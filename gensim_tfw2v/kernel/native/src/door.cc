@@ -18,6 +18,7 @@ struct Kernel {
   const char* name;
   bool runs_here;
   Train train;
+  const RowKernel* rows;
 };
 
 #if defined(__x86_64__)
@@ -44,15 +45,15 @@ Kernel choose() {
 #endif
   const Kernel kernels[] = {
 #if defined(TFW2V_HAS_avx512bf16)
-      {"avx512bf16", has.avx512bf16, avx512bf16::train},
+      {"avx512bf16", has.avx512bf16, avx512bf16::train, avx512bf16::rows},
 #endif
 #if defined(TFW2V_HAS_avx512)
-      {"avx512", has.avx512, avx512::train},
+      {"avx512", has.avx512, avx512::train, avx512::rows},
 #endif
 #if defined(TFW2V_HAS_avx2)
-      {"avx2", has.avx2, avx2::train},
+      {"avx2", has.avx2, avx2::train, avx2::rows},
 #endif
-      {"portable", true, portable::train}};
+      {"portable", true, portable::train, portable::rows}};
   const char* asked = std::getenv("TFW2V_ISA");
   for (const Kernel& kernel : kernels)
     if (kernel.runs_here && (!asked || !std::strcmp(asked, kernel.name))) return kernel;
@@ -65,6 +66,9 @@ const Kernel& chosen() {
 }
 
 }  // namespace
+
+const RowKernel& row_kernel(bool is_bfloat16) { return chosen().rows[is_bfloat16]; }
+
 }  // namespace tfw2v
 
 namespace {

@@ -1,7 +1,8 @@
-// Training on the draws of a unit. Compiled once for each kind of processor, which TFW2V_ISA names.
+// Training on the draws of a unit, and rows that travel. Compiled once for each kind of processor, which TFW2V_ISA names.
 #include "kernel.h"
 
 #include "cbow.h"
+#include "rows_kernel.h"
 #include "skipgram_sampled.h"
 #include "skipgram_tree.h"
 

@@ -1,5 +1,6 @@
 // Training drawn units, as each processor has it: the same source, compiled for each.
 #pragma once
+#include "rows.h"
 #include "unit.h"
 
 namespace tfw2v {
@@ -13,6 +14,7 @@ using Train = void (*)(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables
   namespace isa {                                                                            \
   void train(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&, const float[2],     \
              int64_t, int64_t, int64_t, Tfw2vResult&);                                       \
+  extern const RowKernel rows[2];                                                            \
   }
 TFW2V_KERNEL(portable)
 TFW2V_KERNEL(avx2)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "draws.h"
+#include "rows.h"
 #include "text.h"
 
 extern "C" {
@@ -43,8 +44,7 @@ TF_KernelBuilder* TF_NewKernelBuilder(const char*, const char*,
 void TF_RegisterKernelBuilder(const char*, TF_KernelBuilder*, TF_Status*);
 void TF_OpKernelConstruction_GetAttrInt32List(TF_OpKernelConstruction*, const char*, int32_t*, int,
                                               TF_Status*);
-void TF_OpKernelConstruction_GetAttrInt32(TF_OpKernelConstruction*, const char*, int32_t*,
-                                          TF_Status*);
+void TF_OpKernelConstruction_GetAttrType(TF_OpKernelConstruction*, const char*, int*, TF_Status*);
 void TF_OpKernelConstruction_Failure(TF_OpKernelConstruction*, TF_Status*);
 void TF_OpKernelContext_Failure(TF_OpKernelContext*, TF_Status*);
 void TF_GetInput(TF_OpKernelContext*, int, TF_Tensor**, TF_Status*);
@@ -59,7 +59,7 @@ void TF_DeleteTensor(TF_Tensor*);
 
 namespace {
 
-enum Type { kFloat = 1, kDouble = 2, kInt32 = 3, kUint8 = 4, kInt64 = 9 };
+enum Type { kFloat = 1, kDouble = 2, kInt32 = 3, kUint8 = 4, kInt64 = 9, kBfloat16 = 14 };
 constexpr int kInvalidArgument = 3;
 constexpr int kOptions = sizeof(Tfw2vOptions) / sizeof(int32_t);
 
@@ -122,6 +122,16 @@ void* make(TF_OpKernelConstruction* construction) {
   return options;
 }
 void destroy(void* options) { delete static_cast<Tfw2vOptions*>(options); }
+
+// Of ops on rows that travel: in what type.
+void* make_typed(TF_OpKernelConstruction* construction) {
+  Status status;
+  auto* type = new int(0);
+  TF_OpKernelConstruction_GetAttrType(construction, "dtype", type, status);
+  if (!status.ok()) TF_OpKernelConstruction_Failure(construction, status);
+  return type;
+}
+void destroy_typed(void* type) { delete static_cast<int*>(type); }
 
 void draw(void* kernel, TF_OpKernelContext* context) {
   const auto& options = *static_cast<Tfw2vOptions*>(kernel);
@@ -215,6 +225,78 @@ void pad(void*, TF_OpKernelContext* context) {
     std::memcpy(to + r * stride, rows.data<float>() + r * columns, columns * sizeof(float));
     std::memset(to + r * stride + columns, 0, (stride - columns) * sizeof(float));
   }
+}
+
+// A table, ids of its rows, and rows that travel: what the ops below have in common.
+struct Travel {
+  Travel(TF_OpKernelContext* context, int64_t columns)
+      : ids(context, 1), held(context, 0),
+        table{held.data<float>(), held.dim(1), columns} {}
+
+  const char* wrong() const {
+    if (table.size < 1 || table.size > table.stride) return "rows are wider than the table's";
+    bool bad = false;
+    for (int64_t i = 0; i < ids.size(); ++i)
+      bad |= static_cast<uint32_t>(ids.data<int32_t>()[i]) >= held.dim(0);
+    return bad ? "there is no such row" : nullptr;
+  }
+
+  const Input ids, held;
+  const tfw2v::RowTable table;
+};
+
+const tfw2v::RowKernel& rows_of(void* type) {
+  return tfw2v::row_kernel(*static_cast<int*>(type) == kBfloat16);
+}
+
+// Rows as an output, in the type of the op.
+void* row_output(void* type, TF_OpKernelContext* context, int64_t rows, int64_t size) {
+  if (*static_cast<int*>(type) == kFloat) return output<float>(context, 0, kFloat, rows, size);
+  return output<uint16_t>(context, 0, kBfloat16, rows, size);
+}
+
+// Rows of a table, in the type in which they travel.
+void fetch(void* type, TF_OpKernelContext* context) {
+  const Input size(context, 2);
+  const Travel of(context, *size.data<int32_t>());
+  if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vFetch: ") + wrong);
+  if (void* to = row_output(type, context, of.ids.size(), of.table.size))
+    rows_of(type).gather(of.table, of.ids.data<int32_t>(), of.ids.size(), to);
+}
+
+// Writes rows into a table, in place.
+void place(void* type, TF_OpKernelContext* context) {
+  const Input rows(context, 2);
+  const Travel of(context, rows.dim(1));
+  if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vPlace: ") + wrong);
+  if (rows.dim(0) != of.ids.size()) return fail(context, "Tfw2vPlace: each row needs an id");
+  rows_of(type).place(of.table, of.ids.data<int32_t>(), of.ids.size(), rows.data<void>());
+  if (auto* to = output<int64_t>(context, 0, kInt64, 1, 0)) *to = of.ids.size();
+}
+
+// What has changed in rows since they were known, times each one's share.
+void change(void* type, TF_OpKernelContext* context) {
+  const Input known(context, 2), share(context, 3);
+  const Travel of(context, known.dim(1));
+  if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vChange: ") + wrong);
+  if (known.dim(0) != of.ids.size() || (share.size() && share.size() != of.held.dim(0)))
+    return fail(context, "Tfw2vChange: each row needs an id and a share");
+  if (void* to = row_output(type, context, of.ids.size(), of.table.size))
+    rows_of(type).change(of.table, of.ids.data<int32_t>(), of.ids.size(), known.data<void>(),
+                         share.size() ? share.data<float>() : nullptr, to);
+}
+
+// Adds to rows of a table, in place, one op at a time: nothing is lost.
+void add(void* type, TF_OpKernelContext* context) {
+  const Input changes(context, 2);
+  const Travel of(context, changes.dim(1));
+  if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vAdd: ") + wrong);
+  if (changes.dim(0) != of.ids.size()) return fail(context, "Tfw2vAdd: each row needs an id");
+  static std::mutex mutexes[64];  // one for each table, nearly
+  const std::lock_guard<std::mutex> guard(
+      mutexes[reinterpret_cast<uintptr_t>(of.table.rows) / 64 % 64]);
+  rows_of(type).add(of.table, of.ids.data<int32_t>(), of.ids.size(), changes.data<void>());
+  if (auto* to = output<int64_t>(context, 0, kInt64, 1, 0)) *to = of.ids.size();
 }
 
 // The distinct ids, ascending, and which of them each id is.
@@ -337,33 +419,51 @@ void unknown_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
 
 using Compute = void (*)(void*, TF_OpKernelContext*);
 
+// An attribute of ops, and what makes and destroys it.
+struct Attribute {
+  const char* spec;
+  void* (*make)(TF_OpKernelConstruction*);
+  void (*destroy)(void*);
+};
+constexpr Attribute kNone = {nullptr, nullptr, nullptr};
+constexpr Attribute kHasOptions = {"options: list(int)", make, destroy};
+constexpr Attribute kTyped = {"dtype: {float, bfloat16}", make_typed, destroy_typed};
+
 void define(const char* name, std::initializer_list<const char*> inputs,
-            std::initializer_list<const char*> outputs, Compute compute, bool has_options = false) {
+            std::initializer_list<const char*> outputs, Compute compute,
+            const Attribute& attribute = kNone) {
   Status status;
   TF_OpDefinitionBuilder* op = TF_NewOpDefinitionBuilder(name);
   for (const char* input : inputs) TF_OpDefinitionBuilderAddInput(op, input);
   for (const char* of : outputs) TF_OpDefinitionBuilderAddOutput(op, of);
-  if (has_options) TF_OpDefinitionBuilderAddAttr(op, "options: list(int)");
+  if (attribute.spec) TF_OpDefinitionBuilderAddAttr(op, attribute.spec);
   TF_OpDefinitionBuilderSetIsStateful(op, true);
   TF_OpDefinitionBuilderSetShapeInferenceFunction(op, unknown_shape);
   TF_RegisterOpDefinition(op, status);
-  auto* kernel = TF_NewKernelBuilder(name, "CPU", has_options ? make : nullptr, compute,
-                                     has_options ? destroy : nullptr);
+  auto* kernel = TF_NewKernelBuilder(name, "CPU", attribute.make, compute, attribute.destroy);
   TF_RegisterKernelBuilder(name, kernel, status);
 }
 
 __attribute__((constructor)) void register_ops() {
   define("Tfw2vDraw", {"entries: int32", "key: int32", "keep: float", "noise: int32"},
-         {"tokens: int32", "reaches: int32", "negatives: int32"}, draw, true);
+         {"tokens: int32", "reaches: int32", "negatives: int32"}, draw, kHasOptions);
   define("Tfw2vTrain",
          {"inputs: float", "outputs: float", "nodes: float", "lock: float", "rows: int32",
           "targets: int32", "reaches: int32", "negatives: int32", "path_ends: int32", "path: int32",
           "alphas: float", "range: int64", "size: int32", "words: int32"},
-         {"sums: double"}, train, true);
+         {"sums: double"}, train, kHasOptions);
   define("Tfw2vRead", {"table: float", "first: int64", "count: int64", "size: int32"},
          {"rows: float"}, read);
   define("Tfw2vWrite", {"table: float", "first: int64", "rows: float"}, {"written: int64"}, write);
   define("Tfw2vPad", {"rows: float"}, {"padded: float"}, pad);
+  define("Tfw2vFetch", {"table: float", "ids: int32", "size: int32"}, {"rows: dtype"}, fetch,
+         kTyped);
+  define("Tfw2vPlace", {"table: float", "ids: int32", "rows: dtype"}, {"placed: int64"}, place,
+         kTyped);
+  define("Tfw2vChange", {"table: float", "ids: int32", "known: dtype", "share: float"},
+         {"changes: dtype"}, change, kTyped);
+  define("Tfw2vAdd", {"table: float", "ids: int32", "changes: dtype"}, {"added: int64"}, add,
+         kTyped);
   define("Tfw2vLook", {"paths: uint8"}, {"sizes: int64", "machine: uint8", "cores: int64"}, look);
   define("Tfw2vReadRun", {"names: uint8", "numbers: int64"}, {"report: int64"}, read_run);
   define("Tfw2vDistinct", {"ids: int32", "limit: int32"}, {"distinct: int32", "places: int32"},

@@ -1,0 +1,128 @@
+"""Rows that travel: what the ops do is what NumPy does row by row, rounded as TensorFlow rounds."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+
+pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
+
+RANDOM = np.random.default_rng(4)
+
+
+def table_of(rows, stride):
+    """A table, in memory of its own, and what it holds."""
+    values = RANDOM.normal(size=(rows, stride)).astype(np.float32)
+    table = tf.raw_ops.Empty(shape=[rows, stride], dtype=tf.float32, init=True)
+    load_ops().tfw2v_place(table, tf.range(rows), tf.constant(values))
+    return table, values
+
+
+def some_ids(rows, count):
+    return RANDOM.permutation(rows)[:count].astype(np.int32)
+
+
+@pytest.fixture(params=["float32", "bfloat16"])
+def dtype(request):
+    return tf.as_dtype(request.param)
+
+
+@pytest.fixture(params=[(1, 1, 1), (30, 16, 5), (200, 112, 100), (50, 100, 100)], ids=str)
+def sizes(request):
+    return request.param
+
+
+def test_rows_are_fetched_as_tensorflow_casts_them(sizes, dtype):
+    rows, stride, size = sizes
+    table, values = table_of(rows, stride)
+    for count in (0, rows):
+        ids = some_ids(rows, count)
+        fetched = load_ops().tfw2v_fetch(table, ids, size, dtype=dtype)
+        assert fetched.dtype == dtype and fetched.shape == (count, size)
+        np.testing.assert_array_equal(fetched, tf.cast(values[ids, :size], dtype))
+
+
+def test_odd_numbers_travel():
+    odd = [0.0, -0.0, np.inf, -np.inf, 1e-40, 3.4e38, -3.4e38, 1 + 2**-8, 1 + 3 * 2**-8, np.nan]
+    table = tf.constant([odd], tf.float32)
+    fetched = load_ops().tfw2v_fetch(table, [0], len(odd), dtype=tf.bfloat16)
+    np.testing.assert_array_equal(
+        tf.cast(fetched, tf.float32), tf.cast(tf.cast(table, tf.bfloat16), tf.float32)
+    )
+
+
+def test_rows_are_placed_and_filled_up(sizes, dtype):
+    rows, stride, size = sizes
+    table, values = table_of(rows, stride)
+    ids = some_ids(rows, -(-rows // 2))
+    new = tf.cast(RANDOM.normal(size=(len(ids), size)), dtype)
+    load_ops().tfw2v_place(table, ids, new)
+    values[ids] = np.pad(tf.cast(new, tf.float32), ((0, 0), (0, stride - size)))
+    np.testing.assert_array_equal(table, values)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_changes(sizes, dtype, shared):
+    rows, stride, size = sizes
+    table, values = table_of(rows, stride)
+    ids = some_ids(rows, rows)
+    known = tf.cast(RANDOM.normal(size=(rows, size)), dtype)
+    share = RANDOM.uniform(size=rows if shared else 0).astype(np.float32)
+    expected = values[ids, :size] - tf.cast(known, tf.float32)
+    if shared:
+        expected = expected * share[ids][:, None]
+    changes = load_ops().tfw2v_change(table, ids, known, share)
+    np.testing.assert_array_equal(changes, tf.cast(expected, dtype))
+
+
+def test_additions_of_many_threads_all_count(sizes, dtype):
+    rows, stride, size = sizes
+    table, values = table_of(rows, stride)
+    ones = tf.ones([rows, size], dtype)
+
+    def add():
+        for _ in range(20):
+            load_ops().tfw2v_add(table, some_ids_of[threading.current_thread().name], ones)
+
+    some_ids_of = {str(number): some_ids(rows, rows) for number in range(4)}
+    threads = [threading.Thread(target=add, name=name) for name in some_ids_of]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    values[:, :size] += 80
+    np.testing.assert_allclose(table, values, atol=1e-3)
+
+
+@pytest.mark.parametrize("wrong", [-1, 7, 1 << 30, -(1 << 31)])
+def test_rows_that_are_not_there_are_refused(wrong, dtype):
+    table, values = table_of(7, 16)
+    rows, ids = tf.zeros([2, 5], dtype), np.array([1, wrong], np.int32)
+    for do in (
+        lambda: load_ops().tfw2v_fetch(table, ids, 5, dtype=dtype),
+        lambda: load_ops().tfw2v_place(table, ids, rows),
+        lambda: load_ops().tfw2v_change(table, ids, rows, tf.zeros([0])),
+        lambda: load_ops().tfw2v_add(table, ids, rows),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="no such row"):
+            do()
+    np.testing.assert_array_equal(table, values)
+
+
+def test_other_sizes_are_refused():
+    table, _ = table_of(7, 16)
+    ids = np.array([1, 2], np.int32)
+    for do in (
+        lambda: load_ops().tfw2v_fetch(table, ids, 17, dtype=tf.float32),
+        lambda: load_ops().tfw2v_fetch(table, ids, 0, dtype=tf.float32),
+        lambda: load_ops().tfw2v_place(table, ids, tf.zeros([3, 5])),
+        lambda: load_ops().tfw2v_place(table, ids, tf.zeros([2, 17])),
+        lambda: load_ops().tfw2v_change(table, ids, tf.zeros([1, 5]), tf.zeros([0])),
+        lambda: load_ops().tfw2v_change(table, ids, tf.zeros([2, 5]), tf.zeros([2])),
+        lambda: load_ops().tfw2v_add(table, ids, tf.zeros([1, 5])),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="needs an id|wider"):
+            do()
