@@ -63,8 +63,7 @@ def serve(
     from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
     from gensim_tfw2v.monitor.task import TaskLog
 
-    if task.role == "worker":
-        load_ops()  # for what it is sent
+    load_ops()  # for what it is sent
     # With one inter-op thread, TensorFlow's choice on one core, a server waits for itself at the
     # first function that uses a variable of a ps.
     config = tf.compat.v1.ConfigProto(

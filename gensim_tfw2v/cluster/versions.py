@@ -24,7 +24,7 @@ PUBLISHED_SECONDS = 1.0
 #: Seconds that a session may take to be opened, extended or closed.
 OPERATION_SECONDS = 30.0
 
-#: What a worker adds to its version where it has no compiled kernels.
+#: What a task adds to its version where it has no compiled kernels.
 WITHOUT_KERNELS = " without kernels"
 
 
@@ -67,7 +67,7 @@ def publish_version(server: Any, task: Task) -> None:
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
 
-    lacking = task.role == "worker" and load_ops() is None
+    lacking = load_ops() is None
     version = tf.version.VERSION + (WITHOUT_KERNELS if lacking else "")
     with tf.Graph().as_default() as graph, tf.device(device_of(task)):
         assign = tf.raw_ops.AssignVariableOp(resource=_variable(), value=tf.constant(version))

@@ -23,6 +23,7 @@ from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, P
 from gensim_tfw2v.parameter_server.jobs.rows import row_job_function
 from gensim_tfw2v.parameter_server.jobs.units import NOTHING, source_of
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
+from gensim_tfw2v.parameter_server.layouts.access import NativeAccess
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import Job, Workers
@@ -86,10 +87,11 @@ class ParameterServerRegime:
     def _serve(self, setup: Setup) -> ParameterServer:
         """Make the variables of the ps tasks."""
         layout = LAYOUTS[self.program.layout]
+        access = NativeAccess() if self.program.unit.native else None
         objective, size = self.program.unit.objective, self.program.unit.vector_size
         tables = Tables(
             *(
-                layout(setup.rows if is_used else 0, size, self.workers.shards)
+                layout(setup.rows if is_used else 0, size, self.workers.shards, access=access)
                 for is_used in (True, objective.negative > 0, objective.hierarchical)
             )
         )

@@ -13,6 +13,7 @@ from gensim_tfw2v.kernel.tables import Tables, UnitResult, WholeRows
 from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.jobs.job import Job, ParameterServer, job_function, row_traffic
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
+from gensim_tfw2v.parameter_server.layouts.rows import parts_of
 
 
 class FixedRows(WholeRows):
@@ -99,11 +100,12 @@ class _PortionPhases:
     def push(self) -> list[tf.Operation]:
         return [
             getattr(self._gradient, name).stage(
-                split, tf.add_n([sums[name].read() for sums in self._sums]), tf.float32,
+                split,
+                parts_of(split, tf.add_n([sums[name].read() for sums in self._sums])),
                 self._job.number,
             )
             for name, split in self._splits.items()
-        ]  # fmt: skip
+        ]
 
     def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
         return row_traffic(self._program, self._job.rows, self._job.rows)

@@ -59,14 +59,14 @@ class _RowPhases:
         }
 
     def fetch(self) -> list[tf.Operation]:
-        # what travelled is kept, not the float32 rows: those go into the scratch without a copy
+        # what travelled is kept, to say later what has changed
         self._fetched = {
-            name: table.fetch(self._splits[name], self._wire)
+            name: table.fetch_parts(self._splits[name], self._wire)
             for name, table in self._tables.items()
         }
         return [
-            self._scratch[name].assign(tf.cast(rows, tf.float32))
-            for name, rows in self._fetched.items()
+            self._scratch[name].place(self._splits[name].places, parts)
+            for name, parts in self._fetched.items()
         ]
 
     def train(self) -> list[UnitResult]:
@@ -83,14 +83,13 @@ class _RowPhases:
     def push(self) -> list[tf.Operation]:
         pushed = []
         for name, table in self._tables.items():
-            fetched = tf.cast(self._fetched[name], tf.float32)
-            changes, split = self._scratch[name].read() - fetched, self._splits[name]
+            split = self._splits[name]
+            share = None if self._staged or self._program.workers == 1 else self._share(name)
+            changes = self._scratch[name].changes(split.places, self._fetched[name], share)
             if self._staged:
-                pushed.append(table.stage(split, changes, self._wire, self._job.number))
-                continue
-            if self._program.workers > 1:
-                changes *= self._share(name)[:, None]
-            pushed.append(table.push(split, changes, self._wire))
+                pushed.append(table.stage(split, changes, self._job.number))
+            else:
+                pushed.append(table.push_parts(split, changes))
         return pushed
 
     def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import uuid
+from functools import partial
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import stride
@@ -55,6 +56,44 @@ class Scratch:
         """All rows: [n, D]."""
         rows = tf.raw_ops.ReadVariableOp(resource=self.handle(), dtype=tf.float32)
         return tf.ensure_shape(rows, self._shape)[:, : self._size]
+
+    def place(self, places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
+        """Set the rows [n, D], given by parts of any dtype, and where the rows of each part go."""
+        if not self._native:
+            rows = parts[0] if len(parts) == 1 else tf.dynamic_stitch(places, parts)
+            return self.assign(tf.cast(rows, tf.float32))
+        number = tf.add_n([tf.size(part) for part in places])
+        with tf.device("CPU"):
+            memory = tf.raw_ops.Empty(shape=tf.stack([number, self._shape[1]]), dtype=tf.float32)
+            with tf.control_dependencies(
+                [tf.raw_ops.AssignVariableOp(resource=self.handle(), value=memory)]
+            ):
+                whole = self._whole()
+            return tf.group(*map(partial(load_ops().tfw2v_place, whole), places, parts))
+
+    def changes(
+        self, places: list[tf.Tensor], known: list[tf.Tensor], share: tf.Tensor | None
+    ) -> list[tf.Tensor]:
+        """By how much rows differ from what was placed, in its dtype; of each row [n] a share."""
+        if self._native:
+            share = tf.zeros([0]) if share is None else share
+            with tf.device("CPU"):
+                whole = self._whole()
+                return [
+                    tf.ensure_shape(load_ops().tfw2v_change(whole, at, part, share), part.shape)
+                    for at, part in zip(places, known, strict=True)
+                ]
+        rows, changes = self.read(), []
+        for at, part in zip(places, known, strict=True):
+            change = tf.gather(rows, at) - tf.cast(part, tf.float32)
+            if share is not None:
+                change *= tf.gather(share, at)[:, None]
+            changes.append(tf.cast(change, part.dtype))
+        return changes
+
+    def _whole(self) -> tf.Tensor:
+        """The memory of all rows, with what they are filled up with."""
+        return tf.raw_ops.ReadVariableOp(resource=self.handle(), dtype=tf.float32)
 
     def zeros(self, number: tf.Tensor) -> tf.Operation:
         """Have so many rows of zeros."""

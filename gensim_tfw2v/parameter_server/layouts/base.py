@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.parameter_server.layouts.access import Access, GraphAccess
 
 #: Rows that travel between coordinator and tasks at a time.
 ROWS_AT_A_TIME = 1 << 14
@@ -25,6 +25,8 @@ class Layout:
         Of the shards.
     variable : callable
         Makes each shard's variable; ``tf.Variable``, which a strategy's scope places.
+    access : Access, optional
+        How rows are read and changed.
     """
 
     def __init__(
@@ -33,12 +35,15 @@ class Layout:
         size: int,
         shapes: Sequence[tuple[int, int]],
         variable: Callable[..., tf.Variable] | None,
+        access: Access | None = None,
     ) -> None:
         variable = variable or tf.Variable
         self.rows, self.size = rows, size
-        self._mutex = f"tfw2v-push-{uuid.uuid4().hex}"
+        self._access = access or GraphAccess()
         # a function, so that every task makes its own zeros
-        self.shards = [variable(partial(tf.zeros, shape), trainable=False) for shape in shapes]
+        self.shards = [
+            variable(partial(self._access.zeros, shape), trainable=False) for shape in shapes
+        ]
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
         """Rows of the shards, piece by piece, and which part of the table they are."""
@@ -47,42 +52,28 @@ class Layout:
     def load(self, array: np.ndarray) -> None:
         """Go on from these rows [V, D]."""
         for shard, rows, part in self._pieces():
-            shard.scatter_update(tf.IndexedSlices(np.asarray(array[part], np.float32), rows))
+            self._access.write(shard, rows, tf.constant(array[part], tf.float32))
 
     def export(self, array: np.ndarray) -> None:
         """Copy the rows into this array [V, D]."""
         for shard, rows, part in self._pieces():
-            array[part] = shard.sparse_read(rows)
+            array[part] = self._read(shard, rows)
 
     def check(self) -> None:
         """Read from each shard; raises TensorFlow's error if one is gone."""
         for shard in self.shards:
-            shard.sparse_read(tf.zeros([min(1, int(shard.shape[0]))], tf.int32))
+            self._read(shard, np.zeros(min(1, int(shard.shape[0])), np.int32))
 
     def finite(self) -> bool:
         """Whether every row is finite."""
         return all(
-            bool(tf.reduce_all(tf.math.is_finite(shard.sparse_read(rows))))
+            bool(tf.reduce_all(tf.math.is_finite(self._read(shard, rows))))
             for shard, rows, _ in self._pieces()
         )
 
-    def _add(self, shard: tf.Variable, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
-        """Add changes to different rows of a shard, one push at a time.
-
-        Reading, adding and writing takes half the time of ``ResourceScatterAdd``; a mutex of the
-        ps keeps other pushes from what was read and is not written yet. It is taken when the
-        changes have arrived, so no worker that ends can keep it.
-        """
-        with tf.control_dependencies([changes]):
-            mutex = tf.raw_ops.MutexV2(shared_name=self._mutex, container="")
-            lock = tf.raw_ops.MutexLock(mutex=mutex)
-        with tf.control_dependencies([lock]):
-            changes += shard.sparse_read(rows)
-            written = tf.raw_ops.ResourceScatterUpdate(
-                resource=shard.handle, indices=rows, updates=changes
-            )
-        with tf.control_dependencies([written]):
-            return tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
+    def _read(self, shard: tf.Variable, rows: np.ndarray) -> tf.Tensor:
+        with tf.device(shard.device):
+            return self._access.read(shard, tf.constant(rows), tf.float32)
 
 
 def pieces_of(rows: int) -> Iterator[range]:

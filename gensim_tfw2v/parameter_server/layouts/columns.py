@@ -13,6 +13,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.slices import Link, Slices, exact
+from gensim_tfw2v.parameter_server.layouts.access import Access
 from gensim_tfw2v.parameter_server.layouts.base import Layout, pieces_of
 
 
@@ -25,7 +26,7 @@ class ColumnLayout(Layout):
         V and D.
     shards : int
         S; at most D.
-    variable : callable, optional
+    variable, access
         As for `RowLayout`.
 
     Raises
@@ -40,6 +41,7 @@ class ColumnLayout(Layout):
         size: int,
         shards: int,
         variable: Callable[..., tf.Variable] | None = None,
+        access: Access | None = None,
     ) -> None:
         if shards > size:
             raise ValueError(
@@ -48,7 +50,7 @@ class ColumnLayout(Layout):
             )
         self._edges = np.linspace(0, size, shards + 1).astype(int).tolist()
         shapes = [(rows, int(width)) for width in np.diff(self._edges)]
-        super().__init__(rows, size, shapes, variable)
+        super().__init__(rows, size, shapes, variable, access)
 
     def link(self, wire: tf.DType) -> Link:
         """The way to the shards, for all tables that are spread over the same tasks."""
@@ -59,7 +61,7 @@ class ColumnLayout(Layout):
         parts = []
         for shard, rows in zip(self.shards, link.send(ids, tf.int32), strict=True):
             with tf.device(shard.device):
-                parts.append(shard.sparse_read(rows))
+                parts.append(self._access.read(shard, rows, tf.float32))
         return Slices(parts, link)
 
     def add(self, ids: tf.Tensor, changes: Slices, link: Link) -> tf.Operation:
@@ -68,7 +70,7 @@ class ColumnLayout(Layout):
         there = link.send(ids, tf.int32)
         for shard, rows, part in zip(self.shards, there, changes.parts, strict=True):
             with tf.device(shard.device):
-                done.append(self._add(shard, rows, part))
+                done.append(self._access.add(shard, rows, part))
         return tf.group(done)
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.parameter_server.layouts.access import Access
 from gensim_tfw2v.parameter_server.layouts.base import Layout, pieces_of
 
 
@@ -43,6 +44,8 @@ class RowLayout(Layout):
         P.
     variable : callable, optional
         Makes each shard's variable; by default ``tf.Variable``, which a strategy's scope places.
+    access : Access, optional
+        See `Layout`.
     """
 
     def __init__(
@@ -51,9 +54,10 @@ class RowLayout(Layout):
         size: int,
         shards: int,
         variable: Callable[..., tf.Variable] | None = None,
+        access: Access | None = None,
     ) -> None:
         shapes = [(len(range(number, rows, shards)), size) for number in range(shards)]
-        super().__init__(rows, size, shapes, variable)
+        super().__init__(rows, size, shapes, variable, access)
         # for each shard one, since several may be on one device
         stage = f"tfw2v-stage-{uuid.uuid4().hex}"
         self._stages = [f"{stage}-{number}" for number in range(shards)]
@@ -72,34 +76,41 @@ class RowLayout(Layout):
 
     def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
         """Give rows: [ids, D], in the dtype given, in which they travel."""
+        return stitched(split, self.fetch_parts(split, dtype))
+
+    def fetch_parts(self, split: Split, dtype: tf.DType) -> list[tf.Tensor]:
+        """Give the rows of each shard."""
         parts = []
         for shard, rows in zip(self.shards, split.rows, strict=True):
             with tf.device(shard.device):
-                parts.append(tf.cast(shard.sparse_read(rows), dtype))
-        return parts[0] if len(parts) == 1 else tf.dynamic_stitch(split.places, parts)
+                parts.append(self._access.read(shard, rows, dtype))
+        return parts
 
     def push(self, split: Split, changes: tf.Tensor, dtype: tf.DType) -> tf.Operation:
         """Add changes [ids, D] to rows of different ids; they travel in the dtype given."""
+        return self.push_parts(split, parts_of(split, tf.cast(changes, dtype)))
+
+    def push_parts(self, split: Split, parts: list[tf.Tensor]) -> tf.Operation:
+        """Add the changes of each shard's rows."""
         done = []
-        for shard, rows, part in self._parts(split, tf.cast(changes, dtype)):
+        for shard, rows, part in zip(self.shards, split.rows, parts, strict=True):
             with tf.device(shard.device):
-                done.append(self._add(shard, rows, tf.cast(part, tf.float32)))
+                done.append(self._access.add(shard, rows, part))
         return tf.group(done)
 
-    def stage(
-        self, split: Split, changes: tf.Tensor, dtype: tf.DType, number: tf.Tensor
-    ) -> tf.Operation:
-        """Lay changes [ids, D] down beside the rows, under a number, for `add_staged`."""
+    def stage(self, split: Split, parts: list[tf.Tensor], number: tf.Tensor) -> tf.Operation:
+        """Lay the changes of each shard's rows down there, under a number, for `add_staged`."""
         done = []
-        parts = self._parts(split, tf.cast(changes, dtype))
-        for stage, (shard, rows, part) in zip(self._stages, parts, strict=True):
+        for stage, shard, rows, part in zip(
+            self._stages, self.shards, split.rows, parts, strict=True
+        ):
             with tf.device(shard.device):
                 done.append(
                     tf.raw_ops.MapStage(
                         key=number,
                         indices=[0, 1],
                         values=[tf.identity(rows), tf.identity(part)],
-                        dtypes=[tf.int32, dtype],
+                        dtypes=[tf.int32, part.dtype],
                         shared_name=stage,
                     )
                 )
@@ -132,7 +143,7 @@ class RowLayout(Layout):
                 while len(changes) > 1:  # by pairs, so that each counts alike
                     pairs = zip(changes[::2], changes[1::2], strict=False)
                     changes = [combine(*pair) for pair in pairs] + changes[len(changes) // 2 * 2 :]
-                added = self._add(shard, rows, changes[0])
+                added = self._access.add(shard, rows, changes[0])
                 with tf.control_dependencies([added]):
                     done.append(_drop(stage, dtype) if drop_others else added)
         return tf.group(done)
@@ -164,19 +175,22 @@ class RowLayout(Layout):
             for own, (_, changes) in zip(own_places, taken, strict=True)
         ]
 
-    def _parts(
-        self, split: Split, changes: tf.Tensor
-    ) -> Iterator[tuple[tf.Variable, tf.Tensor, tf.Tensor]]:
-        """Each shard, which of its rows, and their part of the changes."""
-        for shard, rows, places in zip(self.shards, split.rows, split.places, strict=True):
-            yield shard, rows, changes if len(self.shards) == 1 else tf.gather(changes, places)
-
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
         number = len(self.shards)
         for first, shard in enumerate(self.shards):
             for rows in pieces_of(int(shard.shape[0])):
                 ids = slice(first + rows.start * number, first + rows[-1] * number + 1, number)
                 yield shard, np.asarray(rows, np.int32), (ids, slice(None))
+
+
+def stitched(split: Split, parts: list[tf.Tensor]) -> tf.Tensor:
+    """The rows of all shards, in the order of the ids."""
+    return parts[0] if len(parts) == 1 else tf.dynamic_stitch(split.places, parts)
+
+
+def parts_of(split: Split, rows: tf.Tensor) -> list[tf.Tensor]:
+    """What of some rows, in the order of the ids, is each shard's."""
+    return [rows] if len(split.places) == 1 else [tf.gather(rows, at) for at in split.places]
 
 
 def _drop(stage: str, dtype: tf.DType) -> tf.Operation:

@@ -8,9 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
 from gensim_tfw2v.parameter_server.layouts import RowLayout, base
+from gensim_tfw2v.parameter_server.layouts.access import GraphAccess, NativeAccess
+from gensim_tfw2v.parameter_server.layouts.rows import parts_of
 
 SIZE = 3
+
+
+@pytest.fixture(params=[GraphAccess, NativeAccess], autouse=True, scope="module")
+def access(request):
+    """What reads and changes rows on the ps."""
+    if request.param is NativeAccess and load_ops() is None:
+        pytest.skip("compiled nowhere here")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "GraphAccess", request.param)
+        yield
 
 
 def table(number, shards):
@@ -96,7 +109,8 @@ def test_what_was_laid_down_is_added_once(shards, drop_others):
     @tf.function(autograph=False)
     def stage(ids, number):
         changes = tf.cast(number, tf.float32) * tf.ones([tf.size(ids), SIZE])
-        layout.stage(layout.split(ids), changes, tf.float32, number)
+        split = layout.split(ids)
+        layout.stage(split, parts_of(split, changes), number)
 
     @tf.function(autograph=False)
     def add(numbers):
