@@ -6,8 +6,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.processes.importing import without_collection
-from gensim_tfw2v.processes.interrupts import holding_interrupts
+from gensim_tfw2v.processes.hazards import holding_interrupts, without_collection
 
 __version__ = "0.1.0"
 __all__ = [

@@ -14,8 +14,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from gensim_tfw2v.processes.importing import without_collection
-from gensim_tfw2v.processes.interrupts import holding_interrupts
+from gensim_tfw2v.processes.hazards import holding_interrupts, without_collection
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made")

@@ -12,10 +12,9 @@ from typing import Any, Self
 import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
-from gensim_tfw2v.checks.corpus import check_corpus
 from gensim_tfw2v.checks.kinds import Number
 from gensim_tfw2v.checks.options import ARGUMENTS, check_attributes, check_options
-from gensim_tfw2v.checks.state import check_state
+from gensim_tfw2v.checks.state import check_corpus, check_state
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.opening import LocalTasks
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
@@ -36,7 +35,7 @@ from gensim_tfw2v.training.hooks import is_trained_by_gensim, overridden_hooks, 
 from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.sub_models import SubModelTraining
-from gensim_tfw2v.training.vectors import take_vectors
+from gensim_tfw2v.training.vocabulary import take_vectors
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = (

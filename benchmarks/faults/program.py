@@ -15,7 +15,7 @@ from typing import Any
 from gensim.models.callbacks import CallbackAny2Vec
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cli.saving import save_whole
+from gensim_tfw2v.cli.model_files import save_whole
 from gensim_tfw2v.corpus import texts
 from gensim_tfw2v.parameter_server import config
 from gensim_tfw2v.training import opening, programs

@@ -7,7 +7,9 @@ import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.config import TrainingConfig
+from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.files.mapped import all_finite
+from gensim_tfw2v.regimes.options import RegimeOptions
 
 #: What makes what is missing or does not fit.
 _ANEW = "build the vocabulary again, or set what is part of it together"
@@ -151,3 +153,30 @@ def _check_finite(name: str, rows: np.ndarray, words: list[Any]) -> None:
         f"{name} holds {len(bad)} rows that are not finite, the first for {words[bad[0]]!r}: "
         "replace them before training on (model.init_weights() starts anew)"
     )
+
+
+def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions) -> None:
+    """Find a corpus that is of another vocabulary, or too small for the regime.
+
+    Parameters
+    ----------
+    corpus : EncodedCorpus
+    words : int
+        V, of the vocabulary.
+    regime : RegimeOptions
+
+    Raises
+    ------
+    RuntimeError
+        If it has words, and none is in the vocabulary; as gensim where no vocabulary was built.
+    ValueError
+        If sub-models would have no sentence.
+    """
+    if corpus.total_raw_words and not corpus.total_tokens:
+        raise RuntimeError(
+            f"none of the corpus's {corpus.total_raw_words:,} words is among the {words:,} of the "
+            "vocabulary: prepare the text as that of the vocabulary was, or add its words first "
+            "with build_vocab(corpus, update=True)"
+        )
+    if corpus.total_tokens:
+        regime.check_sentences(corpus.total_sentences)

@@ -30,7 +30,7 @@ def demo(
     """
     from rich.console import Console
 
-    from gensim_tfw2v.cli import saving
+    from gensim_tfw2v.cli import model_files as saving
     from gensim_tfw2v.cli.neighbours import neighbours_table
     from gensim_tfw2v.cli.training import model_class, train_model
     from gensim_tfw2v.monitor.progress import phase

@@ -66,7 +66,7 @@ def evaluate(
 
     from rich.console import Console
 
-    from gensim_tfw2v.cli.loading import load_saved
+    from gensim_tfw2v.cli.model_files import load_saved
     from gensim_tfw2v.monitor.progress import phase
 
     saved = load_saved(model)

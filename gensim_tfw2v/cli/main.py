@@ -6,18 +6,17 @@ import typer
 
 from gensim_tfw2v import __version__
 from gensim_tfw2v.cli import cluster
+from gensim_tfw2v.cli.cluster import task
 from gensim_tfw2v.cli.demo import demo
 from gensim_tfw2v.cli.evaluate import evaluate
 from gensim_tfw2v.cli.failures import CommandsWithClearFailures
 from gensim_tfw2v.cli.merge import merge
 from gensim_tfw2v.cli.neighbours import neighbours
 from gensim_tfw2v.cli.plan import plan
-from gensim_tfw2v.cli.projector import projector
-from gensim_tfw2v.cli.task import task
-from gensim_tfw2v.cli.tensorboard import tensorboard
+from gensim_tfw2v.cli.tensorboard import projector, tensorboard
 from gensim_tfw2v.cli.train import train
 from gensim_tfw2v.processes.children import run_and_leave
-from gensim_tfw2v.processes.interrupts import holding_interrupts
+from gensim_tfw2v.processes.hazards import holding_interrupts
 
 app = typer.Typer(
     name="tfw2v",

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.cluster.manifests import Sizes
+
+
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gensim_tfw2v.cli.failures import Verbose
-from gensim_tfw2v.cli.sizes import estimated_sizes
-from gensim_tfw2v.cli.train_arguments import WITH_TRAINING, given_training
+from gensim_tfw2v.cli.given_training import WITH_TRAINING, given_training
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster.manifests import Plan
@@ -200,3 +206,54 @@ def _write(text: str, output: Path | None) -> None:
         typer.echo(text, nl=False)
     else:
         output.write_text(text, encoding="utf-8")
+
+
+def estimated_sizes(
+    training: Mapping[str, Any], ps: int, workers: int, vocab: int, tokens: str
+) -> Sizes:
+    """Estimate what tasks need, as ``tfw2v plan`` does.
+
+    Parameters
+    ----------
+    training : mapping
+        The options of ``tfw2v train``.
+    ps, workers : int
+        How many tasks.
+    vocab : int
+        Words of the vocabulary.
+    tokens : str
+        Words of the corpus.
+
+    Raises
+    ------
+    BadInput
+        If `tokens` is no number.
+    ValueError
+        If the training's regime is none.
+    """
+    from gensim_tfw2v.cli.plan import quantity
+    from gensim_tfw2v.cluster.manifests import Size, Sizes
+    from gensim_tfw2v.planning import Machines, Workload, compare, ps_cores, task_memory
+    from gensim_tfw2v.regimes.options import parse_regime
+
+    words, dim, threads = (
+        quantity(tokens, "", "--tokens"), training["vector_size"], training["workers"],
+    )  # fmt: skip
+    work = Workload.of_text(
+        vocab, words, dim, training["window"], max(1, training["negative"]), training["sg"],
+        training["sample"],
+    )  # fmt: skip
+    regime = parse_regime(training["regime"] or "asynchronous")
+    name = "columns" if training["layout"] == "columns" else "rows, asynchronous"
+    if regime.trains_apart:
+        name = "sub-models"
+    choices = {one.name: one for one in compare(work, words, Machines(workers, ps, threads))}
+    more = {} if regime.copies is None else {"copies": regime.copies}
+    memory = task_memory(work, choices[name], threads, **more)
+    return Sizes(
+        Size(ps_cores(choices[name]), memory.ps),
+        Size(threads, memory.worker),
+        Size(2, memory.coordinator),
+        basis=f"Memory is for {vocab:,} words of {dim} numbers: --vocab says how many there are, "
+        f"and\n--tokens how long the corpus is, {words:,.0f} words.",
+    )

@@ -52,8 +52,8 @@ def merge(
     """
     import time
 
-    from gensim_tfw2v.cli import saving
-    from gensim_tfw2v.cli.loading import load_saved
+    from gensim_tfw2v.cli import model_files as saving
+    from gensim_tfw2v.cli.model_files import load_saved
     from gensim_tfw2v.merging.methods import merging_named
 
     merging_named(method)

@@ -41,7 +41,7 @@ def neighbours(
     """
     from rich.console import Console
 
-    from gensim_tfw2v.cli.loading import load_vectors
+    from gensim_tfw2v.cli.model_files import load_vectors
 
     vectors = load_vectors(model)
     unknown = [word for word in [*words, *(minus or ())] if word not in vectors]

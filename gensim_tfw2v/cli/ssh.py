@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gensim_tfw2v.cli.failures import BadInput, Verbose
-from gensim_tfw2v.cli.supervision import supervise
-from gensim_tfw2v.cli.train_arguments import checkpointed, given_training
+from gensim_tfw2v.cli.given_training import checkpointed, given_training, supervise
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster import Task
@@ -49,7 +48,7 @@ def ssh(
     """
     arguments, values = given_training(context)
 
-    from gensim_tfw2v.cluster.hosts import read_hosts
+    from gensim_tfw2v.cluster.spec import read_hosts
     from gensim_tfw2v.cluster.ssh import SshCluster
 
     cluster = read_hosts(hosts)

@@ -1,8 +1,14 @@
-"""The tool's beginning: Ctrl-C is one line and a status from here on."""
+"""The tool's beginning: Ctrl-C is one line and a status from here on.
 
+``python -m gensim_tfw2v.cli.start`` is the tool too, ended with the process that started it.
+"""
+
+import os
+import signal
 import sys
+import threading
 
-from gensim_tfw2v.processes.interrupts import holding_interrupts
+from gensim_tfw2v.processes.hazards import holding_interrupts
 
 
 def main() -> None:
@@ -14,3 +20,16 @@ def main() -> None:
     except KeyboardInterrupt:
         print("tfw2v: interrupted", file=sys.stderr)
         sys.exit(130)
+
+
+def end_with_parent() -> None:
+    """End this process, like SIGTERM does, when its standard input is closed."""
+    # not by way of sys.stdin, whose lock the end of the interpreter would wait for
+    while os.read(0, 1024):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    threading.Thread(target=end_with_parent, name="tfw2v-parent", daemon=True).start()
+    main()

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from gensim_tfw2v.cli.failures import BadInput, Verbose, fail_interrupted, named
-from gensim_tfw2v.cli.log import set_log
+from gensim_tfw2v.cli.training import set_log
 
 FOLDERS = ("encoded_dir", "tables_dir")
 CHECKPOINTS = ("checkpoint_dir", "checkpoint_minutes")
@@ -223,7 +223,7 @@ def train(
         raise BadInput("--binary is the form of --vectors; give --vectors FILE too")
 
     from gensim_tfw2v.cli import corpus as corpora
-    from gensim_tfw2v.cli import saving
+    from gensim_tfw2v.cli import model_files as saving
 
     if max_vocab_size is not None and corpora.is_stream(corpus):
         raise BadInput(

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from gensim_tfw2v.cluster.connect import READY_SECONDS, MissingTasks
 from gensim_tfw2v.cluster.logs import logging_files
-from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.restarts import restarting
 from gensim_tfw2v.cluster.server import SERVES

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from gensim_tfw2v.cluster.connect import READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.cluster.probe import READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import Cluster, ClusterError, from_tf_config
 from gensim_tfw2v.processes.children import start_module

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.cluster.connect import READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.keepalive import keep_alive
-from gensim_tfw2v.cluster.probe import READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.cluster.versions import device_of, session
 from gensim_tfw2v.corpus import shards
@@ -28,7 +28,7 @@ from gensim_tfw2v.corpus.parallel import Stopped
 from gensim_tfw2v.corpus.scanner import Known
 from gensim_tfw2v.corpus.shards import Part, Shard
 from gensim_tfw2v.corpus.texts import Piece, Texts
-from gensim_tfw2v.processes.forking import tensorflow_is_lost
+from gensim_tfw2v.processes.hazards import tensorflow_is_lost
 from gensim_tfw2v.processes.machine import usable_cores
 
 logger = logging.getLogger(__name__)
@@ -214,7 +214,7 @@ def open_readers(
     workers = [task for task in cluster.servers() if task.role == "worker"]
     wait_for_tasks(workers, seconds)
     keep_alive(workers)
-    from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+    from gensim_tfw2v.kernel.native import load_ops
 
     if (ops := load_ops()) is None:
         yield ()

@@ -60,7 +60,7 @@ def serve(
         threading.Thread(target=wait_for_parent, daemon=True).start()
 
     from gensim_tfw2v._tensorflow import tf
-    from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+    from gensim_tfw2v.kernel.native import load_ops
     from gensim_tfw2v.monitor.task import TaskLog
 
     load_ops()  # for what it is sent

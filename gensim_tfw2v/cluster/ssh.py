@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 
+from gensim_tfw2v.cluster.connect import READY_SECONDS, MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.local import GRACE_SECONDS
 from gensim_tfw2v.cluster.logs import show_lines
-from gensim_tfw2v.cluster.probe import READY_SECONDS, MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.restarts import restarting
 from gensim_tfw2v.cluster.server import SERVES
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task

@@ -65,7 +65,7 @@ class MissingKernels(ConnectionError):
 def publish_version(server: Any, task: Task) -> None:
     """Let the clients of a task's server know its version of TensorFlow."""
     from gensim_tfw2v._tensorflow import tf
-    from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+    from gensim_tfw2v.kernel.native import load_ops
 
     lacking = load_ops() is None
     version = tf.version.VERSION + (WITHOUT_KERNELS if lacking else "")
@@ -88,7 +88,7 @@ def check_versions(tasks: Iterable[Task]) -> None:
         If a task is gone.
     """
     from gensim_tfw2v._tensorflow import tf
-    from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+    from gensim_tfw2v.kernel.native import load_ops
 
     own = tf.version.VERSION
     deadline = time.monotonic() + PUBLISHED_SECONDS

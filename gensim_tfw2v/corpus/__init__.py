@@ -8,8 +8,8 @@ Nothing here imports TensorFlow or gensim.
 """
 
 from gensim_tfw2v.corpus.encode import encode_file, encode_sentences
-from gensim_tfw2v.corpus.lines import CorpusDecodeError
 from gensim_tfw2v.corpus.scan import Scan, scan_file, scan_sentences
+from gensim_tfw2v.corpus.sentences import CorpusDecodeError
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 
 __all__ = [

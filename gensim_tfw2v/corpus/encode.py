@@ -4,11 +4,10 @@ import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
-from gensim_tfw2v.corpus.lines import Lines
 from gensim_tfw2v.corpus.parallel import Helper, read_runs
 from gensim_tfw2v.corpus.saved import check_unused
 from gensim_tfw2v.corpus.scanner import Known, library
-from gensim_tfw2v.corpus.sentences import KnownWords, packed_to_shards
+from gensim_tfw2v.corpus.sentences import KnownWords, Lines, packed_to_shards
 from gensim_tfw2v.corpus.shards import Progress
 from gensim_tfw2v.corpus.texts import Texts
 from gensim_tfw2v.corpus.units import EncodedCorpus

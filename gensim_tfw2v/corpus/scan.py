@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.corpus.encode import Folder, target
-from gensim_tfw2v.corpus.lines import Lines
 from gensim_tfw2v.corpus.parallel import Helper, in_threads, read_runs
 from gensim_tfw2v.corpus.scanner import Words, library, renumbered
-from gensim_tfw2v.corpus.sentences import Numbering, packed_to_shards
+from gensim_tfw2v.corpus.sentences import Lines, Numbering, packed_to_shards
 from gensim_tfw2v.corpus.shards import END, ID, UNKNOWN, Progress, Shard, save_ids
 from gensim_tfw2v.corpus.texts import Texts
 from gensim_tfw2v.corpus.units import EncodedCorpus

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import shards
 from gensim_tfw2v.corpus.files import bytes_read, open_corpus
-from gensim_tfw2v.corpus.lines import CorpusDecodeError
+from gensim_tfw2v.corpus.sentences import CorpusDecodeError
 from gensim_tfw2v.corpus.shards import END, Ids, Part, Progress, Shard, without_unknown
 from gensim_tfw2v.corpus.texts import Piece
 from gensim_tfw2v.corpus.workspace import explained

@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.config import KernelConfig
-from gensim_tfw2v.kernel.native import Options
-from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+from gensim_tfw2v.kernel.native import Options, load_ops
 from gensim_tfw2v.kernel.objectives import SkipGram
+from gensim_tfw2v.kernel.step import SCOPE
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.monitor.graph import SCOPE
 
 
 class NativeUnit(NamedTuple):

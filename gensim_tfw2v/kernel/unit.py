@@ -14,10 +14,9 @@ from gensim_tfw2v.kernel.config import KernelConfig
 from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
 from gensim_tfw2v.kernel.plan import StepPlan, plan_unit
-from gensim_tfw2v.kernel.step import step_loss, train_step
+from gensim_tfw2v.kernel.step import SCOPE, step_loss, train_step
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.monitor.graph import SCOPE
 
 
 @functools.lru_cache(maxsize=32)

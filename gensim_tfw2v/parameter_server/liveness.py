@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.cluster.probe import MissingTasks, wait_for_tasks
+from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.spec import ClusterLost, Task
 from gensim_tfw2v.parameter_server.layouts import Layout
 

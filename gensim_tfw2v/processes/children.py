@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.processes.interrupts import ignore_interrupts
+from gensim_tfw2v.processes.hazards import ignore_interrupts
 
 #: Of Linux's prctl.h.
 PR_SET_NAME = 15

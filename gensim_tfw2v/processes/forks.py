@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from gensim_tfw2v.processes.children import name_process, run_and_leave
 from gensim_tfw2v.processes.forkserver import LONGEST_MESSAGE
-from gensim_tfw2v.processes.importing import without_collection
+from gensim_tfw2v.processes.hazards import without_collection
 
 #: What is imported once for all, so far as it starts no thread: it is mostly tasks that are forked.
 MODULES = (

@@ -13,8 +13,8 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
-from gensim_tfw2v.parameter_server.threads import run_threads
 from gensim_tfw2v.parameter_server.turns import Turns, in_turn, most_in_turn, runs_of
+from gensim_tfw2v.parameter_server.workers import run_threads
 from gensim_tfw2v.regimes.base import never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 

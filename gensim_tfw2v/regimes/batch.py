@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.parameter_server.threads import LOOK_SECONDS
+from gensim_tfw2v.parameter_server.workers import LOOK_SECONDS
 
 P = TypeVar("P")
 R = TypeVar("R")

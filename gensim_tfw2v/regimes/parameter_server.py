@@ -13,10 +13,10 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.kernel.step import step_graph
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.monitor.graph import step_graph
 from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.jobs.columns import column_job_function
 from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, PushCounter
@@ -27,7 +27,7 @@ from gensim_tfw2v.parameter_server.layouts.access import NativeAccess
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import Job, Workers
-from gensim_tfw2v.processes.interrupts import holding_interrupts
+from gensim_tfw2v.processes.hazards import holding_interrupts
 
 
 class Setup(NamedTuple):

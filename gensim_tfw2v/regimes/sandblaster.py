@@ -21,7 +21,7 @@ from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
 from gensim_tfw2v.parameter_server.turns import runs_of
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.interrupts import holding_interrupts
+from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.regimes.base import never
 from gensim_tfw2v.regimes.batch import Dealer
 from gensim_tfw2v.regimes.lbfgs import LBFGS

@@ -23,9 +23,8 @@ from gensim_tfw2v.parameter_server.jobs.sub_model import (
     SubModelResult,
     sub_model_functions,
 )
-from gensim_tfw2v.parameter_server.threads import run_threads
 from gensim_tfw2v.parameter_server.traffic import Traffic
-from gensim_tfw2v.parameter_server.workers import Job, Workers
+from gensim_tfw2v.parameter_server.workers import Job, Workers, run_threads
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
 from gensim_tfw2v.regimes.base import never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup

@@ -16,8 +16,7 @@ from gensim_tfw2v.kernel.config import (
     choose_product_dtype,
     choose_shape,
 )
-from gensim_tfw2v.kernel.native import library
-from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+from gensim_tfw2v.kernel.native import library, load_ops
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
 from gensim_tfw2v.kernel.tables import Tables

@@ -6,7 +6,7 @@ import pytest
 from gensim.models import Word2Vec
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cli.loading import load_vectors
+from gensim_tfw2v.cli.model_files import load_vectors
 from gensim_tfw2v.evaluation import summary
 from gensim_tfw2v.monitor.events import EventLog
 from gensim_tfw2v.monitor.run import quality_tag

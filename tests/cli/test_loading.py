@@ -5,7 +5,7 @@ import pytest
 from gensim.models import KeyedVectors, LdaModel, Word2Vec
 
 from gensim_tfw2v.cli.failures import BadInput
-from gensim_tfw2v.cli.loading import load_vectors
+from gensim_tfw2v.cli.model_files import load_vectors
 
 
 @pytest.mark.parametrize(

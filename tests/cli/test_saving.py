@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from gensim_tfw2v.cli.failures import BadInput
-from gensim_tfw2v.cli.saving import check_can_save
+from gensim_tfw2v.cli.model_files import check_can_save
 
 
 def test_check_leaves_nothing(tmp_path):

@@ -6,8 +6,7 @@ import sys
 import pytest
 import yaml
 
-from gensim_tfw2v.cluster.hosts import read_hosts
-from gensim_tfw2v.cluster.spec import Cluster, ClusterError
+from gensim_tfw2v.cluster.spec import Cluster, ClusterError, read_hosts
 
 ADDRESSES = {"chief": ["a:1"], "ps": ["b:2"], "worker": ["c:3", "[::1]:4"]}
 CLUSTER = Cluster(("b:2",), ("c:3", "[::1]:4"), "a:1")

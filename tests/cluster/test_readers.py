@@ -23,7 +23,7 @@ from gensim_tfw2v.cluster.local import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import CorpusDecodeError, EncodedCorpus, parallel, texts
-from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+from gensim_tfw2v.kernel.native import load_ops
 from tests.corpus.reference import decoded, line_sentences
 
 LEE = datapath("lee_background.cor")

@@ -24,8 +24,8 @@ OWN = ""
 OLDER = "tf.version.VERSION = '2.20.3'"
 PATCHED = "tf.version.VERSION = '.'.join(tf.version.VERSION.split('.')[:2]) + '.77'"
 BARE = """
-from gensim_tfw2v.kernel.native import tensorflow_ops
-tensorflow_ops.load_ops = lambda: None
+from gensim_tfw2v.kernel import native
+native.load_ops = lambda: None
 """
 PLAIN = "server.publish_version = lambda server, task: None"
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from gensim_tfw2v.processes.interrupts import holding_interrupts
+from gensim_tfw2v.processes.hazards import holding_interrupts
 
 
 @pytest.fixture(autouse=True)

@@ -1,14 +1,21 @@
 """The compiled kernels, of which the sources are in `src`, with two doors to them.
 
-Programs with TensorFlow draw and train units by the ops of `tensorflow_ops`, others by the
+Programs with TensorFlow draw and train units by the ops that `load_ops` gives, others by the
 functions of `plain`: both libraries are made of the same objects.
 
 They are made when the package is installed, if there is a C++ compiler. Where they are missing, or
 do not apply, the graph of `gensim_tfw2v.kernel.objectives` trains, several times slower.
 """
 
+from __future__ import annotations
+
+import ctypes
+import functools
+import logging
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from gensim_tfw2v._tensorflow import tf
 
 #: Floats: rows of the tables that kernels train are filled up to a multiple of them.
 STRIDE = 16
@@ -40,3 +47,26 @@ def library(name: str) -> Path:
 def stride(size: int) -> int:
     """Floats that a row of D numbers takes in a table that kernels train."""
     return -(-size // STRIDE) * STRIDE
+
+
+logger = logging.getLogger(__name__)
+
+
+@functools.cache
+def load_ops() -> Any:
+    """TensorFlow's module of the ops; None, with a line in the log, where there is none."""
+    path = str(library("ops"))
+    try:
+        ops = tf.load_op_library(path)
+    except tf.errors.NotFoundError as error:  # also where it needs a newer system than this
+        logger.warning(
+            "the compiled kernels are missing, so training is several times slower: install a C++ "
+            "compiler (Debian: apt-get install g++), and the package again by `pip install -v`, "
+            "which shows what fails (%s)",
+            error,
+        )
+        return None
+    variant = ctypes.CDLL(path).tfw2v_variant
+    variant.restype = ctypes.c_char_p
+    logger.info("compiled kernels train, those for %s", variant().decode())
+    return ops

@@ -7,8 +7,7 @@ import uuid
 from functools import partial
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import stride
-from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+from gensim_tfw2v.kernel.native import load_ops, stride
 
 _process, _number = uuid.uuid4().hex[:12], itertools.count()
 

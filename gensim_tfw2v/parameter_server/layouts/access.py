@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+from gensim_tfw2v.kernel.native import load_ops
 
 
 class GraphAccess:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import plain
-from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+from gensim_tfw2v.kernel.native import load_ops, plain
 from tests.kernel.native.test_doors import trained_by_ops
 from tests.kernel.native.units import DEFAULTS, make_case
 

@@ -13,7 +13,6 @@ import pytest
 
 import gensim_tfw2v
 from gensim_tfw2v.kernel import native
-from gensim_tfw2v.kernel.native import tensorflow_ops
 from tests.kernel.native.units import kernels_here
 
 ROOT = Path(gensim_tfw2v.__file__).parents[1]
@@ -37,7 +36,7 @@ def build(folder, **environment):
 def test_the_libraries_are_there_if_a_compiler_is():
     if any(map(shutil.which, ("c++", "g++", "clang++"))):
         assert native.library("kernels").exists()
-        assert tensorflow_ops.load_ops() is not None
+        assert native.load_ops() is not None
 
 
 @built
@@ -85,8 +84,8 @@ def test_rows_are_fetched_ahead():
 
 def test_a_library_that_does_not_load_is_a_line_in_the_log(tmp_path, monkeypatch, caplog):
     (tmp_path / "ops.so").write_bytes(b"of another system")
-    monkeypatch.setattr(tensorflow_ops, "library", lambda name: tmp_path / f"{name}.so")
-    assert tensorflow_ops.load_ops.__wrapped__() is None
+    monkeypatch.setattr(native, "library", lambda name: tmp_path / f"{name}.so")
+    assert native.load_ops.__wrapped__() is None
     assert "several times slower" in caplog.text and "ops.so: " in caplog.text
 
 

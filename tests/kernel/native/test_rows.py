@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+from gensim_tfw2v.kernel.native import load_ops
 
 pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
 

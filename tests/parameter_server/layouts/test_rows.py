@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native.tensorflow_ops import load_ops
+from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.parameter_server.layouts import RowLayout, base
 from gensim_tfw2v.parameter_server.layouts.access import GraphAccess, NativeAccess
 from gensim_tfw2v.parameter_server.layouts.rows import parts_of
