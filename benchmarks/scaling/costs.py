@@ -83,7 +83,7 @@ class Measured:
 
     @classmethod
     def of(cls, trained: Trained, usages: Mapping[str, Usage], vector_size: int) -> "Measured":
-        """Of a training, and of what its processes took."""
+        """The costs of a training, and of what its processes took."""
         roles = {name: name.partition("-")[0] for name in trained.cores[-1]}
 
         def cores(*of_roles: str) -> float:

@@ -21,7 +21,7 @@ def check_state(model: Word2Vec, config: TrainingConfig) -> None:
     Raises
     ------
     TypeError
-        If an array is none, or holds no numbers.
+        If something is no array, or holds no numbers.
     ValueError
         If ``wv.vectors``, ``syn1neg``, ``syn1``, ``cum_table`` or a count of each word is missing
         or has another shape than the vocabulary asks for; if a row is not finite; if

@@ -229,7 +229,7 @@ def estimated_sizes(
     BadInput
         If `tokens` is no number.
     ValueError
-        If the training's regime is none.
+        If the training's regime is invalid.
     """
     from gensim_tfw2v.cli.plan import quantity
     from gensim_tfw2v.cluster.manifests import Size, Sizes

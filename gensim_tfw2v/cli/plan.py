@@ -109,7 +109,7 @@ def quantity(text: str, unit: str, option: str) -> float:
     Raises
     ------
     BadInput
-        If it is none, or not above 0.
+        If it is no number, or not above 0.
     """
     found = re.fullmatch(
         rf"\s*([0-9.]+(?:e[0-9]+)?)\s*([KMGT]?)(?:{unit})?\s*", text, re.IGNORECASE

@@ -130,7 +130,7 @@ class Extent(NamedTuple):
 
     @classmethod
     def of(cls, source: Source) -> "Extent":
-        """Of files their bytes, of a list its sentences; errors as of `text_files`."""
+        """The bytes of files, or the sentences of a list; errors as of `text_files`."""
         if (paths := text_files(source)) is None:
             number = operator.length_hint(source, 0)
             return cls("sentences", number) if number else cls("words", None)

@@ -31,7 +31,7 @@ class Piece(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Of it on disk; 0 where they are not known."""
+        """Its bytes on disk; 0 where they are not known."""
         return (size_of(self.path) if self.stop is None else self.stop) - self.start
 
 
@@ -64,7 +64,7 @@ class Texts(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Of all."""
+        """The bytes of all texts."""
         return sum(self.sizes)
 
     def cut(self) -> list[list[Piece]]:

@@ -17,7 +17,7 @@ LONGEST_PATH = 128
 
 
 class StepPlan(NamedTuple):
-    """Of one step; of all steps, each tensor has them as its first dimension.
+    """The plan of one step; of all steps, each tensor has them as its first dimension.
 
     Attributes
     ----------

@@ -180,7 +180,7 @@ class Slices:
 
     @property
     def dtype(self) -> tf.DType:
-        """Of the rows."""
+        """The shape of the rows."""
         return self.parts[0].dtype
 
     def cast(self, dtype: tf.DType) -> Slices:

@@ -70,7 +70,7 @@ def log_options(log_dir: "str | os.PathLike[str] | TensorBoardLog | None") -> Te
     Raises
     ------
     ValueError
-        If it is none of these, or an empty name.
+        If it is invalid, or an empty name.
     """
     if log_dir is None or isinstance(log_dir, TensorBoardLog):
         return log_dir

@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 
 
 def hyperparameters(model: Any, words: int) -> dict[str, bool | int | float | str]:
-    """Of a Word2Vec model, gensim's own too, with the words of its text: for the HParams page."""
+    """What the HParams page shows of a Word2Vec model, gensim's own too, and its text's words."""
     values = {name: getattr(model, name) for name in SHOWN}
     values |= {name: bool(getattr(model, name)) for name in SWITCHES}
     for name, usual in USUAL.items():

@@ -44,7 +44,7 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
     Raises
     ------
     RuntimeError
-        If the port is taken, or the address is none of this machine.
+        If the port is taken, or the address is not of this machine.
     """
     do_without_tensorflow()
     plugins = default.get_plugins()

@@ -54,7 +54,7 @@ class WorkerConfig:
 
     @property
     def row_bytes(self) -> int:
-        """Of a row that travels, with Adagrad's sum of it."""
+        """Bytes of a row that travels, with its sum of Adagrad."""
         squares = tf.float32.size if self.unit.adagrad else 0
         return self.unit.vector_size * tf.as_dtype(self.wire_dtype).size + squares
 

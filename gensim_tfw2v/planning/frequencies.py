@@ -14,7 +14,7 @@ ZIPF_OFFSET, ZIPF_EXPONENT = 2.7, 1.15
 
 
 class Frequencies(NamedTuple):
-    """Of the tokens that are trained on.
+    """The shares of words among the tokens that are trained on.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Frequencies(NamedTuple):
     def of_counts(
         cls, counts: np.ndarray, sample: float = 1e-3, ns_exponent: float = 0.75
     ) -> "Frequencies":
-        """Of a vocabulary that has been counted.
+        """The frequencies of a vocabulary that has been counted.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class Frequencies(NamedTuple):
 
     @classmethod
     def zipf(cls, vocabulary: int, **more: float) -> "Frequencies":
-        """Of a vocabulary of so many words, as natural language has them.
+        """The frequencies of a vocabulary of so many words, as natural language has them.
 
         Parameters
         ----------

@@ -41,7 +41,7 @@ class Workload:
         skipgram: bool = True,
         sample: float = 1e-3,
     ) -> "Workload":
-        """Of a text whose words are distributed by Zipf's law.
+        """The workload of a text whose words are distributed by Zipf's law.
 
         Parameters
         ----------

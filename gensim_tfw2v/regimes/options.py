@@ -203,7 +203,7 @@ class SubModels(RegimeOptions):
     Raises
     ------
     ValueError
-        If a value is none of these.
+        If a value is invalid.
     """
 
     has_kernels = trains_apart = True
@@ -333,7 +333,7 @@ def parse_regime(given: RegimeOptions | str) -> RegimeOptions:
     Raises
     ------
     ValueError
-        If it is none, or an option has no such name or value.
+        If it is invalid, or an option has no such name or value.
     """
     if isinstance(given, RegimeOptions):
         return given
