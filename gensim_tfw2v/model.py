@@ -130,8 +130,8 @@ class TFWord2Vec(Word2Vec):
     ------
     ValueError
         If `vector_size`, `window` or `workers` is below 1, `negative` is below 0, or
-        `checkpoint_minutes` is not above 0; if `regime`, `layout` or `log_dir` is invalid; or if the
-        regime cannot train this objective.
+        `checkpoint_minutes` is not above 0; if `regime`, `layout` or `log_dir` is invalid; or if
+        the regime cannot train this objective.
     ClusterError
         If `cluster` or ``TF_CONFIG`` names none.
 

@@ -38,7 +38,7 @@ class Roofline(NamedTuple):
 
     @property
     def fraction(self) -> float:
-        """The speed of the machine's products."""
+        """The share of the machine's products."""
         return self.products_per_second / self.machine
 
 

@@ -91,7 +91,7 @@ class Trained:
 
     @property
     def epoch_seconds(self) -> float:
-        """The figures of a steady epoch."""
+        """Seconds of a steady epoch."""
         return (self.marks[-1] - self.marks[-1 - self.steady_epochs]) / self.steady_epochs
 
     def epoch_cores(self, name: str) -> float:

@@ -180,7 +180,7 @@ class Slices:
 
     @property
     def dtype(self) -> tf.DType:
-        """The shape of the rows."""
+        """The dtype of the rows."""
         return self.parts[0].dtype
 
     def cast(self, dtype: tf.DType) -> Slices:

@@ -83,7 +83,7 @@ class SubModelTraining(Training):
         return self.config.regime
 
     def _checkpoints_of(self, number: int) -> Checkpoints | None:
-        """The file of a sub-model that is done, if the model has a folder for checkpoints."""
+        """The checkpoint of a sub-model that is done, if the model has a folder for checkpoints."""
         if self.config.checkpoint_dir is None:
             return None
         options = self._options  # not how they are merged: that may be chosen anew
