@@ -72,7 +72,7 @@ def test_several_tasks_of_each_kind(tasks, options):
 
 def test_columns_train_as_rows_do(monkeypatch):
     train_by_graph(monkeypatch)  # other draws
-    options = {"epochs": 3, "vector_size": 9}
+    options = {"epochs": 1, "vector_size": 9}
     local, columns = (
         trained(None, **options),
         trained("local:ps=2,worker=1", layout="columns", **options),
