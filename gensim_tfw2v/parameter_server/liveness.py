@@ -73,7 +73,7 @@ class Liveness:
                 f"no unit was trained for {silent:.0f} s, though all tasks answer: see their logs"
             )
 
-    def stand(self, tables: Sequence[Layout]) -> bool:
+    def intact(self, tables: Sequence[Layout]) -> bool:
         """Whether all ps tasks have what they held: then only a worker has ended.
 
         TensorFlow takes a worker that ends while it pushes for a ps that has ended.

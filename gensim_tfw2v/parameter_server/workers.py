@@ -72,7 +72,7 @@ class Workers(Protocol):
         """See, if no job has ended for long, that all tasks answer; else raise `ClusterLost`."""
         ...
 
-    def stand(self, tables: Sequence[Layout]) -> bool:
+    def intact(self, tables: Sequence[Layout]) -> bool:
         """Whether all that ps tasks held is there."""
         ...
 
@@ -126,9 +126,9 @@ class ClusterWorkers:
         """See, if no job has ended for long, that all tasks answer; else raise `ClusterLost`."""
         self._liveness.check()
 
-    def stand(self, tables: Sequence[Layout]) -> bool:
+    def intact(self, tables: Sequence[Layout]) -> bool:
         """Whether all that ps tasks held is there."""
-        return self._liveness.stand(tables)
+        return self._liveness.intact(tables)
 
     def close(self) -> None:
         """Its tasks are not ours to end."""
@@ -194,7 +194,7 @@ class LocalWorkers:
     def check(self) -> None:
         """Nothing can be lost."""
 
-    def stand(self, tables: Sequence[Layout]) -> bool:
+    def intact(self, tables: Sequence[Layout]) -> bool:
         """Nothing can be lost."""
         return True
 

@@ -87,7 +87,7 @@ class AsynchronousRegime(ParameterServerRegime):
                 except ClusterLost:
                     # it may have been pushed in part, and is trained again
                     turns.again(taken)
-                    if not self.workers.stand(self.server.tables):
+                    if not self.workers.intact(self.server.tables):
                         raise
                     continue
                 for of_job, packed in zip(jobs, results, strict=True):

@@ -53,7 +53,7 @@ class Dealer(Generic[P, R]):
         Given what the others have done.
     check : function () -> None
         Called while workers are waited for; raises what is wrong.
-    stand : function () -> bool
+    intact : function () -> bool
         Whether what the attempts before have left is there, when one has failed.
     """
 
@@ -64,10 +64,10 @@ class Dealer(Generic[P, R]):
         take: Callable[[P, int, R], None],
         repeated: Callable[[P, R], None],
         check: Callable[[], None],
-        stand: Callable[[], bool],
+        intact: Callable[[], bool],
     ) -> None:
         self._workers, self._run, self._take, self._repeated = workers, run, take, repeated
-        self._check, self._stand = check, stand
+        self._check, self._intact = check, intact
         self._numbers = itertools.count(1)
         self._running: dict[Future[R], tuple[int, Portion[P]]] = {}
         self._threads = ThreadPoolExecutor(workers, "tfw2v-portion")
@@ -123,7 +123,7 @@ class Dealer(Generic[P, R]):
         try:
             result = future.result()
         except ClusterLost:
-            if not self._stand():
+            if not self._intact():
                 raise
             return
         if portion.is_done:

@@ -81,7 +81,7 @@ class SandblasterRegime(ParameterServerRegime):
             self._take,
             self._repeated,
             workers.check,
-            lambda: workers.stand(self.server.tables),
+            lambda: workers.intact(self.server.tables),
         )
         self._begin_pass()
         tables = [table for table in self._gradient.tables if table.rows]

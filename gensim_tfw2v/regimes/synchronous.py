@@ -112,7 +112,7 @@ class SynchronousRegime(ParameterServerRegime):
                     try:
                         reports = future.result()
                     except ClusterLost:
-                        if not self.workers.stand(self.server.tables):
+                        if not self.workers.intact(self.server.tables):
                             raise
                         begin(slot)
                         continue

@@ -54,7 +54,7 @@ def test_silence_is_looked_into(monkeypatch):
     monkeypatch.setattr(liveness, "PROBE_AFTER_SECONDS", 0.0)
     with pytest.raises(ClusterLost, match="no unit was trained .* ps 0"):
         of_none.check()
-    assert not of_none.stand([])
+    assert not of_none.intact([])
 
 
 def test_patience_ends_though_tasks_answer(monkeypatch):
