@@ -18,7 +18,7 @@ from gensim_tfw2v.cli.failures import Verbose
 from gensim_tfw2v.cli.given_training import WITH_TRAINING, given_training
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.cluster.manifests import Plan
+    from gensim_tfw2v.cluster.manifests import Deployment
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -92,8 +92,8 @@ def kubernetes(
     """
     from gensim_tfw2v.cluster.manifests import kubernetes_file
 
-    plan = _plan(context, image=image, port=port)
-    _write(kubernetes_file(plan, claim, storage, log_claim, log_class), output)
+    deployment = _deployment(context, image=image, port=port)
+    _write(kubernetes_file(deployment, claim, storage, log_claim, log_class), output)
 
 
 @app.command(context_settings=WITH_TRAINING)
@@ -123,7 +123,7 @@ def compose(
     """
     from gensim_tfw2v.cluster.manifests import compose_file
 
-    _write(compose_file(_plan(context, image=image, port=port)), output)
+    _write(compose_file(_deployment(context, image=image, port=port)), output)
 
 
 @app.command(context_settings=WITH_TRAINING)
@@ -159,12 +159,12 @@ def slurm(
     """
     from gensim_tfw2v.cluster.manifests import slurm_file
 
-    _write(slurm_file(_plan(context), port, setup), output)
+    _write(slurm_file(_deployment(context), port, setup), output)
 
 
-def _plan(context: typer.Context, **of_containers: Any) -> Plan:
+def _deployment(context: typer.Context, **of_containers: Any) -> Deployment:
     """The cluster of the command's options, and the training after ``--``."""
-    from gensim_tfw2v.cluster.manifests import Plan, Size, Sizes, Training
+    from gensim_tfw2v.cluster.manifests import Deployment, Size, Sizes, TrainCommand
 
     given = context.params
     arguments, training = given_training(context)
@@ -191,8 +191,8 @@ def _plan(context: typer.Context, **of_containers: Any) -> Plan:
             if "--checkpoint-dir" not in (before, one.partition("=")[0])
         ]  # fmt: skip
     log_dir = None if training["log_dir"] is None else str(training["log_dir"])
-    return Plan(
-        Training(tuple(arguments), paths, str(checkpoints), log_dir),
+    return Deployment(
+        TrainCommand(tuple(arguments), paths, str(checkpoints), log_dir),
         given["ps"],
         given["workers"],
         given["name"],

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainedModel:
     """A trained model, and what training it took.
 
     Attributes
@@ -67,7 +67,7 @@ def model_class() -> type[TFWord2Vec]:
     return TFWord2Vec
 
 
-def train_model(**arguments: Any) -> Training:
+def train_model(**arguments: Any) -> TrainedModel:
     """Construct a model, which trains it.
 
     Parameters
@@ -90,7 +90,7 @@ def train_model(**arguments: Any) -> Training:
             "the corpus holds no word that is frequent enough (--min-count); lower it, or give "
             "a larger corpus"
         ) from error
-    return Training(model, time.perf_counter() - start)
+    return TrainedModel(model, time.perf_counter() - start)
 
 
 def set_log(options: dict[str, Any]) -> None:

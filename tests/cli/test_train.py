@@ -67,7 +67,7 @@ def test_what_is_logged(tfw2v, monkeypatch, corpus, tmp_path):
 
     def train_model(log_dir, corpus_file, **_):
         given["log"] = log_dir
-        return training.Training(Word2Vec(corpus_file=corpus_file, epochs=1), 1.0)
+        return training.TrainedModel(Word2Vec(corpus_file=corpus_file, epochs=1), 1.0)
 
     monkeypatch.setattr(training, "train_model", train_model)
     tfw2v(

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v.cluster import ClusterError, from_tf_config, manifests
 from gensim_tfw2v.cluster.manifests import (
-    Plan,
+    Deployment,
     Size,
-    Training,
+    TrainCommand,
     compose_file,
     kubernetes_file,
     slurm_file,
@@ -36,11 +36,11 @@ ROOT = Path(__file__).parents[2]
 FOLDER = Path(manifests.__file__).parent
 
 ODD = '/data/it\'s $HOME $(id) "x".txt'
-TRAINING = Training(
+TRAINING = TrainCommand(
     (ODD, "-o", "/data/m", "--sg"), {"CORPUS": ODD, "--output": "/data/m"}, "/data/m.checkpoints",
     "/logs/it's $(id)",
 )  # fmt: skip
-PLAN = Plan(TRAINING, 2, 3, name="wiki")
+PLAN = Deployment(TRAINING, 2, 3, name="wiki")
 
 #: Texts that some version of YAML takes for another value, or that are hard to write.
 WORDS = ["1e-3", "0o17", "1_000", ".5", "12:30", "2020-01-01", "no", "null", "~", "0x1f", "5", "",
@@ -206,7 +206,7 @@ def test_pods_may_do_little():
             assert container["resources"]["requests"] == container["resources"]["limits"]
             # a name without a registry is never asked of one
             assert container["imagePullPolicy"] == "Never"
-    text = kubernetes_file(Plan(TRAINING, image="registry/tfw2v:1"))
+    text = kubernetes_file(Deployment(TRAINING, image="registry/tfw2v:1"))
     assert "IfNotPresent" in text and "Never" not in text.replace("restartPolicy: Never", "")
 
 
@@ -269,14 +269,14 @@ def test_compose():
 @pytest.mark.parametrize("path", ["m", "/elsewhere/m", "/data/../m", "/database/m"])
 def test_files_outside_the_volume_are_refused(write, path):
     with pytest.raises(ClusterError, match=r"--output is .*give a path like /data/m"):
-        write(Plan(Training((), {"--output": path}, "/data/c")))
+        write(Deployment(TrainCommand((), {"--output": path}, "/data/c")))
 
 
 @pytest.mark.parametrize("write", [kubernetes_file, compose_file])
 @pytest.mark.parametrize("path", ["runs", "/data/runs", "/logs/../runs"])
 def test_logs_outside_their_volume_are_refused(write, path):
     with pytest.raises(ClusterError, match=r"--log-dir is .*give a path like /logs/runs"):
-        write(Plan(Training((), {}, "/data/c", path)))
+        write(Deployment(TrainCommand((), {}, "/data/c", path)))
 
 
 def test_templates_are_installed_with_the_package():
@@ -390,7 +390,7 @@ def test_the_job_ends_as_the_training_does(tmp_path, options, status, message):
 )
 def test_clusters_that_cannot_be_are_refused(change, message):
     with pytest.raises(ClusterError, match=message):
-        Plan(TRAINING, **change)
+        Deployment(TRAINING, **change)
 
 
 def test_what_cannot_be_given_is_refused():

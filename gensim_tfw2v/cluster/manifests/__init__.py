@@ -4,7 +4,15 @@ They are the templates beside this file, filled in. Nothing here looks at a mach
 starts anything.
 """
 
-from gensim_tfw2v.cluster.manifests.plan import Plan, Size, Sizes, Training
+from gensim_tfw2v.cluster.manifests.deployment import Deployment, Size, Sizes, TrainCommand
 from gensim_tfw2v.cluster.manifests.render import compose_file, kubernetes_file, slurm_file
 
-__all__ = ["Plan", "Size", "Sizes", "Training", "compose_file", "kubernetes_file", "slurm_file"]
+__all__ = [
+    "Deployment",
+    "Size",
+    "Sizes",
+    "TrainCommand",
+    "compose_file",
+    "kubernetes_file",
+    "slurm_file",
+]

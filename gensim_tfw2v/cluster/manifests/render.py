@@ -1,4 +1,4 @@
-"""The templates beside this file, filled in for a plan.
+"""The templates beside this file, filled in for a deployment.
 
 ``@name@`` stands for a value, since ``$`` and braces are the shell's. A line that names a list is
 written once for each of its items, and not at all if there is none.
@@ -11,14 +11,14 @@ from importlib import resources
 from itertools import product
 from pathlib import PurePosixPath
 
-from gensim_tfw2v.cluster.manifests.plan import Plan, Training, check_name
+from gensim_tfw2v.cluster.manifests.deployment import Deployment, TrainCommand, check_name
 from gensim_tfw2v.cluster.spec import Cluster, ClusterError
 
 Value = str | int | list[str]
 
 
 def kubernetes_file(
-    plan: Plan,
+    deployment: Deployment,
     claim: str | None = None,
     storage: int = 10,
     log_claim: str | None = None,
@@ -28,7 +28,7 @@ def kubernetes_file(
 
     Parameters
     ----------
-    plan : Plan
+    deployment : Deployment
     claim : str, optional
         The PersistentVolumeClaim, which is there, for corpus, checkpoints and model: the
         coordinator mounts it. By default one is made.
@@ -49,16 +49,16 @@ def kubernetes_file(
             check_name(what, name)
     if storage < 1:
         raise ClusterError(f"storage is {storage}: give 1 GiB or more")
-    values = _of_containers(plan, "kubernetes", "Never", "IfNotPresent")
-    values["claim"] = claim or f"{plan.name}-data"
-    values["log_claim"] = log_claim or f"{plan.name}-logs"
+    values = _of_containers(deployment, "kubernetes", "Never", "IfNotPresent")
+    values["claim"] = claim or f"{deployment.name}-data"
+    values["log_claim"] = log_claim or f"{deployment.name}-logs"
     claims = [] if claim else _lines("kubernetes-data.yaml", **values, storage=storage)
     if values["logs"] and not log_claim:
         of_class = [] if log_class is None else [_quoted(log_class)]
         claims += _lines("kubernetes-logs.yaml", **values, log_class=of_class)
-    tasks, sizes = "kubernetes-tasks.yaml", plan.sizes
-    host = f"{plan.name}-{{}}-{{}}.{plan.name}"
-    cluster = _cluster(plan, host, host.format("coordinator", 0))
+    tasks, sizes = "kubernetes-tasks.yaml", deployment.sizes
+    host = f"{deployment.name}-{{}}-{{}}.{deployment.name}"
+    cluster = _cluster(deployment, host, host.format("coordinator", 0))
     return _file(
         "kubernetes.yaml",
         **values,
@@ -66,14 +66,16 @@ def kubernetes_file(
         hosts=json.dumps(cluster.addresses(), indent=1).splitlines(),
         coordinator=_quoted(cluster.tf_config("chief", 0)),
         claims=claims,
-        ps=_lines(tasks, **values, **vars(sizes.ps), role="ps", number=plan.ps),
-        workers=_lines(tasks, **values, **vars(sizes.worker), role="worker", number=plan.workers),
-        corpus=_literal(plan.training.paths["CORPUS"]),
+        ps=_lines(tasks, **values, **vars(sizes.ps), role="ps", number=deployment.ps),
+        workers=_lines(
+            tasks, **values, **vars(sizes.worker), role="worker", number=deployment.workers
+        ),
+        corpus=_literal(deployment.training.paths["CORPUS"]),
         tensorboard=_lines("kubernetes-tensorboard.yaml", **values) if values["logs"] else [],
     )
 
 
-def compose_file(plan: Plan) -> str:
+def compose_file(deployment: Deployment) -> str:
     """Write the services that make a cluster and its training, for ``docker compose up``.
 
     Raises
@@ -81,18 +83,18 @@ def compose_file(plan: Plan) -> str:
     ClusterError
         If the training reads or writes outside the volumes.
     """
-    values = _of_containers(plan, "compose", "never", "missing")
-    cluster = _cluster(plan, "{}-{}", "coordinator")
+    values = _of_containers(deployment, "compose", "never", "missing")
+    cluster = _cluster(deployment, "{}-{}", "coordinator")
     tasks = []
     for task in cluster.servers():
-        size = plan.sizes.ps if task.role == "ps" else plan.sizes.worker
+        size = deployment.sizes.ps if task.role == "ps" else deployment.sizes.worker
         config = _quoted(cluster.tf_config(task.role, task.index))
         own = {"service": task.host, "config": config}
         tasks += _lines("compose-task.yaml", **values, **vars(size), **own)
     return _file(
         "compose.yaml",
         **values,
-        **vars(plan.sizes.coordinator),
+        **vars(deployment.sizes.coordinator),
         tasks=tasks,
         config=_quoted(cluster.tf_config("chief", 0)),
         servers=[task.host for task in cluster.servers()],
@@ -101,7 +103,7 @@ def compose_file(plan: Plan) -> str:
     )
 
 
-def slurm_file(plan: Plan, first_port: int | None = None, setup: str = "") -> str:
+def slurm_file(deployment: Deployment, first_port: int | None = None, setup: str = "") -> str:
     """Write the batch script of a job that is a cluster and its training.
 
     Its exit status is that of the training. Slurm gives all tasks of a job the same: the CPUs of a
@@ -109,7 +111,7 @@ def slurm_file(plan: Plan, first_port: int | None = None, setup: str = "") -> st
 
     Parameters
     ----------
-    plan : Plan
+    deployment : Deployment
     first_port : int, optional
         Tasks listen at this and the following ports; by default at ports that follow from the
         job's number, so that jobs which share a node take different ones.
@@ -121,7 +123,7 @@ def slurm_file(plan: Plan, first_port: int | None = None, setup: str = "") -> st
     ClusterError
         If ports would be above 65535, or `setup` has several lines.
     """
-    tasks, sizes = plan.ps + plan.workers + 1, plan.sizes
+    tasks, sizes = deployment.ps + deployment.workers + 1, deployment.sizes
     if first_port is not None and not 1024 <= first_port <= (1 << 16) - tasks:
         raise ClusterError(
             f"port is {first_port}: {tasks} tasks need as many ports from it on, from 1024 to 65535"
@@ -131,37 +133,37 @@ def slurm_file(plan: Plan, first_port: int | None = None, setup: str = "") -> st
     memory = max(size.memory for size in (sizes.ps, sizes.worker, sizes.coordinator))
     return _file(
         "slurm.sh",
-        intro=_intro(plan, "slurm"),
-        name=plan.name,
+        intro=_intro(deployment, "slurm"),
+        name=deployment.name,
         tasks=tasks,
         cpus=sizes.worker.cpus,
         megabytes=-(-1024 * memory // sizes.worker.cpus),
-        ps=plan.ps,
-        workers=plan.workers,
+        ps=deployment.ps,
+        workers=deployment.workers,
         first_port="" if first_port is None else first_port,
-        training=shlex.join(plan.training.command()),
-        log_dir=shlex.quote(plan.training.log_dir or ""),
+        training=shlex.join(deployment.training.command()),
+        log_dir=shlex.quote(deployment.training.log_dir or ""),
         setup=["", setup] if setup else [],
     )
 
 
-def _of_containers(plan: Plan, kind: str, local: str, pulled: str) -> dict[str, Value]:
+def _of_containers(deployment: Deployment, kind: str, local: str, pulled: str) -> dict[str, Value]:
     """What Kubernetes and Compose both are told, with their words for when an image is pulled."""
-    _check_in_volumes(plan.training)
-    log_dir = plan.training.log_dir
+    _check_in_volumes(deployment.training)
+    log_dir = deployment.training.log_dir
     return {
-        "intro": _intro(plan, kind),
-        "name": plan.name,
-        "image": plan.image,
-        "pull": pulled if "/" in plan.image else local,
-        "port": plan.port,
-        "training": [_literal(part) for part in plan.training.command()],
+        "intro": _intro(deployment, kind),
+        "name": deployment.name,
+        "image": deployment.image,
+        "pull": pulled if "/" in deployment.image else local,
+        "port": deployment.port,
+        "training": [_literal(part) for part in deployment.training.command()],
         "log_dir": [] if log_dir is None else [_literal(log_dir)],
         "logs": [] if log_dir is None else ["logs"],
     }
 
 
-def _check_in_volumes(training: Training) -> None:
+def _check_in_volumes(training: TrainCommand) -> None:
     """All tasks mount the volume of the logs, and the coordinator alone that of the data."""
     paths = {**training.paths, "--checkpoint-dir": training.checkpoint_dir}
     paths |= {} if training.log_dir is None else {"--log-dir": training.log_dir}
@@ -174,22 +176,23 @@ def _check_in_volumes(training: Training) -> None:
             )
 
 
-def _cluster(plan: Plan, server: str, coordinator: str) -> Cluster:
+def _cluster(deployment: Deployment, server: str, coordinator: str) -> Cluster:
     """The addresses of the tasks, from their hosts: `server` has places for role and index."""
-    numbers = {"ps": plan.ps, "worker": plan.workers}
+    numbers = {"ps": deployment.ps, "worker": deployment.workers}
     ps, worker = (
-        tuple(f"{server.format(role, index)}:{plan.port}" for index in range(number))
+        tuple(f"{server.format(role, index)}:{deployment.port}" for index in range(number))
         for role, number in numbers.items()
     )
-    return Cluster(ps, worker, f"{coordinator}:{plan.port}")
+    return Cluster(ps, worker, f"{coordinator}:{deployment.port}")
 
 
-def _intro(plan: Plan, kind: str) -> list[str]:
-    made = f"Made by tfw2v cluster manifest {kind}: {plan.ps} ps and {plan.workers} workers for"
-    training = shlex.join(["tfw2v", "train", *plan.training.arguments])
+def _intro(deployment: Deployment, kind: str) -> list[str]:
+    tasks = f"{deployment.ps} ps and {deployment.workers} workers"
+    made = f"Made by tfw2v cluster manifest {kind}: {tasks} for"
+    training = shlex.join(["tfw2v", "train", *deployment.training.arguments])
     # YAML refuses a file for some characters, were they in a comment
     shown = training if training.isprintable() else ascii(training)[1:-1]
-    return [made, shown, *plan.sizes.basis.splitlines()]
+    return [made, shown, *deployment.sizes.basis.splitlines()]
 
 
 def _file(template: str, **values: Value) -> str:

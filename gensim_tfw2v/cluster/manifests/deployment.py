@@ -7,7 +7,7 @@ from gensim_tfw2v.cluster.spec import ClusterError
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainCommand:
     """The command ``tfw2v train`` that a cluster is for.
 
     Parameters
@@ -72,12 +72,12 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Deployment:
     """A cluster that is to be started.
 
     Parameters
     ----------
-    training : Training
+    training : TrainCommand
     ps, workers : int
         How many tasks.
     name : str
@@ -95,7 +95,7 @@ class Plan:
         If no such cluster can be.
     """
 
-    training: Training
+    training: TrainCommand
     ps: int = 1
     workers: int = 2
     name: str = "tfw2v"
