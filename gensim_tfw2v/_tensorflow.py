@@ -23,13 +23,7 @@ MINIMUM = {"tensorflow": (2, 21), "gensim": (4, 4)}
 
 
 def require(package: str) -> None:
-    """Check that `package` is installed in a version that this library works with.
-
-    Raises
-    ------
-    ImportError
-        Naming the version found, the one needed and the command that installs it.
-    """
+    """Raise an ImportError, with the cure, if a package is installed in too old a version."""
     needed = MINIMUM[package]
     wanted = ".".join(map(str, needed))
     found = None

@@ -23,23 +23,7 @@ ATTRIBUTES = (
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """Options of a training, as its code reads them; `TFWord2Vec` says what they mean.
-
-    Attributes
-    ----------
-    objective : Objective
-    vector_size, window, negative_shards, workers : int
-    shrink_windows : bool
-    cluster : Cluster or LocalTasks, optional
-    regime : RegimeOptions, optional
-        None for threads that share the rows: see `regime_of_workers`.
-    layout : {"rows", "columns"}
-    log : TensorBoardLog, optional
-    checkpoint_dir : Path, optional
-    checkpoint_seconds : float
-    encoded_dir : str, optional
-    progress : bool, optional
-    """
+    """Options of a training, as its code reads them; `TFWord2Vec` says what they mean."""
 
     objective: Objective
     vector_size: int
@@ -48,8 +32,8 @@ class TrainingConfig:
     workers: int
     shrink_windows: bool
     cluster: Cluster | LocalTasks | None
-    regime: RegimeOptions | None
-    layout: str
+    regime: RegimeOptions | None  # None for threads that share the rows: see `regime_of_workers`
+    layout: str  # "rows" or "columns"
     log: TensorBoardLog | None
     checkpoint_dir: Path | None
     checkpoint_seconds: float
@@ -63,13 +47,7 @@ class TrainingConfig:
 
     @classmethod
     def parse(cls, options: Mapping[str, Any]) -> "TrainingConfig":
-        """Parse options.
-
-        Parameters
-        ----------
-        options : mapping
-            By the names of the parameters of `TFWord2Vec`, each of the kind that
-            `gensim_tfw2v.checks` asks for.
+        """Parse options of `TFWord2Vec`, each of the kind that `gensim_tfw2v.checks` asks for.
 
         Raises
         ------
@@ -106,6 +84,15 @@ class TrainingConfig:
     def shares_rows(self) -> bool:
         """Whether threads of this process train on the same rows, without workers."""
         return self.cluster is None and self.regime is None
+
+    @property
+    def counting_threads(self) -> int:
+        """How many threads count what they have trained, each its own part of a file.
+
+        What trains a sub-model, and what takes the part of a worker in this process, is one.
+        """
+        is_one = self.cluster is None or self.regime_of_workers.trains_apart
+        return 1 if self.regime is not None and is_one else self.workers
 
     @property
     def regime_of_workers(self) -> RegimeOptions:

@@ -138,20 +138,11 @@ def _keyed(words: list[str], rows: np.ndarray) -> KeyedVectors:
 
 
 class Union(NamedTuple):
-    """The V words of several vocabularies.
+    """The V words of several vocabularies."""
 
-    Attributes
-    ----------
-    words : list of str
-        By falling count; if all vocabularies are the same, in their order.
-    counts : ndarray [V], int
-    rows : list of ndarray [n_i], int
-        In which row of the union each word of each vocabulary stands.
-    """
-
-    words: list[str]
-    counts: np.ndarray
-    rows: list[np.ndarray]
+    words: list[str]  # by falling count; if all vocabularies are the same, in their order
+    counts: np.ndarray  # [V], int
+    rows: list[np.ndarray]  # [n_i], int: each vocabulary's words as rows of the union
 
 
 def unite(vocabularies: Sequence[Sequence[str]], counts: Sequence[np.ndarray]) -> Union:

@@ -7,21 +7,21 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.checks.kinds import Number
 from gensim_tfw2v.checks.options import ARGUMENTS, check_attributes, check_options
-from gensim_tfw2v.checks.state import check_corpus, check_state
+from gensim_tfw2v.checks.state import check_state
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.opening import LocalTasks
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.corpus.cached import Source
 from gensim_tfw2v.corpus.files import is_compressed, is_pipe
+from gensim_tfw2v.corpus.texts import Source
 from gensim_tfw2v.files.mapped import map_weights
 from gensim_tfw2v.files.whole import save_local
 from gensim_tfw2v.merging import MergeReport
@@ -29,12 +29,15 @@ from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.regimes.options import RegimeOptions
-from gensim_tfw2v.training.epoch import train_epoch
-from gensim_tfw2v.training.held_out import held_out_loss
-from gensim_tfw2v.training.hooks import is_trained_by_gensim, overridden_hooks, warn_of_gensims_code
+from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
+from gensim_tfw2v.training.opening import (
+    is_trained_by_gensim,
+    overridden_hooks,
+    warn_of_gensims_code,
+)
 from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.sub_models import SubModelTraining
+from gensim_tfw2v.training.sub_models import begin_training
 from gensim_tfw2v.training.vocabulary import take_vectors
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
@@ -133,7 +136,7 @@ class TFWord2Vec(Word2Vec):
         `checkpoint_minutes` is not above 0; if `regime`, `layout` or `log_dir` is invalid; or if
         the regime cannot train this objective.
     ClusterError
-        If `cluster` or ``TF_CONFIG`` names none.
+        If `cluster` or ``TF_CONFIG`` names no cluster.
 
     Attributes
     ----------
@@ -197,7 +200,8 @@ class TFWord2Vec(Word2Vec):
         of_gensim = inspect.signature(Word2Vec).bind(*args, **kwargs)
         of_gensim.apply_defaults()
         given = locals()
-        own = {name: _text_of_path(given[name]) for name in (*OWN, *RUNNING)}
+        own = {name: given[name] for name in (*OWN, *RUNNING)}
+        own |= {n: os.fspath(value) for n, value in own.items() if isinstance(value, os.PathLike)}
         check_options(of_gensim.arguments | own)
         TrainingConfig.parse(of_gensim.arguments | own)
         self.__dict__.update(own)
@@ -220,7 +224,7 @@ class TFWord2Vec(Word2Vec):
         vectors: KeyedVectors,
         counts: Mapping[str, int] | None = None,
         **options: Any,
-    ) -> Self:
+    ) -> "TFWord2Vec":
         """A model that goes on from vectors alone, such as those of a file in word2vec's form.
 
         It has all their words; ``build_vocab(corpus, update=True)`` adds those of a corpus. The
@@ -325,7 +329,7 @@ class TFWord2Vec(Word2Vec):
         return scan.total_words, scan.corpus_count
 
     def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
-        """Train on a corpus; parameters, return value and callbacks as in gensim.
+        """Train on a corpus; parameters, return value and callbacks are as in gensim.
 
         Returns
         -------
@@ -399,7 +403,7 @@ class TFWord2Vec(Word2Vec):
         Returns
         -------
         (int, int)
-            As of `train`.
+            What `train` gives.
         """
         self._refuse_while_training()
         Number(least=1, whole=True, exact=True)("epochs", epochs)
@@ -543,30 +547,11 @@ class TFWord2Vec(Word2Vec):
         )
 
     def _train_epoch(  # gensim's hook for iterables
-        self,
-        data_iterable: Iterable[list[str]],
-        cur_epoch: int = 0,
-        total_examples: int | None = None,
-        total_words: int | None = None,
-        queue_factor: int = 2,
-        report_delay: float = 1.0,
-        callbacks: Any = (),
+        self, data_iterable: Iterable[list[str]], *args: Any, **kwargs: Any
     ) -> tuple[int, int, int]:
         if is_trained_by_gensim(self):
-            return super()._train_epoch(
-                data_iterable,
-                cur_epoch,
-                total_examples,
-                total_words,
-                queue_factor,
-                report_delay,
-                callbacks,
-            )
-        if self._training is None:
-            self._training = self._begin(data_iterable)
-        return train_epoch(
-            self, self._training, cur_epoch, total_examples, total_words, report_delay
-        )
+            return super()._train_epoch(data_iterable, *args, **kwargs)
+        return self._train_on(data_iterable, *args, **kwargs)
 
     def _train_epoch_corpusfile(  # gensim's hook for files
         self,
@@ -575,7 +560,6 @@ class TFWord2Vec(Word2Vec):
         total_examples: int | None = None,
         total_words: int | None = None,
         callbacks: Any = (),
-        report_delay: float = 1.0,
         **kwargs: Any,
     ) -> tuple[int, int, int]:
         if is_trained_by_gensim(self):
@@ -584,35 +568,27 @@ class TFWord2Vec(Word2Vec):
             )
         if not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
+        return self._train_on(Path(corpus_file), cur_epoch, total_examples, total_words)
+
+    def _train_on(
+        self,
+        source: Source,
+        cur_epoch: int = 0,
+        total_examples: int | None = None,
+        total_words: int | None = None,
+        queue_factor: int = 2,  # this and callbacks are for gensim's code
+        report_delay: float = 1.0,
+        callbacks: Any = (),
+    ) -> tuple[int, int, int]:
+        """Train an epoch."""
         if self._training is None:
-            self._training = self._begin(Path(corpus_file))
+            assert self._config is not None
+            corpus = self._corpus_reader.encoded(source, self.wv.key_to_index, self._config)
+            self._training = begin_training(self, self._config, corpus, self._process_launcher)
+        is_file = isinstance(source, Path) and not is_compressed(source)
         return train_epoch(
-            self,
-            self._training,
-            cur_epoch,
-            total_examples,
-            total_words,
-            report_delay,
-            is_corpus_file_mode=not is_compressed(corpus_file),
+            self, self._training, cur_epoch, total_examples, total_words, report_delay, is_file
         )
-
-    def _begin(self, source: Source) -> Training:
-        assert self._config is not None
-        corpus, workspace = self._corpus_reader.encoded(source, self.wv.key_to_index, self._config)
-        with contextlib.ExitStack() as on_error:
-            on_error.callback(workspace.close)
-            on_error.callback(corpus.close)
-            check_corpus(corpus, len(self.wv), self._config.regime_of_workers)
-            apart = self._config.regime_of_workers.trains_apart
-            training = (SubModelTraining if apart else Training)(
-                self, self._config, corpus, workspace, self._process_launcher
-            )
-            on_error.pop_all()
-        return training
-
-
-def _text_of_path(value: Any) -> Any:
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 TFWord2Vec.train.__signature__ = inspect.signature(Word2Vec.train)  # type: ignore[attr-defined]

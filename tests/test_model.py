@@ -382,7 +382,7 @@ def test_the_threads_of_all_workers_count_when_negatives_are_used_again(workers,
     )
     model = built(cluster=tasks, workers=threads)
     config = TrainingConfig.of(model)
-    unit = unit_program(config, Vocabulary.of(model), 17_000_000, 4096)
+    unit = unit_program(config, Vocabulary.of(model), 17_000_000, 4096, config.window)
     program = worker_program(config, unit, 17_000_000)
     assert (program.workers, program.threads, program.unit.noise_reuse) == (workers, threads, reuse)
 

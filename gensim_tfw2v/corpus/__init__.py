@@ -1,15 +1,15 @@
 """Sentences to vocabulary ids on disk, in bounded memory.
 
-A corpus is read once, by `scan_file` or `scan_sentences` where the vocabulary is still to be
-counted, by `encode_file` or `encode_sentences` where it is known. What comes out, an
+A corpus is read once, by `scan_texts` or `scan_sentences` where the vocabulary is still to be
+counted, by `encode_texts` or `encode_sentences` where it is known. What comes out, an
 `EncodedCorpus`, is a folder of int32 shards that is cut into `WorkUnit` slices for training.
 
 Nothing here imports TensorFlow or gensim.
 """
 
-from gensim_tfw2v.corpus.encode import encode_file, encode_sentences
-from gensim_tfw2v.corpus.scan import Scan, scan_file, scan_sentences
-from gensim_tfw2v.corpus.sentences import CorpusDecodeError
+from gensim_tfw2v.corpus.encode import encode_sentences, encode_texts
+from gensim_tfw2v.corpus.files import CorpusDecodeError
+from gensim_tfw2v.corpus.scan import Scan, scan_sentences, scan_texts
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 
 __all__ = [
@@ -17,8 +17,8 @@ __all__ = [
     "EncodedCorpus",
     "Scan",
     "WorkUnit",
-    "encode_file",
     "encode_sentences",
-    "scan_file",
+    "encode_texts",
     "scan_sentences",
+    "scan_texts",
 ]

@@ -1,42 +1,39 @@
 """Encoding a corpus with a vocabulary that exists: the text is read once."""
 
-import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 
-from gensim_tfw2v.corpus.parallel import Helper, read_runs
-from gensim_tfw2v.corpus.saved import check_unused
+from gensim_tfw2v.corpus.parallel import Reading, read_runs, reading_here
 from gensim_tfw2v.corpus.scanner import Known, library
 from gensim_tfw2v.corpus.sentences import KnownWords, Lines, packed_to_shards
-from gensim_tfw2v.corpus.shards import Progress
+from gensim_tfw2v.corpus.shards import Parent, Progress, fresh_folder
 from gensim_tfw2v.corpus.texts import Texts
 from gensim_tfw2v.corpus.units import EncodedCorpus
-from gensim_tfw2v.corpus.workspace import Workspace, fresh_workspace
-
-Folder = str | os.PathLike[str] | None
 
 
-def encode_file(
-    path: str | os.PathLike[str],
+def encode_texts(
+    paths: Sequence[str],
     key_to_index: Mapping[str, int],
-    folder: Folder = None,
+    parent: Parent = None,
     progress: Progress | None = None,
+    reading: Reading = reading_here,
 ) -> EncodedCorpus:
-    """Encode a text file in LineSentence form: a sentence a line, words between white space.
+    """Encode text files in LineSentence form: a sentence a line, words between white space.
 
     Lines of more than 10,000 words are cut, words outside the vocabulary left out.
 
     Parameters
     ----------
-    path : path
-        UTF-8 text; plain, or compressed with an ending that smart_open knows (.gz, .bz2, …).
-        All cores read a plain file.
+    paths : sequence of str
+        UTF-8 text, read as if it were in one file; plain, or compressed with an ending that
+        smart_open knows (.gz, .bz2, …). All cores read plain files.
     key_to_index : dict
         The vocabulary: words to ids from 0 up.
-    folder : path, optional
-        An existing folder where the encoded corpus is to stay; otherwise it is temporary.
+    parent : path, optional
+        An existing folder where the corpus's temporary folder is made.
     progress : callable, optional
         Called now and then with the words, sentences, word types and bytes of files so far.
+    reading : callable
+        Gives those who help to read.
 
     Returns
     -------
@@ -45,46 +42,32 @@ def encode_file(
     Raises
     ------
     CorpusDecodeError
-        A UnicodeDecodeError: the file is not UTF-8.
-    FileExistsError
-        If `folder` holds an encoded corpus already.
+        A UnicodeDecodeError: a file is not UTF-8.
     OSError
-        If the file can't be read, or the folder can't be written or is full. Nothing is left
+        If a file can't be read, or the folder can't be written or is full. Nothing is left
         behind then.
     EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError
         If compressed data are damaged or cut short.
     ValueError
-        If the file holds compressed data without being named so.
+        If a file holds compressed data without being named so.
     """
-    return encode_texts([path], key_to_index, folder, progress)
-
-
-def encode_texts(
-    paths: Sequence[str | os.PathLike[str]],
-    key_to_index: Mapping[str, int],
-    folder: Folder = None,
-    progress: Progress | None = None,
-    helpers: Sequence[Helper] = (),
-) -> EncodedCorpus:
-    """Encode text files as if they were one; see `encode_file` and `read_runs`."""
-    with target(folder) as workspace:
-        runs = Texts.found(paths).cut()
+    with fresh_folder(parent) as made, reading(paths, made.folder) as helpers:
+        runs = Texts.found(paths).cut()  # once helpers are there: texts may have grown meanwhile
         if library() is None:
             ids = KnownWords(key_to_index)
-            parts = [packed_to_shards(Lines(runs), ids, workspace.folder, progress)[0]]
+            parts = [packed_to_shards(Lines(runs), ids, made.folder, progress)[0]]
         else:
             known = Known(key_to_index)
-            parts = list(read_runs(runs, workspace.folder, known, progress, helpers))
+            parts = list(read_runs(runs, made.folder, known, progress, helpers))
         shards = [shard for part in parts for shard in part.shards]
         raw_words = sum(part.raw_words for part in parts)
-        sentences = sum(part.sentences for part in parts)
-        return EncodedCorpus.of_shards(workspace, shards, raw_words, sentences, folder)
+        return EncodedCorpus(made, shards, raw_words, sum(part.sentences for part in parts))
 
 
 def encode_sentences(
     sentences: Iterable[Iterable[Hashable]],
     key_to_index: Mapping[str, int],
-    folder: Folder = None,
+    parent: Parent = None,
     progress: Progress | None = None,
 ) -> EncodedCorpus:
     """Encode token lists, which are read once.
@@ -96,8 +79,8 @@ def encode_sentences(
     ----------
     sentences : iterable of iterables of words
         Words are strings as a rule, and may be whatever can be a key.
-    key_to_index, folder, progress
-        As in `encode_file`.
+    key_to_index, parent, progress
+        As in `encode_texts`.
 
     Returns
     -------
@@ -106,16 +89,10 @@ def encode_sentences(
 
     Raises
     ------
-    FileExistsError, OSError
-        As in `encode_file`.
+    OSError
+        As in `encode_texts`.
     """
-    with target(folder) as workspace:
+    with fresh_folder(parent) as made:
         ids = KnownWords(key_to_index)
-        part, items = packed_to_shards(sentences, ids, workspace.folder, progress)
-        return EncodedCorpus.of_shards(workspace, part.shards, part.raw_words, items, folder)
-
-
-def target(folder: Folder) -> AbstractContextManager[Workspace]:
-    """A workspace where a corpus is to be written, whatever folder it will stay in."""
-    check_unused(folder)
-    return fresh_workspace(folder)
+        part, items = packed_to_shards(sentences, ids, made.folder, progress)
+        return EncodedCorpus(made, part.shards, part.raw_words, items)

@@ -20,6 +20,37 @@ MAGIC = {
 }
 
 
+class CorpusDecodeError(UnicodeDecodeError):
+    """A corpus that is not UTF-8, which gensim's corpus form demands.
+
+    Parameters
+    ----------
+    error : UnicodeDecodeError
+        What the decoder said about a line.
+    path : str
+        The corpus.
+    offset : int
+        Where in it the wrong bytes begin (in the decompressed text of a compressed file).
+    before : bytes
+        What stands in the line before what the decoder was given.
+    """
+
+    def __init__(
+        self, error: UnicodeDecodeError, path: str, offset: int, before: bytes = b""
+    ) -> None:
+        before = (before + error.object[: error.start])[-20:]
+        start, end = len(before), len(before) + error.end - error.start
+        near = before + error.object[error.start : error.start + 20]
+        super().__init__(error.encoding, near, start, end, error.reason)
+        self.path, self.offset = path, offset
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} is not UTF-8 text: {self.reason} at byte {self.offset:,} (near "
+            f"{self.object!r}). Convert it first, for example with: iconv -f LATIN1 -t UTF-8"
+        )
+
+
 def is_compressed(path: str | os.PathLike[str]) -> bool:
     """Whether a file's name says so."""
     return os.fspath(path).lower().endswith(COMPRESSED)
@@ -43,17 +74,11 @@ def bytes_read(file: BinaryIO) -> int:
 
 
 def check_corpus(path: str) -> bool:
-    """Refuse what is no corpus; tell whether the file can be read in ranges.
-
-    Returns
-    -------
-    bool
-        True for a plain file; False for what must be streamed (compressed, remote, a pipe).
+    """Refuse what is no corpus; tell whether the file is plain, or must be streamed.
 
     Raises
     ------
     FileNotFoundError, IsADirectoryError, PermissionError
-        As the system says.
     ValueError
         If the file is compressed but not named so: smart_open, as gensim, goes by the ending.
     """
@@ -116,20 +141,9 @@ def open_corpus(path: str) -> Iterator[BinaryIO]:
 
 
 def line_ranges(path: str, edges: Iterable[int]) -> list[tuple[int, int]]:
-    """Cut a plain file where lines end.
+    """Cut a plain file at the first end of a line behind each edge, if it is before the next.
 
-    Parameters
-    ----------
-    path : str
-        A plain file.
-    edges : iterable of int
-        Bytes, rising: a cut is made at the first end of a line behind each, if there is one
-        before the next.
-
-    Returns
-    -------
-    list of (start, stop)
-        In bytes; in order, without gaps, none empty but for an empty file: [(0, 0)].
+    Edges rise. Ranges are (start, stop) in bytes, without gaps; an empty file is one, [(0, 0)].
     """
     size = os.path.getsize(path)
     cuts = [0]

@@ -1,5 +1,6 @@
-"""Work done in numbered pieces by all cores: texts are read a run of pieces a thread."""
+"""Texts read by all cores, a run of pieces a thread, and by other machines."""
 
+import contextlib
 import logging
 import threading
 from collections import deque
@@ -28,13 +29,7 @@ class Stopped(Exception):
 
 
 class Helper(Protocol):
-    """Another machine, that reads a run at a time.
-
-    Attributes
-    ----------
-    name : str
-        For messages.
-    """
+    """Another machine, that reads a run at a time; its name is for messages."""
 
     name: str
 
@@ -45,24 +40,27 @@ class Helper(Protocol):
         ...
 
 
+#: Gives those who help to read files and write to a folder.
+Reading = Callable[[Sequence[str], Path], contextlib.AbstractContextManager[Sequence[Helper]]]
+
+
+def reading_here(
+    paths: Sequence[str], folder: Path
+) -> contextlib.AbstractContextManager[Sequence[Helper]]:
+    """Let this machine read alone."""
+    return contextlib.nullcontext(())
+
+
 def in_threads(
     work: Callable[[int, threading.Event], T],
     number: int,
     report: Callable[[], object] = lambda: None,
     threads: int | None = None,
 ) -> Iterator[T]:
-    """Do numbered pieces of work by threads; give what they return, in order.
+    """Do numbered pieces of work by threads, one for each core by default; results are in order.
 
-    Parameters
-    ----------
-    work : callable (int, Event) -> T
-        Given a piece's number, and what is set when nobody waits for it any more.
-    number : int
-        Of pieces.
-    report : callable
-        Called in this thread meanwhile, and at the end.
-    threads : int, optional
-        By default one for each core.
+    `work` is given a piece's number, and what is set when nobody waits for it any more. `report` is
+    called in this thread meanwhile, and at the end.
     """
     stopped = threading.Event()
     with ThreadPoolExecutor(max(1, min(threads or len(usable_cores()), number))) as pool:
@@ -89,7 +87,7 @@ def read_runs(
     progress: Progress | None = None,
     helpers: Sequence[Helper] = (),
 ) -> Iterator[Part]:
-    """Read runs of texts.
+    """Read runs of texts, in their order.
 
     Parameters
     ----------
@@ -104,15 +102,10 @@ def read_runs(
         Who reads beside the cores of this machine, as often as they have cores. What one that is
         lost was reading is read by others.
 
-    Returns
-    -------
-    iterator of Part
-        In the order of the runs.
-
     Raises
     ------
     CorpusDecodeError, OSError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError
-        Of the first run in which something is wrong.
+        The first that is met, in the order of the runs.
     """
     if len(runs) <= 1:  # a pipe may keep its reader waiting, which Ctrl-C has to end
         yield from (scan(run, folder / "part00000-", known, progress) for run in runs)

@@ -40,27 +40,11 @@ class Sampling:
         return 1.0 if self.kind == "equal" else self.rate
 
     def has_unit(self, sample: int, index: int, units: int) -> bool:
-        """Whether a sample has sentences of a unit.
-
-        Parameters
-        ----------
-        index, units : int
-            The unit's place in the text, and how many there are.
-        """
+        """Whether a sample has sentences of a unit, by its place in the text, of so many units."""
         return self.kind != "equal" or index * self.number // units == sample
 
     def of(self, entries: Ids, sample: int, index: int, epoch: int) -> Ids:
-        """A sample's part of a unit's entries.
-
-        Parameters
-        ----------
-        entries : ndarray [n], int32
-            Ids, -1 after each sentence.
-        sample : int
-            From 0.
-        index, epoch : int
-            Which unit, in which epoch.
-        """
+        """A sample's part of a unit's entries: int32 [n], -1 after each sentence."""
         if self.kind == "equal":
             return entries
         ends = np.flatnonzero(entries == END) + 1

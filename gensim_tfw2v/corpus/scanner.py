@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import shards
-from gensim_tfw2v.corpus.files import bytes_read, open_corpus
-from gensim_tfw2v.corpus.sentences import CorpusDecodeError
-from gensim_tfw2v.corpus.shards import END, Ids, Part, Progress, Shard, without_unknown
+from gensim_tfw2v.corpus.files import CorpusDecodeError, bytes_read, open_corpus
+from gensim_tfw2v.corpus.shards import END, Ids, Part, Progress, Shard, explained, without_unknown
 from gensim_tfw2v.corpus.texts import Piece
-from gensim_tfw2v.corpus.workspace import explained
 
 LIBRARY = Path(__file__).parents[1] / "kernel/native/kernels.so"
 
@@ -89,10 +87,7 @@ def _copied(address: int | None, shape: tuple[int, ...]) -> NDArray[np.int64]:
 class Known:
     """A vocabulary, for any number of scanners at a time.
 
-    Parameters
-    ----------
-    key_to_index : mapping
-        Words to ids. What is no string, or cannot be in a text, is left out.
+    What is no string, or cannot be in a text, is left out.
     """
 
     def __init__(self, key_to_index: Mapping[Any, int]) -> None:
@@ -123,24 +118,10 @@ def scan(
     known: Known | None = None,
     tell: Progress | None = None,
 ) -> Part:
-    """Write the ids of pieces of text to shards.
+    """Write the ids of pieces of text to shards, whose names begin with a prefix.
 
-    Parameters
-    ----------
-    pieces : sequence of Piece
-    prefix : Path
-        How the names of the shards begin.
-    known : Known, optional
-        The vocabulary, if it is known; else words are counted and numbered.
-    tell : callable, optional
-        Called after each block of text.
-
-    Raises
-    ------
-    CorpusDecodeError
-        If a text is not UTF-8.
-    OSError
-        If the shards can't be written, or a text can't be read.
+    Without a vocabulary that is known, words are counted and numbered. `tell` is called after each
+    block of text. Errors are those of `encode_texts`.
     """
     functions = library()
     vocabulary = (None, None) if known is None else (known.words.pointer, known.numbers.ctypes.data)

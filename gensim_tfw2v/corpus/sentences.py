@@ -1,4 +1,4 @@
-"""Token lists, of an iterable or of a text's lines, to ids, by Python alone.
+"""Lines of text and other iterables of token lists to ids, by Python alone.
 
 Dictionaries give ids packed as four little-endian bytes: ``b"".join(map(ids.__getitem__, words))``
 is then a whole sentence, ready to be written: one look-up and one copy a word, without an array or
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import shards
-from gensim_tfw2v.corpus.files import open_corpus
+from gensim_tfw2v.corpus.files import CorpusDecodeError, open_corpus
 from gensim_tfw2v.corpus.shards import (
     END,
     ID,
@@ -24,7 +24,8 @@ from gensim_tfw2v.corpus.shards import (
     Ids,
     Part,
     Progress,
-    ShardWriter,
+    Shard,
+    save_ids,
     without_unknown,
 )
 from gensim_tfw2v.corpus.texts import Piece
@@ -32,6 +33,29 @@ from gensim_tfw2v.corpus.texts import Piece
 logger = logging.getLogger(__name__)
 
 _pack = struct.Struct("<i").pack
+
+
+class Lines:
+    """The words of each line of runs of texts, where the compiled scanner is missing."""
+
+    def __init__(self, runs: Iterable[Iterable[Piece]]) -> None:
+        self._pieces = chain.from_iterable(runs)
+        self.bytes_read = 0  # of all pieces so far
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """Raise `CorpusDecodeError` if a text is not UTF-8."""
+        for piece in self._pieces:
+            with open_corpus(piece.path) as stream:
+                if piece.start:
+                    stream.seek(piece.start)
+                at = piece.start
+                while (piece.stop is None or at < piece.stop) and (line := stream.readline()):
+                    try:
+                        yield line.removesuffix(b"\n").decode().split()
+                    except UnicodeDecodeError as error:
+                        raise CorpusDecodeError(error, piece.path, at + error.start) from None
+                    at += len(line)
+                    self.bytes_read += len(line)
 
 
 class Numbering(dict[Any, bytes]):
@@ -71,33 +95,38 @@ def packed_to_shards(
     folder: Path,
     progress: Progress | None = None,
 ) -> tuple[Part, int]:
-    """Write sentences to shards; those of more than 10,000 words are cut, as LineSentence cuts.
+    """Write sentences to shards; give a `Part` without words, and the number of items.
 
-    Parameters
-    ----------
-    sentences : iterable of iterables of hashable
-        Read once; may tell its `bytes_read`.
-    ids : Numbering or KnownWords
-    folder : Path
-    progress : callable, optional
-        Called after each shard.
+    Items may be empty, and the iterable may tell its `bytes_read`. `progress` is called after each
+    shard.
+    """
+    made = list[Shard]()
+    raw_words = ended = items = 0
+    for packed, items in _shard_by_shard(sentences, ids):  # noqa: B007  the last is returned
+        words = sum(map(len, packed)) // ID.itemsize - len(packed)
+        run = ids.finish(np.frombuffer(b"".join(packed), ID))
+        if len(run):  # else no shard stands for these words; EncodedCorpus shares them out
+            path = folder / f"{len(made):05}.int32"
+            save_ids(path, run)
+            tokens = int(np.count_nonzero(run != END))
+            made.append(Shard(str(path), len(run), tokens, words, len(packed)))
+        raw_words += words
+        ended += len(packed)
+        if progress:
+            progress(raw_words, ended, len(ids), getattr(sentences, "bytes_read", 0))
+    return Part(made, raw_words, ended), items
 
-    Returns
-    -------
-    part : Part
-        Without words.
-    items : int
-        Of the iterable, empty ones too.
+
+def _shard_by_shard(
+    sentences: Iterable[Iterable[Hashable]], ids: Mapping[Any, bytes]
+) -> Iterator[tuple[list[bytes], int]]:
+    """Give as many packed sentences as make a shard, each with its end, and the items so far.
+
+    Sentences of more than 10,000 words are cut, as LineSentence cuts.
     """
     lookup, join, end = ids.__getitem__, b"".join, _pack(END)
     longest = shards.MAX_SENTENCE * ID.itemsize
-    writer, items = ShardWriter(folder, ids.finish), 0
-
-    def report() -> None:
-        if progress:
-            read = getattr(sentences, "bytes_read", 0)
-            progress(writer.raw_words, writer.sentences, len(ids), read)
-
+    packed, size, items = list[bytes](), 0, 0
     for sentence in sentences:
         items += 1
         if items == 1 and isinstance(sentence, str):
@@ -106,70 +135,12 @@ def packed_to_shards(
                 "First item here is instead plain %s.",
                 type(sentence),
             )
-        packed = join(map(lookup, sentence))
-        for start in range(0, len(packed), longest):
-            if writer.write(packed[start : start + longest] + end):
-                report()
-    writer.cut()
-    report()
-    return Part(writer.shards, writer.raw_words, writer.sentences), items
-
-
-class CorpusDecodeError(UnicodeDecodeError):
-    """A corpus that is not UTF-8, which gensim's corpus form demands.
-
-    Parameters
-    ----------
-    error : UnicodeDecodeError
-        What the decoder said about a line.
-    path : str
-        The corpus.
-    offset : int
-        Where in it the wrong bytes begin (in the decompressed text of a compressed file).
-    before : bytes
-        What stands in the line before what the decoder was given.
-    """
-
-    def __init__(
-        self, error: UnicodeDecodeError, path: str, offset: int, before: bytes = b""
-    ) -> None:
-        before = (before + error.object[: error.start])[-20:]
-        start, end = len(before), len(before) + error.end - error.start
-        near = before + error.object[error.start : error.start + 20]
-        super().__init__(error.encoding, near, start, end, error.reason)
-        self.path, self.offset = path, offset
-
-    def __str__(self) -> str:
-        return (
-            f"{self.path} is not UTF-8 text: {self.reason} at byte {self.offset:,} (near "
-            f"{self.object!r}). Convert it first, for example with: iconv -f LATIN1 -t UTF-8"
-        )
-
-
-class Lines:
-    """The words of each line of runs of texts.
-
-    Attributes
-    ----------
-    bytes_read : int
-        Of all pieces so far.
-    """
-
-    def __init__(self, runs: Iterable[Iterable[Piece]]) -> None:
-        self._pieces = chain.from_iterable(runs)
-        self.bytes_read = 0
-
-    def __iter__(self) -> Iterator[list[str]]:
-        """Raise `CorpusDecodeError` if a text is not UTF-8."""
-        for piece in self._pieces:
-            with open_corpus(piece.path) as stream:
-                if piece.start:
-                    stream.seek(piece.start)
-                at = piece.start
-                while (piece.stop is None or at < piece.stop) and (line := stream.readline()):
-                    try:
-                        yield line.removesuffix(b"\n").decode().split()
-                    except UnicodeDecodeError as error:
-                        raise CorpusDecodeError(error, piece.path, at + error.start) from None
-                    at += len(line)
-                    self.bytes_read += len(line)
+        whole = join(map(lookup, sentence))
+        for start in range(0, len(whole), longest):
+            piece = whole[start : start + longest] + end
+            if packed and size + len(piece) > shards.SHARD * ID.itemsize:
+                yield packed, items
+                packed, size = [], 0
+            packed.append(piece)
+            size += len(piece)
+    yield packed, items

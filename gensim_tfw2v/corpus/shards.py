@@ -1,19 +1,23 @@
-"""Ids on disk: shards, which are files of whole sentences."""
+"""Ids on disk: shards, which are files of whole sentences, in a temporary folder."""
 
+import contextlib
+import errno
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gensim_tfw2v.corpus.workspace import explained
+from gensim_tfw2v.files.temporary import TemporaryFolder
 
 Ids = NDArray[np.int32]
 #: Told the words, sentences, word types and bytes of files so far.
 Progress = Callable[[int, int, int, int], object]
+#: Where a temporary folder is made; None for where `tempfile` makes them (see TMPDIR).
+Parent = str | os.PathLike[str] | None
 
 ID = np.dtype("<i4")  # on disk, whatever the machine
 END, UNKNOWN = -1, -2  # after each sentence; in place of a word outside the vocabulary
@@ -46,18 +50,75 @@ class Part(NamedTuple):
     counts: NDArray[np.int64] = np.zeros(0, np.int64)
 
 
-def in_folder(shards: Iterable[Shard], folder: Path) -> list[Shard]:
-    """The same shards, whose paths are names in a folder."""
-    return [replace(shard, path=str(folder / Path(shard.path).name)) for shard in shards]
+Opened = TypeVar("Opened", bound="OnDisk")
+
+
+class OnDisk:
+    """What is in a temporary folder.
+
+    The folder is removed by `close`, at the end of a ``with`` block, when this is collected, or at
+    the interpreter's exit.
+
+    Attributes
+    ----------
+    folder : Path
+    """
+
+    def __init__(self, temporary: TemporaryFolder) -> None:
+        self.folder = temporary.folder
+        self.close = temporary.close
+
+    def __enter__(self: Opened) -> Opened:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+@contextlib.contextmanager
+def fresh_folder(parent: Parent = None) -> Iterator[TemporaryFolder]:
+    """Make a temporary folder that stays, unless there is an error."""
+    with explained(Path(parent or "the folder for temporary files")):
+        made = TemporaryFolder("corpus", parent)
+    try:
+        yield made
+    except BaseException:  # Ctrl-C too
+        made.close()
+        raise
+
+
+@contextlib.contextmanager
+def explained(folder: Path) -> Iterator[None]:
+    """Say in an OSError how much was written where, and what to do; it keeps errno and class."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        written = sum(map(_size, folder.glob("**/*")))
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            advice = "free space there, or"
+        elif error.errno in (errno.ENOENT, errno.ENOTDIR):
+            advice = "make the folder first, or"
+        else:
+            advice = "mend that, or"
+        raise OSError(
+            error.errno,
+            f"{os.strerror(error.errno)}, after {written:,} bytes of encoded corpus; {advice} "
+            "name another folder (encoded_dir=…, or TMPDIR in the environment)",
+            str(folder),
+        ) from error
+
+
+def _size(path: Path) -> int:
+    with contextlib.suppress(OSError):  # it has been moved
+        if path.is_file():
+            return path.stat().st_size
+    return 0
 
 
 def check_shards(shards: Iterable[Shard]) -> None:
-    """See that files are as long as was written.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise a ValueError unless files are as long as was written."""
     for shard in shards:
         size = os.path.getsize(shard.path) if os.path.exists(shard.path) else 0
         if size != shard.entries * ID.itemsize:
@@ -65,17 +126,7 @@ def check_shards(shards: Iterable[Shard]) -> None:
 
 
 def without_unknown(run: Ids) -> Ids:
-    """Drop unknown words, then the sentences that this left empty.
-
-    Parameters
-    ----------
-    run : int32 array, [entries]
-        Whole sentences, each followed by `END`.
-
-    Returns
-    -------
-    int32 array, [entries kept]
-    """
+    """Drop the unknown words of whole sentences, then the sentences that this left empty."""
     run = run[run != UNKNOWN]
     ends = run == END
     empty = ends.copy()
@@ -91,43 +142,9 @@ def save_ids(path: Path, ids: Ids) -> None:
             data = data[file.write(data) :]
 
 
-class ShardWriter:
-    """Collects packed sentences and writes them as shards.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to write.
-    finish : callable
-        Takes the run of whole sentences that is to become a shard (int32, [entries]) and
-        gives what is to be written: for counting, or for dropping words.
-    """
-
-    def __init__(self, folder: Path, finish: Callable[[Ids], Ids]) -> None:
-        self.shards: list[Shard] = []
-        self.raw_words = self.sentences = 0
-        self._folder, self._finish = folder, finish
-        self._parts: list[bytes] = []
-        self._size = 0
-
-    def write(self, sentence: bytes) -> bool:
-        """Add a packed sentence with its end; say whether a shard was written before it."""
-        is_full = self._size + len(sentence) > SHARD * ID.itemsize and bool(self._parts)
-        if is_full:
-            self.cut()
-        self._parts.append(sentence)
-        self._size += len(sentence)
-        return is_full
-
-    def cut(self) -> None:
-        """Write what there is as a shard."""
-        run = self._finish(np.frombuffer(b"".join(self._parts), ID))
-        raw_words, sentences = self._size // ID.itemsize - len(self._parts), len(self._parts)
-        if len(run):  # else no shard stands for these words; EncodedCorpus shares them out
-            path = self._folder / f"{len(self.shards):05}.int32"
-            save_ids(path, run)
-            tokens = int(np.count_nonzero(run != END))
-            self.shards.append(Shard(str(path), len(run), tokens, raw_words, sentences))
-        self.raw_words += raw_words
-        self.sentences += sentences
-        self._parts, self._size = [], 0
+def read_ids(path: str, start: int, stop: int) -> Ids:
+    """Read a slice of a shard: int32, [stop - start]."""
+    ids = np.fromfile(path, ID, stop - start, offset=start * ID.itemsize)
+    if len(ids) != stop - start:
+        raise ValueError(f"{path} is cut short: encode the corpus again")
+    return ids.astype(np.int32, copy=False)

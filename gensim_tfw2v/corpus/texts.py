@@ -1,8 +1,9 @@
-"""The files that sentences come from, cut into runs."""
+"""What sentences come from, and how much there is of it; files are cut into runs."""
 
+import operator
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,26 +13,20 @@ from gensim_tfw2v.corpus.shards import MAX_SENTENCE
 BYTES_A_RUN = 16 << 20  # a tenth of a second of work
 MOST_RUNS = 1024  # what is known of each is kept
 
+#: A file, or sentences.
+Source = Path | Iterable[list[str]]
+
 
 class Piece(NamedTuple):
-    """Whole lines of a text.
-
-    Attributes
-    ----------
-    path : str
-    start : int
-        Byte.
-    stop : int, optional
-        None for a text that is not cut, because it has to be streamed.
-    """
+    """Whole lines of a text."""
 
     path: str
-    start: int = 0
-    stop: int | None = None
+    start: int = 0  # byte
+    stop: int | None = None  # None for a text that is not cut, because it has to be streamed
 
     @property
     def bytes(self) -> int:
-        """Its bytes on disk; 0 where they are not known."""
+        """Its size on disk; 0 where that is not known."""
         return (size_of(self.path) if self.stop is None else self.stop) - self.start
 
 
@@ -41,39 +36,28 @@ def size_of(path: str) -> int:
 
 
 class Texts(NamedTuple):
-    """What is known of texts before they are read.
-
-    Attributes
-    ----------
-    paths : list of str
-    sizes : list of int
-        Bytes on disk; 0 where they are not known.
-    can_be_cut : list of bool
-    """
+    """What is known of texts before they are read."""
 
     paths: list[str]
-    sizes: list[int]
+    sizes: list[int]  # bytes on disk; 0 where they are not known
     can_be_cut: list[bool]
 
     @classmethod
     def found(cls, paths: Sequence[str | os.PathLike[str]]) -> "Texts":
-        """Look at files; errors as of `check_corpus`."""
+        """Look at files; errors are those of `check_corpus`."""
         names = [os.fspath(path) for path in paths]
         plain = [check_corpus(name) for name in names]
         return cls(names, list(map(size_of, names)), plain)
 
     @property
     def bytes(self) -> int:
-        """The bytes of all texts."""
+        """Their size on disk together."""
         return sum(self.sizes)
 
     def cut(self) -> list[list[Piece]]:
         """Cut them into runs of about equal size, which depend on the texts alone.
 
-        Returns
-        -------
-        list of list of Piece
-            In the order of the text, none empty.
+        Runs are in the order of the text, and none is empty.
         """
         total, begin = max(1, self.bytes), 0
         runs = max(1, min(MOST_RUNS, total // BYTES_A_RUN))
@@ -94,18 +78,11 @@ class Texts(NamedTuple):
         return [pieces for pieces in cut if pieces]
 
 
-def text_files(source: object) -> list[str] | None:
+def text_files(source: Source) -> list[str] | None:
     """Name the files that a source stands for, if it is gensim's way to read them whole.
 
-    Parameters
-    ----------
-    source : Path, or iterable of list of str
-        Sentences of gensim's `LineSentence` and `PathLineSentences` are those of the files that
-        they name, if neither their number nor their length is limited otherwise than by default.
-
-    Returns
-    -------
-    list of str, or None
+    Sentences of gensim's `LineSentence` and `PathLineSentences` are those of the files that they
+    name, if neither their number nor their length is limited otherwise than by default.
     """
     if isinstance(source, Path):
         return [str(source)]
@@ -124,3 +101,23 @@ def text_files(source: object) -> list[str] | None:
     # of what a user has taught smart_open, `is_compressed` knows nothing
     taught = set(get_supported_extensions()) - set(COMPRESSED)
     return None if taught & {os.path.splitext(path)[1] for path in paths} else paths
+
+
+class Extent(NamedTuple):
+    """How much there is to read, as far as that is known before."""
+
+    unit: str  # "B", "sentences" or "words"
+    total: int | None
+
+    @classmethod
+    def of(cls, source: Source) -> "Extent":
+        """Files have a size in bytes, a list has sentences; errors are those of `Texts.found`."""
+        if (paths := text_files(source)) is None:
+            number = operator.length_hint(source, 0)
+            return cls("sentences", number) if number else cls("words", None)
+        size = Texts.found(paths).bytes
+        return cls("B", size) if size else cls("words", None)
+
+    def reached(self, words: int, sentences: int, word_types: int, read: int) -> int:
+        """How far reading is, by what a `Progress` is told."""
+        return {"B": read, "sentences": sentences, "words": words}[self.unit]

@@ -14,9 +14,11 @@ import weakref
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
+
+from gensim_tfw2v.files.mapped import save_array
 
 try:
     import fcntl
@@ -42,50 +44,36 @@ def has_checkpoint(folder: Path) -> bool:
     return any(folder.glob(f"**/{_PREFIX}*[0-9]/{DESCRIPTION}"))
 
 
-class FolderLock:
-    """Keeps a folder for checkpoints to one training at a time, until `close` or its process ends.
+def lock_folder(folder: Path) -> BinaryIO:
+    """Keep a folder for checkpoints to one training, until the file is closed or its process ends.
 
-    Parameters
-    ----------
-    folder : Path
-        Made if it is not there.
-
-    Raises
-    ------
-    CheckpointError
-        If another training has it.
-    OSError
-        If the folder cannot be written to.
+    Makes the folder if it is not there. Raises a `CheckpointError` if another training has it, and
+    an OSError if it cannot be written to.
     """
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._file = open(folder / LOCK, "ab")  # noqa: SIM115
-        try:
-            if fcntl is not None:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            self._file.close()
-            raise CheckpointError(
-                f"{folder}: another training is using this checkpoint_dir; wait until it has "
-                "ended, or name another one"
-            ) from error
-        except OSError as error:  # a file system without locks
-            logger.debug("%s cannot be locked: %s", folder, error)
-        _locks.add(self)
-
-    def close(self) -> None:
-        """Let others have the folder."""
-        self._file.close()
+    folder.mkdir(parents=True, exist_ok=True)
+    file = open(folder / LOCK, "ab")  # noqa: SIM115
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise CheckpointError(
+            f"{folder}: another training is using this checkpoint_dir; wait until it has "
+            "ended, or name another one"
+        ) from error
+    except OSError as error:  # a file system without locks
+        logger.debug("%s cannot be locked: %s", folder, error)
+    _locks.add(file)
+    return file
 
 
-#: Processes that are forked from one which has locks: they would keep them beyond its end.
-_locks: "weakref.WeakSet[FolderLock]" = weakref.WeakSet()
+#: A process that is forked from this one would keep them beyond its end.
+_locks: weakref.WeakSet[BinaryIO] = weakref.WeakSet()
 
 
 def _close_locks() -> None:
-    for lock in _locks:
-        lock.close()
+    for file in _locks:
+        file.close()
 
 
 if hasattr(os, "register_at_fork"):
@@ -98,14 +86,9 @@ class Checkpoints:
     Parameters
     ----------
     folder : Path
-        Made if it is not there.
+        Made if it is not there; an OSError if it cannot be written to.
     training : dict
         What tells this training from others: values that JSON can hold.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written to.
     """
 
     def __init__(self, folder: Path, training: Mapping[str, Any]) -> None:
@@ -116,21 +99,14 @@ class Checkpoints:
         folder.mkdir(parents=True, exist_ok=True)
         for unfinished in folder.glob(f"{_PREFIX}*{_UNFINISHED}"):
             shutil.rmtree(unfinished, ignore_errors=True)
-        numbers = [_number(path) for path in folder.glob(f"{_PREFIX}*") if _is_checkpoint(path)]
-        self._next = max(numbers, default=0) + 1
+        self._next = max(map(_number, self._named()), default=0) + 1
 
     def save(self, arrays: Mapping[str, np.ndarray], state: Mapping[str, Any]) -> None:
         """Write a checkpoint, on a thread of its own; the one before is waited for.
 
-        If it cannot be written, because the disk is full, say, that is logged as an error; earlier
+        The arrays must not change until the next `save` or `wait`; JSON can hold the state. If it
+        cannot be written, because the disk is full, say, that is logged as an error; earlier
         checkpoints stay, and training goes on.
-
-        Parameters
-        ----------
-        arrays : mapping from names to ndarray
-            They must not change until the next `save` or `wait`.
-        state : mapping
-            Values that JSON can hold.
         """
         self.wait()
         path = self.folder / f"{_PREFIX}{self._next:06}"
@@ -162,7 +138,7 @@ class Checkpoints:
             If it is of another training, or of another version of this package.
         """
         self.wait()
-        paths = sorted(self._paths(), key=_number, reverse=True)
+        paths = self._paths()[::-1]
         for path, before in zip(paths, [*paths, None][1:], strict=True):
             try:
                 description = _described(path)
@@ -199,12 +175,14 @@ class Checkpoints:
                     f"is {value!r}; name another checkpoint_dir, or remove it to begin anew"
                 )
 
+    def _named(self) -> list[Path]:
+        """What is named as a checkpoint is, whatever it may be."""
+        found = self.folder.glob(f"{_PREFIX}*")
+        return [path for path in found if path.name.removeprefix(_PREFIX).isdecimal()]
+
     def _paths(self) -> list[Path]:
-        return [
-            path
-            for path in self.folder.glob(f"{_PREFIX}*")
-            if path.is_dir() and _is_checkpoint(path)
-        ]
+        """All checkpoints, the last one last."""
+        return sorted(filter(Path.is_dir, self._named()), key=_number)
 
     def _write(self, path: Path, arrays: dict[str, np.ndarray], description: str) -> None:
         unfinished = path.with_name(path.name + _UNFINISHED)
@@ -212,11 +190,11 @@ class Checkpoints:
             unfinished.mkdir()
             files = {name: _save(unfinished, name, array) for name, array in arrays.items()}
             content = json.loads(description) | {"files": files}
-            with open(unfinished / DESCRIPTION, "w", encoding="utf-8") as out:
-                out.write(json.dumps(content | {"checksum": _checksum(content)}))
-                _sync(out)
+            described = unfinished / DESCRIPTION
+            described.write_text(json.dumps(content | {"checksum": _checksum(content)}), "utf-8")
+            _sync(described)
             os.replace(unfinished, path)
-            _sync_folder(self.folder)
+            _sync(self.folder)
         except OSError as error:
             logger.error(
                 "no checkpoint was written to %s: %s; earlier ones stay, and training goes on",
@@ -225,7 +203,7 @@ class Checkpoints:
             )
             shutil.rmtree(unfinished, ignore_errors=True)
             return
-        whole = sorted(set(self._paths()) - self._damaged, key=_number)
+        whole = [path for path in self._paths() if path not in self._damaged]
         for old in self._damaged.union(whole[:-2]):
             shutil.rmtree(old, ignore_errors=True)
         self._damaged.clear()
@@ -234,22 +212,12 @@ class Checkpoints:
 def check_array(
     name: str, array: np.ndarray, shape: tuple[int, ...], dtypes: Sequence[np.dtype]
 ) -> None:
-    """See that an array of a checkpoint is as it has to be.
-
-    Raises
-    ------
-    ValueError
-        If it has another shape, or none of these types.
-    """
+    """Raise a ValueError if an array of a checkpoint has another shape, or none of these types."""
     if array.shape != shape or array.dtype not in dtypes:
         raise ValueError(
             f"{name} is {array.dtype} of shape {array.shape}, here "
             f"{' or '.join(sorted({str(dtype) for dtype in dtypes}))} of shape {shape} is needed"
         )
-
-
-def _is_checkpoint(path: Path) -> bool:
-    return path.name.removeprefix(_PREFIX).isdecimal()
 
 
 def _number(path: Path) -> int:
@@ -269,42 +237,28 @@ def _checksum(content: Mapping[str, Any]) -> int:
     return zlib.crc32(json.dumps(content, sort_keys=True).encode())
 
 
-class _Counted:
-    """A file that is written to, and the checksum of what was written."""
-
-    def __init__(self, out: Any) -> None:
-        self._out, self.crc = out, 0
-
-    def write(self, content: Any) -> None:
-        self._out.write(content)
-        self.crc = zlib.crc32(content, self.crc)
-
-
 def _save(folder: Path, name: str, array: np.ndarray) -> int:
-    array = np.ascontiguousarray(array)
-    with open(folder / f"{name}.npy", "wb") as out:
-        counted, form = _Counted(out), np.lib.format
-        form.write_array_header_1_0(counted, form.header_data_from_array_1_0(array))
-        counted.write(array.data)  # NumPy's own way of writing does not say why it cannot
-        _sync(out)
-    return counted.crc
+    path = folder / f"{name}.npy"
+    save_array(path, array)
+    _sync(path)
+    return _crc(path)
 
 
 def _read(folder: Path, name: str, crc: int) -> np.ndarray:
     path = folder / f"{name}.npy"
-    if zlib.crc32(np.memmap(path, np.uint8, "r").data) != crc:
+    if _crc(path) != crc:
         raise ValueError(f"{path.name} is not what was written")
     array: np.ndarray = np.load(path, "r", allow_pickle=False)
     return array
 
 
-def _sync(out: Any) -> None:
-    out.flush()
-    os.fsync(out.fileno())
+def _crc(path: Path) -> int:
+    return zlib.crc32(np.memmap(path, np.uint8, "r").data)
 
 
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    """See that a file or a folder is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

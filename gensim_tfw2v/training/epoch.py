@@ -1,15 +1,22 @@
-"""One epoch of a training: its step sizes, its log lines and counters in gensim's form."""
+"""Epochs: step sizes, log lines and counters in gensim's form; the loss of a text held out."""
 
+import copy
 import logging
 import queue
 import threading
+from dataclasses import replace
+from itertools import pairwise
 from timeit import default_timer
 from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
+from gensim_tfw2v.checks.state import check_state
+from gensim_tfw2v.config import TrainingConfig
+from gensim_tfw2v.corpus.texts import Source
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
+from gensim_tfw2v.training.position import Position
+from gensim_tfw2v.training.reading import encode_source
 from gensim_tfw2v.training.session import Training
 
 logger = logging.getLogger(__name__)
@@ -24,54 +31,26 @@ def train_epoch(
     report_delay: float,
     is_corpus_file_mode: bool = False,
 ) -> tuple[int, int, int]:
-    """Train an epoch, and put vectors and counters into the model.
+    """Train an epoch, and put vectors and counters into the model, a `TFWord2Vec`.
 
-    Parameters
-    ----------
-    model : TFWord2Vec
-    training : Training
-    epoch : int
-        From 0.
-    total_examples, total_words : int, optional
-        What gensim's `train` was told of the corpus.
-    report_delay : float
-        Seconds between two log lines.
-    is_corpus_file_mode : bool
-        Whether the corpus is a file.
-
-    Returns
-    -------
-    (int, int, int)
-        Words trained on, raw words, units.
+    `total_examples` and `total_words` are what gensim's `train` was told of the corpus, and
+    `report_delay` is in seconds. Gives words trained on, raw words, and units.
     """
-    corpus = training.corpus
+    corpus, position = training.corpus, training.position
     # gensim decays alpha by what it was told of the corpus, not by what it finds
     told = (
         corpus.total_sentences / total_examples
         if total_examples
         else corpus.total_raw_words / (total_words or 1)
     )
-
-    def tasks_of(epoch: int) -> list[UnitTask]:
-        units = training.units_of(epoch)
-        alphas = _step_sizes(model, corpus, units, epoch, told, threads, is_corpus_file_mode)
-        return [
-            UnitTask.of(unit, of_unit, training.seed, epoch)
-            for unit, of_unit in zip(units, alphas, strict=True)
-        ]
-
-    config = training.config
-    # in gensim each thread counts only what it has trained of a file itself; what trains a
-    # sub-model, and what takes the part of a worker in this process, is one thread
-    apart = config.regime_of_workers.trains_apart
-    one_thread = config.regime is not None and (apart or config.cluster is None)
-    threads = config.workers if is_corpus_file_mode and not one_thread else 1
-    if epoch < training.position.epoch:  # trained before the checkpoint, or with those before
-        tasks_of(epoch)  # the model notes the step sizes
-        return training.position.finished[epoch]
-    epochs = [tasks_of(number) for number in training.epochs_from(epoch)]
-
-    restored = training.position.trained  # of this epoch: no part of the rates
+    if epoch < position.epoch:  # trained before the checkpoint, or with those before
+        _tasks_of(model, training, epoch, told, is_corpus_file_mode)  # notes the step sizes
+        return position.finished[epoch]
+    epochs = [
+        _tasks_of(model, training, number, told, is_corpus_file_mode)
+        for number in range(epoch, epoch + training.epochs_at_once)
+    ]
+    restored = position.trained  # of this epoch: no part of the rates
     no_queue: queue.Queue[None] = queue.Queue()
     start = default_timer() - 0.00001
     next_report = 1.0
@@ -82,7 +61,7 @@ def train_epoch(
         with lock:
             position = training.position
             if result.unit.index in position.done:
-                return  # of a sub-model that was begun anew
+                return  # of what was lost and begun anew
             position.add(result, in_total=bool(model.compute_loss))
             if model.compute_loss:
                 model.running_training_loss += result.loss  # which a callback may have set to 0
@@ -98,7 +77,8 @@ def train_epoch(
                 next_report = elapsed + report_delay
 
     training.train(epochs, report)
-    trained, raw_words, trained_units = training.end_epoch()
+    training.end_epochs()
+    trained, raw_words, units = training.position.finished[epoch]
     elapsed = default_timer() - start
     model._log_epoch_end(
         epoch, corpus.total_sentences, total_examples, raw_words, total_words,
@@ -109,35 +89,74 @@ def train_epoch(
         logger.info("EPOCH %i: mean loss %.4f", epoch, model.mean_losses[-1])
     model.total_train_time += elapsed
     training.log_epoch()
-    return trained, raw_words, trained_units
+    return trained, raw_words, units
 
 
-def _step_sizes(
-    model: Any,
-    corpus: EncodedCorpus,
-    units: list[WorkUnit],
-    epoch: int,
-    told: float,
-    threads: int,
-    is_corpus_file_mode: bool,
-) -> list[tuple[float, float]]:
-    """Step sizes at the beginning and end of each unit.
+def _tasks_of(
+    model: Any, training: Training, epoch: int, told: float, is_corpus_file_mode: bool
+) -> list[UnitTask]:
+    """Units of an epoch with their step sizes, which the model notes as gensim does.
 
-    Parameters
-    ----------
-    told : float
-        The corpus divided by what `train` was told of it.
-    threads : int
-        How many count what they have trained, each its own part of the corpus.
+    `told` is the corpus divided by what `train` was told of it.
     """
-    done = np.cumsum([0] + [unit.raw_words for unit in units])
-    reached = told * done / max(1, corpus.total_raw_words) / threads
+    units, all_words = training.units_of(epoch), max(1, training.corpus.total_raw_words)
+    # in gensim each thread counts only what it has trained of a file itself
+    threads = training.config.counting_threads if is_corpus_file_mode else 1
+    reached = told * np.cumsum([0] + [unit.raw_words for unit in units]) / all_words / threads
     before = model.min_alpha_yet_reached
     alphas = [float(model._get_next_alpha(part, epoch)) for part in reached]
     # what gensim has noted at the end, and warns of later: nothing for files, else what its
     # last batch began with
-    last_batch = max(0.0, 1 - model.batch_words / max(1, corpus.total_raw_words))
-    model._get_next_alpha(told * last_batch, epoch)
+    model._get_next_alpha(told * max(0.0, 1 - model.batch_words / all_words), epoch)
     if is_corpus_file_mode:
         model.min_alpha_yet_reached = before
-    return list(zip(alphas, alphas[1:], strict=False))
+    return [
+        UnitTask.of(unit, sizes, training.seed, epoch)
+        for unit, sizes in zip(units, pairwise(alphas), strict=True)
+    ]
+
+
+def held_out_loss(model: Any, source: Source) -> float:
+    """Mean loss of the predictions of a text, in nats; the model stays as it is.
+
+    What is computed is what a training on the text would report for its first epoch if its step
+    sizes were 0, with the same random draws in each call: so two models of the same objective,
+    vocabulary and options can be told apart by it on much less text than by rated word pairs.
+    Words that the model does not know are left out. It is computed in this process, on `workers`
+    threads, also if the model, a `TFWord2Vec`, has a cluster. `TFWord2Vec.held_out_loss` says what
+    is raised.
+    """
+    observer = copy.copy(model)  # with the model's own arrays, which nothing is written to
+    config = replace(
+        TrainingConfig.of(model),
+        cluster=None,
+        regime=None,
+        layout="rows",
+        log=None,
+        checkpoint_dir=None,
+    )
+    observer.seed = 0 if model.seed is None else model.seed  # the same draws in each call
+    observer.compute_loss, observer.epochs, observer.train_count = True, 1, 0
+    check_state(observer, config)
+    corpus = encode_source("reading the text", source, model.wv.key_to_index, config)
+    training = Training(observer, config, corpus)
+    training.bar.set_description("predicting")
+    position, lock = Position(), threading.Lock()
+
+    def report(result: UnitReport) -> None:  # from any thread
+        with lock:
+            position.add(result, in_total=True)
+            training.bar.update(result.unit.raw_words)
+
+    try:
+        training.load()
+        tasks = [UnitTask.of(unit, (0.0, 0.0), training.seed) for unit in training.units]
+        training.regime.train_epoch(tasks, report)
+    finally:
+        training.close()
+    if position.mean_loss is None:
+        raise ValueError(
+            "nothing was predicted: the text has no two words of the vocabulary in a sentence, or "
+            f"too few for sample={model.sample}"
+        )
+    return position.mean_loss

@@ -1,9 +1,11 @@
-"""The regime that a configuration asks for, ready to train."""
+"""What trains: the regime that a configuration asks for, ready, or gensim's own code."""
 
 import contextlib
 import logging
 from collections.abc import Iterator
 from typing import Any
+
+from gensim.models import Word2Vec
 
 from gensim_tfw2v.cluster.connect import READY_SECONDS
 from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster
@@ -21,6 +23,22 @@ logger = logging.getLogger(__name__)
 #: What takes seconds before the first step.
 BUILDING = "building the training graph"
 
+#: Methods that gensim's threads call while they train, and TensorFlow's engine does not.
+BYPASSED = (
+    *("_do_train_job", "_do_train_epoch", "_worker_loop", "_worker_loop_corpusfile"),
+    *("_job_producer", "_get_thread_working_mem", "_log_epoch_progress", "_raw_word_count"),
+)
+
+#: Options that gensim's code does not know, with what they are where nothing is asked for.
+NOT_GENSIMS: dict[str, Any] = {
+    "cluster": None,
+    "regime": None,
+    "checkpoint_dir": None,
+    "log_dir": None,
+    "corrected_cbow": False,
+    "negative_shards": 1,
+}
+
 
 @contextlib.contextmanager
 def open_regime(
@@ -29,60 +47,52 @@ def open_regime(
     process_launcher: ProcessLauncher | None = None,
     plain: bool = False,
 ) -> Iterator[Regime]:
-    """Make it, and end it, with the tasks that were started for it.
+    """Make the regime, and end it, with the tasks that were started for it.
 
-    A process that was forked after TensorFlow had run lets another process train.
-
-    Parameters
-    ----------
-    config : TrainingConfig
-    setup : Setup
-    process_launcher : ProcessLauncher, optional
-        Where the tasks of a local cluster start.
-    plain : bool
-        See `trains_plainly`.
+    Tasks of a local cluster start in the launcher; `plain` is as for `setup_of`. A process that was
+    forked after TensorFlow had run lets another process train.
 
     Raises
     ------
     MissingTasks
         If tasks of the cluster do not answer.
     """
+    with contextlib.ExitStack() as tasks:
+        regime = _made(config, setup, process_launcher, plain, tasks)
+        with contextlib.closing(regime):
+            yield regime
+
+
+def _made(
+    config: TrainingConfig,
+    setup: Setup,
+    process_launcher: ProcessLauncher | None,
+    plain: bool,
+    tasks: contextlib.ExitStack,
+) -> Any:
     if plain:
         logger.info("compiled kernels train; for so few words TensorFlow is not imported")
-        with contextlib.closing(
-            PlainRegime(setup.program.unit, setup.words, setup.program.workers)
-        ) as regime:
-            yield regime
-        return
+        return PlainRegime(setup.program.unit, setup.words, setup.program.workers)
     from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
     from gensim_tfw2v.regimes.coordinator import ClusterSetup
     from gensim_tfw2v.regimes.local import make_in_process
 
-    in_process = None if config.shares_rows else config.regime_of_workers
+    regime = None if config.shares_rows else config.regime_of_workers
     log_dir = None if config.log is None else config.log.path
-    if config.cluster is None and tensorflow_is_lost():
-        asked = ClusterSetup(None, READY_SECONDS, in_process, setup, log_dir)
-        with phase(BUILDING, config.progress):
-            elsewhere = CoordinatedRegime(asked, lambda: None)
-        with contextlib.closing(elsewhere):
-            yield elsewhere
-        return
-    if config.cluster is None:
-        with phase(BUILDING, config.progress), holding_interrupts():
-            made: Any = make_in_process(in_process, setup)
-        with contextlib.closing(made):
-            yield made
-        return
-    with contextlib.ExitStack() as stack:
+    if config.cluster is not None:
         with phase(doing_for(config.cluster), config.progress):
-            opened = stack.enter_context(
+            opened = tasks.enter_context(
                 open_cluster(config.cluster, READY_SECONDS, process_launcher, log_dir)
             )
         with phase(BUILDING, config.progress):
-            asked = ClusterSetup(opened.cluster, READY_SECONDS, in_process, setup, log_dir)
-            coordinated = CoordinatedRegime(asked, opened.check, opened.start_module)
-        with contextlib.closing(coordinated):
-            yield coordinated
+            asked = ClusterSetup(opened.cluster, READY_SECONDS, regime, setup, log_dir)
+            return CoordinatedRegime(asked, opened.check, opened.start_module)
+    with phase(BUILDING, config.progress):
+        if tensorflow_is_lost():
+            asked = ClusterSetup(None, READY_SECONDS, regime, setup, log_dir)
+            return CoordinatedRegime(asked, lambda: None)
+        with holding_interrupts():
+            return make_in_process(regime, setup)
 
 
 def doing_for(cluster: Cluster | LocalTasks) -> str:
@@ -95,3 +105,42 @@ def doing_for(cluster: Cluster | LocalTasks) -> str:
 
 def _workers(number: int) -> str:
     return "worker" if number == 1 else "workers"
+
+
+def overridden_hooks(model: Word2Vec) -> list[str]:
+    """Names of gensim's training hooks that are not gensim's own, of the class or the object."""
+    return [
+        name
+        for name in BYPASSED
+        if getattr(getattr(model, name), "__func__", None) is not getattr(Word2Vec, name)
+    ]
+
+
+def is_trained_by_gensim(model: Any) -> bool:
+    """Whether gensim's code has to train a model, as hooks of that are overridden.
+
+    Raises
+    ------
+    ValueError
+        If the model has an option that gensim's code does not know.
+    """
+    if not (hooks := overridden_hooks(model)):
+        return False
+    for name, nothing in NOT_GENSIMS.items():
+        if (given := getattr(model, name)) != nothing:
+            raise ValueError(
+                f"{type(model).__name__} overrides {' and '.join(hooks)}, which gensim's threads "
+                f"alone call, and gensim's code has no {name}: leave out {name}={given!r}, or "
+                "train a class that overrides no such method"
+            )
+    return True
+
+
+def warn_of_gensims_code(model: Word2Vec) -> None:
+    """Say once a training that gensim's code does it, and why."""
+    logger.warning(
+        "%s overrides %s, which gensim's threads alone call: gensim's code trains this model, at "
+        "gensim's speed",
+        type(model).__name__,
+        " and ".join(overridden_hooks(model)),
+    )

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.opening import LocalTasks
 from gensim_tfw2v.config import TrainingConfig
+from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.kernel.config import (
     FEW_WORDS,
+    NARROW_WINDOW,
     UNIT_ENTRIES,
     KernelConfig,
     choose_max_norm,
     choose_product_dtype,
     choose_shape,
+    choose_window,
 )
 from gensim_tfw2v.kernel.native import library, load_ops
 from gensim_tfw2v.kernel.objectives import SkipGram
@@ -37,50 +39,30 @@ MOST_PLAIN_WORDS = 30_000_000
 def setup_of(
     config: TrainingConfig,
     vocabulary: Vocabulary,
-    tokens: int,
-    window: int,
+    corpus: EncodedCorpus,
     units: int,
     max_entries: int,
     seed: int,
-    folder: Path,
-    loss_of: str = "none",
-    plain: bool = False,
+    loss_of: str,
+    plain: bool,
 ) -> Setup:
-    """Set up a training.
+    """Set up a training, whose epochs have so many work units, each of so many entries at most.
 
-    Parameters
-    ----------
-    config : TrainingConfig
-    vocabulary : Vocabulary
-    tokens : int
-        Of the corpus, that are in the vocabulary.
-    window : int
-        How far windows can reach in it.
-    units, max_entries : int
-        Work units of an epoch, and entries of each, at most.
-    seed : int
-    folder : Path
-        For what a cluster needs while it trains.
-    loss_of : {"none", "first", "all"}
-        See `KernelConfig`.
-    plain : bool
-        See `trains_plainly`.
-
-    Raises
-    ------
-    ValueError
-        If there are more shards of negatives than words.
+    `loss_of` is as for `KernelConfig`, `plain` is what `trains_plainly` gives. Raises a ValueError
+    if there are more shards of negatives than words.
     """
-    tokens = config.regime_of_workers.tokens_of_model(tokens)
+    tokens = config.regime_of_workers.tokens_of_model(corpus.total_tokens)
+    window = config.window
+    if window > NARROW_WINDOW:
+        window = choose_window(window, corpus.longest_sentence)
     native = plain or trains_natively(config)
     unit = unit_program(config, vocabulary, tokens, max_entries, window, native, loss_of)
-    if config.shares_rows:
-        program, rates = WorkerConfig(unit, config.workers), Tables(None, None, None)
-    else:
-        program = worker_program(config, unit, tokens)
+    program = worker_program(config, unit, tokens)
+    rates = Tables(None, None, None)
+    if not config.shares_rows:
         rates = vocabulary.rates(config, unit.shape.window)
     words = vocabulary.words(config.negative_shards)
-    return Setup(program, words, rates, len(vocabulary), units, seed, folder)
+    return Setup(program, words, rates, len(vocabulary), units, seed, corpus.folder)
 
 
 def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) -> int:
@@ -91,7 +73,7 @@ def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) ->
     regime = config.regime_of_workers
     of_model = regime.tokens_of_model(tokens)
     entries = choose_unit_entries(of_model, threads if regime.trains_apart else workers * threads)
-    step = step_shape(config, vocabulary, tokens, False, config.window).tokens
+    step = _step_shape(config, vocabulary, tokens, False, config.window).tokens
     return regime.unit_entries(entries, step / max(1e-9, vocabulary.kept_share))
 
 
@@ -100,21 +82,13 @@ def unit_program(
     vocabulary: Vocabulary,
     tokens: int,
     max_entries: int,
-    window: int | None = None,
+    window: int,
     native: bool = False,
     loss_of: str = "none",
 ) -> KernelConfig:
-    """The program of a work unit; parameters as for `setup_of`.
-
-    Parameters
-    ----------
-    window : int, optional
-        By default the configuration's.
-    native : bool
-        Whether compiled kernels train.
-    """
+    """The program of a work unit, by compiled kernels or not; parameters as for `setup_of`."""
     objective = config.objective
-    shape = step_shape(config, vocabulary, tokens, native, window or config.window)
+    shape = _step_shape(config, vocabulary, tokens, native, window)
     return KernelConfig(
         objective=objective,
         shape=shape,
@@ -135,7 +109,7 @@ def unit_program(
     )
 
 
-def step_shape(
+def _step_shape(
     config: TrainingConfig, vocabulary: Vocabulary, tokens: int, native: bool, window: int
 ) -> StepShape:
     """A step, for a corpus with so many tokens that are in the vocabulary."""
@@ -158,9 +132,10 @@ def step_shape(
 
 
 def worker_program(config: TrainingConfig, program: KernelConfig, tokens: int) -> WorkerConfig:
-    """What a worker runs, for a corpus of so many tokens."""
+    """What a worker runs, or the threads that share rows, for a corpus of so many tokens."""
     workers, threads = _workers_and_threads(config)
-    if config.regime_of_workers.reuses_negatives and config.layout == "rows":
+    travels_once = config.regime_of_workers.reuses_negatives and config.layout == "rows"
+    if travels_once and not config.shares_rows:
         program = replace(program, noise_reuse=choose_noise_reuse(tokens, workers * threads))
     return WorkerConfig(program, workers, threads, layout=config.layout)
 

@@ -3,33 +3,30 @@
 import contextlib
 import functools
 import logging
+import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gensim_tfw2v.cluster.readers import open_readers
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.corpus.cached import (
-    CachedScan,
-    Extent,
-    Reading,
-    Source,
-    encode_source,
-    reading_here,
-)
-from gensim_tfw2v.corpus.scan import Scan
+from gensim_tfw2v.corpus.encode import encode_sentences, encode_texts
+from gensim_tfw2v.corpus.files import is_pipe
+from gensim_tfw2v.corpus.parallel import Reading, reading_here
+from gensim_tfw2v.corpus.scan import Scan, scan_sentences, scan_texts
+from gensim_tfw2v.corpus.texts import Extent, Source, text_files
 from gensim_tfw2v.corpus.units import EncodedCorpus
-from gensim_tfw2v.corpus.workspace import Workspace
 from gensim_tfw2v.monitor.progress import phase, reading_bar
 
 logger = logging.getLogger(__name__)
 
 
 class CorpusReader:
-    """Reads corpora for a model, and keeps what it has read, encoded, for the training to come."""
+    """Reads corpora for a model, and keeps what it has counted for the training to come."""
 
     def __init__(self) -> None:
-        self._cached: CachedScan | None = None
+        self._scanned: tuple[Scan, object] | None = None  # and the identity of what was counted
         self._once = False
 
     @contextlib.contextmanager
@@ -56,10 +53,17 @@ class CorpusReader:
                 )
                 show(words, sentences, word_types, read)
 
-            self._cached = CachedScan(source, config.encoded_dir, progress, _reading_of(config))
-        scan = self._cached.scan
-        if not isinstance(source, Path) and not self._once:
-            self.forget()  # what an iterable gives later may be another corpus
+            identity = _identity_of(source)  # before it is read
+            if (paths := text_files(source)) is None:
+                assert not isinstance(source, Path)
+                scan = scan_sentences(source, config.encoded_dir, progress)
+            else:
+                scan = scan_texts(paths, config.encoded_dir, progress, _reading(source, config))
+        # what an iterable gives later may be another corpus
+        if isinstance(source, Path) or self._once:
+            self._scanned = scan, identity
+        else:
+            scan.close()
         logger.info(
             "collected %i word types from a corpus of %i raw words and %i sentences",
             len(scan.raw_vocab),
@@ -70,28 +74,56 @@ class CorpusReader:
 
     def encoded(
         self, source: Source, key_to_index: Mapping[str, int], config: TrainingConfig
-    ) -> tuple[EncodedCorpus, Workspace]:
-        """The corpus in ids of the vocabulary, and the folder it is in."""
-        cached, self._cached = self._cached, None
-        if cached is not None:
-            if cached.is_of(source):
-                with phase("encoding the corpus", config.progress):
-                    return cached.encode(key_to_index)
-            cached.close()
-        with reading_bar("reading the corpus", Extent.of(source), config.progress) as show:
-            return encode_source(
-                source, key_to_index, config.encoded_dir, _reading_of(config), show
-            )
+    ) -> EncodedCorpus:
+        """The corpus in ids of the vocabulary."""
+        scanned, self._scanned = self._scanned, None
+        if scanned is not None:
+            scan, identity = scanned
+            with scan:  # the provisional ids are not needed any more
+                if _is_same(source, identity):
+                    with phase("encoding the corpus", config.progress):
+                        return scan.encode(key_to_index)
+        return encode_source("reading the corpus", source, key_to_index, config)
 
     def forget(self) -> None:
         """Remove what is kept."""
-        if self._cached is not None:
-            self._cached.close()
-            self._cached = None
+        if self._scanned is not None:
+            self._scanned[0].close()
+            self._scanned = None
 
 
-def _reading_of(config: TrainingConfig) -> Reading:
-    """Who reads the files of a corpus: the hosts of a cluster too."""
-    if isinstance(config.cluster, Cluster):
+def encode_source(
+    what: str, source: Source, key_to_index: Mapping[str, int], config: TrainingConfig
+) -> EncodedCorpus:
+    """Read a corpus of which nothing is kept; `what` is said of it on the progress bar."""
+    with reading_bar(what, Extent.of(source), config.progress) as show:
+        if (paths := text_files(source)) is None:
+            assert not isinstance(source, Path)
+            return encode_sentences(source, key_to_index, config.encoded_dir, show)
+        reading = _reading(source, config)
+        return encode_texts(paths, key_to_index, config.encoded_dir, show, reading)
+
+
+def _identity_of(source: Source) -> object:
+    """What tells a file from another, and from itself once changed; sentences themselves."""
+    if not isinstance(source, Path):
+        return source
+    status = os.stat(source)
+    if not stat.S_ISREG(status.st_mode):  # a pipe's time is that of its last byte
+        return (os.path.realpath(source), status.st_dev, status.st_ino)
+    return (os.path.realpath(source), status.st_size, status.st_mtime_ns)
+
+
+def _is_same(source: Source, identity: object) -> bool:
+    """Whether this is what was counted: the same object, or a file that has not changed."""
+    if isinstance(source, Path):
+        return isinstance(identity, tuple) and identity == _identity_of(source)
+    return source is identity
+
+
+def _reading(source: Source, config: TrainingConfig) -> Reading:
+    """Who reads files: the hosts of a cluster too, but not a pipe, which is read where it ends."""
+    is_here = isinstance(source, Path) and is_pipe(source)
+    if isinstance(config.cluster, Cluster) and not is_here:
         return functools.partial(open_readers, config.cluster)
     return reading_here

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import logging
 import time
 import zlib
@@ -16,14 +17,12 @@ from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
-from gensim_tfw2v.corpus.workspace import Workspace
-from gensim_tfw2v.kernel.config import FEW_TOKENS, NARROW_WINDOW, choose_window
+from gensim_tfw2v.kernel.config import FEW_TOKENS
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic
-from gensim_tfw2v.regimes.base import Regime
-from gensim_tfw2v.training.checkpoints import Checkpoints, FolderLock, check_array
+from gensim_tfw2v.training.checkpoints import Checkpoints, check_array, lock_folder
 from gensim_tfw2v.training.opening import open_regime
 from gensim_tfw2v.training.position import Position
 from gensim_tfw2v.training.programs import setup_of, trains_plainly, unit_entries
@@ -47,25 +46,8 @@ LOSSES = 5
 class Training:
     """The encoded corpus, the regime, checkpoints and the progress bar of one call of `train`.
 
-    Parameters
-    ----------
-    model : TFWord2Vec
-        Whose arrays are read and written.
-    config : TrainingConfig
-    corpus : EncodedCorpus
-    workspace : Workspace
-        The folder that the corpus is in; removed by `close`.
-    process_launcher : ProcessLauncher, optional
-        Where the tasks of a local cluster start.
-
-    Attributes
-    ----------
-    position : Position
-        What has been trained; from a checkpoint if there was one.
-    description : dict
-        What tells this training from others, for `Checkpoints`; empty without a folder for them.
-    restored : (int, int)
-        Of what a checkpoint had: raw words, and words trained on.
+    It reads and writes the arrays of a `TFWord2Vec`. The corpus is removed by `close`; a cluster
+    exchanges files in its folder. Tasks of a local cluster start in the launcher.
     """
 
     def __init__(
@@ -73,68 +55,64 @@ class Training:
         model: Any,
         config: TrainingConfig,
         corpus: EncodedCorpus,
-        workspace: Workspace,
         process_launcher: ProcessLauncher | None = None,
     ) -> None:
-        self._model, self.config, self._process_launcher = model, config, process_launcher
-        self.corpus = corpus
-        self.workspace = workspace
-        vocabulary = Vocabulary.of(model)
-        entries = unit_entries(config, vocabulary, corpus.total_tokens)
-        self.units: list[WorkUnit] = corpus.units(entries)
-        window = config.window
-        if window > NARROW_WINDOW:
-            window = choose_window(window, corpus.longest_sentence)
-        if not corpus.total_sentences:
-            logger.warning(
-                "train() called with an empty iterator (if not intended, be sure to provide a "
-                "corpus that offers restartable iteration = an iterable)."
-            )
+        self._model, self.config, self.corpus = model, config, corpus
+        self.epochs_at_once = 1  # that `train` is given
         # another seed for each call of `train`, or all would draw the same
         self.seed = seed_of(model) + 1_000_003 * model.train_count
-        self.bar: Any = None
-        self.position = Position()
+        self.position = Position()  # what has been trained; from a checkpoint if there was one
         self._kept = Position()  # what the model's arrays are from
         self._lost = 0
         self._traffic = Traffic()  # of clusters that were lost
-        self._stack = contextlib.ExitStack()
-        self._log: RunLog | None = None
-        self._checkpoints: Checkpoints | None = None
-        self._lock: FolderLock | None = None
-        self.description: dict[str, Any] = {}
-        self.restored = 0, 0
-        try:
+        self.description: dict[str, Any] = {}  # tells this training's checkpoints from others
+        self.restored = 0, 0  # raw words, and words trained on, that a checkpoint had
+        with contextlib.ExitStack() as held:
+            held.callback(corpus.close)
+            if not corpus.total_sentences:
+                logger.warning(
+                    "train() called with an empty iterator (if not intended, be sure to provide a "
+                    "corpus that offers restartable iteration = an iterable)."
+                )
+            vocabulary = Vocabulary.of(model)
+            entries = unit_entries(config, vocabulary, corpus.total_tokens)
+            self.units: list[WorkUnit] = corpus.units(entries)
+            self._checkpoints: Checkpoints | None = None
             if config.checkpoint_dir is not None:
-                self._lock = FolderLock(config.checkpoint_dir)
+                held.callback(lock_folder(config.checkpoint_dir).close)
                 self.description = _description(model, self.units, self.seed)
                 self._checkpoints = Checkpoints(config.checkpoint_dir, self.description)
+                held.callback(self._checkpoints.wait)
                 if not self._resume():
                     self.save()
             words = corpus.total_raw_words * (model.epochs - self.position.epoch)
-            self._plain = trains_plainly(config, words)
-            self._setup = setup_of(
+            plain = trains_plainly(config, words)
+            setup = setup_of(
                 config,
                 vocabulary,
-                corpus.total_tokens,
-                window,
+                corpus,
                 len(self.units),
                 entries,
                 self.seed,
-                workspace.folder,
                 "all" if model.compute_loss else "none" if config.log is None else "first",
-                self._plain,
+                plain,
             )
-            self.regime = self._open()
+            self._regime_stack = held.enter_context(contextlib.ExitStack())
+            self._open = functools.partial(open_regime, config, setup, process_launcher, plain)
+            self.regime = self._regime_stack.enter_context(self._open())
             # after the regime, which sets TensorFlow's threads while TensorFlow has none
             self._log = self._open_log()
             if self._log is not None:
-                self._log_graph(self._log)
+                held.callback(self._log.close)
+                with contextlib.suppress(ClusterLost):  # which the first epoch will meet, and mend
+                    if (graph := self.regime.step_graph()) is not None:
+                        self._log.graph(graph)
             # last, for until now what was being done was shown in its place
             total = corpus.total_raw_words * model.epochs
             self.bar = progress_bar(total, config.progress, self.restored[0])
-        except BaseException:
-            self.close()
-            raise
+            held.callback(self.bar.close)
+            #: Frees the tables and removes the encoded corpus.
+            self.close = held.pop_all().close
 
     def units_of(self, epoch: int) -> list[WorkUnit]:
         """The units in the order in which an epoch trains them: of much text another each time."""
@@ -143,21 +121,12 @@ class Training:
         order = np.random.default_rng([self.seed, epoch]).permutation(len(self.units))
         return [self.units[place] for place in order]
 
-    def epochs_from(self, epoch: int) -> range:
-        """Which epochs one call of `train` is given: this one."""
-        return range(epoch, epoch + 1)
-
     def train(
         self, epochs: Sequence[Sequence[UnitTask]], report: Callable[[UnitReport], None]
     ) -> None:
         """Train what is left of the epochs, and put the vectors into the model.
 
-        Parameters
-        ----------
-        epochs : sequence of sequence of UnitTask
-            All tasks of each of `epochs_from`.
-        report : callable
-            Called after each unit, from any thread.
+        All tasks of each of `epochs_at_once` are given; `report` is called from any thread.
         """
         (tasks,) = epochs
         self.load()
@@ -182,12 +151,11 @@ class Training:
                 raise RuntimeError(f"{len(self.units) - len(self.position.done)} units were lost")
             self.save()
 
-    def end_epoch(self) -> tuple[int, int, int]:
-        """Go on to what is trained next; give what `Position.finished` has of the epoch."""
-        ended = self.position.end_epoch(self.corpus.total_raw_words)
+    def end_epochs(self) -> None:
+        """Go on to what is trained next."""
+        self.position.end_epochs(self.epochs_at_once, self.corpus.total_raw_words)
         self._keep_position()
         self.save()
-        return ended
 
     def log(self, report: UnitReport) -> None:
         """Have TensorBoard's log take a unit's report, that the position has counted."""
@@ -227,25 +195,6 @@ class Training:
         if self._checkpoints is not None:
             self._checkpoints.save(tables_of(self._model)._asdict(), self._kept.state())
 
-    def close(self) -> None:
-        """Free the tables and remove the encoded corpus."""
-        if self.bar is not None:
-            self.bar.close()
-        if self._log is not None:
-            self._log.close()
-        self._stack.close()
-        if self._checkpoints is not None:
-            self._checkpoints.wait()
-        if self._lock is not None:
-            self._lock.close()
-        self.corpus.close()
-        self.workspace.close()
-
-    def _open(self) -> Regime:
-        return self._stack.enter_context(
-            open_regime(self.config, self._setup, self._process_launcher, self._plain)
-        )
-
     def _open_log(self) -> RunLog | None:
         model, options = self._model, self.config.log
         if options is None:
@@ -256,11 +205,6 @@ class Training:
         # of this model's trainings, and of this very one before it was ended
         goes_on = bool(model._logged_words or self.position.epoch or self.position.done)
         return RunLog(options, made_with, model._logged_words, goes_on)
-
-    def _log_graph(self, log: RunLog) -> None:
-        with contextlib.suppress(ClusterLost):  # which the first epoch will meet, and mend
-            if (graph := self.regime.step_graph()) is not None:
-                log.graph(graph)
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
@@ -284,14 +228,14 @@ class Training:
         if (traffic := self.traffic) is not None:
             traffic.repeated += len(self.position.done - self._kept.done)
             self._traffic = traffic
-        self._stack.close()
+        self._regime_stack.close()
         while True:
             self._lost += 1
             if self._lost > LOSSES:
                 raise lost
             logger.warning("%s; going back to the last checkpoint", lost)
             try:
-                self.regime = self._open()
+                self.regime = self._regime_stack.enter_context(self._open())
                 return
             except ConnectionError as error:
                 lost = error if isinstance(error, ClusterLost) else ClusterLost(str(error))

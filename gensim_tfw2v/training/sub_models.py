@@ -1,5 +1,6 @@
 """One call of `train` by sub-models: all their epochs at once, then merging into the model."""
 
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.checks.state import check_corpus
+from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import ClusterLost
+from gensim_tfw2v.config import TrainingConfig
+from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
@@ -30,9 +35,11 @@ class SubModelTraining(Training):
     away. So its steps are larger, and end larger: see `step_sizes`.
     """
 
-    def epochs_from(self, epoch: int) -> range:
-        """All; see `Training.epochs_from`."""
-        return range(self._model.epochs)
+    def __init__(self, model: Any, *args: Any) -> None:
+        super().__init__(model, *args)
+        self.epochs_at_once = model.epochs
+        assert isinstance(self.config.regime, SubModels)
+        self._options = self.config.regime
 
     def train(
         self, epochs: Sequence[Sequence[UnitTask]], report: Callable[[UnitReport], None]
@@ -41,7 +48,7 @@ class SubModelTraining(Training):
 
         Sub-models whose checkpoints are on disk are taken from there.
         """
-        options, folder = self._options, self.workspace.folder
+        options, folder = self._options, self.corpus.folder
         alpha, models = self._model.alpha, options.models
         larger = [
             [task._replace(alphas=step_sizes(task.alphas, alpha, models)) for task in tasks]
@@ -71,16 +78,14 @@ class SubModelTraining(Training):
             checkpoints.wait()
         _merge(self._model, options, folder)
 
-    def end_epoch(self) -> tuple[int, int, int]:
-        """Go to the end of all epochs, as if each had been trained; see `Training.end_epoch`."""
-        self.position.end_all_epochs(self._model.epochs, self.corpus.total_raw_words)
+    def export(self) -> None:
+        """Leave the model's arrays: they are what sub-models start from, or merged from them."""
         self._keep_position()
-        return self.position.finished[0]
 
-    @property
-    def _options(self) -> SubModels:
-        assert isinstance(self.config.regime, SubModels)
-        return self.config.regime
+    def save(self) -> None:
+        """Write no merged vectors: sub-models may be merged in another way by the next program."""
+        if self._kept.epoch < self._model.epochs:
+            super().save()
 
     def _checkpoints_of(self, number: int) -> Checkpoints | None:
         """The checkpoint of a sub-model that is done, if the model has a folder for checkpoints."""
@@ -99,7 +104,7 @@ class SubModelTraining(Training):
         if checkpoints is None or (found := checkpoints.latest(self._checked)) is None:
             return False
         for name, array in found.items():
-            save_array(file_of(self.workspace.folder, number, name), array)
+            save_array(file_of(self.corpus.folder, number, name), array)
         logger.info("sub-model %i was trained before", number + 1)
         return True
 
@@ -114,6 +119,22 @@ class SubModelTraining(Training):
         words = (len(self._model.wv),)
         check_array("seen", arrays["seen"], words, [np.dtype(np.int64)])
         return arrays
+
+
+def begin_training(
+    model: Any,
+    config: TrainingConfig,
+    corpus: EncodedCorpus,
+    process_launcher: ProcessLauncher | None,
+) -> Training:
+    """Make the training that a configuration asks for; errors are those of `check_corpus` too."""
+    with contextlib.ExitStack() as on_error:
+        on_error.callback(corpus.close)
+        check_corpus(corpus, len(model.wv), config.regime_of_workers)
+        made = SubModelTraining if config.regime_of_workers.trains_apart else Training
+        training = made(model, config, corpus, process_launcher)
+        on_error.pop_all()
+    return training
 
 
 def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""gensim's attributes as arrays and numbers, and models that go on from vectors alone."""
+"""What training needs of gensim's attributes; models that go on from vectors alone."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -21,26 +21,14 @@ from gensim_tfw2v.parameter_server.combining import pair_rates
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What is known of each of V words.
+    """What is known of each of V words."""
 
-    Attributes
-    ----------
-    counts : ndarray [V], float64
-    keep : ndarray [V], float32
-        Chance of each word to survive subsampling.
-    noise : ndarray [V], optional
-        In what proportion negatives are drawn; None without negative sampling.
-    paths : (points, codes), optional
-        See `huffman_tree`; None without hierarchical softmax.
-    lock : ndarray [V], float32, optional
-        Factors of each word's updates; None if all are 1.
-    """
-
-    counts: np.ndarray
-    keep: np.ndarray
-    noise: np.ndarray | None
+    counts: np.ndarray  # [V], float64
+    keep: np.ndarray  # [V], float32: chance of each word to survive subsampling
+    noise: np.ndarray | None  # [V]: proportions of negatives; None without negative sampling
+    #: Points and codes, see `huffman_tree`; None without hierarchical softmax.
     paths: tuple[Sequence[np.ndarray], Sequence[np.ndarray]] | None
-    lock: np.ndarray | None
+    lock: np.ndarray | None  # [V], float32: factors of each word's updates; None if all are 1
 
     @classmethod
     def of(cls, model: Word2Vec) -> "Vocabulary":
@@ -102,7 +90,7 @@ def seed_of(model: Any) -> int:
 
 
 def tables_of(model: Word2Vec) -> Tables:
-    """The model's arrays; of those that are not trained, none."""
+    """The model's arrays; those that are not trained have no rows."""
     nothing = np.zeros((0, model.vector_size), np.float32)
     return Tables(
         inputs=model.wv.vectors,
@@ -114,19 +102,15 @@ def tables_of(model: Word2Vec) -> Tables:
 def take_vectors(
     model: Word2Vec, vectors: KeyedVectors, counts: Mapping[str, int] | None = None
 ) -> None:
-    """Give a new model the words and the vectors of others, in their order.
+    """Give a new model, of the vectors' size, their words and themselves, in their order.
 
-    Parameters
-    ----------
-    model : Word2Vec
-        Without a vocabulary, of the vectors' size.
-    vectors : KeyedVectors
-    counts : mapping from words to counts, optional
-        See `word_counts`.
+    Counts are those of `word_counts`.
     """
     in_order, model.sorted_vocab = model.sorted_vocab, 0
     try:
-        model.build_vocab_from_freq(word_counts(vectors, counts), trim_rule=_keep)
+        model.build_vocab_from_freq(
+            word_counts(vectors, counts), trim_rule=lambda *_: utils.RULE_KEEP
+        )
     finally:
         model.sorted_vocab = in_order
     model.wv.vectors[:] = vectors.vectors
@@ -136,13 +120,8 @@ def take_vectors(
 def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) -> dict[str, int]:
     """How often each word is taken to have been seen.
 
-    What is given; else what the vectors hold; else, as for files in word2vec's form, by Zipf's law
-    from the order of the words.
-
-    Raises
-    ------
-    ValueError
-        If `counts` lacks a word.
+    What is given, which raises a ValueError if it lacks a word; else what the vectors hold; else,
+    as for files in word2vec's form, by Zipf's law from the order of the words.
     """
     words, number = vectors.index_to_key, len(vectors)
     if counts is not None:
@@ -153,11 +132,7 @@ def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) 
                 "give a count for each word, or no counts"
             )
         return {word: int(counts[word]) for word in words}
-    held = held_counts(vectors)
-    if held is None:
-        held = np.ceil(number / np.arange(1, number + 1))
-    return {word: int(count) for word, count in zip(words, held, strict=True)}
-
-
-def _keep(word: str, count: int, min_count: int) -> int:
-    return utils.RULE_KEEP
+    found = held_counts(vectors)
+    if found is None:
+        found = np.ceil(number / np.arange(1, number + 1))
+    return {word: int(count) for word, count in zip(words, found, strict=True)}

@@ -123,15 +123,15 @@ def test_what_they_write_is_the_text(cluster, shards, tmp_path):
         model.build_vocab(sentences := PathLineSentences(shards))
         known_words, config = model.wv.key_to_index, TrainingConfig.of(model)
         expected = line_sentences(LEE, known_words)
-        counted, folder = reader.encoded(sentences, known_words, config)
+        counted = reader.encoded(sentences, known_words, config)
     assert sentences_of(counted, model) == expected
-    known, other = reader.encoded(sentences, known_words, config)  # nothing is kept any more
+    known = reader.encoded(sentences, known_words, config)  # nothing is kept any more
     assert sentences_of(known, model) == expected
     assert known.total_raw_words == counted.total_raw_words == model.corpus_total_words
     for encoded in (counted, known):
         assert np.concatenate([unit.read() for unit in encoded.units(999)]).max() < len(model.wv)
-    folder.close()
-    other.close()
+    counted.close()
+    known.close()
 
 
 def test_each_run_is_read_by_a_machine_that_has_time(cluster, tmp_path, monkeypatch):

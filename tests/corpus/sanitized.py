@@ -20,7 +20,7 @@ if __name__ == "__main__":
     sys.modules["gensim_tfw2v"] = package
 
 from gensim_tfw2v.corpus import scanner, shards
-from gensim_tfw2v.corpus.sentences import CorpusDecodeError
+from gensim_tfw2v.corpus.files import CorpusDecodeError
 from gensim_tfw2v.corpus.texts import Piece
 
 PIECES = [b"a", b" ", b"\n", b"\r\n", b"word", b"w" * 70, "\u3000 \x85 漢字 é 🧬".encode(), b"\0"]

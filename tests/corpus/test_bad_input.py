@@ -11,10 +11,10 @@ import pytest
 
 from gensim_tfw2v.corpus import (
     CorpusDecodeError,
-    encode_file,
     encode_sentences,
-    scan_file,
+    encode_texts,
     scan_sentences,
+    scan_texts,
 )
 from tests.corpus.reference import LEE, folder_is_empty, line_sentences
 
@@ -33,25 +33,25 @@ def test_compressed(tmp_path, pack, way):
     path = tmp_path / f"lee.txt{ending}"
     with open(LEE, "rb") as file:
         path.write_bytes(pack.compress(file.read()))
-    with scan_file(path) as scan:
+    with scan_texts([path]) as scan:
         assert scan.corpus_count == 300
         assert scan.total_words == sum(map(len, line_sentences(LEE)))
     wrongly_named = path.rename(tmp_path / "lee.txt")
     with pytest.raises(ValueError, match=f"not text: name it …{ending}, or decompress it"):
-        scan_file(wrongly_named)
+        scan_texts([wrongly_named])
 
 
 def test_zip(tmp_path):
     path = tmp_path / "text.zip"
     path.write_bytes(b"PK\x03\x04rest")
     with pytest.raises(ValueError, match="zip data, not text: decompress it"):
-        encode_file(path, {"a": 0})
+        encode_texts([path], {"a": 0})
 
 
 def test_text_that_begins_as_bzip2_does(tmp_path):
     path = tmp_path / "text.txt"
     path.write_bytes(b"BZh is no word\n")
-    with scan_file(path) as scan:
+    with scan_texts([path]) as scan:
         assert list(scan.raw_vocab) == ["BZh", "is", "no", "word"]
 
 
@@ -69,7 +69,7 @@ def test_damaged(tmp_path, ending, content, error):
     path = tmp_path / f"text{ending}"
     path.write_bytes(content)
     with pytest.raises(error, match="is damaged, cut short, or not what its name says"):
-        scan_file(path)
+        scan_texts([path])
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"caf\xe9 x", b"\xed\xa0\x80", b"\xe2\x82\n"])
@@ -78,7 +78,7 @@ def test_not_utf8(tmp_path, way, bad):
     text = TEXT * 200 + b"a \xc3\xa9 " + bad
     path.write_bytes(text + b"\n" + TEXT)
     with pytest.raises(CorpusDecodeError, match="is not UTF-8 text.*iconv") as caught:
-        scan_file(path)
+        scan_texts([path])
     assert isinstance(caught.value, UnicodeDecodeError) and isinstance(caught.value, ValueError)
     with pytest.raises(UnicodeDecodeError) as expected:
         (text + b"\n").decode()
@@ -90,21 +90,21 @@ def test_not_utf8_in_a_long_line(tmp_path, way):
     path = tmp_path / "latin.txt"
     path.write_bytes(b"a b " * 50_000 + b"\xe9")
     with pytest.raises(CorpusDecodeError, match="byte 200,000"):
-        encode_file(path, {"a": 0})
+        encode_texts([path], {"a": 0})
 
 
 def test_missing_folder_and_unreadable(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such corpus file.*missing.txt") as caught:
-        scan_file(tmp_path / "missing.txt")
+        scan_texts([tmp_path / "missing.txt"])
     assert caught.value.errno == errno.ENOENT
     with pytest.raises(IsADirectoryError, match="PathLineSentences"):
-        encode_file(tmp_path, {})
+        encode_texts([tmp_path], {})
     if os.geteuid():
         path = tmp_path / "secret.txt"
         path.write_bytes(TEXT)
         path.chmod(0)
         with pytest.raises(PermissionError):
-            scan_file(path)
+            scan_texts([path])
 
 
 def test_pipe(tmp_path, way):
@@ -112,7 +112,7 @@ def test_pipe(tmp_path, way):
     os.mkfifo(path)
     feeder = threading.Thread(target=path.write_bytes, args=[TEXT])
     feeder.start()
-    with scan_file(path) as scan:
+    with scan_texts([path]) as scan:
         assert scan.raw_vocab == {"a": 50, "b": 100, "c": 100}
     feeder.join()
 
@@ -128,8 +128,8 @@ def test_no_sentences(sentences):
 def test_missing_target_folder(tmp_path):
     missing = tmp_path / "missing"
     for call in (
-        lambda: scan_sentences([["a"]], folder=missing),
-        lambda: encode_file(LEE, {}, folder=missing),
+        lambda: scan_sentences([["a"]], missing),
+        lambda: encode_texts([LEE], {}, missing),
     ):
         with pytest.raises(FileNotFoundError, match="0 bytes of.*make the folder first") as caught:
             call()

@@ -5,7 +5,7 @@ from gensim.models.word2vec import LineSentence
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus import encode_file, encode_sentences, scan_file, scanner, shards, texts
+from gensim_tfw2v.corpus import encode_sentences, encode_texts, scan_texts, scanner, shards, texts
 from tests.corpus.reference import LEE, decoded, line_sentences
 
 WORDS = ["the", "of", "a", "said", "Australia", "not in the corpus"]
@@ -13,7 +13,7 @@ KNOWN = {word: index for index, word in enumerate(WORDS)}
 
 
 def test_lee(way):
-    with encode_file(LEE, KNOWN) as corpus:
+    with encode_texts([LEE], KNOWN) as corpus:
         expected = line_sentences(LEE, KNOWN)
         assert decoded(corpus, WORDS) == expected
         assert corpus.total_tokens == sum(map(len, expected))
@@ -22,12 +22,12 @@ def test_lee(way):
 
 
 def test_file_and_iterable_and_scan_agree(odd_file, way):
-    with scan_file(odd_file) as scan:
+    with scan_texts([odd_file]) as scan:
         words = list(scan.raw_vocab)[::2]
         known = {word: index for index, word in enumerate(words)}
         corpora = [
             scan.encode(known),
-            encode_file(odd_file, known),
+            encode_texts([odd_file], known),
             encode_sentences(LineSentence(str(odd_file)), known),
         ]
     expected = line_sentences(odd_file, known)
@@ -46,7 +46,7 @@ def test_words_that_are_no_strings():
 def test_words_that_are_no_strings_are_not_looked_for_in_files(tmp_path, way):
     path = tmp_path / "numbers.txt"
     path.write_text("1 2\n3 1\n")
-    with encode_file(path, {1: 0, "1": 1, "": 2, "a\nb": 3, "\ud800": 4}) as corpus:
+    with encode_texts([path], {1: 0, "1": 1, "": 2, "a\nb": 3, "\ud800": 4}) as corpus:
         assert decoded(corpus, [1, "1"]) == [["1"], ["1"]]
 
 
@@ -80,7 +80,7 @@ def test_round_trip(tmp_path_factory, way, text, drop, block, longest, shard, si
             patch.setattr(texts, "BYTES_A_RUN", block)
         patch.setattr(shards, "MAX_SENTENCE", longest)
         patch.setattr(shards, "SHARD", shard)
-        with encode_file(path, known) as corpus:
+        with encode_texts([path], known) as corpus:
             units = corpus.units(size)
             assert decoded(corpus, words, size) == kept
     assert all(0 < unit.stop - unit.start <= size for unit in units)

@@ -6,7 +6,7 @@ import pytest
 from gensim.models import Word2Vec
 from gensim.models.word2vec import LineSentence
 
-from gensim_tfw2v.corpus import parallel, scan_file, scan_sentences, texts
+from gensim_tfw2v.corpus import parallel, scan_sentences, scan_texts, texts
 from gensim_tfw2v.corpus.texts import Texts
 from tests.corpus.reference import LEE, decoded, line_sentences
 
@@ -19,7 +19,7 @@ def assert_as_gensim(scan, **corpus):
 
 
 def test_lee_as_gensim(way):
-    with scan_file(LEE) as scan:
+    with scan_texts([LEE]) as scan:
         assert_as_gensim(scan, corpus_file=LEE)
     with scan_sentences(LineSentence(LEE)) as scan:
         assert_as_gensim(scan, corpus_iterable=LineSentence(LEE))
@@ -30,7 +30,7 @@ def test_vocabulary_of_lee_as_gensim(min_count, way):
     model = Word2Vec(min_count=min_count)
     model.build_vocab(corpus_file=LEE)
     mine = Word2Vec(min_count=min_count)
-    with scan_file(LEE) as scan:
+    with scan_texts([LEE]) as scan:
         mine.raw_vocab = scan.raw_vocab
         mine.corpus_count, mine.corpus_total_words = scan.corpus_count, scan.total_words
         mine.prepare_vocab()
@@ -43,7 +43,7 @@ def test_vocabulary_of_lee_as_gensim(min_count, way):
 
 
 def test_odd_files_as_gensim(odd_file, way):
-    with scan_file(odd_file) as scan:
+    with scan_texts([odd_file]) as scan:
         assert_as_gensim(scan, corpus_file=str(odd_file))
         words = list(scan.raw_vocab)
         with scan.encode({word: i for i, word in enumerate(words)}) as corpus:
@@ -54,7 +54,7 @@ def test_more_runs_than_lines(tmp_path, monkeypatch):
     monkeypatch.setattr(texts, "BYTES_A_RUN", 2)
     path = tmp_path / "tiny.txt"
     path.write_text("a b\nb\nc a d")
-    with scan_file(path) as scan:
+    with scan_texts([path]) as scan:
         assert_as_gensim(scan, corpus_file=str(path))
 
 
@@ -75,7 +75,7 @@ def test_ranges_cover_a_file(odd_file, monkeypatch):
 def test_empty_file(tmp_path, way):
     path = tmp_path / "empty.txt"
     path.touch()
-    with scan_file(path) as scan:
+    with scan_texts([path]) as scan:
         assert (scan.raw_vocab, scan.total_words, scan.corpus_count) == ({}, 0, 0)
         with scan.encode({"a": 0}) as corpus:
             assert corpus.units(10) == [] and corpus.total_tokens == 0
@@ -138,7 +138,7 @@ def test_progress(tmp_path, way, monkeypatch):
     path = tmp_path / "text.txt"
     path.write_bytes(b"a b c d e f g\n" * 320_000)
     reports = []
-    with scan_file(path, progress=lambda *state: reports.append(state)):
+    with scan_texts([path], progress=lambda *state: reports.append(state)):
         assert len(reports) > 2
         assert reports == sorted(reports)
         assert max(reports) == (2_240_000, 320_000, 7, path.stat().st_size)

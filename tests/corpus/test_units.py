@@ -1,15 +1,14 @@
-"""Cutting into units, and corpora that stay on disk."""
+"""Shards, and cutting them into units."""
 
-import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gensim_tfw2v.corpus import EncodedCorpus, encode_file, encode_sentences, scan_sentences
-from gensim_tfw2v.corpus.shards import SHARD
+from gensim_tfw2v.corpus import encode_sentences, encode_texts
+from gensim_tfw2v.corpus.shards import SHARD, Shard, check_shards, save_ids
 from gensim_tfw2v.corpus.units import shares, unit_edges
-from tests.corpus.reference import decoded, folder_is_empty
 
 SENTENCES = [["a", "b", "x"], ["x"], [], ["b", "b"]]
 KNOWN = {"a": 0, "b": 1}
@@ -35,7 +34,7 @@ def test_shares_add_up():
 def test_shards_are_bounded_and_hold_whole_sentences(tmp_path):
     path = tmp_path / "text.txt"
     path.write_bytes(b"a b a\nb b\n" * 450_000)
-    with encode_file(path, KNOWN) as corpus:
+    with encode_texts([path], KNOWN) as corpus:
         units = corpus.units(10 * SHARD)
         assert len(units) == 4
         for unit in units:
@@ -52,39 +51,14 @@ def test_units_need_a_size():
         corpus.units(0)
 
 
-def test_kept_corpus(tmp_path, temporary):
-    folder = tmp_path / "kept"
-    folder.mkdir()
-    with scan_sentences(SENTENCES, folder=folder) as scan, scan.encode(KNOWN) as corpus:
-        pass
-    opened = EncodedCorpus.open(folder)
-    assert opened.units(4) == corpus.units(4)
-    assert decoded(opened, ["a", "b"]) == [["a", "b"], ["b", "b"]]
-    assert (opened.total_tokens, opened.total_raw_words, opened.total_sentences) == (4, 6, 4)
-    assert sorted(path.name for path in folder.iterdir()) == ["00000.int32", "corpus.json"]
-    assert folder_is_empty(temporary)
-    opened.close()
-    assert EncodedCorpus.open(folder).total_tokens == 4
-    with pytest.raises(FileExistsError, match="holds an encoded corpus already"):
-        encode_sentences(SENTENCES, KNOWN, folder=folder)
-    assert EncodedCorpus.open(folder).total_tokens == 4
-
-
-def test_unfinished_or_damaged_folders(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no finished encoded corpus"):
-        EncodedCorpus.open(tmp_path)
-    encode_sentences(SENTENCES, KNOWN, folder=tmp_path)
-    shard = tmp_path / "00000.int32"
-    shard.write_bytes(shard.read_bytes()[:-4])
-    with pytest.raises(ValueError, match="cut short"):
-        EncodedCorpus.open(tmp_path)
-    shard.unlink()
+def test_shards_that_are_missing_or_cut_short(tmp_path):
+    shard = Shard(str(tmp_path / "00000.int32"), entries=3, tokens=2, raw_words=2, sentences=1)
     with pytest.raises(ValueError, match="missing"):
-        EncodedCorpus.open(tmp_path)
-    description = tmp_path / "corpus.json"
-    description.write_text(json.dumps({"format": 99}))
-    with pytest.raises(ValueError, match="format 99"):
-        EncodedCorpus.open(tmp_path)
+        check_shards([shard])
+    save_ids(Path(shard.path), np.array([1, 2, -1], np.int32))
+    check_shards([shard])
+    with pytest.raises(ValueError, match="cut short"):
+        check_shards([replace(shard, entries=4)])
 
 
 def test_reading_beyond_a_shard():

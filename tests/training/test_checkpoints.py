@@ -14,8 +14,8 @@ from gensim_tfw2v.training.checkpoints import (
     DESCRIPTION,
     CheckpointError,
     Checkpoints,
-    FolderLock,
     _checksum,
+    lock_folder,
 )
 
 ARRAYS = {"inputs": np.arange(12, dtype=np.float32).reshape(4, 3), "nodes": np.zeros((0, 3))}
@@ -145,8 +145,8 @@ def test_one_that_is_damaged_is_not_counted_among_the_two(tmp_path):
 HOLD = """
 import os, sys, time
 from pathlib import Path
-from gensim_tfw2v.training.checkpoints import FolderLock
-lock = FolderLock(Path(sys.argv[1]))
+from gensim_tfw2v.training.checkpoints import lock_folder
+lock = lock_folder(Path(sys.argv[1]))
 if not os.fork():  # outlives its parent
     print("held", flush=True)
 time.sleep(60)
@@ -154,11 +154,11 @@ time.sleep(60)
 
 
 def test_a_folder_is_of_one_training_at_a_time(tmp_path):
-    lock = FolderLock(tmp_path / "new")
+    lock = lock_folder(tmp_path / "new")
     with pytest.raises(CheckpointError, match="new: another training is using this"):
-        FolderLock(tmp_path / "new")
+        lock_folder(tmp_path / "new")
     lock.close()
-    FolderLock(tmp_path / "new").close()
+    lock_folder(tmp_path / "new").close()
 
 
 def test_a_killed_process_leaves_no_lock(tmp_path):
@@ -169,10 +169,10 @@ def test_a_killed_process_leaves_no_lock(tmp_path):
     try:
         assert process.stdout.readline() == "held\n"
         with pytest.raises(CheckpointError, match="another training"):
-            FolderLock(tmp_path)
+            lock_folder(tmp_path)
         process.kill()
         process.wait()
-        FolderLock(tmp_path).close()
+        lock_folder(tmp_path).close()
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.stdout.close()
