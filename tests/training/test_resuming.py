@@ -84,3 +84,20 @@ def test_the_command_says_where_the_checkpoint_is_and_that_it_resumes(tmp_path, 
     assert "resumed    179,670 of 239,560 words had been trained before" in result.stdout
     said = logging.getLogger("gensim_tfw2v.training.session")
     assert (said.level, said.handlers) == (level, [])
+
+
+def test_an_interrupt_after_merging_leaves_the_merged_vectors(tmp_path, caplog):
+    options = OPTIONS | {"regime": "submodels:models=2"}
+    merged = TFWord2Vec(**options)
+    corpus_file = options.pop("corpus_file")
+    model = TFWord2Vec(**options, checkpoint_dir=tmp_path)
+    model.build_vocab(corpus_file=corpus_file)
+    told = {"total_words": model.corpus_total_words, "epochs": model.epochs}
+    with pytest.raises(KeyboardInterrupt):
+        model.train(corpus_file=corpus_file, callbacks=[Watching(1)], **told)
+    np.testing.assert_array_equal(model.wv.vectors, merged.wv.vectors)
+    with caplog.at_level(logging.INFO):  # the next program may merge them in another way
+        again = TFWord2Vec(**OPTIONS | {"regime": "submodels:models=2,merging=concat"},
+                           checkpoint_dir=tmp_path)  # fmt: skip
+    assert caplog.text.count("was trained before") == 2
+    assert again.wv.vectors.shape == (len(merged.wv), 16)
