@@ -44,7 +44,10 @@ class Sampling:
         return self.kind != "equal" or index * self.number // units == sample
 
     def of(self, entries: Ids, sample: int, index: int, epoch: int) -> Ids:
-        """A sample's part of a unit's entries: int32 [n], -1 after each sentence."""
+        """A sample's part of a unit's entries: int32 [n], -1 after each sentence.
+
+        The unit is named by its place in the text, `index`, and by its epoch.
+        """
         if self.kind == "equal":
             return entries
         ends = np.flatnonzero(entries == END) + 1

@@ -38,16 +38,16 @@ def train_epoch(
     """
     corpus, position = training.corpus, training.position
     # gensim decays alpha by what it was told of the corpus, not by what it finds
-    told = (
+    corpus_ratio = (
         corpus.total_sentences / total_examples
         if total_examples
         else corpus.total_raw_words / (total_words or 1)
     )
     if epoch < position.epoch:  # trained before the checkpoint, or with those before
-        _tasks_of(model, training, epoch, told, is_corpus_file_mode)  # notes the step sizes
+        _tasks_of(model, training, epoch, corpus_ratio, is_corpus_file_mode)  # notes the step sizes
         return position.finished[epoch]
     epochs = [
-        _tasks_of(model, training, number, told, is_corpus_file_mode)
+        _tasks_of(model, training, number, corpus_ratio, is_corpus_file_mode)
         for number in range(epoch, epoch + training.epochs_at_once)
     ]
     restored = position.trained  # of this epoch: no part of the rates
@@ -93,21 +93,23 @@ def train_epoch(
 
 
 def _tasks_of(
-    model: Any, training: Training, epoch: int, told: float, is_corpus_file_mode: bool
+    model: Any, training: Training, epoch: int, corpus_ratio: float, is_corpus_file_mode: bool
 ) -> list[UnitTask]:
     """Units of an epoch with their step sizes, which the model notes as gensim does.
 
-    `told` is the corpus divided by what `train` was told of it.
+    `corpus_ratio` is the corpus divided by what `train` was told of it.
     """
     units, all_words = training.units_of(epoch), max(1, training.corpus.total_raw_words)
     # in gensim each thread counts only what it has trained of a file itself
     threads = training.config.counting_threads if is_corpus_file_mode else 1
-    reached = told * np.cumsum([0] + [unit.raw_words for unit in units]) / all_words / threads
+    reached = (
+        corpus_ratio * np.cumsum([0] + [unit.raw_words for unit in units]) / all_words / threads
+    )
     before = model.min_alpha_yet_reached
     alphas = [float(model._get_next_alpha(part, epoch)) for part in reached]
     # what gensim has noted at the end, and warns of later: nothing for files, else what its
     # last batch began with
-    model._get_next_alpha(told * max(0.0, 1 - model.batch_words / all_words), epoch)
+    model._get_next_alpha(corpus_ratio * max(0.0, 1 - model.batch_words / all_words), epoch)
     if is_corpus_file_mode:
         model.min_alpha_yet_reached = before
     return [

@@ -63,7 +63,7 @@ class Position:
 
     @classmethod
     def of(cls, state: Any, epochs: int, units: Iterable[WorkUnit] | None = None) -> "Position":
-        """From what `state` gave, in a training of so many epochs of these units.
+        """Make one of what `state` gave, in a training of so many epochs of these units.
 
         Without `units`, what is done may be units of any kind.
 

@@ -62,13 +62,13 @@ class Training:
         # another seed for each call of `train`, or all would draw the same
         self.seed = seed_of(model) + 1_000_003 * model.train_count
         self.position = Position()  # what has been trained; from a checkpoint if there was one
-        self._kept = Position()  # what the model's arrays are from
+        self._model_position = Position()  # what the model's arrays are from
         self._lost = 0
         self._traffic = Traffic()  # of clusters that were lost
         self.description: dict[str, Any] = {}  # tells this training's checkpoints from others
         self.restored = 0, 0  # raw words, and words trained on, that a checkpoint had
-        with contextlib.ExitStack() as held:
-            held.callback(corpus.close)
+        with contextlib.ExitStack() as resources:
+            resources.callback(corpus.close)
             if not corpus.total_sentences:
                 logger.warning(
                     "train() called with an empty iterator (if not intended, be sure to provide a "
@@ -79,10 +79,10 @@ class Training:
             self.units: list[WorkUnit] = corpus.units(entries)
             self._checkpoints: Checkpoints | None = None
             if config.checkpoint_dir is not None:
-                held.callback(lock_folder(config.checkpoint_dir).close)
+                resources.callback(lock_folder(config.checkpoint_dir).close)
                 self.description = _description(model, self.units, self.seed)
                 self._checkpoints = Checkpoints(config.checkpoint_dir, self.description)
-                held.callback(self._checkpoints.wait)
+                resources.callback(self._checkpoints.wait)
                 if not self._resume():
                     self.save()
             words = corpus.total_raw_words * (model.epochs - self.position.epoch)
@@ -97,22 +97,22 @@ class Training:
                 "all" if model.compute_loss else "none" if config.log is None else "first",
                 plain,
             )
-            self._regime_stack = held.enter_context(contextlib.ExitStack())
+            self._regime_stack = resources.enter_context(contextlib.ExitStack())
             self._open = functools.partial(open_regime, config, setup, process_launcher, plain)
             self.regime = self._regime_stack.enter_context(self._open())
             # after the regime, which sets TensorFlow's threads while TensorFlow has none
             self._log = self._open_log()
             if self._log is not None:
-                held.callback(self._log.close)
+                resources.callback(self._log.close)
                 with contextlib.suppress(ClusterLost):  # which the first epoch will meet, and mend
                     if (graph := self.regime.step_graph()) is not None:
                         self._log.graph(graph)
             # last, for until now what was being done was shown in its place
             total = corpus.total_raw_words * model.epochs
             self.bar = progress_bar(total, config.progress, self.restored[0])
-            held.callback(self.bar.close)
+            resources.callback(self.bar.close)
             #: Frees the tables and removes the encoded corpus.
-            self.close = held.pop_all().close
+            self.close = resources.pop_all().close
 
     def units_of(self, epoch: int) -> list[WorkUnit]:
         """The units in the order in which an epoch trains them: of much text another each time."""
@@ -154,7 +154,7 @@ class Training:
     def end_epochs(self) -> None:
         """Go on to what is trained next."""
         self.position.end_epochs(self.epochs_at_once, self.corpus.total_raw_words)
-        self._keep_position()
+        self._set_model_position()
         self.save()
 
     def log(self, report: UnitReport) -> None:
@@ -188,12 +188,12 @@ class Training:
             self._checkpoints.wait()  # which may be writing the rows that are there
         self.regime.export(_writable_tables(self._model))
         self._model.wv.norms = None
-        self._keep_position()
+        self._set_model_position()
 
     def save(self) -> None:
         """Write a checkpoint of the model's arrays and of the position that they are from."""
         if self._checkpoints is not None:
-            self._checkpoints.save(tables_of(self._model)._asdict(), self._kept.state())
+            self._checkpoints.save(tables_of(self._model)._asdict(), self._model_position.state())
 
     def _open_log(self) -> RunLog | None:
         model, options = self._model, self.config.log
@@ -218,15 +218,17 @@ class Training:
     def _recover(self, lost: ClusterLost) -> None:
         """Go back to what the model's arrays are from, on a cluster that is whole again."""
         self.reopen(lost)
-        self._model.running_training_loss -= self.position.total_loss - self._kept.total_loss
-        self.position = copy.deepcopy(self._kept)
+        self._model.running_training_loss -= (
+            self.position.total_loss - self._model_position.total_loss
+        )
+        self.position = copy.deepcopy(self._model_position)
         self.bar.update(self._reached - self.bar.n)
         self.load()
 
     def reopen(self, lost: ClusterLost) -> None:
         """Have a cluster again; tasks may end, or be gone, while it comes up, too."""
         if (traffic := self.traffic) is not None:
-            traffic.repeated += len(self.position.done - self._kept.done)
+            traffic.repeated += len(self.position.done - self._model_position.done)
             self._traffic = traffic
         self._regime_stack.close()
         while True:
@@ -261,7 +263,7 @@ class Training:
             array[:] = kept
         model.running_training_loss = self.position.total_loss
         model.mean_losses = list(self.position.mean_losses)
-        self._keep_position()
+        self._set_model_position()
         trained = sum(epoch[0] for epoch in self.position.finished) + self.position.trained
         self.restored = self._reached, trained
         logger.info(
@@ -279,8 +281,8 @@ class Training:
         """Raw words of the text that have been trained, over all epochs."""
         return self.position.epoch * self.corpus.total_raw_words + self.position.raw_words
 
-    def _keep_position(self) -> None:
-        self._kept = copy.deepcopy(self.position)
+    def _set_model_position(self) -> None:
+        self._model_position = copy.deepcopy(self.position)
 
 
 def _writable_tables(model: Any) -> Tables:

@@ -80,11 +80,11 @@ class SubModelTraining(Training):
 
     def export(self) -> None:
         """Leave the model's arrays: they are what sub-models start from, or merged from them."""
-        self._keep_position()
+        self._set_model_position()
 
     def save(self) -> None:
         """Write no merged vectors: sub-models may be merged in another way by the next program."""
-        if self._kept.epoch < self._model.epochs:
+        if self._model_position.epoch < self._model.epochs:
             super().save()
 
     def _checkpoints_of(self, number: int) -> Checkpoints | None:
