@@ -11,20 +11,27 @@ from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.config import KernelConfig
-from gensim_tfw2v.kernel.draws import draw
+from gensim_tfw2v.kernel.draws import Draws, draw
+from gensim_tfw2v.kernel.grouping import RowGroups, group_rows
 from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
-from gensim_tfw2v.kernel.plan import StepPlan, plan_unit
+from gensim_tfw2v.kernel.objectives import StepPlan
 from gensim_tfw2v.kernel.step import SCOPE, step_loss, train_step
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
-from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
+
+#: Nodes on a path, at most: gensim's counts are below 2**63, and each level adds to them.
+LONGEST_PATH = 128
 
 
-@functools.lru_cache(maxsize=32)
-def unit_function(program: KernelConfig) -> tf.types.experimental.PolymorphicFunction:
-    """Build, once per program, the ``tf.function`` that trains a unit.
+def concrete_unit_function(
+    program: KernelConfig, tables: Tables
+) -> tf.types.experimental.ConcreteFunction:
+    """The traced function that trains a unit, for any vocabulary and any number of entries.
 
-    Call it with tensors and variables of the shapes given (variables made with
-    ``shape=[None, D]``), or through `concrete_unit_function`: then one trace serves all models.
+    Parameters
+    ----------
+    tables : Tables of Variable [None, D]
+        Like the ones to be trained; with shape [None, D], no matter how many rows they have.
 
     Returns
     -------
@@ -39,6 +46,18 @@ def unit_function(program: KernelConfig) -> tf.types.experimental.PolymorphicFun
         alphas : Tensor [2], float32
             Step size at the unit's first and last step.
     """
+    return unit_function(program).get_concrete_function(
+        tables,
+        WordArrays.spec(),
+        tf.TensorSpec([None], tf.int32),
+        tf.TensorSpec([2], tf.int32),
+        tf.TensorSpec([2], tf.float32),
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def unit_function(program: KernelConfig) -> tf.types.experimental.PolymorphicFunction:
+    """Build, once per program, what `concrete_unit_function` traces once for all models."""
 
     # written with tf.while_loop: converting Python loops would take as long as all the rest
     @tf.function(autograph=False)
@@ -47,6 +66,16 @@ def unit_function(program: KernelConfig) -> tf.types.experimental.PolymorphicFun
         return prepared.train(program, Tables.of_handles(table.handle for table in tables), words)
 
     return train_unit
+
+
+def prepare_unit(
+    program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
+) -> PreparedUnit | NativeUnit:
+    """Draw a unit, and plan it where a graph trains; arguments as in `concrete_unit_function`."""
+    if program.native:
+        return draw_unit(program, words, entries, key, alphas)
+    with tf.name_scope("draw"), tf.device("CPU"):
+        return _plan_unit(program, draw(program, words, entries, key), words, alphas)
 
 
 class PreparedUnit(NamedTuple):
@@ -68,13 +97,7 @@ class PreparedUnit(NamedTuple):
     unit: Tables
 
     def train(self, program: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
-        """Train its steps, one after the other.
-
-        Parameters
-        ----------
-        tables : Tables of WholeRows or SlicedRows
-            Updated in place.
-        """
+        """Train its steps, one after the other; arguments as for `train_steps`."""
         begin = self.begin(program, tables)
         sums = self.train_steps(program, tables, words, tf.constant(0), self.steps, begin)
         return UnitResult(self.kept, *sums[:3])
@@ -128,50 +151,27 @@ class PreparedUnit(NamedTuple):
         return tuple(summed)
 
 
-def prepare_unit(
-    program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
-) -> PreparedUnit | NativeUnit:
-    """Draw a unit, and plan it where a graph trains; parameters as for `unit_function`."""
-    if program.native:
-        return draw_unit(program, words, entries, key, alphas)
-    return plan_steps(program, words, entries, key, alphas)
-
-
-def plan_steps(
-    program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
+def _plan_unit(
+    program: KernelConfig, draws: Draws, words: WordArrays, alphas: tf.Tensor
 ) -> PreparedUnit:
-    """Draw and plan a unit that a graph trains; parameters as for `unit_function`."""
-    with tf.name_scope("draw"), tf.device("CPU"):
-        noise = words.noise if program.objective.negative else None
-        draws = draw(
-            entries,
-            key,
-            words.keep,
-            noise,
-            program.shape,
-            program.shrink_windows,
-            program.noise_reuse,
-            program.negative_shards,
-            program.widest_window,
-        )
-        plan, unit = plan_unit(program, draws, words, alphas)
-        return PreparedUnit(draws.kept, tf.shape(draws.windows)[0], plan, unit)
+    shape, objective = program.shape, program.objective
 
+    def groups_of(ids: tf.Tensor, columns: int) -> tuple[RowGroups, tf.Tensor]:
+        return group_rows(ids, program.id_bits, program.max_steps, shape.blocks * columns)
 
-def concrete_unit_function(
-    program: KernelConfig, tables: Tables
-) -> tf.types.experimental.ConcreteFunction:
-    """The traced `unit_function`, for any vocabulary and any number of entries.
-
-    Parameters
-    ----------
-    tables : Tables of Variable [None, D]
-        Like the ones to be trained; with shape [None, D], no matter how many rows they have.
-    """
-    return unit_function(program).get_concrete_function(
-        tables,
-        WordArrays.spec(),
-        tf.TensorSpec([None], tf.int32),
-        tf.TensorSpec([2], tf.int32),
-        tf.TensorSpec([2], tf.float32),
-    )
+    steps = tf.shape(draws.windows)[0]
+    part_done = tf.cast(tf.range(steps), tf.float32) / tf.cast(steps, tf.float32)
+    inputs, input_ids = groups_of(draws.inputs, shape.inputs)
+    plan = StepPlan(alphas[0] + (alphas[1] - alphas[0]) * part_done, draws.windows, inputs)
+    ids = Tables(input_ids, None, None)
+    if objective.negative:
+        columns = tf.concat([draws.centres, draws.negatives], 2)
+        outputs, output_ids = groups_of(columns, shape.columns)
+        plan = plan._replace(outputs=outputs, words=columns if program.selects_negatives else ())
+        ids = ids._replace(outputs=output_ids)
+    if objective.hierarchical:
+        on_paths, signs = paths_of(draws.centres, words.tree)
+        nodes, node_ids = groups_of(on_paths, shape.centres * LONGEST_PATH)
+        plan = plan._replace(nodes=nodes, signs=signs)
+        ids = ids._replace(nodes=node_ids)
+    return PreparedUnit(draws.kept, steps, plan, ids)

@@ -19,7 +19,7 @@ EPSILON = 1e-6
 
 
 def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
-    """Sum a step's updates by row.
+    """Sum a step's updates by row: [U, D], float32.
 
     Parameters
     ----------
@@ -27,10 +27,6 @@ def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
         Of the step.
     updates : list of Slices [T/B, r, D]
         Parts of the updates of a step's R rows, laid out as T/B blocks; the r add up to R B/T.
-
-    Returns
-    -------
-    Slices [U, D], float32
     """
 
     def of_part(*given: tf.Tensor) -> tf.Tensor:
@@ -47,13 +43,7 @@ def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
 
 @scoped("clip")
 def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Slices, tf.Tensor]:
-    """Steps of size `alpha` along summed updates, none longer than `max_norm`.
-
-    Parameters
-    ----------
-    sums : Slices [U, D]
-        Summed updates of U rows.
-    alpha : Tensor [] or [U, 1], or float
+    """Steps of size `alpha`, [] or [U, 1], along summed updates; none is longer than `max_norm`.
 
     Returns
     -------
@@ -70,30 +60,19 @@ def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Sl
 def adagrad(
     sums: Slices, squares: tf.Tensor, alpha: tf.Tensor | float
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Step sizes of rows that are to go along summed updates, and what those add to the squares.
+    """Step sizes [U, 1] of rows that go along summed updates [U, D], and growth of `squares`.
 
-    Parameters
-    ----------
-    sums : Slices [U, D]
-        Summed updates of U rows.
-    squares : Tensor [U, 1]
-        Of each row, its squared updates so far: the mean of the D, summed over steps.
-    alpha : Tensor [] or float
-
-    Returns
-    -------
-    sizes, growth : Tensor [U, 1]
+    `squares` [U, 1] are each row's squared updates so far: the mean of the D, summed over steps.
     """
     columns = sum(part.shape[1] for part in sums.parts)
     growth = sums.total(_squares, exact=True) / columns
     return adagrad_sizes(squares + growth, alpha), growth
 
 
-def _squares(rows: tf.Tensor) -> tf.Tensor:
-    """Summed squares of each row: [U, 1]."""
-    return tf.reduce_sum(tf.square(rows), 1, keepdims=True)
-
-
 def adagrad_sizes(squares: tf.Tensor, alpha: tf.Tensor | float) -> tf.Tensor:
     """Step sizes of rows with these squares."""
     return alpha * tf.math.rsqrt(squares + EPSILON)
+
+
+def _squares(rows: tf.Tensor) -> tf.Tensor:
+    return tf.reduce_sum(tf.square(rows), 1, keepdims=True)

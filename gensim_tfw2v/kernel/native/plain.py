@@ -15,18 +15,19 @@ import numpy as np
 from gensim_tfw2v.kernel.native import Options, library, stride
 
 INT32, FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
+NO_PATH = np.zeros(0, INT32)
 
 
 class Unit(NamedTuple):
-    """What was drawn of a unit of n tokens.
+    """What was drawn of a unit of n tokens: int32.
 
     Attributes
     ----------
-    inputs, targets : ndarray [n], int32
+    inputs, targets : ndarray [n]
         Of each token its row in the tables of inputs and of outputs.
-    reaches : ndarray [n, 2], int32
+    reaches : ndarray [n, 2]
         How many tokens its window holds before and after it.
-    negatives : ndarray [blocks, S], int32
+    negatives : ndarray [blocks, S]
         Rows of the table of outputs.
     """
 
@@ -85,27 +86,12 @@ def variant() -> str:
 def draw(
     options: Options, entries: np.ndarray, key: np.ndarray, keep: np.ndarray, noise: np.ndarray
 ) -> Unit:
-    """Draw a unit.
-
-    Parameters
-    ----------
-    options : Options
-    entries : ndarray [entries], int32
-        Word ids, -1 after each sentence.
-    key : ndarray [2], int32
-        The unit's name: the same gives the same draws.
-    keep : ndarray [V], float32
-        Chance of each word to survive subsampling.
-    noise : ndarray [V, 2], int32
-        What negatives are drawn from; see `gensim_tfw2v.kernel.noise.alias_table`. [0, 2]
-        without negative sampling.
+    """Draw a unit: arrays as in `concrete_unit_function` and `WordArrays`.
 
     Raises
     ------
-    TypeError
-        For arrays of another dtype.
-    ValueError
-        For options and arrays that are no unit's.
+    TypeError, ValueError
+        For arrays of another dtype, or for options and arrays that are no unit's.
     """
     given = _options(options)
     _require(entries=(entries, INT32, (None,)), key=(key, INT32, (2,)))
@@ -125,13 +111,11 @@ def draw(
     try:
         if bad.value >= 0:
             raise ValueError(f"entries hold word {bad.value} of a vocabulary of {len(keep)}")
-        n, shared = kept.value, options.shared
-        blocks = -(-n // options.block) if options.negative else 0
+        n, blocks = kept.value, -(-kept.value // options.block) if options.negative else 0
         tokens = _copied(functions.tfw2v_tokens(drawn), (n,))
         reaches = _copied(functions.tfw2v_reaches(drawn), (n, 2))
-        return Unit(
-            tokens, tokens, reaches, _copied(functions.tfw2v_negatives(drawn), (blocks, shared))
-        )
+        negatives = _copied(functions.tfw2v_negatives(drawn), (blocks, options.shared))
+        return Unit(tokens, tokens, reaches, negatives)
     finally:
         functions.tfw2v_free(drawn)
 
@@ -142,13 +126,11 @@ class Tables:
     Parameters
     ----------
     inputs, outputs, nodes : ndarray [rows, D], float32
-        As in `gensim_tfw2v.kernel.tables.Tables`; one that the objective does not train may be
-        missing.
+        As in `gensim_tfw2v.kernel.tables.Tables`.
     lock : ndarray [rows], float32, optional
         What the updates of each row of inputs are multiplied by.
     path_ends, path : ndarray, int32
-        Of hierarchical softmax: where in `path` the path of each row of inputs begins, and where
-        the last one ends; and ``2 * node + code``, path after path.
+        The `Tree` of hierarchical softmax: `first` and `path`.
 
     Attributes
     ----------
@@ -164,29 +146,21 @@ class Tables:
     def __init__(
         self,
         inputs: np.ndarray,
-        outputs: np.ndarray | None = None,
-        nodes: np.ndarray | None = None,
+        outputs: np.ndarray,
+        nodes: np.ndarray,
         lock: np.ndarray | None = None,
-        path_ends: np.ndarray | None = None,
-        path: np.ndarray | None = None,
+        path_ends: np.ndarray = NO_PATH,
+        path: np.ndarray = NO_PATH,
     ) -> None:
         _require(inputs=(inputs, FLOAT32, (None, None)))
         rows, size = inputs.shape
-        missing = np.zeros((0, size), FLOAT32)
-        tables = [inputs, *(missing if table is None else table for table in (outputs, nodes))]
-        _require(
-            outputs=(tables[1], FLOAT32, (None, size)), nodes=(tables[2], FLOAT32, (None, size))
-        )
+        _require(outputs=(outputs, FLOAT32, (None, size)), nodes=(nodes, FLOAT32, (None, size)))
+        _require(path_ends=(path_ends, INT32, (None,)), path=(path, INT32, (None,)))
         if lock is not None:
             _require(lock=(lock, FLOAT32, (rows,)))
-        none = np.zeros(1, INT32)
-        self._path_ends = none if path_ends is None else path_ends
-        self._path = none[:0] if path is None else path
-        _require(path_ends=(self._path_ends, INT32, (None,)), path=(self._path, INT32, (None,)))
-        self._lock = lock
+        self._lock, self._path_ends, self._path = lock, path_ends, path
         self._padded = [
-            np.pad(np.ascontiguousarray(table), ((0, 0), (0, stride(size) - size)))
-            for table in tables
+            np.pad(table, ((0, 0), (0, stride(size) - size))) for table in (inputs, outputs, nodes)
         ]
         self.inputs, self.outputs, self.nodes = (table[:, :size] for table in self._padded)
         self._tables = _Tables(
@@ -211,7 +185,6 @@ class Tables:
         ----------
         options : Options
             With which the unit was drawn.
-        unit : Unit
         alphas : ndarray [2], float32
             Step size at the unit's first position and after its last.
         first, last : int
@@ -229,17 +202,13 @@ class Tables:
             inputs=(unit.inputs, INT32, (None,)),
             targets=(unit.targets, INT32, (n,)),
             reaches=(unit.reaches, INT32, (n, 2)),
+            negatives=(unit.negatives, INT32, (None, options.shared if options.negative else None)),
             alphas=(alphas, FLOAT32, (2,)),
         )
-        shared = options.shared if options.negative else None
-        _require(negatives=(unit.negatives, INT32, (None, shared)))
         draws = _Draws(
-            n,
-            len(unit.negatives),
+            *(n, len(unit.negatives)),
             *(array.ctypes.data for array in (*unit, self._path_ends, self._path)),
-            len(self._path_ends) - 1,
-            len(self._path),
-            None,
+            *(len(self._path_ends) - 1, len(self._path), None),
         )
         functions, result = _library(), _Result()
         structs = [ctypes.byref(struct) for struct in (given, draws, self._tables)]
@@ -290,7 +259,7 @@ def _require(**arrays: tuple[np.ndarray, np.dtype[Any], tuple[int | None, ...]])
                 f"{name} must be an array of {dtype}, not {getattr(array, 'dtype', type(array))}"
             )
         fits = array.ndim == len(shape) and all(
-            asked is None or asked == found for asked, found in zip(shape, array.shape, strict=True)
+            asked in (None, found) for asked, found in zip(shape, array.shape, strict=True)
         )
         if not fits or not array.flags.c_contiguous:
             raise ValueError(
