@@ -1,4 +1,4 @@
-"""How training is laid out: typed, frozen, checked where it is made.
+"""How training is laid out.
 
 Users choose with gensim's parameters; what is chosen here follows from those, from the size of
 the corpus and from measurements (see docs/how-it-works.md), and needs no thought.
@@ -60,14 +60,12 @@ class KernelConfig:
 
     Parameters
     ----------
-    vector_size : int
-        D.
+    vector_size, shrink_windows
+        gensim's parameters.
     id_bits : int
         Row ids are below ``2 ** id_bits``.
     max_entries : int
         The longest unit.
-    shrink_windows : bool
-        gensim's parameter of that name.
     widest_window : int, optional
         What windows are reduced from: gensim's `window`, where the shape's is shorter.
     loss_of : {"none", "first", "all"}

@@ -10,31 +10,20 @@ from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.config import KernelConfig
-from gensim_tfw2v.kernel.grouping import running_sum
 from gensim_tfw2v.kernel.noise import draw_negatives
 from gensim_tfw2v.kernel.objectives.blocks import in_blocks, in_halos
+from gensim_tfw2v.kernel.updates import running_sum
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 
 class Draws(NamedTuple):
-    """A unit cut into steps of T/B blocks.
+    """A unit cut into steps of T/B blocks: ids, windows as `band` takes them; int32."""
 
-    Attributes
-    ----------
-    inputs, centres, negatives : Tensor [steps, T/B, I, O or C - O], int32
-        Ids of each block's inputs, of its centres and of its shared negatives; no negatives
-        without negative sampling.
-    windows : Tensor [steps, T/B, O], int32
-        The window of each centre, as `band` takes it; 0 for padding.
-    kept : Tensor [], int32
-        Tokens left after subsampling.
-    """
-
-    inputs: tf.Tensor
-    centres: tf.Tensor
-    negatives: tf.Tensor | None
-    windows: tf.Tensor
-    kept: tf.Tensor
+    inputs: tf.Tensor  # [steps, T/B, I]
+    centres: tf.Tensor  # [steps, T/B, O]
+    negatives: tf.Tensor | None  # [steps, T/B, C - O], with negative sampling
+    windows: tf.Tensor  # [steps, T/B, O], 0 for padding
+    kept: tf.Tensor  # tokens left after subsampling
 
 
 def draw(program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor) -> Draws:

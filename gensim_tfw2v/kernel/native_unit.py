@@ -14,28 +14,14 @@ from gensim_tfw2v.kernel.word_arrays import Tree, WordArrays
 
 
 class NativeUnit(NamedTuple):
-    """A unit of which all is drawn, and which has only to be trained.
+    """A unit of n tokens of which all is drawn, and which has only to be trained."""
 
-    Attributes
-    ----------
-    rows, targets : Tensor [n], int32
-        Of each token its row in the tables of inputs and of outputs.
-    reaches : Tensor [n, 2], int32
-        How many tokens its window holds before and after it.
-    negatives : Tensor [blocks, S], int32
-        Rows of the table of outputs.
-    alphas : Tensor [2], float32
-        Step size at the unit's first and last step.
-    tokens : Tensor [n], int32
-        Word ids, however rows are numbered: they tell the shards of targets.
-    """
-
-    rows: tf.Tensor
-    targets: tf.Tensor
-    reaches: tf.Tensor
-    negatives: tf.Tensor
-    alphas: tf.Tensor
-    tokens: tf.Tensor
+    rows: tf.Tensor  # [n], int32, of each token in the table of inputs
+    targets: tf.Tensor  # [n], int32, of each token in the table of outputs
+    reaches: tf.Tensor  # [n, 2], int32, how many tokens its window holds before and after it
+    negatives: tf.Tensor  # [blocks, S], int32, rows of the table of outputs
+    alphas: tf.Tensor  # [2], step size at the unit's first and last step
+    tokens: tf.Tensor  # [n], int32, word ids, however rows are numbered: they tell targets' shards
 
     @property
     def kept(self) -> tf.Tensor:

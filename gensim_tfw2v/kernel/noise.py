@@ -27,19 +27,19 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
     Parameters
     ----------
     weights : ndarray [V]
-        Not negative, with a sum above 0; and of the words of each shard.
+        Not negative.
     shards : int
         S: the two words of a bucket are of the same one.
-
-    Raises
-    ------
-    ValueError
-        If a shard's weights are all 0.
 
     Returns
     -------
     ndarray [V, 2], int32
         For each bucket: the share of its own word, times ``2**31 - 1``, and the other word.
+
+    Raises
+    ------
+    ValueError
+        If a shard's weights are all 0.
     """
     if shards > 1:
         empty = [one for one in range(shards) if not weights[one::shards].sum() > 0]
@@ -74,20 +74,9 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
 def draw_negatives(
     key: tf.Tensor, blocks: tf.Tensor, shared: int, noise: tf.Tensor, reuse: int, shards: int
 ) -> tf.Tensor:
-    """Draw the negatives of each block.
+    """Draw the negatives of each block from an `alias_table`: [blocks, shared], int32.
 
-    Parameters
-    ----------
-    shared : int
-        Negatives of a block; at least S.
-    noise : Tensor [V, 2], int32
-        An `alias_table`, of as many shards.
-    reuse : int
-        In how many blocks a negative is used, on average: with more than 1 a unit has fewer rows.
-
-    Returns
-    -------
-    Tensor [blocks, shared], int32
+    Each is used in `reuse` blocks, on average: with more than 1 a unit has fewer rows.
     """
     if reuse == 1:
         return _draw_words(key, blocks, shared, noise, shards)
@@ -128,19 +117,18 @@ def shards_of_negatives(shared: int, shards: int) -> np.ndarray:
 def counted_negatives(
     centres: tf.Tensor, negatives: tf.Tensor, skip_targets: bool, shards: int
 ) -> tf.Tensor | None:
-    """How often each negative of a block counts for each of its centres.
+    """How often each negative of a block counts for each of its centres; None where all count once.
+
+    With `skip_targets`, one that equals a centre counts nothing for it.
 
     Parameters
     ----------
     centres, negatives : Tensor [T/B, O] and [T/B, C - O], int32
         Ids.
-    skip_targets : bool
-        Whether a negative that equals a centre counts nothing for it.
 
     Returns
     -------
-    Tensor [T/B, C - O, O], float32
-        None where all count once.
+    Tensor [T/B, C - O, O], float32, or None
     """
     counted: tf.Tensor | None = None
     if skip_targets:
@@ -158,10 +146,7 @@ def counted_negatives(
 def noise_shares(noise: np.ndarray, frequency: np.ndarray, shards: int) -> np.ndarray:
     """Share of each word among the negatives that count, of all targets: [V].
 
-    Parameters
-    ----------
-    noise, frequency : ndarray [V]
-        In what proportion words are drawn, and are targets.
+    In proportion to `noise` words are drawn, in proportion to `frequency` they are targets: [V].
     """
     shard = np.arange(len(noise)) % shards
     of_targets, of_noise = (np.bincount(shard, x)[shard] for x in (frequency, noise))

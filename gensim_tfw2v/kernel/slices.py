@@ -37,14 +37,9 @@ MOST_ROWS = 1 << 16
 
 
 class Link:
-    """The way between a worker and the devices of slices, while the graph of a step is built.
+    """The way between a worker and the devices of S slices, while the graph of a step is built.
 
-    Parameters
-    ----------
-    devices : sequence of str
-        Of the S slices.
-    wire : DType
-        In which products of rows, and what they are multiplied by, travel.
+    Products of rows, and what they are multiplied by, travel in the dtype `wire`.
     """
 
     def __init__(self, devices: Sequence[str], wire: tf.DType) -> None:
@@ -126,13 +121,9 @@ AS_THEY_ARE = Weights()
 
 
 class Slices:
-    """Rows, or what is computed of them for each of their columns.
+    """Rows, or what is computed of them for each of their columns, in S parts [..., D/S].
 
-    Parameters
-    ----------
-    parts : sequence of Tensor [..., D/S]
-    link : Link, optional
-        To the devices that they are on; None if there is one part, here.
+    `link` leads to the devices that they are on; None if there is one part, here.
     """
 
     def __init__(self, parts: Sequence[tf.Tensor], link: Link | None = None) -> None:
@@ -146,9 +137,8 @@ class Slices:
         Parameters
         ----------
         make : function (part, parts of others, sent tensors) -> Tensor [..., D/S]
-        others : Slices
         sent : sequence of Tensor or Sent
-            What the worker has of it; plain floats travel in the link's dtype.
+            What the worker has; plain floats travel in the link's dtype.
         """
         return Slices(self._each(make, others, sent), self.link)
 

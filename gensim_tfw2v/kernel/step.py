@@ -22,16 +22,7 @@ def train_step(
     words: WordArrays,
     squares: Tables | None = None,
 ) -> tuple[tf.Tensor, ...]:
-    """Train a step of a `PreparedUnit`.
-
-    Parameters
-    ----------
-    unit : Tables of Tensor
-        The distinct ids of its unit.
-    tables : Tables of WholeRows or SlicedRows
-        Updated in place.
-    squares : Tables of Tensor [], resource, optional
-        Handles of variables [V, 1] that Adagrad sums in, if the program asks for it.
+    """Train a step of a `PreparedUnit`; arguments as for its `train_steps`.
 
     Returns
     -------

@@ -37,11 +37,11 @@ class UnitResult(NamedTuple):
 
     Attributes
     ----------
-    kept : Tensor [], int32
+    kept : int32
         Tokens trained on, after subsampling.
-    loss, predictions : Tensor [], float32
+    loss, predictions : float32
         Summed loss, and of how many predictions, of the steps whose loss is computed.
-    magnitude : Tensor [], float32
+    magnitude : float32
         Summed lengths of the updates before clipping: not finite if training has diverged.
     """
 

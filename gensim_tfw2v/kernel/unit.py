@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.config import KernelConfig
 from gensim_tfw2v.kernel.draws import Draws, draw
-from gensim_tfw2v.kernel.grouping import RowGroups, group_rows
 from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
 from gensim_tfw2v.kernel.objectives import StepPlan
 from gensim_tfw2v.kernel.step import SCOPE, step_loss, train_step
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
+from gensim_tfw2v.kernel.updates import group_rows
 from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
 
 #: Nodes on a path, at most: gensim's counts are below 2**63, and each level adds to them.
@@ -36,15 +36,9 @@ def concrete_unit_function(
     Returns
     -------
     function (tables, words, entries, key, alphas) -> UnitResult
-        tables : Tables of Variable
-            Updated in place.
-        words : WordArrays of tensors
-        entries : Tensor [n], int32
-            Token ids, -1 after each sentence; n at most ``program.max_entries``.
-        key : Tensor [2], int32
-            The unit's name.
-        alphas : Tensor [2], float32
-            Step size at the unit's first and last step.
+        It updates the tables in place. Entries are token ids [n], int32, -1 after each sentence, at
+        most ``program.max_entries``; the key [2], int32, is the unit's name; alphas [2], float32,
+        are the step sizes at its first and last step.
     """
     return unit_function(program).get_concrete_function(
         tables,
@@ -79,22 +73,12 @@ def prepare_unit(
 
 
 class PreparedUnit(NamedTuple):
-    """A unit of which all is drawn and planned, and which has only to be trained.
+    """A unit of which all is drawn and planned, and which has only to be trained."""
 
-    Attributes
-    ----------
-    kept, steps : Tensor [], int32
-        Tokens trained on, after subsampling, and steps.
-    plan : StepPlan
-        Of all steps.
-    unit : Tables of Tensor, int32
-        The distinct ids of each table's rows, step after step; None of a table without use.
-    """
-
-    kept: tf.Tensor
+    kept: tf.Tensor  # tokens trained on, after subsampling
     steps: tf.Tensor
-    plan: StepPlan
-    unit: Tables
+    plan: StepPlan  # of all steps
+    unit: Tables  # distinct ids of each table's rows, step after step; None of one without use
 
     def train(self, program: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
         """Train its steps, one after the other; arguments as for `train_steps`."""
@@ -124,18 +108,16 @@ class PreparedUnit(NamedTuple):
         sums: tuple[tf.Tensor, ...],
         squares: Tables | None = None,
     ) -> tuple[tf.Tensor, ...]:
-        """Train some of its steps, one after the other.
+        """Train its steps from `first` to before `last`, one after the other.
 
         Parameters
         ----------
         tables : Tables of WholeRows or SlicedRows
             Updated in place.
-        first, last : Tensor [], int32
-            The first step, and the one before which to stop.
         sums : tuple of Tensor []
-            What was summed before, in the dtypes in which it is summed.
+            What was summed before, in the dtypes in which it is summed: see `train_step`.
         squares : Tables of Tensor [], resource, optional
-            As for `train_step`.
+            Handles of variables [V, 1] that Adagrad sums in, if the program asks for it.
         """
 
         def train(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
@@ -155,23 +137,26 @@ def _plan_unit(
     program: KernelConfig, draws: Draws, words: WordArrays, alphas: tf.Tensor
 ) -> PreparedUnit:
     shape, objective = program.shape, program.objective
-
-    def groups_of(ids: tf.Tensor, columns: int) -> tuple[RowGroups, tf.Tensor]:
-        return group_rows(ids, program.id_bits, program.max_steps, shape.blocks * columns)
-
-    steps = tf.shape(draws.windows)[0]
-    part_done = tf.cast(tf.range(steps), tf.float32) / tf.cast(steps, tf.float32)
-    inputs, input_ids = groups_of(draws.inputs, shape.inputs)
-    plan = StepPlan(alphas[0] + (alphas[1] - alphas[0]) * part_done, draws.windows, inputs)
-    ids = Tables(input_ids, None, None)
+    rows = {"inputs": (draws.inputs, shape.inputs)}  # of each table, and how many a block has
+    columns: Any = ()
+    signs: Any = ()
     if objective.negative:
         columns = tf.concat([draws.centres, draws.negatives], 2)
-        outputs, output_ids = groups_of(columns, shape.columns)
-        plan = plan._replace(outputs=outputs, words=columns if program.selects_negatives else ())
-        ids = ids._replace(outputs=output_ids)
+        rows["outputs"] = columns, shape.columns
     if objective.hierarchical:
-        on_paths, signs = paths_of(draws.centres, words.tree)
-        nodes, node_ids = groups_of(on_paths, shape.centres * LONGEST_PATH)
-        plan = plan._replace(nodes=nodes, signs=signs)
-        ids = ids._replace(nodes=node_ids)
-    return PreparedUnit(draws.kept, steps, plan, ids)
+        nodes, signs = paths_of(draws.centres, words.tree)
+        rows["nodes"] = nodes, shape.centres * LONGEST_PATH
+    groups, ids = {}, dict.fromkeys(Tables._fields)
+    for name, (of_table, number) in rows.items():
+        limits = program.id_bits, program.max_steps, shape.blocks * number
+        groups[name], ids[name] = group_rows(of_table, *limits)
+    steps = tf.shape(draws.windows)[0]
+    part_done = tf.cast(tf.range(steps), tf.float32) / tf.cast(steps, tf.float32)
+    plan = StepPlan(
+        alphas[0] + (alphas[1] - alphas[0]) * part_done,
+        draws.windows,
+        words=columns if program.selects_negatives else (),
+        signs=signs,
+        **groups,
+    )
+    return PreparedUnit(draws.kept, steps, plan, Tables(**ids))

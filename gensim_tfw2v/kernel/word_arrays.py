@@ -12,18 +12,13 @@ from gensim_tfw2v.kernel.noise import alias_table
 
 
 class Tree(NamedTuple):
-    """The Huffman tree of a vocabulary, as arrays or tensors; empty where there is none.
+    """The Huffman tree of a vocabulary, as arrays or tensors of int32; empty where there is none.
 
-    Attributes
-    ----------
-    first : [V + 1], int32
-        Where in `path` each word's path begins.
-    path : [all], int32
-        ``2 * node + code`` of the nodes from the root to each word, path after path. Nodes are rows
-        of gensim's ``syn1``.
+    `path` has ``2 * node + code`` of the nodes from the root to each word, path after path. Nodes
+    are rows of gensim's ``syn1``.
     """
 
-    first: tf.Tensor
+    first: tf.Tensor  # [V + 1], where in `path` each word's path begins
     path: tf.Tensor
 
 
@@ -57,10 +52,7 @@ class WordArrays(NamedTuple):
         lock: np.ndarray | None = None,
         negative_shards: int = 1,
     ) -> WordArrays:
-        """Make the arrays, where negatives are drawn in proportion to weights [V].
-
-        `paths` are arguments of `huffman_tree`.
-        """
+        """Make the arrays: negatives are drawn in proportion to weights [V]; see `huffman_tree`."""
         noise = np.zeros((0, 2), np.int32)
         if noise_weights is not None:
             noise = alias_table(noise_weights, negative_shards)
@@ -89,28 +81,17 @@ class WordArrays(NamedTuple):
 
 
 def huffman_tree(points: Sequence[np.ndarray] = (), codes: Sequence[np.ndarray] = ()) -> Tree:
-    """Lay out gensim's Huffman tree for training.
-
-    Parameters
-    ----------
-    points, codes : sequences of arrays
-        gensim's ``wv`` attributes ``point`` and ``code``: for each word the nodes on its path
-        from the root, and 0 or 1 at each.
-    """
+    """Lay out gensim's Huffman tree for training, from ``point`` and ``code`` of its words."""
     nodes, bits = (np.concatenate([[], *x]).astype(np.int32) for x in (points, codes))
     first = np.cumsum([0, *map(len, codes)]) if len(codes) else np.zeros(0)
     return Tree(first.astype(np.int32), 2 * nodes + bits)
 
 
 def paths_of(words: tf.Tensor, tree: Tree) -> tuple[tf.Tensor, tf.Tensor]:
-    """Look up the paths of words [..., O], int32, filled up to the longest of them.
+    """Look up the paths of words [..., O], filled up to the longest of them: [..., O * P] each.
 
-    Returns
-    -------
-    nodes : Tensor [..., O * P], int32
-        One after the other; 0 after a path's end.
-    signs : Tensor [..., O * P], float32
-        1 where the code is 0, -1 where it is 1, and 0 after a path's end.
+    They are the nodes, 0 after a path's end, and signs: 1 where the code is 0, -1 where it is 1,
+    and 0 after a path's end.
     """
     paths = tf.RaggedTensor.from_row_splits(tree.path, tree.first, validate=False)
     entries = tf.gather(paths, tf.reshape(words, [-1])).to_tensor(-1)

@@ -19,22 +19,12 @@ NO_PATH = np.zeros(0, INT32)
 
 
 class Unit(NamedTuple):
-    """What was drawn of a unit of n tokens: int32.
+    """What was drawn of a unit of n tokens: int32."""
 
-    Attributes
-    ----------
-    inputs, targets : ndarray [n]
-        Of each token its row in the tables of inputs and of outputs.
-    reaches : ndarray [n, 2]
-        How many tokens its window holds before and after it.
-    negatives : ndarray [blocks, S]
-        Rows of the table of outputs.
-    """
-
-    inputs: np.ndarray
-    targets: np.ndarray
-    reaches: np.ndarray
-    negatives: np.ndarray
+    inputs: np.ndarray  # [n], rows of the table of inputs
+    targets: np.ndarray  # [n], rows of the table of outputs
+    reaches: np.ndarray  # [n, 2], how many tokens each window holds before and after its token
+    negatives: np.ndarray  # [blocks, S], rows of the table of outputs
 
 
 class Result(NamedTuple):
@@ -88,10 +78,7 @@ def draw(
 ) -> Unit:
     """Draw a unit: arrays as in `concrete_unit_function` and `WordArrays`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For arrays of another dtype, or for options and arrays that are no unit's.
+    Arrays of another dtype are a TypeError; options and arrays that are no unit's, a ValueError.
     """
     given = _options(options)
     _require(entries=(entries, INT32, (None,)), key=(key, INT32, (2,)))
@@ -121,26 +108,11 @@ def draw(
 
 
 class Tables:
-    """Rows that are trained: copies, in which each row takes a multiple of 16 floats.
+    """Rows that are trained: copies of `inputs`, `outputs` and `nodes`, each [rows, D], float32.
 
-    Parameters
-    ----------
-    inputs, outputs, nodes : ndarray [rows, D], float32
-        As in `gensim_tfw2v.kernel.tables.Tables`.
-    lock : ndarray [rows], float32, optional
-        What the updates of each row of inputs are multiplied by.
-    path_ends, path : ndarray, int32
-        The `Tree` of hierarchical softmax: `first` and `path`.
-
-    Attributes
-    ----------
-    inputs, outputs, nodes : ndarray [rows, D], float32
-        The rows as they are now: views.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For arrays of another dtype or shape.
+    The attributes of these names are views of the rows as they are now. `path_ends` and `path` are
+    the `Tree` of hierarchical softmax. Arrays of another dtype or shape are a TypeError or a
+    ValueError.
     """
 
     def __init__(
@@ -179,23 +151,11 @@ class Tables:
         last: int | None = None,
         loss_end: int = 0,
     ) -> Result:
-        """Train a unit, or some of its positions.
+        """Train a unit, or its whole blocks of positions from `first` to before `last`.
 
-        Parameters
-        ----------
-        options : Options
-            With which the unit was drawn.
-        alphas : ndarray [2], float32
-            Step size at the unit's first position and after its last.
-        first, last : int
-            The first position, and the one before which to stop: whole blocks. By default all.
-        loss_end : int
-            The loss is that of positions before this one.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For arrays that are no unit of these tables. Rows are as they were then.
+        The step sizes `alphas` [2] are those at the unit's first position and after its last. The
+        loss is that of positions before `loss_end`. Arrays that are no unit of these tables are a
+        TypeError or a ValueError, and rows stay as they were.
         """
         given, n = _options(options), len(unit.inputs)
         _require(

@@ -10,13 +10,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from gensim_tfw2v._tensorflow import scoped, tf
-from gensim_tfw2v.kernel.grouping import RowGroups
 from gensim_tfw2v.kernel.objectives.blocks import NearPairs, StepShape, band
 from gensim_tfw2v.kernel.slices import AS_THEY_ARE, Slices, Weights
+from gensim_tfw2v.kernel.updates import RowGroups
 
 
 class StepPlan(NamedTuple):
     """What is drawn of one step; of all steps, each tensor has them as its first dimension.
+
+    What an objective does not use is ``()``.
 
     Attributes
     ----------
@@ -24,15 +26,11 @@ class StepPlan(NamedTuple):
         Step size.
     windows : Tensor [T/B, O], int32
         The window of each centre; see `band`.
-    inputs : RowGroups
-        Of the blocks' input rows.
-    outputs : RowGroups, or ()
-        Of their columns in negative sampling.
-    words : Tensor [T/B, C], int32, or ()
-        Ids of those columns, where negatives are compared with targets.
-    nodes : RowGroups, or ()
-        Of the nodes on the paths of their centres, in hierarchical softmax.
-    signs : Tensor [T/B, O * P], float32, or ()
+    inputs, outputs, nodes : RowGroups
+        Input rows of the blocks, their columns, and the nodes on the paths of their centres.
+    words : Tensor [T/B, C], int32
+        Ids of the columns, where negatives are compared with targets.
+    signs : Tensor [T/B, O * P], float32
         Which way each path goes on at each of its nodes: see `paths_of`.
     """
 
@@ -120,12 +118,10 @@ class Gradients(NamedTuple):
     ----------
     updates : dict of lists of Slices [T/B, r, D]
         Updates of the rows of each block, to be multiplied by the step size, by the name of their
-        table: ``"inputs"``, with negative sampling ``"outputs"``, with hierarchical softmax
-        ``"nodes"``. The parts' r add up to I, C or O * P.
-    loss : Tensor []
-        Sum of the negative log likelihoods of the step's pairs and negatives; 0 unless asked for.
-    predictions : Tensor []
-        How many predictions of a centre these are of; 0 unless asked for.
+        table: ``"inputs"``, and ``"outputs"`` or ``"nodes"``. The parts' r add up to I, C or O * P.
+    loss, predictions : Tensor []
+        Sum of the negative log likelihoods of the step's pairs and negatives, and of how many
+        predictions of a centre; 0 unless asked for.
     """
 
     updates: dict[str, list[Slices]]
