@@ -9,9 +9,11 @@ from gensim.test.utils import common_texts, datapath
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus import encode_sentences
-from gensim_tfw2v.kernel.config import NARROW_WINDOW, WIDEST_WINDOW, choose_window
+from gensim_tfw2v.kernel.config import NARROW_WINDOW, WIDEST_WINDOW, KernelConfig, choose_window
 from gensim_tfw2v.kernel.draws import draw
+from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 LEE = datapath("lee_background.cor")
 SENTENCES = [[f"w{(7 * i + j) % 20}" for j in range(i % 19 + 1)] for i in range(60)]
@@ -49,8 +51,9 @@ def test_draws_are_those_of_the_wide_window(side, shrinks):
     found = []
     for window, widest in ((40, None), (8, 40)):
         shape = StepShape(32, 8, window, 4, side)
-        arguments = tf.constant([1, 2]), tf.fill([9], 0.8), None, shape, shrinks
-        draws = draw(tf.constant(entries), *arguments, widest=widest)
+        program = KernelConfig(SkipGram(0), shape, 1, 1, 1, shrinks, widest)
+        words = WordArrays.of(np.full(9, 0.8)).tensors()
+        draws = draw(program, words, tf.constant(entries), tf.constant([1, 2]))
         windows = draws.windows.numpy().reshape(-1, shape.centres)
         if side == "centres":  # of the block's own places
             windows = windows[:, window : window + shape.block]

@@ -1,4 +1,4 @@
-"""How training is laid out: typed, frozen, checked where it is made.
+"""How training is laid out.
 
 Users choose with gensim's parameters; what is chosen here follows from those, from the size of
 the corpus and from measurements (see docs/how-it-works.md), and needs no thought.
@@ -6,9 +6,9 @@ the corpus and from measurements (see docs/how-it-works.md), and needs no though
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import stride
@@ -60,16 +60,12 @@ class KernelConfig:
 
     Parameters
     ----------
-    objective : Objective
-    shape : StepShape
-    vector_size : int
-        D.
+    vector_size, shrink_windows
+        gensim's parameters.
     id_bits : int
         Row ids are below ``2 ** id_bits``.
     max_entries : int
         The longest unit.
-    shrink_windows : bool
-        gensim's parameter of that name.
     widest_window : int, optional
         What windows are reduced from: gensim's `window`, where the shape's is shorter.
     loss_of : {"none", "first", "all"}
@@ -145,20 +141,14 @@ def choose_shape(
     ----------
     tokens : int
         Tokens an epoch that are trained on.
-    window, negative : int
-        gensim's parameters.
+    window, negative, hierarchical, vector_size, shrink_windows
+        gensim's parameters; `hierarchical` is `hs`.
     skipgram : bool
         Skip-gram, or CBOW.
-    hierarchical : bool
-        gensim's `hs`.
     negative_shards : int
         Each has at least one of a block's negatives.
-    vector_size : int
-        D.
     native : bool
         Whether compiled kernels train.
-    shrink_windows : bool
-        gensim's parameter.
 
     Returns
     -------
@@ -166,9 +156,8 @@ def choose_shape(
         T is a power of two from 64 to `LARGEST_STEP`: as large as leaves `STEPS_PER_EPOCH` steps,
         and no more than `STEP_NUMBERS` numbers in its rows.
     """
-    step, largest = 64, LARGEST_STEP["skipgram" if skipgram else "cbow"]
-    if hierarchical:
-        largest = LARGEST_STEP["hierarchical softmax"]
+    objective = "skipgram" if skipgram else "cbow"
+    step, largest = 64, LARGEST_STEP["hierarchical softmax" if hierarchical else objective]
     while largest > step and largest * vector_size > STEP_NUMBERS:
         largest //= 2
     while step < largest and tokens >= 2 * step * STEPS_PER_EPOCH:
@@ -177,34 +166,19 @@ def choose_shape(
         block, pairs = NATIVE_BLOCK, window + 1 if shrink_windows else 2 * window
         while skipgram and block > 1 and block * pairs**2 > NATIVE_BLOCK * MANY_PAIRS**2:
             block //= 2
-        return StepShape(
-            tokens=step,
-            block=block,
-            window=window,
-            shared=max(NATIVE_SHARED, negative, negative_shards),
-        )
+        return StepShape(step, block, window, max(NATIVE_SHARED, negative, negative_shards))
     # small corpora have few words, each drawn often: more negatives steady them
     shared = 16 if step == largest else 32
-    return StepShape(
-        tokens=step,
-        block=32,
-        window=window,
-        shared=max(shared, negative, negative_shards),
-        # skip-gram's negatives then meet a block's inputs, not the halo's: 8 % less to multiply
-        # With hierarchical softmax the centres bring more rows than the inputs do.
-        halo_side="centres" if skipgram and not hierarchical else "inputs",
-    )
+    # Skip-gram's negatives then meet a block's inputs, not the halo's: 8 % less to multiply.
+    # With hierarchical softmax the centres bring more rows than the inputs do.
+    side: Literal["inputs", "centres"] = "centres" if skipgram and not hierarchical else "inputs"
+    return StepShape(step, 32, window, max(shared, negative, negative_shards), side)
 
 
 def choose_window(window: int, longest_sentence: int) -> int:
     """Choose how far windows reach: no further than sentences, but to a power of two.
 
-    Parameters
-    ----------
-    window : int
-        gensim's parameter.
-    longest_sentence : int
-        Tokens of the corpus's longest sentence.
+    `longest_sentence` is how many tokens the corpus's longest sentence has.
     """
     furthest = 1 << max(0, longest_sentence - 2).bit_length()  # longest_sentence - 1, or above
     return min(window, max(NARROW_WINDOW, furthest))
@@ -226,15 +200,9 @@ def choose_product_dtype() -> str:
     bfloat16 takes a seventh of skip-gram's time away at D=100 and a quarter at D=300, at the
     same quality, where the processor multiplies it natively.
     """
-    if not tf.config.list_physical_devices("GPU") and _has_bfloat16_products():
-        return "bfloat16"
-    return "float32"
-
-
-@functools.cache
-def _has_bfloat16_products() -> bool:
     try:
         flags = Path("/proc/cpuinfo").read_text().split()
     except OSError:
-        return False  # not Linux: float32 is right everywhere
-    return "avx512_bf16" in flags or "amx_bf16" in flags
+        return "float32"  # not Linux: it is right everywhere
+    native = "avx512_bf16" in flags or "amx_bf16" in flags
+    return "bfloat16" if native and not tf.config.list_physical_devices("GPU") else "float32"

@@ -9,80 +9,38 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.grouping import running_sum
+from gensim_tfw2v.kernel.config import KernelConfig
 from gensim_tfw2v.kernel.noise import draw_negatives
-from gensim_tfw2v.kernel.objectives.blocks import StepShape, in_blocks, in_halos
+from gensim_tfw2v.kernel.objectives.blocks import in_blocks, in_halos
+from gensim_tfw2v.kernel.updates import running_sum
+from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 
 class Draws(NamedTuple):
-    """A unit cut into steps of T/B blocks.
+    """A unit cut into steps of T/B blocks: ids, windows as `band` takes them; int32."""
 
-    Attributes
-    ----------
-    inputs : Tensor [steps, T/B, I], int32
-        Ids of each block's inputs.
-    centres : Tensor [steps, T/B, O], int32
-        Ids of each block's centres.
-    negatives : Tensor [steps, T/B, C - O], int32, optional
-        Ids of each block's shared negatives.
-    windows : Tensor [steps, T/B, O], int32
-        ``left * (w + 1) + right``: how many tokens before (after) each centre its window holds;
-        0 for padding.
-    kept : Tensor [], int32
-        Tokens left after subsampling.
-    """
-
-    inputs: tf.Tensor
-    centres: tf.Tensor
-    negatives: tf.Tensor | None
-    windows: tf.Tensor
-    kept: tf.Tensor
+    inputs: tf.Tensor  # [steps, T/B, I]
+    centres: tf.Tensor  # [steps, T/B, O]
+    negatives: tf.Tensor | None  # [steps, T/B, C - O], with negative sampling
+    windows: tf.Tensor  # [steps, T/B, O], 0 for padding
+    kept: tf.Tensor  # tokens left after subsampling
 
 
-def draw(
-    entries: tf.Tensor,
-    key: tf.Tensor,
-    keep_probability: tf.Tensor,
-    noise: tf.Tensor | None,
-    shape: StepShape,
-    shrink_windows: bool,
-    noise_reuse: int = 1,
-    negative_shards: int = 1,
-    widest: int | None = None,
-) -> Draws:
-    """Draw everything that training a unit needs.
-
-    Parameters
-    ----------
-    entries : Tensor [n], int32
-        Token ids, -1 after each sentence.
-    key : Tensor [2], int32
-        Names the unit.
-    keep_probability : Tensor [V], float32
-        Chance of each word to survive subsampling (gensim's ``sample_int / 2**32``).
-    noise : Tensor [V, 2], int32, optional
-        What negatives are drawn from: an `alias_table`; without it none are drawn.
-    shape : StepShape
-    shrink_windows : bool
-        Windows reduced to a uniform 1..w for each position, as in gensim.
-    noise_reuse : int
-        In how many blocks a negative is used, on average: with more than 1 a unit has fewer rows.
-    negative_shards : int
-        Shards of `noise`.
-    widest : int, optional
-        What windows are reduced from, if not from w, to w at most.
-    """
+def draw(program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor) -> Draws:
+    """Draw everything that training a unit needs; arguments as in `concrete_unit_function`."""
+    shape = program.shape
     keys = tf.random.split(key, 3)
     with tf.name_scope("subsample"):
-        ids, position_left, position_right = _subsample(entries, keys[0], keep_probability)
+        ids, position_left, position_right = _subsample(entries, keys[0], words.keep)
     kept = tf.size(ids)
     blocks = -tf.math.floordiv(-kept, shape.tokens) * shape.blocks
 
     with tf.name_scope("windows"):
         reach: tf.Tensor | int = shape.window
-        if shrink_windows:
+        if program.shrink_windows:  # to a uniform 1..w for each position, as in gensim
+            widest = program.widest_window or shape.window
             reach = tf.random.stateless_uniform(
-                [kept], keys[1], 1, (widest or shape.window) + 1, tf.int32, alg="philox"
+                [kept], keys[1], 1, widest + 1, tf.int32, alg="philox"
             )
             reach = tf.minimum(reach, shape.window)
         left, right = tf.minimum(reach, position_left), tf.minimum(reach, position_right)
@@ -95,9 +53,10 @@ def draw(
         centres, windows = (of_centres(x, shape, blocks) for x in (ids, windows))
     with tf.name_scope("negatives"):
         negatives = None
-        if noise is not None:
+        if program.objective.negative:
             negatives = draw_negatives(
-                keys[2], blocks, shape.shared, noise, noise_reuse, negative_shards
+                *(keys[2], blocks, shape.shared, words.noise),
+                *(program.noise_reuse, program.negative_shards),
             )
 
     def in_steps(x: tf.Tensor, width: int) -> tf.Tensor:
@@ -115,13 +74,7 @@ def draw(
 def _subsample(
     entries: tf.Tensor, key: tf.Tensor, keep_probability: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Drop tokens at random, and sentence ends.
-
-    Returns
-    -------
-    ids, before, after : Tensor [kept], int32
-        The tokens left, and how many of its sentence stand before and after each.
-    """
+    """The tokens left, and how many of its sentence stand before and after each: [kept] each."""
     ends = tf.cast(entries < 0, tf.int32)
     chance = tf.random.stateless_uniform(tf.shape(entries), key, alg="philox")
     # a sentence end looks up word 0, and is dropped because its limit is then below 0

@@ -27,19 +27,19 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
     Parameters
     ----------
     weights : ndarray [V]
-        Not negative, with a sum above 0; and of the words of each shard.
+        Not negative.
     shards : int
         S: the two words of a bucket are of the same one.
-
-    Raises
-    ------
-    ValueError
-        If a shard's weights are all 0.
 
     Returns
     -------
     ndarray [V, 2], int32
         For each bucket: the share of its own word, times ``2**31 - 1``, and the other word.
+
+    Raises
+    ------
+    ValueError
+        If a shard's weights are all 0.
     """
     if shards > 1:
         empty = [one for one in range(shards) if not weights[one::shards].sum() > 0]
@@ -71,42 +71,42 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
     return np.stack([limits, other], 1).astype(np.int32)
 
 
-def draw_words(
-    key: tf.Tensor,
-    number: tf.Tensor,
-    words: tf.Tensor,
-    shard: tf.Tensor | None = None,
-    shards: int = 1,
+def draw_negatives(
+    key: tf.Tensor, blocks: tf.Tensor, shared: int, noise: tf.Tensor, reuse: int, shards: int
 ) -> tf.Tensor:
-    """Draw words from an `alias_table`.
+    """Draw the negatives of each block from an `alias_table`: [blocks, shared], int32.
 
-    Parameters
-    ----------
-    shard : Tensor [number], int32, optional
-        From which shard each is drawn; without it from all words.
-    shards : int
-        S, of the table.
-
-    Returns
-    -------
-    Tensor [number], int32
+    Each is used in `reuse` blocks, on average: with more than 1 a unit has fewer rows.
     """
+    if reuse == 1:
+        return _draw_words(key, blocks, shared, noise, shards)
+    keys, drawn = tf.random.split(key, 2), -(-blocks // reuse)
+    pool = _draw_words(keys[0], drawn, shared, noise, shards)
+    rows = tf.random.stateless_uniform(
+        [blocks, shared], keys[1], 0, tf.maximum(1, drawn), tf.int32, alg="philox"
+    )
+    return tf.gather_nd(pool, tf.stack([rows, tf.range(shared) + tf.zeros_like(rows)], 2))
+
+
+def _draw_words(
+    key: tf.Tensor, blocks: tf.Tensor, shared: int, noise: tf.Tensor, shards: int
+) -> tf.Tensor:
     keys = tf.random.split(key, 2)
-    vocabulary = tf.shape(words)[0]
-    if shard is None:
-        bucket = tf.random.stateless_uniform(
-            [number], keys[0], 0, vocabulary, tf.int32, alg="philox"
-        )
+    number, vocabulary = blocks * shared, tf.shape(noise)[0]
+
+    def drawn(key: tf.Tensor, *limits: tf.Tensor | int | None) -> tf.Tensor:
+        return tf.random.stateless_uniform([number], key, *limits, tf.int32, alg="philox")
+
+    if shards == 1:
+        bucket = drawn(keys[0], 0, vocabulary)
     else:
+        shard = tf.tile(tf.constant(shards_of_negatives(shared, shards)), [blocks])
         # one range serves shards of different sizes; none is so large that the rest matters
-        anything = tf.random.stateless_uniform(
-            [number], keys[0], None, None, tf.int32, alg="philox"
-        )
         size = (vocabulary - shard + shards - 1) // shards
-        bucket = shard + shards * tf.math.floormod(anything, size)
-    place = tf.random.stateless_uniform([number], keys[1], 0, 2**31 - 1, tf.int32, alg="philox")
-    share, other = tf.unstack(tf.gather(words, bucket), axis=1)
-    return tf.where(place < share, bucket, other)
+        bucket = shard + shards * tf.math.floormod(drawn(keys[0], None, None), size)
+    share, other = tf.unstack(tf.gather(noise, bucket), axis=1)
+    words = tf.where(drawn(keys[1], 0, 2**31 - 1) < share, bucket, other)
+    return tf.reshape(words, [-1, shared])
 
 
 def shards_of_negatives(shared: int, shards: int) -> np.ndarray:
@@ -114,55 +114,21 @@ def shards_of_negatives(shared: int, shards: int) -> np.ndarray:
     return np.arange(shared, dtype=np.int32) % shards
 
 
-def draw_negatives(
-    key: tf.Tensor, blocks: tf.Tensor, shared: int, noise: tf.Tensor, reuse: int, shards: int
-) -> tf.Tensor:
-    """Draw the negatives of each block.
-
-    Parameters
-    ----------
-    shared : int
-        Negatives of a block; at least S.
-    noise : Tensor [V, 2], int32
-        An `alias_table`, of as many shards.
-    reuse : int
-        In how many blocks a negative is used, on average.
-
-    Returns
-    -------
-    Tensor [blocks, shared], int32
-    """
-    keys = tf.random.split(key, 2)
-    drawn = blocks if reuse == 1 else -(-blocks // reuse)
-    shard = None
-    if shards > 1:
-        shard = tf.tile(tf.constant(shards_of_negatives(shared, shards)), [drawn])
-    pool = draw_words(key if reuse == 1 else keys[0], drawn * shared, noise, shard, shards)
-    pool = tf.reshape(pool, [-1, shared])
-    if reuse == 1:
-        return pool
-    rows = tf.random.stateless_uniform(
-        [blocks, shared], keys[1], 0, tf.maximum(1, drawn), tf.int32, alg="philox"
-    )
-    return tf.gather_nd(pool, tf.stack([rows, tf.range(shared) + tf.zeros_like(rows)], 2))
-
-
 def counted_negatives(
     centres: tf.Tensor, negatives: tf.Tensor, skip_targets: bool, shards: int
 ) -> tf.Tensor | None:
-    """How often each negative of a block counts for each of its centres.
+    """How often each negative of a block counts for each of its centres; None where all count once.
+
+    With `skip_targets`, one that equals a centre counts nothing for it.
 
     Parameters
     ----------
     centres, negatives : Tensor [T/B, O] and [T/B, C - O], int32
         Ids.
-    skip_targets : bool
-        Whether a negative that equals a centre counts nothing for it.
 
     Returns
     -------
-    Tensor [T/B, C - O, O], float32
-        None where all count once.
+    Tensor [T/B, C - O, O], float32, or None
     """
     counted: tf.Tensor | None = None
     if skip_targets:
@@ -180,10 +146,7 @@ def counted_negatives(
 def noise_shares(noise: np.ndarray, frequency: np.ndarray, shards: int) -> np.ndarray:
     """Share of each word among the negatives that count, of all targets: [V].
 
-    Parameters
-    ----------
-    noise, frequency : ndarray [V]
-        In what proportion words are drawn, and are targets.
+    In proportion to `noise` words are drawn, in proportion to `frequency` they are targets: [V].
     """
     shard = np.arange(len(noise)) % shards
     of_targets, of_noise = (np.bincount(shard, x)[shard] for x in (frequency, noise))

@@ -9,7 +9,6 @@ Whole rows are one slice, here.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -38,14 +37,9 @@ MOST_ROWS = 1 << 16
 
 
 class Link:
-    """The way between a worker and the devices of slices, while the graph of a step is built.
+    """The way between a worker and the devices of S slices, while the graph of a step is built.
 
-    Parameters
-    ----------
-    devices : sequence of str
-        Of the S slices.
-    wire : DType
-        In which products of rows, and what they are multiplied by, travel.
+    Products of rows, and what they are multiplied by, travel in the dtype `wire`.
     """
 
     def __init__(self, devices: Sequence[str], wire: tf.DType) -> None:
@@ -58,8 +52,12 @@ class Link:
         self._sent: list[tf.Tensor] = []
         self._received: list[tf.Tensor] = []
 
+    def narrow(self, tensor: tf.Tensor) -> tf.DType:
+        """The dtype in which a tensor travels unless it is told another."""
+        return self.wire if tensor.dtype.is_floating else tensor.dtype
+
     def send(self, tensor: tf.Tensor, dtype: tf.DType) -> list[tf.Tensor]:
-        """Give the tensor at each device; it travels there once, in this dtype."""
+        """The tensor at each device; it travels there once, in this dtype."""
         key = tensor.ref(), dtype
         if key not in self._there:
             travels = tf.cast(tensor, dtype)
@@ -74,10 +72,7 @@ class Link:
     def send_together(self, together: Sequence[Sent]) -> None:
         """Send integers in one message, before they are asked for: each message costs some time.
 
-        Parameters
-        ----------
-        together : sequence of Sent
-            Of dtype int32 or uint16, of shapes of which at most one dimension is unknown.
+        They are int32 or uint16, and at most one dimension of each shape is unknown.
         """
         parts = [tf.reshape(tf.cast(*sent), [-1]) for sent in together]
         parts = [_halves(part) if part.dtype == tf.int32 else part for part in parts]
@@ -95,7 +90,7 @@ class Link:
                     arrived.append(tf.reshape(there, shape))
 
     def receive(self, parts: Sequence[tf.Tensor], dtype: tf.DType) -> tf.Tensor:
-        """Give the sum of what there is at the devices; each travels here in this dtype."""
+        """The sum of parts, one at each device; each travels here in this dtype."""
         arrived = []
         for device, part in zip(self.devices, parts, strict=True):
             with tf.device(device):
@@ -111,14 +106,14 @@ class Link:
 
 
 class Weights:
-    """How matrices that rows are multiplied by travel to the slices: here, as they are."""
+    """How matrices that rows are multiplied by travel to the slices: by default as they are."""
 
     def pack(self, matrices: tf.Tensor) -> tf.Tensor:
-        """What travels of them."""
+        """What travels of matrices."""
         return matrices
 
     def unpack(self, packed: tf.Tensor) -> tf.Tensor:
-        """The matrices again."""
+        """The matrices again, from what has travelled."""
         return packed
 
 
@@ -126,32 +121,24 @@ AS_THEY_ARE = Weights()
 
 
 class Slices:
-    """Rows, or what is computed of them for each of their columns.
+    """Rows, or what is computed of them for each of their columns, in S parts [..., D/S].
 
-    Parameters
-    ----------
-    parts : sequence of Tensor [..., D/S]
-    link : Link, optional
-        To the devices that they are on; None if there is one part, here.
+    `link` leads to the devices that they are on; None if there is one part, here.
     """
 
     def __init__(self, parts: Sequence[tf.Tensor], link: Link | None = None) -> None:
         self.parts, self.link = list(parts), link
 
     def map(
-        self,
-        make: Callable[..., tf.Tensor],
-        *others: Slices,
-        sent: Sequence[tf.Tensor | Sent] = (),
+        self, make: Callable[..., tf.Tensor], *others: Slices, sent: Sequence[tf.Tensor | Sent] = ()
     ) -> Slices:
         """Compute something of each slice, where it is.
 
         Parameters
         ----------
         make : function (part, parts of others, sent tensors) -> Tensor [..., D/S]
-        others : Slices
         sent : sequence of Tensor or Sent
-            What the worker has of it; plain floats travel in the link's dtype.
+            What the worker has; plain floats travel in the link's dtype.
         """
         return Slices(self._each(make, others, sent), self.link)
 
@@ -162,21 +149,14 @@ class Slices:
         sent: Sequence[tf.Tensor | Sent] = (),
         exact: bool = False,
     ) -> tf.Tensor:
-        """Compute something of each slice, where it is, and its sum over the slices, here.
+        """Compute something of each slice, as `map` does, and its sum over the slices, here.
 
-        Parameters
-        ----------
-        make : function (part, parts of others, sent tensors) -> Tensor
-        others, sent
-            As for `map`.
-        exact : bool
-            Whether it travels as it is.
+        `exact` says whether it travels as it is.
         """
         parts = self._each(make, others, sent)
         if self.link is None:
             return parts[0]
-        narrow = self.link.wire if parts[0].dtype.is_floating and not exact else parts[0].dtype
-        return self.link.receive(parts, narrow)
+        return self.link.receive(parts, parts[0].dtype if exact else self.link.narrow(parts[0]))
 
     @property
     def dtype(self) -> tf.DType:
@@ -214,10 +194,7 @@ class Slices:
     ) -> Slices:
         """Matrices [blocks, m, n], or transposed [blocks, n, m], times rows: [blocks, m, D].
 
-        Parameters
-        ----------
-        packed : Tensor
-            What `weights` makes of the matrices, or they are made of.
+        `packed` is what `weights` makes of the matrices, or makes them of.
         """
 
         def multiply(x: tf.Tensor, given: tf.Tensor) -> tf.Tensor:
@@ -230,31 +207,19 @@ class Slices:
         return self.map(tf.add, other)
 
     def _each(
-        self,
-        make: Callable[..., Any],
-        others: Sequence[Slices],
-        sent: Sequence[tf.Tensor | Sent],
+        self, make: Callable[..., Any], others: Sequence[Slices], sent: Sequence[tf.Tensor | Sent]
     ) -> list[Any]:
+        parts = [self.parts, *(other.parts for other in others)]
+        if self.link is None:
+            here = (x.tensor if isinstance(x, Sent) else x for x in sent)
+            return [make(*(part for (part,) in parts), *here)]
+        for x in sent:
+            parts.append(self.link.send(*(x if isinstance(x, Sent) else (x, self.link.narrow(x)))))
         made = []
-        for place, part in enumerate(self.parts):
-            there = [self._at(place, x) for x in sent]
-            with self._device(place):
-                made.append(make(part, *(other.parts[place] for other in others), *there))
+        for device, *given in zip(self.link.devices, *parts, strict=True):
+            with tf.device(device):
+                made.append(make(*given))
         return made
-
-    def _at(self, place: int, sent: tf.Tensor | Sent) -> tf.Tensor:
-        tensor = sent.tensor if isinstance(sent, Sent) else sent
-        if self.link is None:
-            return tensor
-        narrow = self.link.wire if tensor.dtype.is_floating else tensor.dtype
-        dtype = sent.dtype if isinstance(sent, Sent) else narrow
-        return self.link.send(tensor, dtype)[place]
-
-    def _device(self, place: int) -> contextlib.AbstractContextManager[object]:
-        if self.link is None:
-            return contextlib.nullcontext()
-        device: contextlib.AbstractContextManager[object] = tf.device(self.link.devices[place])
-        return device
 
 
 def whole(rows: tf.Tensor) -> Slices:

@@ -7,8 +7,7 @@ from typing import Any
 from gensim_tfw2v._tensorflow import scoped, tf
 from gensim_tfw2v.kernel.config import KernelConfig
 from gensim_tfw2v.kernel.noise import counted_negatives
-from gensim_tfw2v.kernel.objectives import Gradients, Step
-from gensim_tfw2v.kernel.plan import StepPlan
+from gensim_tfw2v.kernel.objectives import Gradients, Step, StepPlan
 from gensim_tfw2v.kernel.slices import Sent, Slices, exact, small
 from gensim_tfw2v.kernel.tables import Tables, add_rows, read_rows
 from gensim_tfw2v.kernel.updates import adagrad, clipped, sum_rows
@@ -23,18 +22,7 @@ def train_step(
     words: WordArrays,
     squares: Tables | None = None,
 ) -> tuple[tf.Tensor, ...]:
-    """Train a step.
-
-    Parameters
-    ----------
-    program : KernelConfig
-    plan, unit
-        Of the step, and the ids of its unit: see `plan_unit`.
-    tables : Tables of WholeRows or SlicedRows
-        Updated in place.
-    words : WordArrays
-    squares : Tables of Tensor [], resource, optional
-        Handles of variables [V, 1] that Adagrad sums in, if the program asks for it.
+    """Train a step of a `PreparedUnit`; arguments as for its `train_steps`.
 
     Returns
     -------
@@ -48,9 +36,12 @@ def train_step(
     if link is not None:
         link.begin()
         link.send_together(_integers(plan, ids))
-    step = _read(program, plan, ids, tables)
-    gradients = _gradients(program, step, program.loss_of == "all")
-    moved = _update(program, plan, ids, _sums(plan, ids, gradients), tables, words, squares)
+    gradients = _gradients(program, plan, ids, tables, program.loss_of == "all")
+    with tf.name_scope("sum_rows"):
+        sums = {
+            name: sum_rows(getattr(plan, name), parts) for name, parts in gradients.updates.items()
+        }
+    moved = _update(program, plan, ids, sums, tables, words, squares)
     result = gradients.loss, gradients.predictions, moved
     return result if link is None else (*result, link.traffic())
 
@@ -61,32 +52,58 @@ def step_loss(
     """The loss of a step as its rows are, and of how many predictions; as for `train_step`."""
     if tables.inputs.link is not None:
         tables.inputs.link.begin()
-    step = _read(program, plan, _row_ids(plan, unit), tables)
-    gradients = _gradients(program, step, True)
+    gradients = _gradients(program, plan, _row_ids(plan, unit), tables, True)
     return gradients.loss, gradients.predictions
 
 
-def _gradients(program: KernelConfig, step: Step, with_loss: bool) -> Gradients:
-    with tf.name_scope(type(program.objective).__name__):
-        return program.objective(step, with_loss)
-
-
-@scoped("sum_rows")
-def _sums(plan: StepPlan, ids: Tables, gradients: Gradients) -> dict[str, Slices]:
-    """Summed updates of the distinct rows of each table in use, by its name."""
-    updates = Tables([gradients.inputs], gradients.outputs, gradients.nodes)
+@scoped("row_ids")
+def _row_ids(plan: StepPlan, unit: Tables) -> dict[str, tf.Tensor]:
+    """The distinct ids [U] of a step's rows, by the name of each table in use."""
     return {
-        name: sum_rows(getattr(plan, name), getattr(updates, name))
-        for name, rows in ids._asdict().items()
-        if rows is not None
+        name: getattr(plan, name).distinct.of(ids)
+        for name, ids in unit._asdict().items()
+        if ids is not None
     }
+
+
+def _integers(plan: StepPlan, ids: dict[str, tf.Tensor]) -> list[Sent]:
+    """What slices need to know of a step's rows."""
+    needed = [exact(of_table) for of_table in ids.values()]
+    for name in ids:
+        groups = getattr(plan, name)
+        needed += map(small, (groups.place, groups.rank, groups.segment))
+    return needed
+
+
+def _gradients(
+    program: KernelConfig,
+    plan: StepPlan,
+    ids: dict[str, tf.Tensor],
+    tables: Tables,
+    with_loss: bool,
+) -> Gradients:
+    """Read the rows of a step, and compute its objective."""
+    with tf.name_scope("read_rows"):
+        rows = {name: getattr(tables, name).read(of_table) for name, of_table in ids.items()}
+    selects = "outputs" in ids and program.selects_negatives
+    noise = _noise(program, plan.words) if selects else None
+    dtype = tf.as_dtype(program.product_dtype)
+    with tf.name_scope(type(program.objective).__name__):
+        return program.objective(Step(program.shape, dtype, plan, rows, noise), with_loss)
+
+
+@scoped("negatives")
+def _noise(program: KernelConfig, columns: tf.Tensor) -> tf.Tensor | None:
+    """How often negatives count for each centre: [T/B, C - O, O]."""
+    centres, negatives = tf.split(columns, [program.shape.centres, program.shape.shared], axis=1)
+    return counted_negatives(centres, negatives, program.skip_targets, program.negative_shards)
 
 
 @scoped("update")
 def _update(
     program: KernelConfig,
     plan: StepPlan,
-    ids: Tables,
+    ids: dict[str, tf.Tensor],
     sums: dict[str, Slices],
     tables: Tables,
     words: WordArrays,
@@ -96,7 +113,7 @@ def _update(
     moved = tf.constant(0.0)
     for name, of_table in sums.items():
         with tf.name_scope(name):
-            rows, sizes = getattr(ids, name), plan.alpha
+            rows, sizes = ids[name], plan.alpha
             if squares is not None:
                 so_far = getattr(squares, name)
                 sizes, growth = adagrad(of_table, read_rows(so_far, rows), plan.alpha)
@@ -106,56 +123,6 @@ def _update(
             getattr(tables, name).add(rows, changes, words.lock if locked else None)
             moved += magnitude
     return moved
-
-
-@scoped("row_ids")
-def _row_ids(plan: StepPlan, unit: Tables) -> Tables:
-    """The distinct rows of a step; None of a table without use."""
-    return Tables(
-        *(
-            None if ids is None else getattr(plan, name).distinct.of(ids)
-            for name, ids in unit._asdict().items()
-        )
-    )
-
-
-def _integers(plan: StepPlan, ids: Tables) -> list[Sent]:
-    """What slices need to know of a step's rows."""
-    needed = [exact(of_table) for of_table in ids if of_table is not None]
-    for groups in (plan.inputs, plan.outputs, plan.nodes):
-        if groups:
-            needed += map(small, (groups.place, groups.rank, groups.segment))
-    return needed
-
-
-def _read(program: KernelConfig, plan: StepPlan, ids: Tables, tables: Tables) -> Step:
-    """Read what a step is computed from."""
-    selects = ids.outputs is not None and program.selects_negatives
-    with tf.name_scope("read_rows"):
-        rows = Tables(
-            *(
-                None if of_table is None else getattr(tables, name).read(of_table)
-                for name, of_table in ids._asdict().items()
-            )
-        )
-    return Step(
-        program.shape,
-        input_place=plan.inputs.place,
-        windows=plan.windows,
-        dtype=tf.as_dtype(program.product_dtype),
-        output_place=plan.outputs.place if plan.outputs else None,
-        noise=_noise(program, plan.words) if selects else None,
-        node_place=plan.nodes.place if plan.nodes else None,
-        signs=plan.signs,
-        **rows._asdict(),
-    )
-
-
-@scoped("negatives")
-def _noise(program: KernelConfig, columns: tf.Tensor) -> tf.Tensor | None:
-    """How often negatives count for each centre: [T/B, C - O, O]."""
-    centres, negatives = tf.split(columns, [program.shape.centres, program.shape.shared], axis=1)
-    return counted_negatives(centres, negatives, program.skip_targets, program.negative_shards)
 
 
 #: The name scope of a step's ops.

@@ -37,11 +37,11 @@ class UnitResult(NamedTuple):
 
     Attributes
     ----------
-    kept : Tensor [], int32
+    kept : int32
         Tokens trained on, after subsampling.
-    loss, predictions : Tensor [], float32
+    loss, predictions : float32
         Summed loss, and of how many predictions, of the steps whose loss is computed.
-    magnitude : Tensor [], float32
+    magnitude : float32
         Summed lengths of the updates before clipping: not finite if training has diverged.
     """
 
@@ -52,13 +52,7 @@ class UnitResult(NamedTuple):
 
 
 class WholeRows:
-    """A table's variable on the worker's own device, as a step reads and updates it.
-
-    Parameters
-    ----------
-    handle : Tensor [], resource
-        Of a variable [V, D].
-    """
+    """A variable [V, D] on the worker's own device, by its handle, as a step uses it."""
 
     link = None
 
@@ -84,17 +78,9 @@ class WholeRows:
 def add_rows(
     table: tf.Tensor, ids: tf.Tensor, changes: tf.Tensor, lock: tf.Tensor | None = None
 ) -> None:
-    """Add changes to a table's rows.
+    """Add changes [U, D] to a table's rows of distinct ids, by the handle of the variable [V, D].
 
-    Parameters
-    ----------
-    table : Tensor [], resource
-        Handle of a variable [V, D].
-    ids : Tensor [U], int32
-        Distinct ids.
-    changes : Tensor [U, D]
-    lock : Tensor [V], optional
-        What each row's change is multiplied by: gensim's ``vectors_lockf``.
+    With `lock` [V], gensim's ``vectors_lockf``, each row's change is multiplied by its factor.
     """
     if lock is not None:
         changes *= tf.gather(lock, ids)[:, None]

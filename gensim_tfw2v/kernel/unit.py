@@ -11,34 +11,47 @@ from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.config import KernelConfig
-from gensim_tfw2v.kernel.draws import draw
+from gensim_tfw2v.kernel.draws import Draws, draw
 from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
-from gensim_tfw2v.kernel.plan import StepPlan, plan_unit
+from gensim_tfw2v.kernel.objectives import StepPlan
 from gensim_tfw2v.kernel.step import SCOPE, step_loss, train_step
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
-from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.kernel.updates import group_rows
+from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
+
+#: Nodes on a path, at most: gensim's counts are below 2**63, and each level adds to them.
+LONGEST_PATH = 128
 
 
-@functools.lru_cache(maxsize=32)
-def unit_function(program: KernelConfig) -> tf.types.experimental.PolymorphicFunction:
-    """Build, once per program, the ``tf.function`` that trains a unit.
+def concrete_unit_function(
+    program: KernelConfig, tables: Tables
+) -> tf.types.experimental.ConcreteFunction:
+    """The traced function that trains a unit, for any vocabulary and any number of entries.
 
-    Call it with tensors and variables of the shapes given (variables made with
-    ``shape=[None, D]``), or through `concrete_unit_function`: then one trace serves all models.
+    Parameters
+    ----------
+    tables : Tables of Variable [None, D]
+        Like the ones to be trained; with shape [None, D], no matter how many rows they have.
 
     Returns
     -------
     function (tables, words, entries, key, alphas) -> UnitResult
-        tables : Tables of Variable
-            Updated in place.
-        words : WordArrays of tensors
-        entries : Tensor [n], int32
-            Token ids, -1 after each sentence; n at most ``program.max_entries``.
-        key : Tensor [2], int32
-            The unit's name.
-        alphas : Tensor [2], float32
-            Step size at the unit's first and last step.
+        It updates the tables in place. Entries are token ids [n], int32, -1 after each sentence, at
+        most ``program.max_entries``; the key [2], int32, is the unit's name; alphas [2], float32,
+        are the step sizes at its first and last step.
     """
+    return unit_function(program).get_concrete_function(
+        tables,
+        WordArrays.spec(),
+        tf.TensorSpec([None], tf.int32),
+        tf.TensorSpec([2], tf.int32),
+        tf.TensorSpec([2], tf.float32),
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def unit_function(program: KernelConfig) -> tf.types.experimental.PolymorphicFunction:
+    """Build, once per program, what `concrete_unit_function` traces once for all models."""
 
     # written with tf.while_loop: converting Python loops would take as long as all the rest
     @tf.function(autograph=False)
@@ -49,32 +62,26 @@ def unit_function(program: KernelConfig) -> tf.types.experimental.PolymorphicFun
     return train_unit
 
 
+def prepare_unit(
+    program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
+) -> PreparedUnit | NativeUnit:
+    """Draw a unit, and plan it where a graph trains; arguments as in `concrete_unit_function`."""
+    if program.native:
+        return draw_unit(program, words, entries, key, alphas)
+    with tf.name_scope("draw"), tf.device("CPU"):
+        return _plan_unit(program, draw(program, words, entries, key), words, alphas)
+
+
 class PreparedUnit(NamedTuple):
-    """A unit of which all is drawn and planned, and which has only to be trained.
+    """A unit of which all is drawn and planned, and which has only to be trained."""
 
-    Attributes
-    ----------
-    kept, steps : Tensor [], int32
-        Tokens trained on, after subsampling, and steps.
-    plan : StepPlan
-        Of all steps.
-    unit : Tables of Tensor, int32
-        The distinct ids of each table's rows, step after step; None of a table without use.
-    """
-
-    kept: tf.Tensor
+    kept: tf.Tensor  # tokens trained on, after subsampling
     steps: tf.Tensor
-    plan: StepPlan
-    unit: Tables
+    plan: StepPlan  # of all steps
+    unit: Tables  # distinct ids of each table's rows, step after step; None of one without use
 
     def train(self, program: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
-        """Train its steps, one after the other.
-
-        Parameters
-        ----------
-        tables : Tables of WholeRows or SlicedRows
-            Updated in place.
-        """
+        """Train its steps, one after the other; arguments as for `train_steps`."""
         begin = self.begin(program, tables)
         sums = self.train_steps(program, tables, words, tf.constant(0), self.steps, begin)
         return UnitResult(self.kept, *sums[:3])
@@ -101,18 +108,16 @@ class PreparedUnit(NamedTuple):
         sums: tuple[tf.Tensor, ...],
         squares: Tables | None = None,
     ) -> tuple[tf.Tensor, ...]:
-        """Train some of its steps, one after the other.
+        """Train its steps from `first` to before `last`, one after the other.
 
         Parameters
         ----------
         tables : Tables of WholeRows or SlicedRows
             Updated in place.
-        first, last : Tensor [], int32
-            The first step, and the one before which to stop.
         sums : tuple of Tensor []
-            What was summed before, in the dtypes in which it is summed.
+            What was summed before, in the dtypes in which it is summed: see `train_step`.
         squares : Tables of Tensor [], resource, optional
-            As for `train_step`.
+            Handles of variables [V, 1] that Adagrad sums in, if the program asks for it.
         """
 
         def train(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
@@ -128,50 +133,30 @@ class PreparedUnit(NamedTuple):
         return tuple(summed)
 
 
-def prepare_unit(
-    program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
-) -> PreparedUnit | NativeUnit:
-    """Draw a unit, and plan it where a graph trains; parameters as for `unit_function`."""
-    if program.native:
-        return draw_unit(program, words, entries, key, alphas)
-    return plan_steps(program, words, entries, key, alphas)
-
-
-def plan_steps(
-    program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
+def _plan_unit(
+    program: KernelConfig, draws: Draws, words: WordArrays, alphas: tf.Tensor
 ) -> PreparedUnit:
-    """Draw and plan a unit that a graph trains; parameters as for `unit_function`."""
-    with tf.name_scope("draw"), tf.device("CPU"):
-        noise = words.noise if program.objective.negative else None
-        draws = draw(
-            entries,
-            key,
-            words.keep,
-            noise,
-            program.shape,
-            program.shrink_windows,
-            program.noise_reuse,
-            program.negative_shards,
-            program.widest_window,
-        )
-        plan, unit = plan_unit(program, draws, words, alphas)
-        return PreparedUnit(draws.kept, tf.shape(draws.windows)[0], plan, unit)
-
-
-def concrete_unit_function(
-    program: KernelConfig, tables: Tables
-) -> tf.types.experimental.ConcreteFunction:
-    """The traced `unit_function`, for any vocabulary and any number of entries.
-
-    Parameters
-    ----------
-    tables : Tables of Variable [None, D]
-        Like the ones to be trained; with shape [None, D], no matter how many rows they have.
-    """
-    return unit_function(program).get_concrete_function(
-        tables,
-        WordArrays.spec(),
-        tf.TensorSpec([None], tf.int32),
-        tf.TensorSpec([2], tf.int32),
-        tf.TensorSpec([2], tf.float32),
+    shape, objective = program.shape, program.objective
+    rows = {"inputs": (draws.inputs, shape.inputs)}  # of each table, and how many a block has
+    columns: Any = ()
+    signs: Any = ()
+    if objective.negative:
+        columns = tf.concat([draws.centres, draws.negatives], 2)
+        rows["outputs"] = columns, shape.columns
+    if objective.hierarchical:
+        nodes, signs = paths_of(draws.centres, words.tree)
+        rows["nodes"] = nodes, shape.centres * LONGEST_PATH
+    groups, ids = {}, dict.fromkeys(Tables._fields)
+    for name, (of_table, number) in rows.items():
+        limits = program.id_bits, program.max_steps, shape.blocks * number
+        groups[name], ids[name] = group_rows(of_table, *limits)
+    steps = tf.shape(draws.windows)[0]
+    part_done = tf.cast(tf.range(steps), tf.float32) / tf.cast(steps, tf.float32)
+    plan = StepPlan(
+        alphas[0] + (alphas[1] - alphas[0]) * part_done,
+        draws.windows,
+        words=columns if program.selects_negatives else (),
+        signs=signs,
+        **groups,
     )
+    return PreparedUnit(draws.kept, steps, plan, Tables(**ids))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.grouping import group_rows
+from gensim_tfw2v.kernel.updates import group_rows
 
 
 @settings(max_examples=50, deadline=None)

@@ -6,10 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.grouping import RowGroups, group_rows, running_sum
 from gensim_tfw2v.kernel.slices import whole
 from gensim_tfw2v.kernel.tables import add_rows
-from gensim_tfw2v.kernel.updates import EPSILON, adagrad, clipped, sum_rows
+from gensim_tfw2v.kernel.updates import (
+    EPSILON,
+    RowGroups,
+    adagrad,
+    clipped,
+    group_rows,
+    running_sum,
+    sum_rows,
+)
 
 
 def step_of(groups: RowGroups, distinct: tf.Tensor, step: int) -> tuple[RowGroups, tf.Tensor]:

@@ -6,7 +6,6 @@ import pytest
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.config import KernelConfig
 from gensim_tfw2v.kernel.draws import draw
-from gensim_tfw2v.kernel.noise import alias_table
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
 from gensim_tfw2v.kernel.tables import Tables
@@ -111,9 +110,9 @@ def test_input_rows_that_travel_to_the_targets(shards, own_negatives):
     # one long sentence, so that few windows end at its ends
     entries = independent(frequencies, 8192)
     entries = entries[entries >= 0]
-    noise = tf.constant(alias_table(frequencies.noise))
-    keep = tf.ones([VOCABULARY])
-    draws = draw(tf.constant(entries), tf.constant([3, 4]), keep, noise, shape, True)
+    words = WordArrays.of(np.ones(VOCABULARY), frequencies.noise).tensors()
+    program = KernelConfig(SkipGram(5), shape, 1, 1, 1)
+    draws = draw(program, words, tf.constant(entries), tf.constant([3, 4]))
     work = Workload(frequencies, 100, shape)
     fetched, pushed = target_bytes(work, shards, own_negatives)
     own = distinct_rows(work, shape.tokens)[0] / shape.tokens

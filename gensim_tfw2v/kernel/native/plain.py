@@ -15,25 +15,16 @@ import numpy as np
 from gensim_tfw2v.kernel.native import Options, library, stride
 
 INT32, FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
+NO_PATH = np.zeros(0, INT32)
 
 
 class Unit(NamedTuple):
-    """What was drawn of a unit of n tokens.
+    """What was drawn of a unit of n tokens: int32."""
 
-    Attributes
-    ----------
-    inputs, targets : ndarray [n], int32
-        Of each token its row in the tables of inputs and of outputs.
-    reaches : ndarray [n, 2], int32
-        How many tokens its window holds before and after it.
-    negatives : ndarray [blocks, S], int32
-        Rows of the table of outputs.
-    """
-
-    inputs: np.ndarray
-    targets: np.ndarray
-    reaches: np.ndarray
-    negatives: np.ndarray
+    inputs: np.ndarray  # [n], rows of the table of inputs
+    targets: np.ndarray  # [n], rows of the table of outputs
+    reaches: np.ndarray  # [n, 2], how many tokens each window holds before and after its token
+    negatives: np.ndarray  # [blocks, S], rows of the table of outputs
 
 
 class Result(NamedTuple):
@@ -85,27 +76,9 @@ def variant() -> str:
 def draw(
     options: Options, entries: np.ndarray, key: np.ndarray, keep: np.ndarray, noise: np.ndarray
 ) -> Unit:
-    """Draw a unit.
+    """Draw a unit: arrays as in `concrete_unit_function` and `WordArrays`.
 
-    Parameters
-    ----------
-    options : Options
-    entries : ndarray [entries], int32
-        Word ids, -1 after each sentence.
-    key : ndarray [2], int32
-        The unit's name: the same gives the same draws.
-    keep : ndarray [V], float32
-        Chance of each word to survive subsampling.
-    noise : ndarray [V, 2], int32
-        What negatives are drawn from; see `gensim_tfw2v.kernel.noise.alias_table`. [0, 2]
-        without negative sampling.
-
-    Raises
-    ------
-    TypeError
-        For arrays of another dtype.
-    ValueError
-        For options and arrays that are no unit's.
+    Arrays of another dtype are a TypeError; options and arrays that are no unit's, a ValueError.
     """
     given = _options(options)
     _require(entries=(entries, INT32, (None,)), key=(key, INT32, (2,)))
@@ -125,68 +98,41 @@ def draw(
     try:
         if bad.value >= 0:
             raise ValueError(f"entries hold word {bad.value} of a vocabulary of {len(keep)}")
-        n, shared = kept.value, options.shared
-        blocks = -(-n // options.block) if options.negative else 0
+        n, blocks = kept.value, -(-kept.value // options.block) if options.negative else 0
         tokens = _copied(functions.tfw2v_tokens(drawn), (n,))
         reaches = _copied(functions.tfw2v_reaches(drawn), (n, 2))
-        return Unit(
-            tokens, tokens, reaches, _copied(functions.tfw2v_negatives(drawn), (blocks, shared))
-        )
+        negatives = _copied(functions.tfw2v_negatives(drawn), (blocks, options.shared))
+        return Unit(tokens, tokens, reaches, negatives)
     finally:
         functions.tfw2v_free(drawn)
 
 
 class Tables:
-    """Rows that are trained: copies, in which each row takes a multiple of 16 floats.
+    """Rows that are trained: copies of `inputs`, `outputs` and `nodes`, each [rows, D], float32.
 
-    Parameters
-    ----------
-    inputs, outputs, nodes : ndarray [rows, D], float32
-        As in `gensim_tfw2v.kernel.tables.Tables`; one that the objective does not train may be
-        missing.
-    lock : ndarray [rows], float32, optional
-        What the updates of each row of inputs are multiplied by.
-    path_ends, path : ndarray, int32
-        Of hierarchical softmax: where in `path` the path of each row of inputs begins, and where
-        the last one ends; and ``2 * node + code``, path after path.
-
-    Attributes
-    ----------
-    inputs, outputs, nodes : ndarray [rows, D], float32
-        The rows as they are now: views.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For arrays of another dtype or shape.
+    The attributes of these names are views of the rows as they are now. `path_ends` and `path` are
+    the `Tree` of hierarchical softmax. Arrays of another dtype or shape are a TypeError or a
+    ValueError.
     """
 
     def __init__(
         self,
         inputs: np.ndarray,
-        outputs: np.ndarray | None = None,
-        nodes: np.ndarray | None = None,
+        outputs: np.ndarray,
+        nodes: np.ndarray,
         lock: np.ndarray | None = None,
-        path_ends: np.ndarray | None = None,
-        path: np.ndarray | None = None,
+        path_ends: np.ndarray = NO_PATH,
+        path: np.ndarray = NO_PATH,
     ) -> None:
         _require(inputs=(inputs, FLOAT32, (None, None)))
         rows, size = inputs.shape
-        missing = np.zeros((0, size), FLOAT32)
-        tables = [inputs, *(missing if table is None else table for table in (outputs, nodes))]
-        _require(
-            outputs=(tables[1], FLOAT32, (None, size)), nodes=(tables[2], FLOAT32, (None, size))
-        )
+        _require(outputs=(outputs, FLOAT32, (None, size)), nodes=(nodes, FLOAT32, (None, size)))
+        _require(path_ends=(path_ends, INT32, (None,)), path=(path, INT32, (None,)))
         if lock is not None:
             _require(lock=(lock, FLOAT32, (rows,)))
-        none = np.zeros(1, INT32)
-        self._path_ends = none if path_ends is None else path_ends
-        self._path = none[:0] if path is None else path
-        _require(path_ends=(self._path_ends, INT32, (None,)), path=(self._path, INT32, (None,)))
-        self._lock = lock
+        self._lock, self._path_ends, self._path = lock, path_ends, path
         self._padded = [
-            np.pad(np.ascontiguousarray(table), ((0, 0), (0, stride(size) - size)))
-            for table in tables
+            np.pad(table, ((0, 0), (0, stride(size) - size))) for table in (inputs, outputs, nodes)
         ]
         self.inputs, self.outputs, self.nodes = (table[:, :size] for table in self._padded)
         self._tables = _Tables(
@@ -205,41 +151,24 @@ class Tables:
         last: int | None = None,
         loss_end: int = 0,
     ) -> Result:
-        """Train a unit, or some of its positions.
+        """Train a unit, or its whole blocks of positions from `first` to before `last`.
 
-        Parameters
-        ----------
-        options : Options
-            With which the unit was drawn.
-        unit : Unit
-        alphas : ndarray [2], float32
-            Step size at the unit's first position and after its last.
-        first, last : int
-            The first position, and the one before which to stop: whole blocks. By default all.
-        loss_end : int
-            The loss is that of positions before this one.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For arrays that are no unit of these tables. Rows are as they were then.
+        The step sizes `alphas` [2] are those at the unit's first position and after its last. The
+        loss is that of positions before `loss_end`. Arrays that are no unit of these tables are a
+        TypeError or a ValueError, and rows stay as they were.
         """
         given, n = _options(options), len(unit.inputs)
         _require(
             inputs=(unit.inputs, INT32, (None,)),
             targets=(unit.targets, INT32, (n,)),
             reaches=(unit.reaches, INT32, (n, 2)),
+            negatives=(unit.negatives, INT32, (None, options.shared if options.negative else None)),
             alphas=(alphas, FLOAT32, (2,)),
         )
-        shared = options.shared if options.negative else None
-        _require(negatives=(unit.negatives, INT32, (None, shared)))
         draws = _Draws(
-            n,
-            len(unit.negatives),
+            *(n, len(unit.negatives)),
             *(array.ctypes.data for array in (*unit, self._path_ends, self._path)),
-            len(self._path_ends) - 1,
-            len(self._path),
-            None,
+            *(len(self._path_ends) - 1, len(self._path), None),
         )
         functions, result = _library(), _Result()
         structs = [ctypes.byref(struct) for struct in (given, draws, self._tables)]
@@ -290,7 +219,7 @@ def _require(**arrays: tuple[np.ndarray, np.dtype[Any], tuple[int | None, ...]])
                 f"{name} must be an array of {dtype}, not {getattr(array, 'dtype', type(array))}"
             )
         fits = array.ndim == len(shape) and all(
-            asked is None or asked == found for asked, found in zip(shape, array.shape, strict=True)
+            asked in (None, found) for asked, found in zip(shape, array.shape, strict=True)
         )
         if not fits or not array.flags.c_contiguous:
             raise ValueError(

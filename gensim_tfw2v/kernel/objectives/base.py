@@ -7,11 +7,46 @@ its shared negatives), P nodes of the longest path, U distinct rows.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gensim_tfw2v._tensorflow import scoped, tf
 from gensim_tfw2v.kernel.objectives.blocks import NearPairs, StepShape, band
 from gensim_tfw2v.kernel.slices import AS_THEY_ARE, Slices, Weights
+from gensim_tfw2v.kernel.updates import RowGroups
+
+
+class StepPlan(NamedTuple):
+    """What is drawn of one step; of all steps, each tensor has them as its first dimension.
+
+    What an objective does not use is ``()``.
+
+    Attributes
+    ----------
+    alpha : Tensor []
+        Step size.
+    windows : Tensor [T/B, O], int32
+        The window of each centre; see `band`.
+    inputs, outputs, nodes : RowGroups
+        Input rows of the blocks, their columns, and the nodes on the paths of their centres.
+    words : Tensor [T/B, C], int32
+        Ids of the columns, where negatives are compared with targets.
+    signs : Tensor [T/B, O * P], float32
+        Which way each path goes on at each of its nodes: see `paths_of`.
+    """
+
+    alpha: tf.Tensor
+    windows: tf.Tensor
+    inputs: RowGroups
+    outputs: Any = ()
+    words: Any = ()
+    nodes: Any = ()
+    signs: Any = ()
+
+    @scoped("plan")
+    def of(self, step: tf.Tensor) -> StepPlan:
+        """Take one step out of all."""
+        plan: StepPlan = tf.nest.map_structure(lambda x: x[step], self)
+        return plan
 
 
 class Step(NamedTuple):
@@ -20,40 +55,21 @@ class Step(NamedTuple):
     Attributes
     ----------
     shape : StepShape
-    inputs : Slices [U, D]
-        The distinct input rows (gensim's ``wv.vectors``).
-    input_place : Tensor [T/B, I], int32
-        Which of `inputs` each input of each block has.
-    windows : Tensor [T/B, O], int32
-        The window of each centre; see `band`.
     dtype : DType
         Of what goes into matrix products.
-    outputs : Slices [U, D]
-        The distinct output rows (``syn1neg``). This and the next two are for negative sampling.
-    output_place : Tensor [T/B, C], int32
-        Which of `outputs` each block's centres and its negatives have.
+    plan : StepPlan
+    rows : dict of Slices [U, D]
+        The distinct rows of each table in use, by its name in `Tables`.
     noise : Tensor [T/B, C - O, O], optional
-        How often the negative counts for the centre: see `counted_negatives`. As in gensim, one
+        How often each negative counts for each centre: see `counted_negatives`. As in gensim, one
         that equals the target is skipped for that target. None counts all once.
-    nodes : Slices [U, D]
-        The distinct rows of nodes (``syn1``). This and the next two are for hierarchical softmax.
-    node_place : Tensor [T/B, O * P], int32
-        Which of `nodes` the path of each centre has: see `paths_of`.
-    signs : Tensor [T/B, O * P], float32
-        Which way it goes on at each: see `paths_of`.
     """
 
     shape: StepShape
-    inputs: Slices
-    input_place: tf.Tensor
-    windows: tf.Tensor
     dtype: tf.DType
-    outputs: Slices = None  # type: ignore[assignment]
-    output_place: tf.Tensor = None
-    noise: tf.Tensor | None = None
-    nodes: Slices = None  # type: ignore[assignment]
-    node_place: tf.Tensor = None
-    signs: tf.Tensor = None
+    plan: StepPlan
+    rows: dict[str, Slices]
+    noise: tf.Tensor | None
 
     # Columns are chosen before rows are looked up: slicing rows afterwards would copy them. And
     # rows are cast before they are multiplied.
@@ -61,43 +77,38 @@ class Step(NamedTuple):
     @scoped("input_rows")
     def input_rows(self) -> Slices:
         """Input rows of each block: [T/B, I, D], dtype."""
-        return self.inputs.looked_up(self.input_place, self.dtype)
+        return self.rows["inputs"].looked_up(self.plan.inputs.place, self.dtype)
 
     @scoped("columns")
     def columns(self) -> Slices:
         """Output rows of each block's centres and negatives: [T/B, C, D], dtype."""
-        return self.outputs.looked_up(self.output_place, self.dtype)
+        return self.rows["outputs"].looked_up(self.plan.outputs.place, self.dtype)
 
     @scoped("targets")
     def targets(self) -> Slices:
         """Output rows of each block's centres: [T/B, O, D], float32."""
         of_centres = slice(self.shape.centres)
-        return self.outputs.looked_up(self.output_place, tf.float32, of_centres)
+        return self.rows["outputs"].looked_up(self.plan.outputs.place, tf.float32, of_centres)
 
     @scoped("negatives")
     def negatives(self) -> Slices:
         """Output rows of each block's negatives: [T/B, C - O, D], dtype."""
         of_negatives = slice(self.shape.centres, None)
-        return self.outputs.looked_up(self.output_place, self.dtype, of_negatives)
+        return self.rows["outputs"].looked_up(self.plan.outputs.place, self.dtype, of_negatives)
 
     @scoped("paths")
     def paths(self) -> Slices:
         """Rows of the nodes on the paths of each block's centres: [T/B, O * P, D], dtype."""
-        return self.nodes.looked_up(self.node_place, self.dtype)
+        return self.rows["nodes"].looked_up(self.plan.nodes.place, self.dtype)
 
     @property
     def near(self) -> Weights:
         """Products of the inputs with columns, of which only those that make pairs travel."""
-        return NearPairs(self.shape) if self.inputs.link else AS_THEY_ARE
-
-    @property
-    def path_length(self) -> tf.Tensor:
-        """P, nodes of the unit's longest path: [], int32."""
-        return tf.shape(self.signs)[1] // self.shape.centres
+        return NearPairs(self.shape) if self.rows["inputs"].link else AS_THEY_ARE
 
     def band(self) -> tf.Tensor:
         """1 where an input is in a centre's window, else 0: [T/B, O, I], float32."""
-        return band(self.windows, self.shape, False, tf.float32)
+        return band(self.plan.windows, self.shape, False, tf.float32)
 
 
 class Gradients(NamedTuple):
@@ -105,23 +116,16 @@ class Gradients(NamedTuple):
 
     Attributes
     ----------
-    inputs : Slices [T/B, I, D]
-        Updates of the blocks' input rows, to be multiplied by the step size.
-    loss : Tensor []
-        Sum of the negative log likelihoods of the step's pairs and negatives; 0 unless asked for.
-    outputs : list of Slices [T/B, c, D]
-        Updates of the columns' output rows, likewise; the parts' c add up to C. Empty without
-        negative sampling.
-    nodes : list of Slices [T/B, O * P, D]
-        Updates of the nodes' rows, likewise. Empty without hierarchical softmax.
-    predictions : Tensor []
-        How many predictions of a centre these are of; 0 unless asked for.
+    updates : dict of lists of Slices [T/B, r, D]
+        Updates of the rows of each block, to be multiplied by the step size, by the name of their
+        table: ``"inputs"``, and ``"outputs"`` or ``"nodes"``. The parts' r add up to I, C or O * P.
+    loss, predictions : Tensor []
+        Sum of the negative log likelihoods of the step's pairs and negatives, and of how many
+        predictions of a centre; 0 unless asked for.
     """
 
-    inputs: Slices
+    updates: dict[str, list[Slices]]
     loss: tf.Tensor
-    outputs: list[Slices]
-    nodes: list[Slices]
     predictions: tf.Tensor
 
 

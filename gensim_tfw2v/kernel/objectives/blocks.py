@@ -93,20 +93,15 @@ class StepShape:
 
 @scoped("windows")
 def band(windows: tf.Tensor, shape: StepShape, mean: bool, dtype: tf.DType) -> tf.Tensor:
-    """1 where an input lies in a centre's window, else 0.
+    """1 where an input lies in a centre's window, else 0: [T/B, O, I].
 
     Parameters
     ----------
     windows : Tensor [T/B, O], int32
-        ``left * (w + 1) + right`` of each centre: how many tokens before (after) it its window
-        holds.
+        ``left * (w + 1) + right`` of each centre: how many tokens its window holds before and after
+        it.
     mean : bool
         Whether each row is divided by the number of tokens that the window holds.
-    dtype : DType
-
-    Returns
-    -------
-    Tensor [T/B, O, I]
     """
     reaches = shape.window + 1
     left, right = (x[:, :, None] for x in (windows // reaches, windows % reaches))
@@ -131,10 +126,7 @@ class WindowBand(Weights):
 class NearPairs(Weights):
     """Matrices [T/B, C, I], without the entries of inputs and centres that can make no pair.
 
-    Attributes
-    ----------
-    number : int
-        n, entries of a block that are left.
+    `number` is n, the entries of a block that are left.
     """
 
     def __init__(self, shape: StepShape) -> None:

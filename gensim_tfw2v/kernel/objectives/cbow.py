@@ -54,23 +54,20 @@ class Cbow:
             raise ValueError('CBOW needs all inputs of a centre in its block: halo_side="inputs"')
         forward = WindowBand(shape, self.mean, step.dtype)
         backward = WindowBand(shape, self.mean == self.corrected, step.dtype)
-        hidden = step.input_rows().weighed(step.windows, forward)  # [T/B, B, D]
+        hidden = step.input_rows().weighed(step.plan.windows, forward)  # [T/B, B, D]
         used: tf.Tensor | None = None  # for the loss: 1 for a centre that has context, else 0
         if with_loss:
             used = tf.minimum(tf.reduce_sum(step.band(), 2, keepdims=True), 1.0)
-        outputs: list[Slices] = []
-        nodes: list[Slices] = []
-        layers = []
+        layers = {}
         if self.negative:
-            layers.append(self._sampled(step, hidden, used))
-            outputs = layers[-1].outputs
+            layers["outputs"] = self._sampled(step, hidden, used)
         if self.hierarchical:
-            layers.append(self._in_tree(step, hidden, used))
-            nodes = layers[-1].outputs
-        d_hidden, lost = summed(layers)
-        d_inputs = d_hidden.cast(step.dtype).weighed(step.windows, backward, transposed=True)
+            layers["nodes"] = self._in_tree(step, hidden, used)
+        updates, lost = summed(layers)
+        (d_hidden,) = updates["inputs"]
+        d_inputs = d_hidden.cast(step.dtype).weighed(step.plan.windows, backward, transposed=True)
         predictions = tf.constant(0.0) if used is None else tf.reduce_sum(used)
-        return Gradients(d_inputs, lost, outputs, nodes, predictions)
+        return Gradients(updates | {"inputs": [d_inputs]}, lost, predictions)
 
     def _sampled(self, step: Step, hidden: Slices, used: tf.Tensor | None) -> Layer:
         """Predict by negative sampling from the hidden rows."""
@@ -95,7 +92,7 @@ class Cbow:
         def regrouped(rows: Slices, groups: int) -> Slices:
             return rows.map(lambda x: tf.reshape(x, [groups, -1, tf.shape(x)[2]]))
 
-        weights = tf.reshape(step.signs, [tokens, -1, 1])
+        weights = tf.reshape(step.plan.signs, [tokens, -1, 1])
         if used is not None:
             weights *= tf.reshape(used, [tokens, 1, 1])
         layer = predict(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import scoped, tf
@@ -17,29 +16,21 @@ from gensim_tfw2v.kernel.slices import AS_THEY_ARE, Slices, Weights
 
 
 class Layer(NamedTuple):
-    """What a layer of predictions asks of its rows, and what it lost.
-
-    Attributes
-    ----------
-    inputs : Slices [blocks, I, D]
-        Updates of the input rows, to be multiplied by the step size.
-    outputs : list of Slices [blocks, c, D]
-        Likewise of the output rows; the parts' c add up to C.
-    loss : Tensor []
-        0 unless asked for.
-    """
+    """Updates of a layer's input rows [blocks, I, D] and, in parts, output rows; and its loss."""
 
     inputs: Slices
     outputs: list[Slices]
     loss: tf.Tensor
 
 
-def summed(layers: Sequence[Layer]) -> tuple[Slices, tf.Tensor]:
-    """Updates of the input rows that layers share, and their loss."""
-    inputs = [layer.inputs for layer in layers]
+def summed(layers: dict[str, Layer]) -> tuple[dict[str, list[Slices]], tf.Tensor]:
+    """Updates and loss of layers on the same inputs, each by the name of its output rows' table."""
+    inputs = [layer.inputs for layer in layers.values()]
     if len({rows.dtype for rows in inputs}) > 1:
         inputs = [rows.cast(tf.float32) for rows in inputs]
-    return functools.reduce(operator.add, inputs), tf.add_n([layer.loss for layer in layers])
+    updates = {name: layer.outputs for name, layer in layers.items()}
+    lost = tf.add_n([layer.loss for layer in layers.values()])
+    return {"inputs": [functools.reduce(operator.add, inputs)], **updates}, lost
 
 
 def predict(
@@ -56,7 +47,6 @@ def predict(
     inputs, outputs : Slices [blocks, I, D] and [blocks, C, D]
     weights : Tensor [blocks, C, I], float32
         How often each prediction counts: below 0 with the label 0, and 0 for none.
-    with_loss : bool
     pairs : Weights, optional
         Which products are needed.
     """

@@ -8,7 +8,6 @@ from typing import ClassVar
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.objectives.base import Gradients, Step
 from gensim_tfw2v.kernel.objectives.predictions import predict, summed
-from gensim_tfw2v.kernel.slices import Slices
 
 
 @dataclass(frozen=True)
@@ -39,19 +38,17 @@ class SkipGram:
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step; see `Objective`."""
         inputs, pairs = step.input_rows(), step.band()
-        outputs: list[Slices] = []
-        nodes: list[Slices] = []
-        layers = []
+        layers = {}
         if self.negative:
             weights = self._weights(step, pairs)
-            layers.append(predict(inputs, step.columns(), weights, with_loss, step.near))
-            outputs = layers[-1].outputs
+            layers["outputs"] = predict(inputs, step.columns(), weights, with_loss, step.near)
         if self.hierarchical:
-            weights = step.signs[..., None] * tf.repeat(pairs, step.path_length, 1)
-            layers.append(predict(inputs, step.paths(), weights, with_loss))
-            nodes = layers[-1].outputs
-        predictions = tf.reduce_sum(pairs) if with_loss else tf.constant(0.0)
-        return Gradients(*summed(layers), outputs, nodes, predictions)
+            signs = step.plan.signs
+            path_length = tf.shape(signs)[1] // step.shape.centres
+            weights = signs[..., None] * tf.repeat(pairs, path_length, 1)
+            layers["nodes"] = predict(inputs, step.paths(), weights, with_loss)
+        updates, lost = summed(layers)
+        return Gradients(updates, lost, tf.reduce_sum(pairs) if with_loss else tf.constant(0.0))
 
     def _weights(self, step: Step, pairs: tf.Tensor) -> tf.Tensor:
         """How often each pair counts, below 0 for negatives: [T/B, C, I]."""

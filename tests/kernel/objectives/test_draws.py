@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.config import KernelConfig
 from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.noise import alias_table, noise_shares
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape, band, in_halos
+from gensim_tfw2v.kernel.word_arrays import WordArrays
 from tests.kernel.native.units import DEFAULTS
 
 SHAPE = StepShape(64, 16, 5, 8)
@@ -29,13 +32,12 @@ class Drawn(NamedTuple):
 
 
 def by_graph(entries, key, keep, noise, shape, shrink, reuse, shards, widest):
-    draws = draw(
-        tf.constant(entries, tf.int32),
-        tf.constant(key, tf.int32),
-        tf.constant(keep, tf.float32),
-        tf.constant(noise),
-        *(shape, shrink, reuse, shards, widest),
+    program = KernelConfig(
+        *(SkipGram(1), shape, 1, 1, 1, shrink, widest),
+        **dict(noise_reuse=reuse, negative_shards=shards),
     )
+    words = WordArrays.of(keep)._replace(noise=noise).tensors()
+    draws = draw(program, words, tf.constant(entries, tf.int32), tf.constant(key, tf.int32))
     windows, n = draws.windows.numpy().ravel(), int(draws.kept)
     left, right = windows // (shape.window + 1), windows % (shape.window + 1)
     assert not left[n:].any()
@@ -84,8 +86,8 @@ def test_tokens_keep_their_order(draws_of):
 
 def test_the_inputs_of_a_block_are_its_tokens_and_those_around():
     entries, shape = tf.constant([*range(10), -1, *range(10, 25), -1]), StepShape(16, 8, 3, 4)
-    table = tf.constant(alias_table(np.ones(50)))
-    draws = draw(entries, tf.constant([1, 2]), tf.ones(50), table, shape, True)
+    words = WordArrays.of(np.ones(50), np.ones(50)).tensors()
+    draws = draw(KernelConfig(Cbow(5), shape, 1, 1, 1), words, entries, tf.constant([1, 2]))
     halos = draws.inputs.numpy().reshape(-1, shape.halo)
     padded = np.concatenate([np.zeros(3), np.arange(25), np.zeros(10)])
     for block, halo in enumerate(halos):

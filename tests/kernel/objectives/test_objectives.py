@@ -13,10 +13,9 @@ from gensim_tfw2v.kernel.config import KernelConfig
 from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
-from gensim_tfw2v.kernel.objectives.tree import huffman_tree, paths_of
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.unit import concrete_unit_function, prepare_unit
-from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree, paths_of
 from gensim_tfw2v.parameter_server.layouts import ColumnLayout, SlicedRows
 from tests.kernel.objectives import reference
 
@@ -76,10 +75,7 @@ def run(
         tables = Tables(*tables)
         result = concrete_unit_function(program, tables)(tables, *arguments)
         tables = Tables(*(table.numpy() for table in tables))
-    noise = None if paths else words.noise
-    draws = draw(
-        *arguments[1:3], words.keep, noise, shape, program.shrink_windows, negative_shards=shards
-    )
+    draws = draw(program, *arguments[:3])
     trained = [tables.inputs, tables.nodes if paths else tables.outputs]
     return trained, result, draws
 
