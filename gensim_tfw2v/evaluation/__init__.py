@@ -4,11 +4,17 @@ Everything here takes a gensim ``KeyedVectors`` and nothing else, so vectors fro
 measured and compared.
 """
 
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from gensim.models import KeyedVectors
+
+from gensim_tfw2v.evaluation import analogies
 from gensim_tfw2v.evaluation.analogies import AnalogyScore, SectionScore, evaluate_analogies
-from gensim_tfw2v.evaluation.files import EvaluationFileError, read_pairs
+from gensim_tfw2v.evaluation.files import EvaluationFileError, file_kind, read_pairs
 from gensim_tfw2v.evaluation.neighbours import NeighbourAgreement, neighbour_agreement
 from gensim_tfw2v.evaluation.pairs import NAMED_SETS, PairScore, evaluate_pairs
-from gensim_tfw2v.evaluation.summary import summary
 
 __all__ = [
     "NAMED_SETS",
@@ -23,3 +29,49 @@ __all__ = [
     "read_pairs",
     "summary",
 ]
+
+
+def summary(
+    vectors: KeyedVectors, files: Iterable[str | os.PathLike[str]] = (), *, standard: bool = True
+) -> dict[str, Any]:
+    """Evaluate on the standard sets and on files of one's own.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+        V words of D dimensions.
+    files : iterable of path
+        Rated pairs or analogies; which, is told by the content.
+    standard : bool
+        Whether to evaluate on WordSim-353, SimLex-999 and the analogies of Mikolov et al. too.
+
+    Returns
+    -------
+    dict
+        ``{"words": V, "vector_size": D, "pairs": {set: {"spearman": …, …}},
+        "analogies": {set: {"gensim": {"total": …, …}, "all": {…}}}}``, ready for ``json.dumps``.
+
+    Raises
+    ------
+    EvaluationFileError
+        A file is empty or holds a line that is neither.
+    OSError
+        A file cannot be read.
+    """
+    sets = {"pairs": list(NAMED_SETS), "analogies": list(analogies.NAMED_SETS)}
+    if not standard:
+        sets = {"pairs": [], "analogies": []}
+    for file in files:
+        sets[file_kind(file)].append(os.fspath(file))
+    return {
+        "words": len(vectors),
+        "vector_size": vectors.vector_size,
+        "pairs": {name: evaluate_pairs(vectors, name).to_dict() for name in sets["pairs"]},
+        "analogies": {
+            name: {
+                metric: evaluate_analogies(vectors, name, metric=metric).to_dict()
+                for metric in ("gensim", "all")
+            }
+            for name in sets["analogies"]
+        },
+    }

@@ -1,13 +1,12 @@
 """Analogies ("a is to b as c is to ?") by vector offset, in the two metrics in use."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from gensim.models import KeyedVectors
-from numpy.typing import NDArray
 
 from gensim_tfw2v.evaluation.files import Question, read_questions, shipped
 
@@ -17,8 +16,12 @@ NAMED_SETS = {"questions-words": "questions-words.txt"}
 """Sets that come with gensim, by name: the questions of Mikolov et al. (2013)."""
 
 GENSIM_RESTRICT_VOCAB = 30_000
+
+#: Scores that are computed at once.
 BLOCK_BYTES = 64 * 2**20
-CANDIDATES = 5  # gensim looks at this many nearest words for one that is no input word
+
+#: gensim looks at this many nearest words for one that is no input word.
+CANDIDATES = 5
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class AnalogyScore:
     @property
     def counted(self) -> int:
         """Number of questions that the total accuracy divides by."""
-        return sum(self._counted(section) for section in self.sections)
+        return self._counted(self.sections)
 
     @property
     def total(self) -> float:
@@ -69,34 +72,30 @@ class AnalogyScore:
     @property
     def semantic(self) -> float:
         """Accuracy over the sections about meaning, in [0, 1]."""
-        return self._accuracy(tuple(s for s in self.sections if not s.syntactic))
+        return self._accuracy([s for s in self.sections if not s.syntactic])
 
     @property
     def syntactic(self) -> float:
         """Accuracy over the sections about grammar, in [0, 1]."""
-        return self._accuracy(tuple(s for s in self.sections if s.syntactic))
+        return self._accuracy([s for s in self.sections if s.syntactic])
 
     def to_dict(self) -> dict[str, object]:
-        """Give the values for JSON."""
-        return {
-            "total": self.total,
-            "semantic": self.semantic,
-            "syntactic": self.syntactic,
-            "correct": self.correct,
-            "counted": self.counted,
-            "sections": {
-                s.name: {"accuracy": self._accuracy((s,)), "correct": s.correct,
-                         "counted": self._counted(s)}
-                for s in self.sections
-            },
+        """The values for JSON."""
+        names = ("total", "semantic", "syntactic", "correct", "counted")
+        sections = {
+            s.name: {
+                "accuracy": self._accuracy([s]), "correct": s.correct, "counted": self._counted([s])
+            }
+            for s in self.sections
         }  # fmt: skip
+        return {name: getattr(self, name) for name in names} | {"sections": sections}
 
-    def _counted(self, section: SectionScore) -> int:
-        return section.known if self.metric == "gensim" else section.questions
+    def _counted(self, sections: Iterable[SectionScore]) -> int:
+        return sum(s.known if self.metric == "gensim" else s.questions for s in sections)
 
-    def _accuracy(self, sections: tuple[SectionScore, ...]) -> float:
-        counted = sum(map(self._counted, sections))
-        return sum(section.correct for section in sections) / counted if counted else 0.0
+    def _accuracy(self, sections: Sequence[SectionScore]) -> float:
+        counted = self._counted(sections)
+        return sum(s.correct for s in sections) / counted if counted else 0.0
 
 
 def evaluate_analogies(
@@ -110,8 +109,7 @@ def evaluate_analogies(
     """Answer analogies by 3CosAdd: the word nearest to ``b - a + c`` (unit vectors).
 
     That is Mikolov, Chen, Corrado and Dean 2013, "Efficient Estimation of Word Representations in
-    Vector Space", section 4.1. Counts equal those of gensim's ``evaluate_word_analogies``, which
-    asks one question at a time; here a block of questions is one matrix product.
+    Vector Space", section 4.1. Counts equal those of gensim's ``evaluate_word_analogies``.
 
     Parameters
     ----------
@@ -145,90 +143,59 @@ def evaluate_analogies(
     sections = read_questions(path)
     if restrict_vocab is None and metric == "gensim":
         restrict_vocab = GENSIM_RESTRICT_VOCAB
-    searched = min(restrict_vocab or len(vectors), len(vectors))
-    solver = _Solver(vectors, searched, case_insensitive)
-
-    answers = iter(solver.solve([q for asked in sections.values() for q in asked]))
+    fold: Callable[[str], str] = str.upper if case_insensitive else str
+    folded = [fold(word) for word in vectors.index_to_key[: restrict_vocab or None]]
+    vocabulary = set(folded)
+    known = {
+        name: [q for q in (tuple(map(fold, q)) for q in asked) if vocabulary.issuperset(q)]
+        for name, asked in sections.items()
+    }
+    answers = _answers(vectors, folded, [q for asked in known.values() for q in asked])
     scores = []
-    for name, asked in sections.items():
-        results = [next(answers) for _ in asked]
-        known = sum(result is not None for result in results)
-        scores.append(SectionScore(name, len(asked), known, sum(map(bool, results))))
+    for name, asked in known.items():
+        correct = sum(next(answers) == expected for *_, expected in asked)
+        scores.append(SectionScore(name, len(sections[name]), len(asked), correct))
     return AnalogyScore(metric, tuple(scores))
 
 
-_Known = tuple[int, list[list[int]]]
-"""Number of a question, and the indices of all case variants of each of its four words."""
+def _answers(
+    vectors: KeyedVectors, folded: Sequence[str], questions: Sequence[Question]
+) -> Iterator[str | None]:
+    """What gensim answers to each question, from `folded`, the words that are searched.
 
-
-class _Solver:
-    """Decides for many questions at once whether gensim would count them as right.
-
-    A question is right when the best word with the expected spelling scores above the best word
-    that is neither that nor an input (whatever its case). So two maxima of a row of scores
-    decide, no ranking. Scores closer than rounding can tell apart are left to gensim.
+    A block of questions is one matrix product. gensim reads all vectors for each question, which
+    takes 5 to 30 times as long; it decides between scores that rounding cannot tell apart.
     """
+    rows: dict[str, list[int]] = {}
+    for row, word in enumerate(folded):
+        rows.setdefault(word, []).append(row)
+    vectors.fill_norms()
+    norms = vectors.norms[: len(folded), None]
+    with np.errstate(invalid="ignore"):  # a NaN score is left to gensim
+        unit = (vectors.vectors[: len(folded)] / norms).astype(np.float32)
+    margin = 64 * max(np.finfo(np.float32).eps, np.finfo(vectors.vectors.dtype).eps)
 
-    def __init__(self, vectors: KeyedVectors, searched: int, case_insensitive: bool) -> None:
-        self.vectors = vectors
-        self.searched = searched
-        self.fold: Callable[[str], str] = str.upper if case_insensitive else str
-        self.variants: dict[str, list[int]] = {}
-        for index, word in enumerate(vectors.index_to_key[:searched]):
-            self.variants.setdefault(self.fold(word), []).append(index)
-        vectors.fill_norms()
-        norms = vectors.norms[:searched, None]
-        self.without_direction = np.flatnonzero(norms == 0)
-        with np.errstate(invalid="ignore"):  # a NaN score is left to gensim
-            unit = vectors.vectors[:searched] / norms
-        self.unit: NDArray[np.float32] = unit.astype(np.float32)
-        precision = max(np.finfo(np.float32).eps, np.finfo(vectors.vectors.dtype).eps)
-        self.margin = 64 * float(precision)
-
-    def solve(self, questions: list[Question]) -> list[bool | None]:
-        """Give for each question: right, wrong, or None where a word is unknown."""
-        results: list[bool | None] = [None] * len(questions)
-        known: list[_Known] = []
-        for number, question in enumerate(questions):
-            words = [self.variants.get(self.fold(word)) for word in question]
-            if None not in words:
-                known.append((number, [found for found in words if found is not None]))
-        for block in _blocks(known, max(1, BLOCK_BYTES // (4 * self.searched))):
-            for (number, _), right in zip(block, self._solve_block(block), strict=True):
-                results[number] = right
-        return results
-
-    def _solve_block(self, block: list[_Known]) -> Iterator[bool]:
-        first = np.array([[variants[0] for variants in words] for _, words in block])  # [Q, 4]
-        target = self.unit[first[:, 1]] + self.unit[first[:, 2]] - self.unit[first[:, 0]]
+    size = max(1, BLOCK_BYTES // (4 * len(folded)))
+    for start in range(0, len(questions), size):
+        block = questions[start : start + size]
+        a, b, c = np.array([[rows[word][0] for word in question[:3]] for question in block]).T
+        target = unit[b] + unit[c] - unit[a]
         with np.errstate(invalid="ignore"):
             target /= np.linalg.norm(target, axis=1, keepdims=True)
-        scores = target @ self.unit.T  # [Q, searched]
-        scores[:, self.without_direction] = -np.inf
-        for row, (_, (a, b, c, expected)) in zip(scores, block, strict=True):
-            inputs = {*a, *b, *c}
-            row[list(inputs)] = -np.inf
-            hoped = row[expected].max()
-            row[expected] = -np.inf
-            best = row.max()
-            lead = hoped - best if np.isfinite(best) else np.nan
+        scores = target @ unit.T  # [Q, searched]
+        scores[:, norms[:, 0] == 0] = -np.inf
+        for (*asked, _), scored in zip(block, scores, strict=True):
+            inputs = [row for word in {*asked} for row in rows[word]]
+            scored[inputs] = -np.inf
+            best = int(scored.argmax())
+            highest, scored[best] = float(scored[best]), -np.inf
             # gensim gives up after five candidates, which many variants of the inputs can fill
-            if abs(lead) > self.margin and len(inputs) - 3 < CANDIDATES:
-                yield bool(lead > 0)
-            else:
-                yield self._ask_gensim(a[0], b[0], c[0], inputs, set(expected))
-
-    def _ask_gensim(self, a: int, b: int, c: int, inputs: set[int], expected: set[int]) -> bool:
-        similar = self.vectors.most_similar(
-            positive=[b, c], negative=[a], topn=CANDIDATES, restrict_vocab=self.searched
-        )
-        predicted: int | None = None
-        for word, _ in similar:
-            predicted = self.vectors.key_to_index[word]
-            if predicted not in inputs:
-                break
-        return predicted in expected
-
-
-def _blocks(items: list[_Known], size: int) -> Iterator[list[_Known]]:
-    return (items[start : start + size] for start in range(0, len(items), size))
+            if highest - float(scored.max()) > margin and len(inputs) - 3 < CANDIDATES:
+                yield folded[best]
+                continue
+            a_row, b_row, c_row = (rows[word][0] for word in asked)
+            similar = vectors.most_similar(
+                [b_row, c_row], [a_row], topn=CANDIDATES, restrict_vocab=len(folded)
+            )
+            near = [folded[vectors.key_to_index[word]] for word, _ in similar]
+            yield next((word for word in near if word not in asked), near[-1] if near else None)

@@ -9,7 +9,7 @@ import gensim
 from gensim import utils
 
 Pair = tuple[str, str, float]
-Question = tuple[str, str, str, str]
+Question = tuple[str, ...]  # of four words
 Path = str | os.PathLike[str]
 
 UNNAMED_SECTION = "(no section)"
@@ -20,10 +20,8 @@ class EvaluationFileError(ValueError):
 
 
 def shipped(name: str) -> str:
-    """The path of an evaluation file that comes with gensim.
-
-    As ``gensim.test.utils.datapath``, which logs a vocabulary that it makes when it is imported.
-    """
+    """The path of an evaluation file that comes with gensim."""
+    # gensim.test.utils.datapath logs, as it is imported, a vocabulary that it makes
     return os.path.join(os.path.dirname(gensim.__file__), "test", "test_data", name)
 
 
@@ -96,7 +94,7 @@ def read_questions(path: Path) -> dict[str, list[Question]]:
             section = line.lstrip(": ").strip()
             sections.setdefault(section, [])
         elif len(words) == 4:
-            sections.setdefault(section, []).append((words[0], words[1], words[2], words[3]))
+            sections.setdefault(section, []).append(tuple(words))
         else:
             raise EvaluationFileError(
                 f"{path}, line {number}: expected four words or ': section', got {line[:80]!r}"

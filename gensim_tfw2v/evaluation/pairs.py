@@ -2,7 +2,8 @@
 
 import math
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 
 from gensim.models import KeyedVectors
 
@@ -43,14 +44,9 @@ class PairScore:
         return 1 - self.used / self.pairs
 
     def to_dict(self) -> dict[str, float | int | None]:
-        """Give the values for JSON, with None for NaN."""
-        return {
-            "spearman": _none_if_nan(self.spearman),
-            "pearson": _none_if_nan(self.pearson),
-            "pairs": self.pairs,
-            "used": self.used,
-            "oov_ratio": self.oov_ratio,
-        }
+        """The values for JSON, with None for NaN."""
+        values = asdict(self) | {"oov_ratio": self.oov_ratio}
+        return {name: None if math.isnan(value) else value for name, value in values.items()}
 
 
 def evaluate_pairs(
@@ -83,25 +79,17 @@ def evaluate_pairs(
     OSError
         The file cannot be read.
     """
-    path = shipped(NAMED_SETS[pairs]) if pairs in NAMED_SETS else pairs
-    rated = read_pairs(path)
-
-    def fold(word: str) -> str:
-        return word.upper() if case_insensitive else word
-
+    rated = read_pairs(shipped(NAMED_SETS[pairs]) if pairs in NAMED_SETS else pairs)
+    fold: Callable[[str], str] = str.upper if case_insensitive else str
     known = {fold(word) for word in vectors.index_to_key[:restrict_vocab]}
     rated_known = [pair for pair in rated if fold(pair[0]) in known and fold(pair[1]) in known]
     if len(rated_known) < 2:
         return PairScore(math.nan, math.nan, len(rated), len(rated_known))
     lines = "".join(f"{first}\t{second}\t{rating}\n" for first, second, rating in rated_known)
     with TemporaryFolder("pairs") as folder:  # gensim takes a path only
-        tabbed = folder / "pairs.tsv"
-        tabbed.write_text(lines, encoding="utf-8")
+        path = folder / "pairs.tsv"
+        path.write_text(lines, encoding="utf-8")
         pearson, spearman, _ = vectors.evaluate_word_pairs(
-            str(tabbed), restrict_vocab=restrict_vocab, case_insensitive=case_insensitive
+            str(path), restrict_vocab=restrict_vocab, case_insensitive=case_insensitive
         )
     return PairScore(float(spearman[0]), float(pearson[0]), len(rated), len(rated_known))
-
-
-def _none_if_nan(value: float) -> float | None:
-    return None if math.isnan(value) else value
