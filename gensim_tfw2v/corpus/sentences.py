@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import shards
-from gensim_tfw2v.corpus.files import CorpusDecodeError, open_corpus
+from gensim_tfw2v.corpus.files import CorpusDecodeError, bytes_read, is_compressed, open_corpus
 from gensim_tfw2v.corpus.shards import (
     END,
     ID,
@@ -40,11 +40,12 @@ class Lines:
 
     def __init__(self, runs: Iterable[Iterable[Piece]]) -> None:
         self._pieces = chain.from_iterable(runs)
-        self.bytes_read = 0  # of all pieces so far
+        self.bytes_read = 0  # on disk, of all pieces so far
 
     def __iter__(self) -> Iterator[list[str]]:
         """Raise `CorpusDecodeError` if a text is not UTF-8."""
         for piece in self._pieces:
+            before = self.bytes_read
             with open_corpus(piece.path) as stream:
                 if piece.start:
                     stream.seek(piece.start)
@@ -55,7 +56,9 @@ class Lines:
                     except UnicodeDecodeError as error:
                         raise CorpusDecodeError(error, piece.path, at + error.start) from None
                     at += len(line)
-                    self.bytes_read += len(line)
+                    read = bytes_read(stream) if is_compressed(piece.path) else at
+                    self.bytes_read = before + min(read - piece.start, piece.bytes)
+            self.bytes_read = before + piece.bytes
 
 
 class Numbering(dict[Any, bytes]):

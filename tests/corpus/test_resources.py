@@ -14,6 +14,7 @@ import pytest
 
 import gensim_tfw2v.corpus.shards
 from gensim_tfw2v.corpus import encode_sentences, scan_sentences, scan_texts
+from gensim_tfw2v.corpus.scanner import library
 from tests.corpus.reference import LEE, folder_is_empty
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +35,8 @@ def test_imports_are_light():
 
 @pytest.mark.parametrize("line", [b"a b c d e f g h\n", b"a b c d e f g h "])
 def test_memory_is_bounded(tmp_path, line):
+    if library() is None and b"\n" not in line:
+        pytest.skip("Python alone takes whole lines, as gensim does")
     path = tmp_path / "text.txt"
     path.write_bytes(line * (40 * 2**20 // len(line)))
     peaks = """

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gensim_tfw2v.corpus import texts as module
 from gensim_tfw2v.corpus.encode import encode_texts
 from gensim_tfw2v.corpus.scan import scan_texts
+from gensim_tfw2v.corpus.scanner import library
 from gensim_tfw2v.corpus.texts import Texts, text_files
 from tests.corpus.reference import decoded, line_sentences
 
@@ -136,5 +137,6 @@ def test_bytes_that_were_read_are_those_on_disk(tmp_path, pack):
     reports = []
     scan_texts([path] * 2, progress=lambda *state: reports.append(state[3]))
     size = path.stat().st_size
-    assert reports == sorted(reports) and 0 < reports[0] <= size < reports[-1]
-    assert reports[-1] == 2 * size
+    assert reports == sorted(reports) and reports[-1] == 2 * size
+    if library() is not None:  # Python alone reports at the end of each shard
+        assert 0 < reports[0] <= size

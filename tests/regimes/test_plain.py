@@ -9,10 +9,12 @@ import pytest
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.training import programs
 from tests.engines import train_with_tensorflow
 
 LEE = datapath("lee_background.cor")
+pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
 
 
 @pytest.mark.parametrize(
