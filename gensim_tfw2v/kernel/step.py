@@ -71,7 +71,7 @@ def _integers(plan: StepPlan, ids: dict[str, tf.Tensor]) -> list[Sent]:
     needed = [exact(of_table) for of_table in ids.values()]
     for name in ids:
         groups = getattr(plan, name)
-        needed += map(small, (groups.place, groups.rank, groups.segment))
+        needed += map(small, (groups.inverse, groups.rank, groups.segment))
     return needed
 
 
