@@ -85,14 +85,9 @@ def draw_unit(
 def number_rows(
     units: list[NativeUnit], words: WordArrays
 ) -> tuple[Tables, list[NativeUnit], WordArrays]:
-    """Number the rows that drawn units use from 0.
+    """Number the rows that drawn units use from 0, and give the ids that have these numbers.
 
-    Returns
-    -------
-    ids : Tables of Tensor [n], int32
-        The distinct ids of each table; None of a table without use.
-    units, words
-        The same, with the new numbers.
+    The ids of each table [n] are distinct and ascend; None of a table without use.
     """
     number, tokens = tf.size(words.keep), [unit.tokens for unit in units]
     inputs, rows = _numbered(tokens, number)

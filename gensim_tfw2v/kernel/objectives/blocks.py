@@ -24,12 +24,8 @@ class StepShape:
 
     Parameters
     ----------
-    tokens : int
-        T, tokens a step; a multiple of `block`.
-    block : int
-        B, positions a block.
-    window : int
-        w, gensim's `window`.
+    tokens, block, window : int
+        T, B and w: T is a multiple of B.
     shared : int
         Negatives shared by the pairs of a block.
     halo_side : {"inputs", "centres"}
