@@ -145,10 +145,8 @@ def choose_shape(
         gensim's parameters; `hierarchical` is `hs`.
     skipgram : bool
         Skip-gram, or CBOW.
-    negative_shards : int
-        Each has at least one of a block's negatives.
-    native : bool
-        Whether compiled kernels train.
+    negative_shards, native
+        As in `KernelConfig`. Each shard has at least one of a block's negatives.
 
     Returns
     -------

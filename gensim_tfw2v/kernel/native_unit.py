@@ -85,23 +85,18 @@ def draw_unit(
 def number_rows(
     units: list[NativeUnit], words: WordArrays
 ) -> tuple[Tables, list[NativeUnit], WordArrays]:
-    """Number the rows that drawn units use from 0.
+    """Number the rows that drawn units use from 0, and give the ids that have these numbers.
 
-    Returns
-    -------
-    ids : Tables of Tensor [n], int32
-        The distinct ids of each table; None of a table without use.
-    units, words
-        The same, with the new numbers.
+    The ids of each table [n] are distinct and ascend; None of a table without use.
     """
     number, tokens = tf.size(words.keep), [unit.tokens for unit in units]
     inputs, rows = _numbered(tokens, number)
     ids = Tables(inputs, None, None)
     units = [unit._replace(rows=of_unit) for unit, of_unit in zip(units, rows, strict=True)]
     if words.noise.shape[0] != 0:
-        outputs, places = _numbered([*tokens, *(unit.negatives for unit in units)], number)
+        outputs, inverse = _numbered([*tokens, *(unit.negatives for unit in units)], number)
         ids = ids._replace(outputs=outputs)
-        of_units = zip(units, places[: len(units)], places[len(units) :], strict=True)
+        of_units = zip(units, inverse[: len(units)], inverse[len(units) :], strict=True)
         units = [
             unit._replace(targets=targets, negatives=negatives)
             for unit, targets, negatives in of_units
@@ -109,8 +104,8 @@ def number_rows(
     if words.tree.path.shape[0] != 0:
         tree = words.tree
         paths = tf.gather(tf.RaggedTensor.from_row_splits(tree.path, tree.first), inputs)
-        nodes, (places,) = _numbered([paths.flat_values // 2], number)
-        tree = Tree(tf.cast(paths.row_splits, tf.int32), 2 * places + paths.flat_values % 2)
+        nodes, (inverse,) = _numbered([paths.flat_values // 2], number)
+        tree = Tree(tf.cast(paths.row_splits, tf.int32), 2 * inverse + paths.flat_values % 2)
         ids, words = ids._replace(nodes=nodes), words._replace(tree=tree)
     if words.lock.shape[0] != 0:
         words = words._replace(lock=tf.gather(words.lock, inputs))
@@ -120,10 +115,10 @@ def number_rows(
 def _numbered(parts: list[tf.Tensor], limit: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """The distinct ids below a limit in some tensors, and the tensors with numbers of these."""
     with tf.device("CPU"):
-        distinct, places = load_ops().tfw2v_distinct(
+        distinct, inverse = load_ops().tfw2v_distinct(
             tf.concat([tf.reshape(part, [-1]) for part in parts], 0), limit
         )
     sizes = tf.stack([tf.size(part) for part in parts])
-    pieces = tf.split(tf.ensure_shape(places, [None]), sizes, num=len(parts))
+    pieces = tf.split(tf.ensure_shape(inverse, [None]), sizes, num=len(parts))
     numbered = [tf.reshape(x, tf.shape(part)) for x, part in zip(pieces, parts, strict=True)]
     return tf.ensure_shape(distinct, [None]), numbered

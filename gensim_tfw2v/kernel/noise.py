@@ -119,16 +119,8 @@ def counted_negatives(
 ) -> tf.Tensor | None:
     """How often each negative of a block counts for each of its centres; None where all count once.
 
-    With `skip_targets`, one that equals a centre counts nothing for it.
-
-    Parameters
-    ----------
-    centres, negatives : Tensor [T/B, O] and [T/B, C - O], int32
-        Ids.
-
-    Returns
-    -------
-    Tensor [T/B, C - O, O], float32, or None
+    From ids [T/B, O] and [T/B, C - O] it makes [T/B, C - O, O], float32. With `skip_targets`, a
+    negative that equals a centre counts nothing for it.
     """
     counted: tf.Tensor | None = None
     if skip_targets:

@@ -53,7 +53,7 @@ class Link:
         self._received: list[tf.Tensor] = []
 
     def narrow(self, tensor: tf.Tensor) -> tf.DType:
-        """The dtype in which a tensor travels unless it is told another."""
+        """The dtype in which a tensor travels unless a `Sent` says another."""
         return self.wire if tensor.dtype.is_floating else tensor.dtype
 
     def send(self, tensor: tf.Tensor, dtype: tf.DType) -> list[tf.Tensor]:
@@ -182,7 +182,7 @@ class Slices:
         return weights.unpack(packed)
 
     def dots(self, others: Slices) -> tf.Tensor:
-        """Dot products of rows with those of another at the same places: [blocks, n, 1]."""
+        """Dot products of rows with the same rows of another: [blocks, n, 1]."""
         return self.total(lambda x, y: tf.reduce_sum(x * y, -1, keepdims=True), others)
 
     def scaled(self, factors: tf.Tensor) -> Slices:
@@ -197,8 +197,8 @@ class Slices:
         `packed` is what `weights` makes of the matrices, or makes them of.
         """
 
-        def multiply(x: tf.Tensor, given: tf.Tensor) -> tf.Tensor:
-            return tf.matmul(weights.unpack(given), x, transpose_a=transposed)
+        def multiply(x: tf.Tensor, there: tf.Tensor) -> tf.Tensor:
+            return tf.matmul(weights.unpack(there), x, transpose_a=transposed)
 
         return self.map(multiply, sent=[packed])
 
@@ -216,9 +216,9 @@ class Slices:
         for x in sent:
             parts.append(self.link.send(*(x if isinstance(x, Sent) else (x, self.link.narrow(x)))))
         made = []
-        for device, *given in zip(self.link.devices, *parts, strict=True):
+        for device, *arguments in zip(self.link.devices, *parts, strict=True):
             with tf.device(device):
-                made.append(make(*given))
+                made.append(make(*arguments))
         return made
 
 

@@ -24,12 +24,8 @@ def train_step(
 ) -> tuple[tf.Tensor, ...]:
     """Train a step of a `PreparedUnit`; arguments as for its `train_steps`.
 
-    Returns
-    -------
-    loss, predictions, magnitude : Tensor [], float32
-        What a `UnitResult` sums.
-    traffic : Tensor [2], float32
-        If rows are sliced: see `Link.traffic`.
+    It gives what a `UnitResult` sums: loss, predictions and magnitude; and if rows are sliced, the
+    traffic of its link.
     """
     link = tables.inputs.link
     ids = _row_ids(plan, unit)
@@ -49,7 +45,7 @@ def train_step(
 def step_loss(
     program: KernelConfig, plan: StepPlan, unit: Tables, tables: Tables
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The loss of a step as its rows are, and of how many predictions; as for `train_step`."""
+    """The loss of a step as its rows are, and of how many predictions it is."""
     if tables.inputs.link is not None:
         tables.inputs.link.begin()
     gradients = _gradients(program, plan, _row_ids(plan, unit), tables, True)
@@ -71,7 +67,7 @@ def _integers(plan: StepPlan, ids: dict[str, tf.Tensor]) -> list[Sent]:
     needed = [exact(of_table) for of_table in ids.values()]
     for name in ids:
         groups = getattr(plan, name)
-        needed += map(small, (groups.place, groups.rank, groups.segment))
+        needed += map(small, (groups.inverse, groups.rank, groups.segment))
     return needed
 
 
@@ -130,19 +126,11 @@ SCOPE = "step"
 
 
 def step_graph(function: Any) -> bytes | None:
-    """The graph of a step, out of a traced function that trains a unit.
+    """The graph of a step, a serialized ``GraphDef``, out of a traced function that trains units.
 
-    Parameters
-    ----------
-    function : ConcreteFunction
-        Whose steps are in the innermost of its loops, which may be one of jobs and one of steps; or
-        that runs kernels, outside of any loop.
-
-    Returns
-    -------
-    bytes or None
-        A serialized ``GraphDef`` of the ops in `SCOPE`, named within it: TensorBoard shows the
-        scopes in there as boxes. None if there are none.
+    Its ops are those in `SCOPE`, named within it, of the innermost of the function's loops, which
+    may be one of jobs and one of steps; or outside of any loop, where kernels train. None if there
+    are none.
     """
     graph = function.graph
     while not any(f"{SCOPE}/" in op.name for op in graph.get_operations()):

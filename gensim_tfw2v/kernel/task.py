@@ -18,7 +18,6 @@ class UnitTask(NamedTuple):
 
     Attributes
     ----------
-    unit : WorkUnit
     epoch : int
         From 0.
     key : ndarray [2], int32
@@ -45,7 +44,6 @@ class UnitReport(NamedTuple):
 
     Attributes
     ----------
-    unit : WorkUnit
     kept : int
         Tokens trained on, after subsampling.
     loss, predictions : float

@@ -114,8 +114,8 @@ class PreparedUnit(NamedTuple):
         ----------
         tables : Tables of WholeRows or SlicedRows
             Updated in place.
-        sums : tuple of Tensor []
-            What was summed before, in the dtypes in which it is summed: see `train_step`.
+        sums : tuple of Tensor
+            What `train_step` gave for steps before, in the dtypes in which it is summed.
         squares : Tables of Tensor [], resource, optional
             Handles of variables [V, 1] that Adagrad sums in, if the program asks for it.
         """

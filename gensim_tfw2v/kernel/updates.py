@@ -45,7 +45,7 @@ class RowGroups(NamedTuple):
 
     rank: tf.Tensor  # [T/B, R B/T], of each row in an order that brings equal ids together
     segment: tf.Tensor  # [R], number of the distinct id at each rank, from 0 in each step
-    place: tf.Tensor  # [T/B, R B/T], number of the distinct id that each row has
+    inverse: tf.Tensor  # [T/B, R B/T], number of the distinct id that each row has
     distinct: RowSplits  # where the step's distinct ids lie among those of all steps
 
 
@@ -77,7 +77,7 @@ def group_rows(
     groups = RowGroups(
         rank=tf.reshape(rank, shape),
         segment=segment,
-        place=tf.reshape(tf.dynamic_stitch([order], [tf.reshape(segment, [-1])]), shape),
+        inverse=tf.reshape(tf.dynamic_stitch([order], [tf.reshape(segment, [-1])]), shape),
         distinct=RowSplits(begin, ends - begin),
     )
     return groups, tf.boolean_mask(in_order, new)
@@ -87,22 +87,22 @@ def _sorted(ids: tf.Tensor, bits: tuple[int, int, int]) -> tuple[tf.Tensor, tf.T
     """Sort each step's ids [steps, R]: where each was in its step, and the ids: [steps, R] each.
 
     A radix sort of a whole unit, made of stable partitions, costs about half of sorting each step
-    by comparison. An id, its step and its place there are packed into one integer, with so many
+    by comparison. An id, its step and its position there are packed into one integer, with so many
     `bits`, so that no pass needs a gather.
     """
-    of_id, of_step, of_place = bits
-    steps, above = tf.range(tf.shape(ids)[0])[:, None], of_step + of_place
-    low = steps * (1 << of_place) + tf.range(tf.shape(ids)[1])
+    of_id, of_step, of_position = bits
+    steps, above = tf.range(tf.shape(ids)[0])[:, None], of_step + of_position
+    low = steps * (1 << of_position) + tf.range(tf.shape(ids)[1])
     packed = tf.reshape(tf.cast(ids, tf.int64) * (1 << above) + tf.cast(low, tf.int64), [-1])
     half = (of_id + 1) // 2
     # each digit's first bit and its number of bits, the least important first
-    for first, number in ((above, half), (above + half, of_id - half), (of_place, of_step)):
+    for first, number in ((above, half), (above + half, of_id - half), (of_position, of_step)):
         if number:
             digit = tf.cast(_bits(packed, first, number), tf.int32)
             packed = tf.concat(tf.dynamic_partition(packed, digit, 1 << number), 0)
     packed = tf.reshape(packed, tf.shape(ids))
-    places = tf.cast(_bits(packed, 0, of_place), tf.int32)
-    return places, tf.cast(tf.bitwise.right_shift(packed, above), tf.int32)
+    positions = tf.cast(_bits(packed, 0, of_position), tf.int32)
+    return positions, tf.cast(tf.bitwise.right_shift(packed, above), tf.int32)
 
 
 def _bits(x: tf.Tensor, first: int, number: int) -> tf.Tensor:
@@ -131,8 +131,8 @@ def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
     Each part of the updates is [T/B, r, D]; the r add up to R B/T.
     """
 
-    def of_part(*given: tf.Tensor) -> tf.Tensor:
-        *parts, rank, segment = given
+    def of_part(*tensors: tf.Tensor) -> tf.Tensor:
+        *parts, rank, segment = tensors
         widths = [part.shape[1] for part in parts]
         ranks = tf.split(rank, widths, 1) if len(widths) > 1 else [rank]
         # copies row by row, and joins the parts on the way

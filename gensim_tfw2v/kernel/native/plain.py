@@ -80,7 +80,7 @@ def draw(
 
     Arrays of another dtype are a TypeError; options and arrays that are no unit's, a ValueError.
     """
-    given = _options(options)
+    struct = _options(options)
     _require(entries=(entries, INT32, (None,)), key=(key, INT32, (2,)))
     _require(keep=(keep, FLOAT32, (None,)))
     _require(noise=(noise, INT32, (len(keep) if options.negative else None, 2)))
@@ -90,7 +90,7 @@ def draw(
     kept, bad, functions = ctypes.c_int64(), ctypes.c_int64(), _library()
     drawn = ctypes.c_void_p(
         functions.tfw2v_draw(
-            *map(ctypes.byref, (given, words)),
+            *map(ctypes.byref, (struct, words)),
             *(entries.ctypes.data, len(entries), key.ctypes.data),
             *map(ctypes.byref, (kept, bad)),
         )
@@ -157,7 +157,7 @@ class Tables:
         loss is that of positions before `loss_end`. Arrays that are no unit of these tables are a
         TypeError or a ValueError, and rows stay as they were.
         """
-        given, n = _options(options), len(unit.inputs)
+        struct, n = _options(options), len(unit.inputs)
         _require(
             inputs=(unit.inputs, INT32, (None,)),
             targets=(unit.targets, INT32, (n,)),
@@ -171,7 +171,7 @@ class Tables:
             *(len(self._path_ends) - 1, len(self._path), None),
         )
         functions, result = _library(), _Result()
-        structs = [ctypes.byref(struct) for struct in (given, draws, self._tables)]
+        structs = [*map(ctypes.byref, (struct, draws, self._tables))]
         ends = (first, n if last is None else last)
         if wrong := functions.tfw2v_check(*structs, *ends):
             raise ValueError(f"a unit cannot be trained: {wrong.decode()}")
@@ -205,10 +205,10 @@ def _library() -> Any:
 
 
 def _options(options: Options) -> _Options:
-    given = _Options(*options)
-    if wrong := _library().tfw2v_check_options(ctypes.byref(given)):
+    struct = _Options(*options)
+    if wrong := _library().tfw2v_check_options(ctypes.byref(struct)):
         raise ValueError(f"{options} cannot be trained: {wrong.decode()}")
-    return given
+    return struct
 
 
 def _require(**arrays: tuple[np.ndarray, np.dtype[Any], tuple[int | None, ...]]) -> None:

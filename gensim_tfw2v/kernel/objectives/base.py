@@ -77,29 +77,29 @@ class Step(NamedTuple):
     @scoped("input_rows")
     def input_rows(self) -> Slices:
         """Input rows of each block: [T/B, I, D], dtype."""
-        return self.rows["inputs"].looked_up(self.plan.inputs.place, self.dtype)
+        return self.rows["inputs"].looked_up(self.plan.inputs.inverse, self.dtype)
 
     @scoped("columns")
     def columns(self) -> Slices:
         """Output rows of each block's centres and negatives: [T/B, C, D], dtype."""
-        return self.rows["outputs"].looked_up(self.plan.outputs.place, self.dtype)
+        return self.rows["outputs"].looked_up(self.plan.outputs.inverse, self.dtype)
 
     @scoped("targets")
     def targets(self) -> Slices:
         """Output rows of each block's centres: [T/B, O, D], float32."""
         of_centres = slice(self.shape.centres)
-        return self.rows["outputs"].looked_up(self.plan.outputs.place, tf.float32, of_centres)
+        return self.rows["outputs"].looked_up(self.plan.outputs.inverse, tf.float32, of_centres)
 
     @scoped("negatives")
     def negatives(self) -> Slices:
         """Output rows of each block's negatives: [T/B, C - O, D], dtype."""
         of_negatives = slice(self.shape.centres, None)
-        return self.rows["outputs"].looked_up(self.plan.outputs.place, self.dtype, of_negatives)
+        return self.rows["outputs"].looked_up(self.plan.outputs.inverse, self.dtype, of_negatives)
 
     @scoped("paths")
     def paths(self) -> Slices:
         """Rows of the nodes on the paths of each block's centres: [T/B, O * P, D], dtype."""
-        return self.rows["nodes"].looked_up(self.plan.nodes.place, self.dtype)
+        return self.rows["nodes"].looked_up(self.plan.nodes.inverse, self.dtype)
 
     @property
     def near(self) -> Weights:

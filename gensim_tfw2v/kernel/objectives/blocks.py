@@ -24,12 +24,8 @@ class StepShape:
 
     Parameters
     ----------
-    tokens : int
-        T, tokens a step; a multiple of `block`.
-    block : int
-        B, positions a block.
-    window : int
-        w, gensim's `window`.
+    tokens, block, window : int
+        T, B and w: T is a multiple of B.
     shared : int
         Negatives shared by the pairs of a block.
     halo_side : {"inputs", "centres"}
@@ -112,15 +108,17 @@ def band(windows: tf.Tensor, shape: StepShape, mean: bool, dtype: tf.DType) -> t
     return tf.cast(rows, dtype)
 
 
+@dataclass(frozen=True)
 class WindowBand(Weights):
     """A `band`, of which the windows travel, not the matrices: each slice makes them."""
 
-    def __init__(self, shape: StepShape, mean: bool, dtype: tf.DType) -> None:
-        self._shape, self._mean, self._dtype = shape, mean, dtype
+    shape: StepShape
+    mean: bool
+    dtype: tf.DType
 
     def unpack(self, packed: tf.Tensor) -> tf.Tensor:
         """From windows [T/B, O] to [T/B, O, I]."""
-        return band(packed, self._shape, self._mean, self._dtype)
+        return band(packed, self.shape, self.mean, self.dtype)
 
 
 class NearPairs(Weights):
@@ -136,8 +134,8 @@ class NearPairs(Weights):
         self._needed = np.flatnonzero(needed).astype(np.int32)
         self.number = len(self._needed)
         # where each entry is among these; others are at their end, where a 0 is put
-        self._place = np.full(needed.size, self.number, np.int32)
-        self._place[self._needed] = np.arange(self.number)
+        self._index = np.full(needed.size, self.number, np.int32)
+        self._index[self._needed] = np.arange(self.number)
 
     def pack(self, matrices: tf.Tensor) -> tf.Tensor:
         """From [T/B, C, I] to [T/B, n]."""
@@ -146,7 +144,7 @@ class NearPairs(Weights):
 
     def unpack(self, packed: tf.Tensor) -> tf.Tensor:
         """From [T/B, n] to [T/B, C, I], with 0 for what is missing."""
-        wide = tf.gather(tf.pad(packed, [[0, 0], [0, 1]]), self._place, axis=1)
+        wide = tf.gather(tf.pad(packed, [[0, 0], [0, 1]]), self._index, axis=1)
         return tf.reshape(wide, [-1, self._shape.columns, self._shape.inputs])
 
 

@@ -42,13 +42,8 @@ def predict(
 ) -> Layer:
     """Predict every output row of a block from every input row of it, by three batched products.
 
-    Parameters
-    ----------
-    inputs, outputs : Slices [blocks, I, D] and [blocks, C, D]
-    weights : Tensor [blocks, C, I], float32
-        How often each prediction counts: below 0 with the label 0, and 0 for none.
-    pairs : Weights, optional
-        Which products are needed.
+    Each counts as often as `weights` [blocks, C, I] say: below 0 with the label 0. `pairs` says
+    which products are needed.
     """
     scores = tf.cast(outputs.products(inputs, pairs), tf.float32)
     g = pairs.pack(tf.cast(coefficients(scores, 0.5 * weights), inputs.dtype))
