@@ -12,7 +12,7 @@ import shutil
 import threading
 import weakref
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -209,15 +209,17 @@ class Checkpoints:
         self._damaged.clear()
 
 
-def check_array(
-    name: str, array: np.ndarray, shape: tuple[int, ...], dtypes: Sequence[np.dtype]
-) -> None:
-    """Raise a ValueError if an array of a checkpoint has another shape, or none of these types."""
-    if array.shape != shape or array.dtype not in dtypes:
-        raise ValueError(
-            f"{name} is {array.dtype} of shape {array.shape}, here "
-            f"{' or '.join(sorted({str(dtype) for dtype in dtypes}))} of shape {shape} is needed"
-        )
+def check_arrays(arrays: Mapping[str, np.ndarray], like: Mapping[str, np.ndarray]) -> None:
+    """Raise a ValueError unless names, shapes and types (or float32) are those of others."""
+    if set(arrays) != set(like):
+        raise ValueError(f"it holds {sorted(arrays)}")
+    for name, array in arrays.items():
+        shape, dtypes = like[name].shape, {np.dtype(np.float32), like[name].dtype}
+        if array.shape != shape or array.dtype not in dtypes:
+            raise ValueError(
+                f"{name} is {array.dtype} of shape {array.shape}, here "
+                f"{' or '.join(sorted(map(str, dtypes)))} of shape {shape} is needed"
+            )
 
 
 def _number(path: Path) -> int:

@@ -22,7 +22,7 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic
-from gensim_tfw2v.training.checkpoints import Checkpoints, check_array, lock_folder
+from gensim_tfw2v.training.checkpoints import Checkpoints, check_arrays, lock_folder
 from gensim_tfw2v.training.opening import open_regime
 from gensim_tfw2v.training.position import Position
 from gensim_tfw2v.training.programs import setup_of, trains_plainly, unit_entries
@@ -246,14 +246,11 @@ class Training:
         """Go on from a checkpoint on disk, if there is one."""
         assert self._checkpoints is not None
         model = self._model
-        shapes = tables_of(model)
         units = None if self.config.regime_of_workers.trains_apart else self.units
 
         def take(arrays: dict[str, np.ndarray], state: Any) -> tuple[Tables, Position]:
-            tables = Tables(**arrays)
-            for name, kept, table in zip(Tables._fields, tables, shapes, strict=True):
-                check_array(name, kept, table.shape, (np.dtype(np.float32), table.dtype))
-            return tables, Position.of(state, model.epochs, units)
+            check_arrays(arrays, tables_of(model)._asdict())
+            return Tables(**arrays), Position.of(state, model.epochs, units)
 
         found = self._checkpoints.latest(take)
         if found is None:

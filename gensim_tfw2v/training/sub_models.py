@@ -18,7 +18,7 @@ from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.regimes.options import SubModels
 from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan, file_of
-from gensim_tfw2v.training.checkpoints import Checkpoints, check_array
+from gensim_tfw2v.training.checkpoints import Checkpoints, check_arrays
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.vocabulary import seed_of, tables_of
 
@@ -109,15 +109,9 @@ class SubModelTraining(Training):
         return True
 
     def _checked(self, arrays: dict[str, np.ndarray], state: Any) -> dict[str, np.ndarray]:
-        tables = {
-            name: rows for name, rows in tables_of(self._model)._asdict().items() if len(rows)
-        }
-        if set(arrays) != {*tables, "seen"}:
-            raise ValueError(f"it holds {sorted(arrays)}")
-        for name, rows in tables.items():
-            check_array(name, arrays[name], rows.shape, [np.dtype(np.float32)])
-        words = (len(self._model.wv),)
-        check_array("seen", arrays["seen"], words, [np.dtype(np.int64)])
+        tables = tables_of(self._model)._asdict().items()
+        like = {name: rows for name, rows in tables if len(rows)}
+        check_arrays(arrays, like | {"seen": np.zeros(len(self._model.wv), np.int64)})
         return arrays
 
 

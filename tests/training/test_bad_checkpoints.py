@@ -18,7 +18,7 @@ from gensim_tfw2v.training.checkpoints import (
     Checkpoints,
     _checksum,
     _save,
-    check_array,
+    check_arrays,
 )
 from gensim_tfw2v.training.position import Position
 
@@ -41,8 +41,7 @@ STATES = [position(1, []), position(2, [0, 3])]
 
 
 def take(arrays, state):
-    for name, shape in SHAPES.items():
-        check_array(name, arrays[name], shape, [np.dtype(np.float32)])
+    check_arrays(arrays, {name: np.zeros(shape, np.float32) for name, shape in SHAPES.items()})
     return arrays, Position.of(state, EPOCHS, UNITS)
 
 
