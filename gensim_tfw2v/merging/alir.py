@@ -13,12 +13,13 @@ by side, each over the square root of how many hold the word, W_i is the polar f
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
+from scipy.linalg import polar
 
 from gensim_tfw2v.merging.base import Merging, check_size
-from gensim_tfw2v.merging.svd import Gram, right_singular_vectors
+from gensim_tfw2v.merging.svd import gram, right_singular_vectors
 from gensim_tfw2v.merging.table import Piece, Table
 
 #: How often maps and merged rows are computed from each other, as in the paper.
@@ -36,35 +37,28 @@ class ALiR(Merging):
 
     All is in the axes of the first sub-model, if it has as many as the merged one.
 
-    Parameters
-    ----------
-    maps : ndarray [C, D]
-        W_i of all sub-models, one above the other.
+    See `Merging`; by default D is that of the largest sub-model.
+
+    Raises
+    ------
+    ValueError
+        If `vector_size` is larger than that, or a sub-model, or a group of them, shares no word
+        with the others.
     """
 
-    def __init__(self, maps: np.ndarray) -> None:
-        self.size = maps.shape[1]
-        self._maps = maps.astype(np.float32)
-
-    @classmethod
-    def fit(cls, inputs: Table, vector_size: int | None, seed: int) -> "ALiR":
-        """See `Merging.fit`; by default D is that of the largest sub-model.
-
-        Raises
-        ------
-        ValueError
-            If `vector_size` is larger than that, or a sub-model, or a group of them, shares no word
-            with the others.
-        """
+    def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None:
         largest = max(inputs.sizes)
-        size = check_size(vector_size, largest, largest, "the size of the largest sub-model")
+        self.size = check_size(vector_size, largest, largest, "the size of the largest sub-model")
         _check_overlap(inputs)
-        gram = Gram(lambda: _weighted(inputs), inputs.columns)
-        maps = right_singular_vectors(gram, size, seed)
+        products = gram(lambda: _weighted(inputs), inputs.columns)
+        maps = right_singular_vectors(products, self.size, seed)
         for _ in range(ITERATIONS):
-            maps = _orthogonal(gram @ maps, inputs.parts)
+            targets = products @ maps
+            # the polar factor solves the Procrustes problem (Schönemann 1966); where the two sizes
+            # differ, it has orthonormal rows or columns
+            maps = np.concatenate([polar(targets[part])[0] for part in inputs.parts])
         first = maps[inputs.parts[0]]
-        return cls(maps @ first.T if len(first) == size else maps)
+        self._maps = (maps @ first.T if len(first) == self.size else maps).astype(np.float32)
 
     def merge_inputs(self, piece: Piece) -> np.ndarray:
         """Merged input rows, [p, D]."""
@@ -76,19 +70,6 @@ class ALiR(Merging):
     def merge_outputs(self, piece: Piece) -> np.ndarray:
         """Merged rows of outputs or of nodes, [p, D]."""
         return piece.rows @ self._maps * _inverse(_holders(piece))
-
-
-def procrustes(cross: np.ndarray) -> np.ndarray:
-    """The solution W of the orthogonal Procrustes problem min ‖M W − Y‖, from MᵀY [D_i, D].
-
-    Schönemann 1966. Where the two sizes differ, W has orthonormal rows or columns.
-    """
-    left, _, right = np.linalg.svd(cross, full_matrices=False)
-    return left @ right
-
-
-def _orthogonal(cross: np.ndarray, parts: Sequence[slice]) -> np.ndarray:
-    return np.concatenate([procrustes(cross[part]) for part in parts])
 
 
 def _weighted(inputs: Table) -> Iterator[np.ndarray]:
@@ -108,14 +89,8 @@ def _inverse(values: np.ndarray) -> np.ndarray:
 
 
 def _check_overlap(inputs: Table) -> None:
-    """Find sub-models that nothing turns onto the others.
-
-    Raises
-    ------
-    ValueError
-        If there are any.
-    """
-    held = [places >= 0 for places in inputs.places]
+    """Raise ValueError if nothing turns some sub-models onto the others; warn of few words."""
+    held = [row_of >= 0 for row_of in inputs.row_of]
     shared = np.array([[np.count_nonzero(a & b) for b in held] for a in held])
     reached = np.linalg.matrix_power((shared > 0).astype(float), len(held))[0] > 0
     if not reached.all():

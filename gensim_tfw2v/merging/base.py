@@ -109,13 +109,7 @@ class Merged(NamedTuple):
     models: int
 
     def report(self, words: Sequence[str] | None = None) -> MergeReport:
-        """Count which words were missing in how many sub-models.
-
-        Parameters
-        ----------
-        words : sequence of str, optional
-            The vocabulary, for examples.
-        """
+        """Count which words, of this vocabulary, were missing in how many sub-models."""
         counts = np.bincount(self.held, minlength=self.models + 1)
         examples = {}
         for k in range(self.models):
@@ -126,40 +120,37 @@ class Merged(NamedTuple):
 
 
 class Merging(ABC):
-    """A way of merging: fitted to the input rows, then applied to pieces of each table.
+    """A way of merging: made for the input rows, then applied to pieces of each table.
 
     It holds linear maps, one a sub-model, that bring what the sub-models hold of a word together.
     The tests hold each to these laws: one sub-model alone is given back up to a rotation; and
     where sub-models are rotations of each other, similarities, and products of input and output
     rows, are those of each.
 
+    Parameters
+    ----------
+    inputs : Table
+        The input rows of all sub-models.
+    vector_size : int, optional
+        The D that is asked for.
+    seed : int
+        Seed of random draws, where there are any.
+
     Attributes
     ----------
     size : int
         D of the merged rows.
+
+    Raises
+    ------
+    ValueError
+        If rows of this size cannot be had from these sub-models.
     """
 
     size: int
 
-    @classmethod
     @abstractmethod
-    def fit(cls, inputs: Table, vector_size: int | None, seed: int) -> "Merging":
-        """Find the maps.
-
-        Parameters
-        ----------
-        inputs : Table
-            The input rows of all sub-models.
-        vector_size : int, optional
-            The D that is asked for.
-        seed : int
-            Of random draws, where there are any.
-
-        Raises
-        ------
-        ValueError
-            If rows of this size cannot be had from these sub-models.
-        """
+    def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None: ...
 
     @abstractmethod
     def merge_inputs(self, piece: Piece) -> np.ndarray:
@@ -171,13 +162,7 @@ class Merging(ABC):
 
 
 def check_size(vector_size: int | None, default: int, largest: int, why: str) -> int:
-    """The size of merged rows.
-
-    Raises
-    ------
-    ValueError
-        If it is below 1 or above the largest.
-    """
+    """The size of merged rows; ValueError if it is below 1 or above the largest."""
     size = default if vector_size is None else int(vector_size)
     if not 1 <= size <= largest:
         raise ValueError(f"vector_size is {size}: give 1 to {largest}, {why}")

@@ -1,13 +1,13 @@
 """The mergings that a user chooses from, and merging by one of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from gensim_tfw2v.merging.alir import ALiR
 from gensim_tfw2v.merging.base import Merged, Merging, SubModel
 from gensim_tfw2v.merging.pca import PCA, Concatenation
-from gensim_tfw2v.merging.table import Table
+from gensim_tfw2v.merging.table import Piece, Table
 
 METHODS: dict[str, type[Merging]] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}
 """Ways of merging, by the names that users give."""
@@ -53,48 +53,37 @@ def merge(
     chosen = merging_named(method)
     if not len(sub_models):
         raise ValueError("there are no sub-models to merge: give one or more")
-    places = [_places(number, one, rows) for number, one in enumerate(sub_models)]
-    inputs = _table("inputs", sub_models, places)
+    row_of = [_rows_of_words(number, one, rows) for number, one in enumerate(sub_models)]
+    inputs = _table("inputs", sub_models, row_of)
     assert inputs is not None
-    merging = chosen.fit(inputs, vector_size, seed)
-    outputs = _table("outputs", sub_models, places)
-    nodes = _nodes(sub_models)
-    held = np.zeros(rows, np.int64)
-    for of_one in places:
-        held += of_one >= 0
+    merging = chosen(inputs, vector_size, seed)
+    outputs, nodes = _table("outputs", sub_models, row_of), _nodes(sub_models)
     return Merged(
-        _applied(merging, inputs),
-        None if outputs is None else _applied(merging, outputs),
-        None if nodes is None else _applied(merging, nodes),
-        held,
+        _apply(merging.merge_inputs, inputs, merging.size),
+        None if outputs is None else _apply(merging.merge_outputs, outputs, merging.size),
+        None if nodes is None else _apply(merging.merge_outputs, nodes, merging.size),
+        np.sum([of_one >= 0 for of_one in row_of], axis=0, dtype=np.int64),
         len(sub_models),
     )
 
 
 def merging_named(method: str) -> type[Merging]:
-    """The merging of a name.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """The merging of a name; ValueError if there is none."""
     if method not in METHODS:
         *names, last = METHODS
         raise ValueError(f"unknown merging {method!r}: give {', '.join(names)} or {last}")
     return METHODS[method]
 
 
-def _applied(merging: Merging, table: Table) -> np.ndarray:
-    apply = merging.merge_inputs if table.name == "inputs" else merging.merge_outputs
-    merged = np.empty((table.rows, merging.size), np.float32)
+def _apply(to_piece: Callable[[Piece], np.ndarray], table: Table, size: int) -> np.ndarray:
+    merged = np.empty((table.rows, size), np.float32)
     for piece in table.pieces():
-        merged[piece.first : piece.first + len(piece.rows)] = apply(piece)
+        merged[piece.first : piece.first + len(piece.rows)] = to_piece(piece)
     return merged
 
 
-def _places(number: int, sub_model: SubModel, rows: int) -> np.ndarray:
-    """In which row of a sub-model's arrays each word's is, or -1: [V], int32."""
+def _rows_of_words(number: int, sub_model: SubModel, rows: int) -> np.ndarray:
+    """In which row of a sub-model's arrays each word is, or -1: [V], int32."""
     words = np.asarray(sub_model.words)
     if words.ndim != 1 or not len(words) or words.dtype.kind not in "iu":
         raise ValueError(f"sub-model {number}: words must be the numbers of one word or more")
@@ -106,14 +95,14 @@ def _places(number: int, sub_model: SubModel, rows: int) -> np.ndarray:
             f"sub-model {number} has {len(sub_model.inputs)} rows: give one for each of its "
             f"{len(words)} words, or for each of all {rows}"
         )
-    places = np.full(rows, -1, np.int32)
-    places[words] = np.arange(len(words)) if in_order else words
-    if np.count_nonzero(places >= 0) < len(words):
+    row_of = np.full(rows, -1, np.int32)
+    row_of[words] = np.arange(len(words)) if in_order else words
+    if np.count_nonzero(row_of >= 0) < len(words):
         raise ValueError(f"sub-model {number}: a word is there twice")
-    return places
+    return row_of
 
 
-def _table(name: str, sub_models: Sequence[SubModel], places: Sequence[np.ndarray]) -> Table | None:
+def _table(name: str, sub_models: Sequence[SubModel], row_of: Sequence[np.ndarray]) -> Table | None:
     """The rows of words of one kind; None if a sub-model has none."""
     arrays = [getattr(sub_model, name) for sub_model in sub_models]
     if any(array is None for array in arrays):
@@ -124,7 +113,7 @@ def _table(name: str, sub_models: Sequence[SubModel], places: Sequence[np.ndarra
                 f"sub-model {number}: {name} have the shape {array.shape}, inputs "
                 f"{sub_model.inputs.shape}: give matrices of one shape"
             )
-    return Table(name, arrays, places)
+    return Table(name, arrays, row_of)
 
 
 def _nodes(sub_models: Sequence[SubModel]) -> Table | None:
@@ -138,8 +127,6 @@ def _nodes(sub_models: Sequence[SubModel]) -> Table | None:
                 f"sub-model {number}: nodes have the shape {array.shape}: the Huffman tree, and so "
                 "the number of nodes, has to be the same in all, and the size that of inputs"
             )
-    places = [
-        np.where(np.any(array, axis=1), np.arange(len(array)), -1).astype(np.int32)
-        for array in arrays
-    ]
-    return Table("nodes", arrays, places)
+    order = np.arange(len(arrays[0]), dtype=np.int32)
+    row_of = [np.where(np.any(array, axis=1), order, np.int32(-1)) for array in arrays]
+    return Table("nodes", arrays, row_of)

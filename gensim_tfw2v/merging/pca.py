@@ -6,7 +6,7 @@ PCA keeps the directions in which the concatenation varies most.
 import numpy as np
 
 from gensim_tfw2v.merging.base import Merging, check_size
-from gensim_tfw2v.merging.svd import Gram, right_singular_vectors
+from gensim_tfw2v.merging.svd import gram, right_singular_vectors
 from gensim_tfw2v.merging.table import Piece, Table
 
 
@@ -17,30 +17,20 @@ class Concatenation(Merging):
     output row the mean of the sub-models' products, and a row as long as theirs in the quadratic
     mean: so the merged model can be trained on with the usual step size.
 
-    Parameters
-    ----------
-    size : int
-        The sum of the sub-models' sizes.
-    models : int
-        N.
+    See `Merging`; there is nothing to find. D is the sum of the sub-models' sizes.
     """
 
-    def __init__(self, size: int, models: int) -> None:
-        self.size = size
-        self._factor = np.float32(models**-0.5)
-
-    @classmethod
-    def fit(cls, inputs: Table, vector_size: int | None, seed: int) -> "Concatenation":
-        """See `Merging.fit`; there is nothing to find."""
+    def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None:
         if vector_size not in (None, inputs.columns):
             raise ValueError(
                 f"vector_size is {vector_size}: rows side by side have {inputs.columns} numbers; "
                 "leave it out, or give the method 'pca' or 'alir'"
             )
-        return cls(inputs.columns, len(inputs.arrays))
+        self.size = inputs.columns
+        self._factor = np.float32(len(inputs.arrays) ** -0.5)
 
     def merge_inputs(self, piece: Piece) -> np.ndarray:
-        """Merged input rows, [p, C]."""
+        """Merged input rows, [p, D]."""
         return piece.rows * self._factor
 
     merge_outputs = merge_inputs
@@ -52,26 +42,16 @@ class PCA(Merging):
     The mean is not taken away: of all maps to D dimensions this one keeps products of input rows
     best, one sub-model alone keeps its similarities, and outputs can be mapped by the same matrix.
 
-    Parameters
-    ----------
-    map : ndarray [C, D]
-        Orthonormal columns.
-    models : int
-        N.
+    See `Merging`; by default D is that of the largest sub-model.
     """
 
-    def __init__(self, map: np.ndarray, models: int) -> None:
-        self.size = map.shape[1]
-        self._map = (map * models**-0.5).astype(np.float32)
-
-    @classmethod
-    def fit(cls, inputs: Table, vector_size: int | None, seed: int) -> "PCA":
-        """See `Merging.fit`; by default D is that of the largest sub-model."""
-        size = check_size(
+    def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None:
+        self.size = check_size(
             vector_size, max(inputs.sizes), inputs.columns, "the sum of the sub-models' sizes"
         )
-        gram = Gram(lambda: (piece.rows for piece in inputs.pieces()), inputs.columns)
-        return cls(right_singular_vectors(gram, size, seed), len(inputs.arrays))
+        products = gram(lambda: (piece.rows for piece in inputs.pieces()), inputs.columns)
+        vectors = right_singular_vectors(products, self.size, seed)
+        self._map = (vectors * len(inputs.arrays) ** -0.5).astype(np.float32)
 
     def merge_inputs(self, piece: Piece) -> np.ndarray:
         """Merged input rows, [p, D]."""

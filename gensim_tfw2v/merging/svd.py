@@ -5,8 +5,10 @@ products with it, each one pass over A.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator
 
 #: Up to so many columns, AᵀA is kept as a matrix: 128 MiB.
 LARGEST_MATRIX = 4096
@@ -15,8 +17,8 @@ LARGEST_MATRIX = 4096
 OVERSAMPLING, PASSES = 20, 8
 
 
-class Gram:
-    """AᵀA of a matrix A [V, C], as something to multiply with.
+def gram(pieces: Callable[[], Iterator[np.ndarray]], columns: int) -> Any:
+    """AᵀA of a matrix A [V, C], as something to multiply matrices [C, k] with.
 
     Parameters
     ----------
@@ -24,53 +26,51 @@ class Gram:
         Gives all rows of A in order, [p, C] at a time, float32; called once for each pass.
     columns : int
         C.
+
+    Returns
+    -------
+    ndarray or LinearOperator [C, C], float64
     """
+    if columns <= LARGEST_MATRIX:
+        matrix = np.zeros((columns, columns))
+        for piece in pieces():
+            matrix += piece.T @ piece
+        return matrix
 
-    def __init__(self, pieces: Callable[[], Iterator[np.ndarray]], columns: int) -> None:
-        self.columns = columns
-        self._pieces = pieces
-        self.matrix: np.ndarray | None = None
-        if columns <= LARGEST_MATRIX:
-            self.matrix = np.zeros((columns, columns))
-            for piece in pieces():
-                self.matrix += piece.T @ piece
+    def product(right: np.ndarray) -> np.ndarray:
+        summed, factor = np.zeros(right.shape), right.astype(np.float32)
+        for piece in pieces():
+            summed += piece.T @ (piece @ factor)
+        return summed
 
-    def __matmul__(self, right: np.ndarray) -> np.ndarray:
-        """The product with a matrix [C, k], float64."""
-        if self.matrix is not None:
-            return self.matrix @ right
-        product, factor = np.zeros(right.shape), right.astype(np.float32)
-        for piece in self._pieces():
-            product += piece.T @ (piece @ factor)
-        return product
+    return LinearOperator((columns, columns), matvec=product, matmat=product, dtype=np.float64)
 
 
-def right_singular_vectors(gram: Gram, number: int, seed: int = 0) -> np.ndarray:
+def right_singular_vectors(gram: Any, number: int, seed: int = 0) -> np.ndarray:
     """The right singular vectors of A with the largest singular values.
 
     From the eigenvectors of AᵀA where that is a matrix, else by randomised subspace iteration
     (Halko, Martinsson and Tropp 2011, "Finding Structure with Randomness", algorithm 4.4) in
-    `PASSES` passes over A.
+    `PASSES` passes over A, from a start that the seed decides.
 
     Parameters
     ----------
-    gram : Gram
-        Of A [V, C].
+    gram : ndarray or LinearOperator [C, C]
+        AᵀA; see `gram`.
     number : int
         k, at most C.
     seed : int
-        Of the random start.
 
     Returns
     -------
     ndarray [C, k], float64
         Orthonormal columns, by falling singular value.
     """
-    if gram.matrix is not None:
-        return _leading(gram.matrix, number)
-    start = np.random.default_rng(seed).standard_normal(
-        (gram.columns, min(gram.columns, number + OVERSAMPLING))
-    )
+    if isinstance(gram, np.ndarray):
+        return _leading(gram, number)
+    columns = gram.shape[0]
+    size = columns, min(columns, number + OVERSAMPLING)
+    start = np.random.default_rng(seed).standard_normal(size)
     for _ in range(PASSES - 1):
         start = gram @ np.linalg.qr(start)[0]
     basis = np.linalg.qr(start)[0]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise, starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -54,19 +54,19 @@ class Table:
     name : str
         What the rows are, for messages.
     arrays : sequence of ndarray [n_i, D_i]
-        Of each of N sub-models.
-    places : sequence of ndarray [V], int
-        Of each sub-model: in which row of its array each row of the table stands, or -1.
+        One of each of N sub-models.
+    row_of : sequence of ndarray [V], int
+        For each sub-model: which row of its array is each row of the table, or -1.
     """
 
     name: str
     arrays: Sequence[np.ndarray]
-    places: Sequence[np.ndarray]
+    row_of: Sequence[np.ndarray]
 
     @property
     def rows(self) -> int:
         """V."""
-        return len(self.places[0])
+        return len(self.row_of[0])
 
     @property
     def sizes(self) -> list[int]:
@@ -81,8 +81,7 @@ class Table:
     @property
     def parts(self) -> list[slice]:
         """Columns of each sub-model."""
-        ends = list(accumulate(self.sizes))
-        return [slice(end - size, end) for end, size in zip(ends, self.sizes, strict=True)]
+        return list(starmap(slice, pairwise(accumulate(self.sizes, initial=0))))
 
     def pieces(self) -> Iterator[Piece]:
         """All rows, in order.
@@ -94,17 +93,15 @@ class Table:
         """
         step = max(1, PIECE_BYTES // (4 * self.columns))
         for first in range(0, self.rows, step):
-            yield self._piece(first, min(step, self.rows - first))
+            yield self._piece(first, min(first + step, self.rows))
 
-    def _piece(self, first: int, number: int) -> Piece:
-        rows = np.zeros((number, self.columns), np.float32)
-        held = np.zeros((number, len(self.arrays)), bool)
-        for model, (array, places, part) in enumerate(
-            zip(self.arrays, self.places, self.parts, strict=True)
-        ):
-            here = places[first : first + number]
-            held[:, model] = here >= 0
-            rows[held[:, model], part] = array[here[held[:, model]]]
+    def _piece(self, first: int, end: int) -> Piece:
+        row_of = np.stack([of_one[first:end] for of_one in self.row_of], axis=1)
+        held = row_of >= 0
+        rows = np.zeros((end - first, self.columns), np.float32)
+        for model, (array, part) in enumerate(zip(self.arrays, self.parts, strict=True)):
+            here = held[:, model]
+            rows[here, part] = array[row_of[here, model]]
             bad = np.flatnonzero(~np.isfinite(rows[:, part]).all(axis=1))
             if len(bad):
                 raise ValueError(

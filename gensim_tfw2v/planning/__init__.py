@@ -1,15 +1,15 @@
 """What a training will take, before it is begun: bytes on the wire, memory, time."""
 
-from gensim_tfw2v.planning.advice import Choice, Machines, compare
-from gensim_tfw2v.planning.frequencies import Frequencies
-from gensim_tfw2v.planning.memory import TaskMemory, ps_cores, task_memory
-from gensim_tfw2v.planning.traffic import (
-    Workload,
-    column_bytes,
-    distinct_rows,
-    row_bytes,
-    target_bytes,
+from gensim_tfw2v.planning.advice import (
+    Choice,
+    Machines,
+    TaskMemory,
+    compare,
+    ps_cores,
+    task_memory,
 )
+from gensim_tfw2v.planning.traffic import column_bytes, distinct_rows, row_bytes, target_bytes
+from gensim_tfw2v.planning.workload import Frequencies, Workload
 
 __all__ = [
     "Choice",

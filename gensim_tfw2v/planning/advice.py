@@ -4,11 +4,13 @@ A first approximation: a worker trains as fast as its cores do, unless the netwo
 the waiting for it takes longer.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from gensim_tfw2v.parameter_server.config import choose_noise_reuse, choose_unit_entries
-from gensim_tfw2v.planning.traffic import Workload, column_bytes, distinct_rows, row_bytes
+from gensim_tfw2v.planning.traffic import column_bytes, distinct_rows, row_bytes
+from gensim_tfw2v.planning.workload import Workload
 
 #: Nanoseconds of a core for a raw word of skip-gram: so many, and so many for each of D. Measured
 #: at D = 100 and 300 on one machine (docs/benchmarks: skipgram-100, skipgram-300).
@@ -23,6 +25,24 @@ FLOAT, ENTRY = 4, 4
 #: Words that each sub-model should have at least: with 3 M, merging costs a tenth of the quality;
 #: with some 200 M, as in the paper, none (docs/regimes/sub-models.md).
 LEAST_OF_A_SUB_MODEL = 1e8
+
+GIB = 2**30
+
+#: Bytes of a process before it holds anything: the interpreter, TensorFlow, gensim, buffers of TCP.
+PROCESS = 1.0 * GIB
+
+#: Bytes of a thread that trains: its unit, the graph's buffers.
+THREAD = 0.125 * GIB
+
+#: Bytes of a word in gensim's dictionaries, and with its places in the tree or the noise.
+WORD = 400
+
+#: How often what a task holds is there at the worst moment: a ps has its shards, and copies of them
+#: on their way to a checkpoint; the coordinator the model, a checkpoint and what arrives for it.
+PS_COPIES, WORKER_COPIES, COORDINATOR_COPIES = 2.0, 1.5, 3.0
+
+#: Bytes/s of a ps, in the direction in which it has more to do, that take one of its cores.
+NET_OF_A_CORE = 1e8
 
 
 @dataclass(frozen=True)
@@ -83,16 +103,11 @@ class Choice(NamedTuple):
 
 
 def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
-    """Ways to train on a cluster, the one to take first.
+    """Ways to train on a cluster on a corpus of so many words, the one to take first.
 
     Those that should not be taken come last, and among the others the fastest is first; where
     they are within a tenth of it, the one that comes first here: asynchronous training in rows,
     then in columns, then sub-models.
-
-    Parameters
-    ----------
-    tokens : float
-        Words of the corpus.
     """
     choices = [
         _rows(work, tokens, machines),
@@ -111,43 +126,34 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
 
 def _rows(work: Workload, tokens: float, machines: Machines) -> Choice:
     threads = machines.workers * machines.threads
-    unit = choose_unit_entries(int(tokens), threads) * work.frequencies.kept
-    job, reuse = unit * machines.threads, choose_noise_reuse(int(tokens), threads)
-    fetched, pushed = row_bytes(work, job, reuse)
+    job = choose_unit_entries(int(tokens), threads) * work.frequencies.kept * machines.threads
+    reuse = choose_noise_reuse(int(tokens), threads)
     # a worker has the rows of two jobs: as they came, and as they are
-    rows = sum(distinct_rows(work, job, reuse))
-    return _choice(
-        "rows, asynchronous", "(the default)", work, machines,
-        max(fetched, pushed), fetched + pushed,
-        ps_memory=_tables(work) / machines.shards,
-        worker_memory=1.5 * rows * work.vector_size * FLOAT,
-    )  # fmt: skip
+    memory = 1.5 * sum(distinct_rows(work, job, reuse)) * work.vector_size * FLOAT
+    traffic = row_bytes(work, job, reuse)
+    return _choice("rows, asynchronous", "(the default)", work, machines, traffic, memory)
 
 
 def _columns(work: Workload, machines: Machines) -> Choice:
-    fetched, pushed = column_bytes(work, machines.shards)
     waiting = ROUND_TRIPS * machines.latency / work.shape.tokens / work.frequencies.kept
-    return _choice(
-        "columns", 'layout="columns"', work, machines, max(fetched, pushed), fetched + pushed,
-        ps_memory=_tables(work) / machines.shards, worker_memory=0.0, waiting=waiting,
-    )  # fmt: skip
+    traffic = column_bytes(work, machines.shards)
+    return _choice("columns", 'layout="columns"', work, machines, traffic, waiting=waiting)
 
 
 def _sub_models(work: Workload, tokens: float, machines: Machines) -> Choice:
     # what travels is the text, from the program that trains, and each sub-model once
     choice = _choice(
-        "sub-models", f'regime="submodels:models={machines.workers}"', work, machines, 0.0, 0.0,
-        ps_memory=_tables(work) / machines.shards, worker_memory=_tables(work),
-    )  # fmt: skip
-    speed = min(choice.words_a_second, machines.net / ENTRY)
-    choice = choice._replace(
-        bytes_a_token=ENTRY / work.frequencies.kept,
-        worker_net=speed * ENTRY / machines.workers,
-        words_a_second=speed,
-    )
-    if choice.bound == "workers" and tokens / machines.workers < LEAST_OF_A_SUB_MODEL:
+        "sub-models",
+        f'regime="submodels:models={machines.workers}"',
+        work,
+        machines,
+        (ENTRY / work.frequencies.kept, 0.0),
+        _tables(work),
+        senders=1,
+    )._replace(ps_net=0.0)
+    if choice.bound != "memory" and tokens / machines.workers < LEAST_OF_A_SUB_MODEL:
         return choice._replace(bound="corpus")
-    return choice._replace(bound="network") if speed * ENTRY == machines.net else choice
+    return choice
 
 
 def _choice(
@@ -155,43 +161,75 @@ def _choice(
     option: str,
     work: Workload,
     machines: Machines,
-    one_way: float,
-    both_ways: float,
-    ps_memory: float,
-    worker_memory: float,
+    traffic: tuple[float, float],
+    worker_memory: float = 0.0,
     waiting: float = 0.0,
+    senders: int | None = None,
 ) -> Choice:
-    """Put it together.
+    """A way to train with this traffic, in bytes a token, fetched and pushed.
 
-    Parameters
-    ----------
-    one_way, both_ways : float
-        Bytes a token.
-    waiting : float
-        Seconds that a thread waits for each raw word, and cannot use.
+    A thread waits so many seconds for each raw word, and cannot use them. What workers fetch is
+    from as many senders; by default from the ps tasks.
     """
-    kept = work.frequencies.kept
+    kept, one_way = work.frequencies.kept, max(traffic)
+    ps_memory = _tables(work) / machines.shards
     computing = (WORD_NS + NUMBER_NS * work.vector_size) * 1e-9
     speed = machines.threads / (computing + waiting)  # raw words/s of a worker
     bound = "latency" if waiting > computing else "workers"
     # the busier end: what all workers send arrives at all ps tasks
-    share = max(1.0, machines.workers / machines.shards)
-    if one_way and (limit := machines.net / (one_way * kept * share)) < speed:
+    share = max(1.0, machines.workers / (senders or machines.shards))
+    if (limit := machines.net / (one_way * kept * share)) < speed:
         speed, bound = limit, "network"
     if max(ps_memory, worker_memory) > machines.memory:
         bound = "memory"
-    of_worker = speed * kept * one_way
+    worker_net = speed * kept * one_way
     return Choice(
         name,
         option,
-        both_ways,
+        sum(traffic),
         ps_memory,
         worker_memory,
-        of_worker * machines.workers / machines.shards,
-        of_worker,
+        worker_net * machines.workers / machines.shards,
+        worker_net,
         speed * machines.workers,
         bound,
     )
+
+
+class TaskMemory(NamedTuple):
+    """GiB that a task of each role should be given, rounded up."""
+
+    ps: int
+    worker: int
+    coordinator: int
+
+
+def task_memory(
+    work: Workload, choice: Choice, threads: int, copies: float = PS_COPIES
+) -> TaskMemory:
+    """Estimate the memory of each task.
+
+    Parameters
+    ----------
+    work : Workload
+    choice : Choice
+        How it is trained, and so what tasks hold of the model; see `compare`.
+    threads : int
+        Of each worker.
+    copies : float
+        How often the ps have the model at the worst moment. L-BFGS keeps many.
+    """
+    sizes = (
+        PROCESS + copies * choice.ps_memory,
+        PROCESS + threads * THREAD + WORKER_COPIES * choice.worker_memory,
+        PROCESS + COORDINATOR_COPIES * _tables(work) + WORD * work.vocabulary,
+    )
+    return TaskMemory(*(math.ceil(size / GIB) for size in sizes))
+
+
+def ps_cores(choice: Choice) -> int:
+    """Estimate how many cores of a ps its traffic keeps busy."""
+    return max(1, math.ceil(choice.ps_net / NET_OF_A_CORE))
 
 
 def _tables(work: Workload) -> float:

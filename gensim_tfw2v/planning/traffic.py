@@ -1,84 +1,19 @@
 """How many bytes travel for each token that is trained on, with negative sampling."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from gensim_tfw2v.kernel.config import choose_shape
-from gensim_tfw2v.kernel.objectives.blocks import NearPairs, StepShape
-from gensim_tfw2v.planning.frequencies import Frequencies
+from gensim_tfw2v.kernel.objectives.blocks import NearPairs
+from gensim_tfw2v.planning.workload import Workload
 
 #: Bytes of a number that travels, of a row's id, of a place in a step, of a row's length or size.
 NUMBER, ID, PLACE, SIZE = 2, 4, 2, 4
 
 
-@dataclass(frozen=True)
-class Workload:
-    """What is trained.
-
-    Parameters
-    ----------
-    frequencies : Frequencies
-    vector_size : int
-        D.
-    shape : StepShape
-    skipgram : bool
-    """
-
-    frequencies: Frequencies
-    vector_size: int
-    shape: StepShape
-    skipgram: bool = True
-
-    @classmethod
-    def of_text(
-        cls,
-        vocabulary: int,
-        tokens: float,
-        vector_size: int = 100,
-        window: int = 5,
-        negative: int = 5,
-        skipgram: bool = True,
-        sample: float = 1e-3,
-    ) -> "Workload":
-        """The workload of a text whose words are distributed by Zipf's law.
-
-        Parameters
-        ----------
-        vocabulary : int
-            V.
-        tokens : float
-            Words of the text.
-        vector_size, window, negative, skipgram, sample
-            gensim's parameters.
-        """
-        frequencies = Frequencies.zipf(vocabulary, sample=sample)
-        kept = int(tokens * frequencies.kept)
-        shape = choose_shape(kept, window, negative, skipgram, vector_size=vector_size)
-        return cls(frequencies, vector_size, shape, skipgram)
-
-    @property
-    def vocabulary(self) -> int:
-        """V."""
-        return len(self.frequencies.words)
-
-
 def distinct_rows(work: Workload, tokens: float, noise_reuse: int = 1) -> tuple[float, float]:
-    """How many rows of each table a run of tokens needs.
+    """Rows of inputs and of outputs that a run of n tokens needs.
 
     A word that has n p occurrences in the mean, in bursts of b, is in the run with a chance of
-    1 - exp(-n p / b).
-
-    Parameters
-    ----------
-    tokens : float
-        n.
-    noise_reuse : int
-        In how many blocks each negative is used.
-
-    Returns
-    -------
-    inputs, outputs : float
+    1 - exp(-n p / b). Each negative is used in `noise_reuse` blocks.
     """
     words = tokens * work.frequencies.words / work.frequencies.burst
     draws = tokens / work.shape.block * work.shape.shared / noise_reuse
@@ -88,33 +23,16 @@ def distinct_rows(work: Workload, tokens: float, noise_reuse: int = 1) -> tuple[
 
 
 def row_bytes(work: Workload, tokens: float, noise_reuse: int = 1) -> tuple[float, float]:
-    """Bytes a token where the rows of so many tokens travel once, to the worker and back.
+    """Bytes a token, fetched and pushed, where rows travel once for so many tokens.
 
-    Parameters
-    ----------
-    tokens : float
-        Of a job; of a step, where rows travel in each.
-
-    Returns
-    -------
-    fetched, pushed : float
+    These are the tokens of a job; of a step, where rows travel in each.
     """
     rows = sum(distinct_rows(work, tokens, noise_reuse)) / tokens
     return rows * NUMBER * work.vector_size, rows * (NUMBER * work.vector_size + ID)
 
 
 def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
-    """Bytes a token where columns are spread over ps tasks, which multiply them.
-
-    Parameters
-    ----------
-    shards : int
-        S.
-
-    Returns
-    -------
-    fetched, pushed : float
-    """
+    """Bytes a token, fetched and pushed, where S ps tasks hold columns and multiply them."""
     shape = work.shape
     rows = sum(distinct_rows(work, shape.tokens))
     places = shape.blocks * (shape.inputs + shape.columns)
@@ -130,24 +48,21 @@ def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
 
 
 def target_bytes(work: Workload, shards: int, own_negatives: bool) -> tuple[float, float]:
-    """Bytes a token where output rows stay on their ps, and input rows travel to them.
+    """Bytes a token, fetched and pushed, where output rows stay and input rows travel to them.
 
-    No layout does so: see docs/planning.md. An input row is sent to each ps that has an output row
-    for it, and the sum of its updates comes back (Stergiou et al. 2017, "Distributed Negative
-    Sampling for Word Embeddings"); whoever trains fetches it from its own ps before, and pushes it
-    there.
+    No layout does so: see docs/planning.md. An input row is sent to each of S ps tasks that has an
+    output row for it, and the sum of its updates comes back (Stergiou et al. 2017, "Distributed
+    Negative Sampling for Word Embeddings"); whoever trains fetches it from its own ps before, and
+    pushes it there.
 
     Parameters
     ----------
+    work : Workload
     shards : int
         S.
     own_negatives : bool
         Whether a target's negatives are of its own shard. Then an input row is sent only where a
         target is that it is in the window of; else also where one of its block's negatives is.
-
-    Returns
-    -------
-    fetched, pushed : float
     """
     shape, window = work.shape, work.shape.window
     # a window is reduced to 1..w, so it reaches d words far with a chance of (w - d + 1) / w

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v.merging import svd
-from gensim_tfw2v.merging.svd import Gram, right_singular_vectors
+from gensim_tfw2v.merging.svd import gram, right_singular_vectors
 
 
 def gram_of(rows, step=70):
     rows = rows.astype(np.float32)
-    return Gram(lambda: (rows[i : i + step] for i in range(0, len(rows), step)), rows.shape[1])
+    return gram(lambda: (rows[i : i + step] for i in range(0, len(rows), step)), rows.shape[1])
 
 
 @pytest.fixture(params=[4096, 0], ids=["matrix", "passes"])

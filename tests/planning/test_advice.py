@@ -50,6 +50,8 @@ def test_what_does_not_fit():
     eight = compare(HUGE, 1e9, Machines(workers=4, shards=8))
     assert by_name(eight)["rows"].ps_memory == tables / 8
     assert by_name(eight)["sub-models"].worker_memory == tables
+    slow = compare(HUGE, 1e11, Machines(workers=4, shards=8, net=1e6, memory=16e9))
+    assert by_name(slow)["sub-models"].bound == "memory"  # whatever the network
 
 
 @pytest.mark.parametrize("net", [1e6, 1e8, 1e10])
