@@ -62,7 +62,7 @@ def merge(
         _apply(merging.merge_inputs, inputs, merging.size),
         None if outputs is None else _apply(merging.merge_outputs, outputs, merging.size),
         None if nodes is None else _apply(merging.merge_outputs, nodes, merging.size),
-        np.sum([of_one >= 0 for of_one in row_of], axis=0, dtype=np.int64),
+        np.array([of_one >= 0 for of_one in row_of]).sum(axis=0, dtype=np.int64),
         len(sub_models),
     )
 
