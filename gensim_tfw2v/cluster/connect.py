@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from gensim_tfw2v.cluster.keepalive import keep_alive
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.cluster.versions import check_versions
+from gensim_tfw2v.processes.machine import keep_alive
 
 #: Seconds that all tasks together have to come up.
 READY_SECONDS = 30.0
@@ -75,6 +75,12 @@ _OPTIONS = (
 )
 
 
+def keep_hosts_alive(tasks: Iterable[Task]) -> None:
+    """Let connections of this process break when the host of a task falls silent."""
+    if not all(task.is_loopback for task in tasks):
+        keep_alive()
+
+
 def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     """Connect this process, as its coordinator, to the tasks of a cluster.
 
@@ -97,7 +103,7 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
         Naming the tasks with another version of TensorFlow.
     """
     wait_for_tasks(cluster.servers(), seconds)
-    keep_alive(cluster.servers())
+    keep_hosts_alive(cluster.servers())
     # a call to a task that is gone fails at once, instead of waiting for it to come back
     os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
     from gensim_tfw2v._tensorflow import tf

@@ -1,13 +1,13 @@
 """The cluster that a user names: what its name means, and connecting to it."""
 
 import contextlib
+import functools
 import logging
 import os
 import re
 import subprocess
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from gensim_tfw2v.cluster.connect import READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.local import LocalCluster
@@ -21,15 +21,31 @@ logger = logging.getLogger(__name__)
 _LOCAL = re.compile(r"local:ps=([1-9]\d*),worker=([1-9]\d*)")
 
 
-@dataclass(frozen=True)
-class LocalTasks:
+class LocalTasks(NamedTuple):
     """A cluster of this machine, that is started for a training and ended after it."""
 
     ps: int
     workers: int
 
 
-def parse_cluster(name: "str | Cluster") -> Cluster | LocalTasks:
+class OpenCluster(NamedTuple):
+    """A cluster whose tasks have answered.
+
+    Attributes
+    ----------
+    cluster : Cluster
+    check : callable
+        Raises `TaskEnded` if a local ps has ended.
+    start_module : callable
+        Runs a module of this package where it reaches the tasks; see `children.start_module`.
+    """
+
+    cluster: Cluster
+    check: Callable[[], None]
+    start_module: "Callable[..., subprocess.Popen[bytes] | Forked]"
+
+
+def parse_cluster(name: str | Cluster) -> Cluster | LocalTasks:
     """Say which cluster is meant.
 
     Parameters
@@ -53,38 +69,6 @@ def parse_cluster(name: "str | Cluster") -> Cluster | LocalTasks:
             "or a gensim_tfw2v.cluster.Cluster"
         )
     return LocalTasks(*map(int, local.groups()))
-
-
-@dataclass(frozen=True)
-class OpenCluster:
-    """A cluster whose tasks have answered.
-
-    Attributes
-    ----------
-    cluster : Cluster
-    local : LocalCluster, optional
-        The processes, if they are this machine's.
-    """
-
-    cluster: Cluster
-    local: LocalCluster | None = None
-
-    def check(self) -> None:
-        """See that local ps tasks are running.
-
-        Raises
-        ------
-        TaskEnded
-        """
-        if self.local is not None:
-            self.local.check(task for task in self.cluster.tasks() if task.role == "ps")
-
-    def start_module(
-        self, module: str, *arguments: str, **options: Any
-    ) -> "subprocess.Popen[bytes] | Forked":
-        """Run a module of this package where it reaches the tasks; see `children.start_module`."""
-        start = start_module if self.local is None else self.local.start_module
-        return start(module, *arguments, **options)
 
 
 @contextlib.contextmanager
@@ -113,22 +97,23 @@ def open_cluster(
     TaskEnded
         If a local task has ended at once.
     """
-    if isinstance(which, LocalTasks):
-        with (
-            LocalCluster(
-                which.ps,
-                which.workers,
-                ready_seconds=seconds,
-                process_launcher=process_launcher,
-                tensorboard_dir=log_dir,
-            ) as local,
-            local.keeping_workers(),
-        ):
-            yield OpenCluster(local.cluster, local)
-    else:
+    if isinstance(which, Cluster):
         _warn_of_exposed(which)
         wait_for_tasks(which.servers(), seconds)
-        yield OpenCluster(which)
+        yield OpenCluster(which, lambda: None, start_module)
+        return
+    with (
+        LocalCluster(
+            which.ps,
+            which.workers,
+            ready_seconds=seconds,
+            process_launcher=process_launcher,
+            tensorboard_dir=log_dir,
+        ) as local,
+        local.restarting(),
+    ):
+        ps = [task for task in local.cluster.tasks() if task.role == "ps"]
+        yield OpenCluster(local.cluster, functools.partial(local.check, ps), local.start_module)
 
 
 def _warn_of_exposed(cluster: Cluster) -> None:

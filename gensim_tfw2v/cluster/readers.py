@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.cluster.connect import READY_SECONDS, wait_for_tasks
-from gensim_tfw2v.cluster.keepalive import keep_alive
+from gensim_tfw2v.cluster.connect import READY_SECONDS, keep_hosts_alive, wait_for_tasks
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.cluster.versions import device_of, session
 from gensim_tfw2v.corpus import shards
@@ -213,7 +212,7 @@ def open_readers(
         return
     workers = [task for task in cluster.servers() if task.role == "worker"]
     wait_for_tasks(workers, seconds)
-    keep_alive(workers)
+    keep_hosts_alive(workers)
     from gensim_tfw2v.kernel.native import load_ops
 
     if (ops := load_ops()) is None:

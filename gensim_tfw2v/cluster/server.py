@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 
-from gensim_tfw2v.cluster.keepalive import keep_alive
+from gensim_tfw2v.cluster.connect import keep_hosts_alive
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
 from gensim_tfw2v.cluster.versions import publish_version
 from gensim_tfw2v.processes.children import name_process
@@ -79,7 +79,7 @@ def serve(
         protocol="grpc",
         config=config,
     )
-    keep_alive(cluster.tasks())
+    keep_hosts_alive(cluster.tasks())
     publish_version(server, task)
     log = None if log_dir is None else TaskLog(log_dir, f"{task.role}-{task.index}")
     print(SERVES.format(task), flush=True)

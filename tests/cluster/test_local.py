@@ -1,5 +1,6 @@
 """A cluster of this machine: real processes, real kills."""
 
+import io
 import json
 import logging
 import os
@@ -13,8 +14,9 @@ from unittest.mock import Mock
 import psutil
 import pytest
 
-from gensim_tfw2v.cluster.local import OP_THREADS, LocalCluster, TaskEnded
+from gensim_tfw2v.cluster.local import OP_THREADS, LocalCluster
 from gensim_tfw2v.cluster.spec import ClusterError
+from gensim_tfw2v.cluster.tasks import TaskEnded
 from tests.cluster.test_training import servers
 
 TRAIN = """
@@ -128,7 +130,7 @@ def test_workers_share_the_cores_as_the_user_says_or_evenly(tmp_path, monkeypatc
         def start_module(self, module, *arguments, environment, **options):
             config = json.loads(environment["TF_CONFIG"])["task"]
             started[config["type"]] = environment.get(OP_THREADS)
-            return Mock()
+            return Mock(stdout=io.BytesIO())
 
     monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
     for workers, threads in ((1, "6"), (3, "2"), (4, "1"), (7, "1")):

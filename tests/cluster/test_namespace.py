@@ -14,10 +14,9 @@ import psutil
 import pytest
 
 from gensim_tfw2v.cluster import local as local_module
-from gensim_tfw2v.cluster import namespace as namespace_module
 from gensim_tfw2v.cluster import process_launcher
 from gensim_tfw2v.cluster.local import LocalCluster, free_ports
-from gensim_tfw2v.cluster.namespace import Namespace, NoNamespace
+from gensim_tfw2v.cluster.process_launcher import Namespace, NoNamespace
 from tests.cluster.test_training import likeness, same_units, servers, trained  # noqa: F401
 
 CONNECT = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 1)"
@@ -38,8 +37,8 @@ def namespace(request, monkeypatch):
     if request.param == "in a user namespace" and os.geteuid() == 0:
         if not shutil.which("setpriv"):
             pytest.skip("setpriv is missing")
-        command = (*UNPRIVILEGED, *namespace_module._NSENTER)
-        monkeypatch.setattr(namespace_module, "_NSENTER", command)
+        command = (*UNPRIVILEGED, *process_launcher._NSENTER)
+        monkeypatch.setattr(process_launcher, "_NSENTER", command)
     with namespace_or_skip() as made:
         expected = 2 if os.geteuid() or request.param == "in a user namespace" else 1
         assert len(made.descriptors) == expected
@@ -135,7 +134,7 @@ def test_nothing_is_left_to_keep_it():
     ],
 )
 def test_why_there_is_none_is_said(monkeypatch, script, reason):
-    monkeypatch.setattr(namespace_module, "_NSENTER", (sys.executable, "-c", script))
+    monkeypatch.setattr(process_launcher, "_NSENTER", (sys.executable, "-c", script))
     with pytest.raises(NoNamespace, match=reason):
         Namespace()
 
