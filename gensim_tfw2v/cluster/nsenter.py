@@ -22,13 +22,7 @@ SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
 
 
 def call(name: str, *arguments: int) -> None:
-    """Call the C library.
-
-    Raises
-    ------
-    OSError
-        If it is refused, or is not there.
-    """
+    """Call the C library; OSError if it refuses, or has no such function."""
     function = getattr(ctypes.CDLL(None, use_errno=True), name, None)
     if function is None:
         raise OSError(f"this system has no {name}()")
