@@ -15,9 +15,7 @@ Role = Literal["ps", "worker", "chief"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
 #: What a hosts file and a TF_CONFIG look like, for messages.
-HOSTS_EXAMPLE = (
-    '{"chief": ["10.0.0.1:2222"], "ps": ["10.0.0.2:2222"], "worker": ["10.0.0.3:2222"]}'
-)
+HOSTS_EXAMPLE = '{"chief": ["10.0.0.1:2222"], "ps": ["10.0.0.2:2222"], "worker": ["10.0.0.3:2222"]}'
 EXAMPLE = f'{{"cluster": {HOSTS_EXAMPLE}, "task": {{"type": "worker", "index": 0}}}}'
 
 #: The environment variable that tells a task where its training logs for TensorBoard.

@@ -30,7 +30,10 @@ def map_weights(model: Any, folder: Path) -> None:
     vectors = new_array(folder / "vectors.npy", shape)
     draws = np.random.default_rng(seed=model.seed)
     for rows in pieces(vectors):
-        rows[:] = (2.0 * draws.random(rows.shape, dtype=np.float32) - 1.0) / shape[1]
+        rows[:] = draws.random(rows.shape, dtype=np.float32)
+        rows *= 2.0
+        rows -= 1.0
+        rows /= model.wv.vector_size
     model.wv.vectors = vectors
     model.wv.resize_vectors(seed=model.seed)  # which is done; and what goes with it
     if model.hs:

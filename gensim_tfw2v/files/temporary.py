@@ -125,11 +125,10 @@ def _remove_abandoned(place: Path) -> None:
     if fcntl is None:
         return
     with contextlib.suppress(OSError):
-        for folder in list(place.iterdir()):
+        for folder in [*place.glob(f"{PREFIX}*"), *place.glob(f".{PREFIX}*")]:
             with contextlib.suppress(OSError):
                 found = folder.lstat()
-                is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-                if not is_own or not folder.name.removeprefix(".").startswith(PREFIX):
+                if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
                     continue
                 with (folder / OWNED).open("r+b") as file:
                     if _locked(file):
