@@ -28,22 +28,16 @@ Local = TypeVar("Local", bound="LocalCluster")
 class LocalCluster(StartedCluster):
     """ps and worker tasks as processes of this machine, which end with this process.
 
-    Use it as a context manager: tasks are started, waited for, and ended on leaving. While it is
-    `restarting`, workers are started anew when they end.
+    What they write is in files of a temporary folder, and logged as INFO of
+    ``gensim_tfw2v.cluster``. While the cluster is `restarting`, workers are started anew when they
+    end.
 
     Parameters
     ----------
     ps, workers : int
-        How many of each.
-    log_dir : Path, optional
-        Where each task's output is written, ``ROLE-INDEX.log``; by default a temporary folder. It
-        is logged as well, as INFO of ``gensim_tfw2v.cluster``.
+        How many of each; a `ClusterError` says that one is below 1.
     ready_seconds : float
         How long the tasks have to come up.
-    isolated : bool
-        Whether to start them in a network of their own, where the system has such: only what
-        `start_module` starts reaches them there. Otherwise everybody does who reaches this
-        machine's ports, and may run programs as this user.
     process_launcher : ProcessLauncher, optional
         Where to start them; by default one of their own.
     tensorboard_dir : str, optional
@@ -53,15 +47,6 @@ class LocalCluster(StartedCluster):
     ----------
     cluster : Cluster
         Their addresses; in a network of their own, the addresses there.
-
-    Raises
-    ------
-    ClusterError
-        If `ps` or `workers` is below 1.
-    TaskEnded
-        If a task ends while it comes up.
-    MissingTasks
-        If tasks do not answer in time.
     """
 
     restarted = ("worker",)
@@ -70,25 +55,21 @@ class LocalCluster(StartedCluster):
         self,
         ps: int = 1,
         workers: int = 1,
-        log_dir: Path | None = None,
         ready_seconds: float = READY_SECONDS,
-        isolated: bool = True,
         process_launcher: ProcessLauncher | None = None,
         tensorboard_dir: str | None = None,
     ) -> None:
         ps, workers = max(0, ps), max(0, workers)
         addresses = [f"127.0.0.1:{port}" for port in free_ports(ps + workers)]
         super().__init__(Cluster(tuple(addresses[:ps]), tuple(addresses[ps:])), ready_seconds)
-        self._log_dir, self._isolated, self._process_launcher = log_dir, isolated, process_launcher
-        self._tensorboard_dir = tensorboard_dir
+        self._process_launcher, self._tensorboard_dir = process_launcher, tensorboard_dir
+        self._logs = TemporaryFolder("cluster")
         self._cleanup = contextlib.ExitStack()
+        self._cleanup.callback(self._logs.close)
 
     def __enter__(self: Local) -> Local:
-        if self._log_dir is None:
-            self._log_dir = self._cleanup.enter_context(TemporaryFolder("cluster"))
-        self._log_dir.mkdir(parents=True, exist_ok=True)
         if self._process_launcher is None:
-            self._process_launcher = ProcessLauncher(self._isolated)
+            self._process_launcher = ProcessLauncher()
             self._cleanup.callback(self._process_launcher.close)
         return super().__enter__()
 
@@ -130,8 +111,7 @@ class LocalCluster(StartedCluster):
 
     def log(self, task: Task) -> Path:
         """The file with a task's output."""
-        assert self._log_dir is not None, "the cluster has not been started"
-        return self._log_dir / f"{task.role}-{task.index}.log"
+        return self._logs.folder / f"{task.role}-{task.index}.log"
 
     def close(self) -> None:
         """End all tasks."""

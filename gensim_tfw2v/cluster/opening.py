@@ -46,17 +46,10 @@ class OpenCluster(NamedTuple):
 
 
 def parse_cluster(name: str | Cluster) -> Cluster | LocalTasks:
-    """Say which cluster is meant.
+    """Say which cluster is meant; a `ClusterError` says that none is.
 
-    Parameters
-    ----------
-    name : str or Cluster
-        ``"local:ps=2,worker=4"`` for tasks on this machine, ``"TF_CONFIG"`` for those that the
-        environment variable of that name describes.
-
-    Raises
-    ------
-    ClusterError
+    ``"local:ps=2,worker=4"`` are tasks on this machine, ``"TF_CONFIG"`` those that the environment
+    variable of that name describes.
     """
     if isinstance(name, Cluster):
         return name
@@ -80,15 +73,7 @@ def open_cluster(
 ) -> Iterator[OpenCluster]:
     """Start its tasks if they are local, and wait until all answer.
 
-    Parameters
-    ----------
-    which : Cluster or LocalTasks
-    seconds : float
-        How long tasks have to come up.
-    process_launcher : ProcessLauncher, optional
-        Where local tasks start.
-    log_dir : str, optional
-        Where local tasks log for TensorBoard.
+    Local tasks start by `process_launcher`, and log for TensorBoard in `log_dir`.
 
     Raises
     ------

@@ -26,8 +26,7 @@ _MEANING = {
 class SshCluster(StartedCluster):
     """ps and worker tasks on other hosts, which end with this process and with their connections.
 
-    Use it as a context manager: tasks are started and waited for, and ended on leaving. While it is
-    `restarting`, all of them are started anew when they end.
+    While the cluster is `restarting`, all of them are started anew when they end.
 
     Parameters
     ----------
@@ -43,13 +42,6 @@ class SshCluster(StartedCluster):
         How long the tasks have to come up.
     tensorboard_dir : str, optional
         The folder, on each host, where its tasks write a run each for TensorBoard.
-
-    Raises
-    ------
-    TaskEnded
-        If a task ends while it comes up; its status is 255 if ssh itself failed.
-    MissingTasks
-        If tasks do not answer in time.
     """
 
     pause_seconds = 2.0

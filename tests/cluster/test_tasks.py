@@ -84,19 +84,22 @@ def test_lines_are_shown_but_noise():
 
 
 @pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])
-def test_what_local_tasks_write_is_in_files_and_logged(tmp_path, caplog, level):
+def test_what_local_tasks_write_is_in_files_and_logged(caplog, monkeypatch, level):
     caplog.set_level(level, "gensim_tfw2v.cluster")
+    monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
     launcher = Mock(start_module=lambda *_, **options: Process(WRITTEN))
-    local = LocalCluster(log_dir=tmp_path, process_launcher=launcher)
-    worker = local.cluster.task("worker", 0)
-    local.log(worker).write_text("before\n")
-    with pytest.raises(TaskEnded, match=r"(?s)ps 0 .* ended with exit status 3; its log.*unfin"):
-        local.__enter__()
-    assert local.log(worker).read_bytes() == b"before\n" + WRITTEN.replace(b"\xff", b"\xef\xbf\xbd")
+    with LocalCluster(process_launcher=launcher) as local:
+        worker = local.cluster.task("worker", 0)
+        with pytest.raises(TaskEnded, match=r"(?s)ps 0 .* exit status 3; its log, .*unfinished$"):
+            local.check()
+        local.start(worker)  # again, and what it writes comes after the rest
+        local._tasks[worker].reader.join()
+        written = WRITTEN.replace(b"\xff", b"\xef\xbf\xbd")
+        assert local.log(worker).read_bytes() == 2 * written
     logged = [record for record in caplog.records if record.name == "gensim_tfw2v.cluster"]
     lines = ["one", "\ufffd two", "last, unfinished"] * (level == logging.INFO)
     assert sorted(record.getMessage() for record in logged) == sorted(
-        f"{role} 0 | {line}" for role in ("ps", "worker") for line in lines
+        f"{role} 0 | {line}" for role in ("ps", "worker", "worker") for line in lines
     )
 
 
