@@ -16,10 +16,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.machine import describe
 from benchmarks.process import one_run
 from benchmarks.records import REFERENCE, Run, Task
 from benchmarks.report import markdown
-from gensim_tfw2v.processes.machine import describe, usable_cores
+from gensim_tfw2v.processes.machine import usable_cores
 
 GENSIM = "gensim.models:Word2Vec"
 

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import psutil
 
+from benchmarks.machine import describe
 from gensim_tfw2v.merging import METHODS, SubModel, merge
-from gensim_tfw2v.processes.machine import describe
 
 #: Share of the words that each sub-model holds.
 HELD = 0.9

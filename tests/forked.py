@@ -1,6 +1,7 @@
-"""What test_forkserver.py runs in other processes."""
+"""What tests run in processes that are forked."""
 
 import os
+import socket
 import sys
 
 
@@ -12,6 +13,15 @@ def main():
         sys.exit(3)
     if what == "wait":
         sys.stdin.read()
+    if what == "listen":
+        with socket.create_server(("127.0.0.1", int(sys.argv[2]))):
+            print("listening", flush=True)
+            sys.stdin.read()
+    if what == "connect":
+        socket.create_connection(("127.0.0.1", int(sys.argv[2])), 1).close()
+    if what == "own":
+        open(sys.argv[2], "w").close()
+        print(os.geteuid(), os.getegid(), os.readlink("/proc/self/ns/user"))
     if what == "fail":
         raise ValueError("as asked")
     if what == "tensorflow":

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from benchmarks.compare import checked, parser, setting_options, tasks
+from benchmarks.machine import describe
 from benchmarks.process import FamilyPeak, one_run
 from benchmarks.records import REFERENCE, Run
 from benchmarks.report import markdown, paired_ratios, quality_cell, spread
-from gensim_tfw2v.processes.machine import describe
 
 OURS = "TFWord2Vec corpus_file"
 MIB = 2**20

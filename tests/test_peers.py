@@ -13,6 +13,7 @@ import pytest
 from gensim.models import KeyedVectors
 from gensim.test.utils import datapath
 
+from benchmarks.machine import describe
 from benchmarks.peers.__main__ import chosen, jobs, main, parser
 from benchmarks.peers.bench import train_seconds
 from benchmarks.peers.command import CommandError, run
@@ -22,7 +23,6 @@ from benchmarks.peers.page import markdown
 from benchmarks.peers.records import PeerRun, Settings
 from benchmarks.peers.time_to_quality import goal, reached
 from benchmarks.records import REFERENCE
-from gensim_tfw2v.processes.machine import describe
 
 LEE = datapath("lee_background.cor")
 WORDS = [word for word, count in counted(LEE).items() if count >= 5]

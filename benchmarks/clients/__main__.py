@@ -26,7 +26,7 @@ from typing import Any
 from benchmarks.clients import nodes, with_scattertext, with_wefe
 from benchmarks.clients.client import Client, Measured, with_agreement
 from benchmarks.clients.page import markdown
-from gensim_tfw2v.processes.machine import describe, version
+from benchmarks.machine import describe, version
 
 CLIENTS = (*nodes.CLIENTS, *with_scattertext.CLIENTS, *with_wefe.CLIENTS)
 REFERENCE, OURS = "gensim", "TFWord2Vec"

@@ -15,12 +15,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import describe, version
 from benchmarks.peers.bench import Bench
 from benchmarks.peers.configured import SHIPPED, ConfigurationError, Peer, read
 from benchmarks.peers.page import markdown
 from benchmarks.peers.records import Job, PeerRun, Settings
 from benchmarks.records import REFERENCE
-from gensim_tfw2v.processes.machine import describe, usable_cores, version
+from gensim_tfw2v.processes.machine import usable_cores
 
 
 def jobs(

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.machine import describe
 from benchmarks.scaling.costs import Costs
 from benchmarks.scaling.events import Host
 from benchmarks.scaling.prediction import Corpus
@@ -25,7 +26,6 @@ from benchmarks.scaling.usage import read_usage
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.kernel.config import choose_product_dtype
 from gensim_tfw2v.planning import distinct_rows
-from gensim_tfw2v.processes.machine import describe
 
 #: Up to how many workers is simulated, beyond those asked for: where does what limit?
 FARTHEST = 256

@@ -99,6 +99,4 @@ def task(
         own = cluster.task(role, index)
     if own.role == "chief":
         raise BadInput("TF_CONFIG says that this is the chief: run the program that trains here")
-    number = serve(cluster, own, with_parent, log_dir or None)
-    # TensorFlow's server cannot be stopped, and would keep the interpreter from ending
-    os._exit(128 + number if number else 0)
+    serve(cluster, own, with_parent, log_dir or None)

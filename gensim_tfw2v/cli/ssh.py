@@ -67,7 +67,7 @@ def ssh(
     with (
         checkpointed(arguments, values) as training,
         SshCluster(cluster, _show, client, command, seconds, log_dir) as tasks,
-        tasks.keeping_tasks(),
+        tasks.restarting(),
     ):
         status = supervise(
             [*training, "--cluster", "TF_CONFIG"], {"TF_CONFIG": cluster.tf_config("chief", 0)}
@@ -76,7 +76,7 @@ def ssh(
 
 
 def _show(task: Task, line: str) -> None:
-    from gensim_tfw2v.cluster.logs import prefixed
+    from gensim_tfw2v.cluster.tasks import prefixed
 
     # in one call, for several threads write
     sys.stderr.write(f"{prefixed(task, line)}\n")

@@ -1,22 +1,28 @@
 """Waiting for the tasks of a cluster, and connecting TensorFlow's coordinator to them."""
 
-from __future__ import annotations
-
+import contextlib
 import os
 import time
 import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from gensim_tfw2v.cluster.keepalive import keep_alive
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.cluster.versions import check_versions
+from gensim_tfw2v.processes.machine import keep_alive
 
 #: Seconds that all tasks together have to come up.
 READY_SECONDS = 30.0
 
-#: Seconds between two attempts.
-PAUSE = 0.2
+#: Attempts follow each other quickly: by default gRPC waits up to two minutes after failures. And
+#: no proxy of the environment is asked for addresses inside a cluster.
+_OPTIONS = (
+    ("grpc.initial_reconnect_backoff_ms", 200),
+    ("grpc.min_reconnect_backoff_ms", 200),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.use_local_subchannel_pool", 1),
+)
 
 
 class MissingTasks(ConnectionError):
@@ -46,33 +52,27 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
     """
     import grpc  # TensorFlow's own; only here, for it takes a while to import
 
-    deadline = time.monotonic() + seconds
-    channels = {task: grpc.insecure_channel(task.address, _OPTIONS) for task in tasks}
-    try:
+    deadline, missing = time.monotonic() + seconds, []
+    with contextlib.ExitStack() as stack:
+        channels = {
+            task: stack.enter_context(grpc.insecure_channel(task.address, _OPTIONS))
+            for task in tasks
+        }
         waiting = {task: grpc.channel_ready_future(channel) for task, channel in channels.items()}
-        missing = []
         for task, ready in waiting.items():
             try:
                 ready.result(timeout=max(0.0, deadline - time.monotonic()))
             except grpc.FutureTimeoutError:
                 missing.append(task)
                 ready.cancel()
-        if missing:
-            raise MissingTasks(missing, seconds)
-    finally:
-        for channel in channels.values():
-            channel.close()
+    if missing:
+        raise MissingTasks(missing, seconds)
 
 
-#: Attempts follow each other quickly: by default gRPC waits up to two minutes after failures. And
-#: no proxy of the environment is asked for addresses inside a cluster.
-_OPTIONS = (
-    ("grpc.initial_reconnect_backoff_ms", int(PAUSE * 1000)),
-    ("grpc.min_reconnect_backoff_ms", int(PAUSE * 1000)),
-    ("grpc.max_reconnect_backoff_ms", 1000),
-    ("grpc.enable_http_proxy", 0),
-    ("grpc.use_local_subchannel_pool", 1),
-)
+def keep_hosts_alive(tasks: Iterable[Task]) -> None:
+    """Let connections of this process break when the host of a task falls silent."""
+    if not all(task.is_loopback for task in tasks):
+        keep_alive()
 
 
 def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
@@ -86,18 +86,17 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
 
     Returns
     -------
-    ClusterCoordinator
-        Of a ``tf.distribute.experimental.ParameterServerStrategy``.
+    tf.distribute.experimental.coordinator.ClusterCoordinator
 
     Raises
     ------
     MissingTasks
         Naming the tasks that have not answered in time.
     OtherVersion, MissingKernels
-        Naming the tasks with another version of TensorFlow.
+        Naming the tasks with another version of TensorFlow, or without the kernels.
     """
     wait_for_tasks(cluster.servers(), seconds)
-    keep_alive(cluster.servers())
+    keep_hosts_alive(cluster.servers())
     # a call to a task that is gone fails at once, instead of waiting for it to come back
     os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
     from gensim_tfw2v._tensorflow import tf

@@ -1,13 +1,13 @@
 """The cluster that a user names: what its name means, and connecting to it."""
 
 import contextlib
+import functools
 import logging
 import os
 import re
 import subprocess
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from gensim_tfw2v.cluster.connect import READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.local import LocalCluster
@@ -21,26 +21,35 @@ logger = logging.getLogger(__name__)
 _LOCAL = re.compile(r"local:ps=([1-9]\d*),worker=([1-9]\d*)")
 
 
-@dataclass(frozen=True)
-class LocalTasks:
+class LocalTasks(NamedTuple):
     """A cluster of this machine, that is started for a training and ended after it."""
 
     ps: int
     workers: int
 
 
-def parse_cluster(name: "str | Cluster") -> Cluster | LocalTasks:
-    """Say which cluster is meant.
+class OpenCluster(NamedTuple):
+    """A cluster whose tasks have answered.
 
-    Parameters
+    Attributes
     ----------
-    name : str or Cluster
-        ``"local:ps=2,worker=4"`` for tasks on this machine, ``"TF_CONFIG"`` for those that the
-        environment variable of that name describes.
+    cluster : Cluster
+    check : callable
+        Raises `TaskEnded` if a local ps has ended.
+    start_module : callable
+        Runs a module of this package where it reaches the tasks; see `children.start_module`.
+    """
 
-    Raises
-    ------
-    ClusterError
+    cluster: Cluster
+    check: Callable[[], None]
+    start_module: "Callable[..., subprocess.Popen[bytes] | Forked]"
+
+
+def parse_cluster(name: str | Cluster) -> Cluster | LocalTasks:
+    """Say which cluster is meant; a `ClusterError` says that none is.
+
+    ``"local:ps=2,worker=4"`` are tasks on this machine, ``"TF_CONFIG"`` those that the environment
+    variable of that name describes.
     """
     if isinstance(name, Cluster):
         return name
@@ -55,38 +64,6 @@ def parse_cluster(name: "str | Cluster") -> Cluster | LocalTasks:
     return LocalTasks(*map(int, local.groups()))
 
 
-@dataclass(frozen=True)
-class OpenCluster:
-    """A cluster whose tasks have answered.
-
-    Attributes
-    ----------
-    cluster : Cluster
-    local : LocalCluster, optional
-        The processes, if they are this machine's.
-    """
-
-    cluster: Cluster
-    local: LocalCluster | None = None
-
-    def check(self) -> None:
-        """See that local ps tasks are running.
-
-        Raises
-        ------
-        TaskEnded
-        """
-        if self.local is not None:
-            self.local.check(task for task in self.cluster.tasks() if task.role == "ps")
-
-    def start_module(
-        self, module: str, *arguments: str, **options: Any
-    ) -> "subprocess.Popen[bytes] | Forked":
-        """Run a module of this package where it reaches the tasks; see `children.start_module`."""
-        start = start_module if self.local is None else self.local.start_module
-        return start(module, *arguments, **options)
-
-
 @contextlib.contextmanager
 def open_cluster(
     which: Cluster | LocalTasks,
@@ -96,15 +73,7 @@ def open_cluster(
 ) -> Iterator[OpenCluster]:
     """Start its tasks if they are local, and wait until all answer.
 
-    Parameters
-    ----------
-    which : Cluster or LocalTasks
-    seconds : float
-        How long tasks have to come up.
-    process_launcher : ProcessLauncher, optional
-        Where local tasks start.
-    log_dir : str, optional
-        Where local tasks log for TensorBoard.
+    Local tasks start by `process_launcher`, and log for TensorBoard in `log_dir`.
 
     Raises
     ------
@@ -113,22 +82,23 @@ def open_cluster(
     TaskEnded
         If a local task has ended at once.
     """
-    if isinstance(which, LocalTasks):
-        with (
-            LocalCluster(
-                which.ps,
-                which.workers,
-                ready_seconds=seconds,
-                process_launcher=process_launcher,
-                tensorboard_dir=log_dir,
-            ) as local,
-            local.keeping_workers(),
-        ):
-            yield OpenCluster(local.cluster, local)
-    else:
+    if isinstance(which, Cluster):
         _warn_of_exposed(which)
         wait_for_tasks(which.servers(), seconds)
-        yield OpenCluster(which)
+        yield OpenCluster(which, lambda: None, start_module)
+        return
+    with (
+        LocalCluster(
+            which.ps,
+            which.workers,
+            ready_seconds=seconds,
+            process_launcher=process_launcher,
+            tensorboard_dir=log_dir,
+        ) as local,
+        local.restarting(),
+    ):
+        ps = [task for task in local.cluster.tasks() if task.role == "ps"]
+        yield OpenCluster(local.cluster, functools.partial(local.check, ps), local.start_module)
 
 
 def _warn_of_exposed(cluster: Cluster) -> None:

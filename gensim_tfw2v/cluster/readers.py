@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.cluster.connect import READY_SECONDS, wait_for_tasks
-from gensim_tfw2v.cluster.keepalive import keep_alive
+from gensim_tfw2v.cluster.connect import READY_SECONDS, keep_hosts_alive, wait_for_tasks
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.cluster.versions import device_of, session
 from gensim_tfw2v.corpus import shards
@@ -57,19 +56,9 @@ UNDECODABLE = -1
 
 
 class Machine:
-    """A worker's machine, that reads runs: a `Helper`.
+    """A worker's machine, that reads runs by the kernels' ops: a `Helper`.
 
-    Parameters
-    ----------
-    task : Task
-    ops : module
-        Of the kernels.
-
-    Attributes
-    ----------
-    name : str
-    at_once : int
-        Runs that all machines read at a time.
+    `at_once` is how many runs all machines read at a time.
     """
 
     def __init__(self, task: Task, ops: Any) -> None:
@@ -84,13 +73,7 @@ class Machine:
         self._session = session(f"grpc://{task.address}", task, graph)
 
     def look(self, folder: Path, sizes: dict[str, int]) -> tuple[str, int]:
-        """Name its machine, and tell its cores.
-
-        Raises
-        ------
-        FileNotFoundError
-            If it does not see what is here.
-        """
+        """Name its machine, and tell its cores; FileNotFoundError if it sees other files."""
         found, machine, cores = self._asked(
             self._looks,
             {self._names: _joined([str(folder), *sizes])},
@@ -167,13 +150,14 @@ class Machine:
 
     def close(self) -> None:
         """End its session: a task that is there does it at once, another is not waited for."""
-        closing = threading.Thread(target=self._close, name="tfw2v-closing", daemon=True)
+
+        def close() -> None:
+            with contextlib.suppress(Exception):  # of a task that is gone
+                self._session.close()
+
+        closing = threading.Thread(target=close, name="tfw2v-closing", daemon=True)
         closing.start()
         closing.join(CLOSE_SECONDS)
-
-    def _close(self) -> None:
-        with contextlib.suppress(Exception):  # of a task that is gone
-            self._session.close()
 
 
 def _joined(names: Sequence[str]) -> Any:
@@ -190,7 +174,7 @@ def open_readers(
     ----------
     cluster : Cluster
     paths : sequence of str
-        Of the corpus.
+        The files of the corpus.
     folder : Path
         In which they will write.
     seconds : float
@@ -199,7 +183,7 @@ def open_readers(
     Yields
     ------
     sequence of Machine
-        Without this one; each as often as it can read runs at a time. None of them if there is so
+        Those other than this one, each as often as it can read runs at a time; none if there is so
         little to read that this machine should do it alone.
 
     Raises
@@ -213,7 +197,7 @@ def open_readers(
         return
     workers = [task for task in cluster.servers() if task.role == "worker"]
     wait_for_tasks(workers, seconds)
-    keep_alive(workers)
+    keep_hosts_alive(workers)
     from gensim_tfw2v.kernel.native import load_ops
 
     if (ops := load_ops()) is None:

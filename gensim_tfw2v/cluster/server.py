@@ -4,14 +4,13 @@ It serves until SIGTERM or SIGINT, or, with ``--with-parent``, until its standar
 which happens when the process that started it ends, however it does.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
 import threading
+from typing import NoReturn
 
-from gensim_tfw2v.cluster.keepalive import keep_alive
+from gensim_tfw2v.cluster.connect import keep_hosts_alive
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
 from gensim_tfw2v.cluster.versions import publish_version
 from gensim_tfw2v.processes.children import name_process
@@ -22,40 +21,34 @@ SERVES = "{} serves"
 
 def serve(
     cluster: Cluster, task: Task, with_parent: bool = False, log_dir: str | None = None
-) -> int:
-    """Run TensorFlow's server for a task until the process is told to end.
+) -> NoReturn:
+    """Run TensorFlow's server for a ps or worker until the process is told to end; then end it.
 
     Parameters
     ----------
     cluster : Cluster
     task : Task
-        Its ps or worker.
     with_parent : bool
         Whether to end when standard input is closed.
     log_dir : str, optional
         A folder where this writes a run for TensorBoard, with what it takes of the machine.
-
-    Returns
-    -------
-    int
-        The number of the signal that ended it; 0 for a closed input.
     """
     name_process(f"tfw2v {task.role} {task.index}")
     # a call to a task that is gone fails at once, instead of waiting for it to come back
     os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
-    ended, reason = threading.Event(), [0]
+    status, ended = 0, threading.Event()
 
-    def end(number: int, _: object = None) -> None:
-        reason[0] = number
+    def end(number: int, _: object) -> None:
+        nonlocal status
+        status = 128 + number
         ended.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, end)
 
     def wait_for_parent() -> None:
         sys.stdin.read()
         ended.set()
 
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
     if with_parent:
         threading.Thread(target=wait_for_parent, daemon=True).start()
 
@@ -79,28 +72,25 @@ def serve(
         protocol="grpc",
         config=config,
     )
-    keep_alive(cluster.tasks())
+    keep_hosts_alive(cluster.tasks())
     publish_version(server, task)
     log = None if log_dir is None else TaskLog(log_dir, f"{task.role}-{task.index}")
     print(SERVES.format(task), flush=True)
     while not ended.wait(1.0):  # with a limit: else Python sees no signal
         pass
-    del server
     if log is not None:
         log.close()
-    return reason[0]
+    # TensorFlow's server cannot be stopped, and would keep the interpreter from ending
+    os._exit(status)
 
 
 def main() -> None:
     """Serve as ``TF_CONFIG`` says."""
-    number = serve(
+    serve(
         *from_tf_config(os.environ),
         with_parent="--with-parent" in sys.argv[1:],
         log_dir=os.environ.get(LOG_DIR) or None,
     )
-    sys.stdout.flush()
-    # TensorFlow's server cannot be stopped, and would keep the interpreter from ending
-    os._exit(128 + number if number else 0)
 
 
 if __name__ == "__main__":

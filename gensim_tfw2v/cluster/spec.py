@@ -6,7 +6,6 @@ task this process is (https://www.tensorflow.org/guide/distributed_training#tf_c
 
 import ipaddress
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +14,9 @@ from typing import Any, Literal, get_args
 Role = Literal["ps", "worker", "chief"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
-#: What a TF_CONFIG looks like, for messages.
-EXAMPLE = (
-    '{"cluster": {"chief": ["10.0.0.1:2222"], "ps": ["10.0.0.2:2222"], '
-    '"worker": ["10.0.0.3:2222"]}, "task": {"type": "worker", "index": 0}}'
-)
+#: What a hosts file and a TF_CONFIG look like, for messages.
+HOSTS_EXAMPLE = '{"chief": ["10.0.0.1:2222"], "ps": ["10.0.0.2:2222"], "worker": ["10.0.0.3:2222"]}'
+EXAMPLE = f'{{"cluster": {HOSTS_EXAMPLE}, "task": {{"type": "worker", "index": 0}}}}'
 
 #: The environment variable that tells a task where its training logs for TensorBoard.
 LOG_DIR = "TFW2V_LOG_DIR"
@@ -67,16 +64,16 @@ class Task:
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine reaches the address."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        return self._host_is("is_loopback")
 
     @property
     def is_private(self) -> bool:
         """Whether the address is known to be out of the Internet's reach."""
+        return self._host_is("is_private")
+
+    def _host_is(self, what: str) -> bool:
         try:
-            return ipaddress.ip_address(self.host).is_private
+            return bool(getattr(ipaddress.ip_address(self.host), what))
         except ValueError:
             return self.host == "localhost"
 
@@ -100,6 +97,7 @@ class Cluster:
         for role in ("ps", "worker"):
             if not getattr(self, role):
                 raise ClusterError(f"the cluster has no {role}: give at least one {role} address")
+        by_address: dict[str, list[Task]] = {}
         for task in self.tasks():
             host, _, port = task.address.rpartition(":")
             if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
@@ -107,18 +105,15 @@ class Cluster:
                     f"{task.role} {task.index} has the address {task.address!r}: write host:port, "
                     "with a port from 1 to 65535"
                 )
-        number = Counter(task.address for task in self.tasks())
-        for task in self.tasks():
-            if number[task.address] > 1:
-                same = [str(other) for other in self.tasks() if other.address == task.address]
-                raise ClusterError(f"{' and '.join(same)} have one address: give each its own")
+            by_address.setdefault(task.address, []).append(task)
+        for same in by_address.values():
+            if len(same) > 1:
+                names = " and ".join(map(str, same))
+                raise ClusterError(f"{names} have one address: give each its own")
 
     def tasks(self) -> Iterator[Task]:
         """All tasks: ps, workers, then the chief if its address is known."""
-        for role in ROLES:
-            addresses = getattr(self, role)
-            if role == "chief":
-                addresses = (addresses,) if addresses else ()
+        for role, addresses in self.addresses().items():
             for index, address in enumerate(addresses):
                 yield Task(role, index, address)
 
@@ -127,25 +122,17 @@ class Cluster:
         return [task for task in self.tasks() if task.role != "chief"]
 
     def task(self, role: Role, index: int) -> Task:
-        """One of the tasks.
-
-        Raises
-        ------
-        ClusterError
-            If there is none of that name.
-        """
-        of_role = [task for task in self.tasks() if task.role == role]
-        if not 0 <= index < len(of_role):
-            has = ", ".join(map(str, self.tasks()))
-            raise ClusterError(f"the cluster has no {role} {index}; it has {has}")
-        return of_role[index]
-
-    def addresses(self) -> dict[str, list[str]]:
-        """The tasks as TensorFlow's ``ClusterSpec`` takes them."""
-        found: dict[str, list[str]] = {}
+        """One of the tasks; a `ClusterError` says that there is none of that name."""
         for task in self.tasks():
-            found.setdefault(task.role, []).append(task.address)
-        return found
+            if (task.role, task.index) == (role, index):
+                return task
+        has = ", ".join(map(str, self.tasks()))
+        raise ClusterError(f"the cluster has no {role} {index}; it has {has}")
+
+    def addresses(self) -> dict[Role, list[str]]:
+        """The tasks as TensorFlow's ``ClusterSpec`` takes them."""
+        found: dict[Role, list[str]] = {"ps": list(self.ps), "worker": list(self.worker)}
+        return found | ({"chief": [self.chief]} if self.chief else {})
 
     def tf_config(self, role: Role, index: int) -> str:
         """The ``TF_CONFIG`` of one of the tasks."""
@@ -153,31 +140,6 @@ class Cluster:
         return json.dumps(
             {"cluster": self.addresses(), "task": {"type": role, "index": index}}, sort_keys=True
         )
-
-
-def from_addresses(addresses: Mapping[str, Any], source: str) -> Cluster:
-    """Make a cluster of lists of addresses by their role.
-
-    Parameters
-    ----------
-    addresses : mapping
-    source : str
-        What they are from, for messages.
-
-    Raises
-    ------
-    ClusterError
-    """
-    unknown = set(addresses) - set(ROLES)
-    if unknown:
-        raise ClusterError(
-            f"{source} has tasks of the type {min(unknown, key=str)!r}; known are "
-            f"{', '.join(ROLES)}"
-        )
-    lists = {role: _addresses(source, role, addresses.get(role, [])) for role in ROLES}
-    if len(lists["chief"]) > 1:
-        raise ClusterError(f"{source} has {len(lists['chief'])} chiefs: one at most coordinates")
-    return Cluster(lists["ps"], lists["worker"], next(iter(lists["chief"]), None))
 
 
 def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
@@ -188,38 +150,23 @@ def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
     ClusterError
         If it is missing, not of TensorFlow's form, or names a task that the cluster lacks.
     """
+    should = f"it should be like {EXAMPLE}"
     text = environ.get("TF_CONFIG")
     if not text:
-        raise ClusterError(f"TF_CONFIG is not set; it should be like {EXAMPLE}")
+        raise ClusterError(f"TF_CONFIG is not set; {should}")
     try:
         config = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ClusterError(
-            f"TF_CONFIG is no JSON ({error}); it should be like {EXAMPLE}"
-        ) from error
-    addresses, own = _part(config, "cluster"), _part(config, "task")
-    cluster = from_addresses(addresses, "TF_CONFIG")
+        raise ClusterError(f"TF_CONFIG is no JSON ({error}); {should}") from error
+    parts = config if isinstance(config, dict) else {}
+    for name in ("cluster", "task"):
+        if not isinstance(parts.get(name), dict):
+            raise ClusterError(f"TF_CONFIG has no {name!r}; {should}")
+    cluster, own = _from_addresses(parts["cluster"], "TF_CONFIG"), parts["task"]
     role, index = own.get("type"), own.get("index", 0)
     if role not in ROLES or not isinstance(index, int):
-        raise ClusterError(f"TF_CONFIG names the task {own!r}; it should be like {EXAMPLE}")
+        raise ClusterError(f"TF_CONFIG names the task {own!r}; {should}")
     return cluster, cluster.task(role, index)
-
-
-def _part(config: Any, name: str) -> dict[str, Any]:
-    part = config.get(name) if isinstance(config, dict) else None
-    if not isinstance(part, dict):
-        raise ClusterError(f"TF_CONFIG has no {name!r}; it should be like {EXAMPLE}")
-    return part
-
-
-def _addresses(source: str, role: str, found: Any) -> tuple[str, ...]:
-    if not isinstance(found, list) or not all(isinstance(address, str) for address in found):
-        raise ClusterError(f"{source} has {found!r} for {role}: write a list of addresses")
-    return tuple(found)
-
-
-#: What a hosts file looks like, for messages.
-EXAMPLE = '{"chief": ["10.0.0.1:2222"], "ps": ["10.0.0.2:2222"], "worker": ["10.0.0.3:2222"]}'
 
 
 def read_hosts(path: Path) -> Cluster:
@@ -241,9 +188,9 @@ def read_hosts(path: Path) -> Cluster:
         addresses = _parsed(path)
         if not isinstance(addresses, dict):
             raise ClusterError("is no mapping from roles to addresses")
-        return from_addresses(addresses, "it")
+        return _from_addresses(addresses, "it")
     except (ClusterError, UnicodeDecodeError) as error:
-        raise ClusterError(f"{path}: {error}; it should be like {EXAMPLE}") from error
+        raise ClusterError(f"{path}: {error}; it should be like {HOSTS_EXAMPLE}") from error
 
 
 def _parsed(path: Path) -> Any:
@@ -264,3 +211,19 @@ def _parsed(path: Path) -> Any:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ClusterError(f"is no YAML ({error})") from error
+
+
+def _from_addresses(addresses: Mapping[str, Any], source: str) -> Cluster:
+    """Make a cluster of lists of addresses by their role; `source` has them, for messages."""
+    if unknown := set(addresses) - set(ROLES):
+        raise ClusterError(
+            f"{source} has tasks of the type {min(unknown, key=str)!r}; known are "
+            f"{', '.join(ROLES)}"
+        )
+    for role, found in addresses.items():
+        if not isinstance(found, list) or not all(isinstance(address, str) for address in found):
+            raise ClusterError(f"{source} has {found!r} for {role}: write a list of addresses")
+    ps, worker, chiefs = (tuple(addresses.get(role, ())) for role in ROLES)
+    if len(chiefs) > 1:
+        raise ClusterError(f"{source} has {len(chiefs)} chiefs: one at most coordinates")
+    return Cluster(ps, worker, next(iter(chiefs), None))

@@ -4,8 +4,6 @@ A server of TensorFlow tells nobody its version. So each task keeps it in a vari
 device, which it makes through a session on itself, and the coordinator asks for that.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Iterable
@@ -29,15 +27,9 @@ WITHOUT_KERNELS = " without kernels"
 
 
 class OtherVersion(ConnectionError):
-    """Tasks run another TensorFlow than the coordinator.
-
-    Attributes
-    ----------
-    versions : mapping from Task to str
-    """
+    """Tasks run another TensorFlow than the coordinator."""
 
     def __init__(self, versions: dict[Task, str], own: str) -> None:
-        self.versions = versions
         found = ", ".join(f"{version} on {task}" for task, version in versions.items())
         super().__init__(
             f"this program has TensorFlow {own}, but there is {found}. Install the same on all, as "
@@ -46,15 +38,9 @@ class OtherVersion(ConnectionError):
 
 
 class MissingKernels(ConnectionError):
-    """Workers lack the compiled kernels that this program has.
-
-    Attributes
-    ----------
-    tasks : list of Task
-    """
+    """Workers lack the compiled kernels that this program has."""
 
     def __init__(self, tasks: list[Task]) -> None:
-        self.tasks = tasks
         super().__init__(
             "this program has compiled kernels, but there are none on "
             f"{', '.join(map(str, tasks))}. Install the package there as here: with a C++ compiler "
@@ -67,8 +53,7 @@ def publish_version(server: Any, task: Task) -> None:
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.kernel.native import load_ops
 
-    lacking = load_ops() is None
-    version = tf.version.VERSION + (WITHOUT_KERNELS if lacking else "")
+    version = tf.version.VERSION + (WITHOUT_KERNELS if load_ops() is None else "")
     with tf.Graph().as_default() as graph, tf.device(device_of(task)):
         assign = tf.raw_ops.AssignVariableOp(resource=_variable(), value=tf.constant(version))
     with session(server.target, task, graph) as running:
@@ -94,7 +79,7 @@ def check_versions(tasks: Iterable[Task]) -> None:
     deadline = time.monotonic() + PUBLISHED_SECONDS
     others, unknown, lacking = {}, [], []
     for task in tasks:
-        while (version := _version_of(tf, task)) is None and time.monotonic() < deadline:
+        while (version := _version_of(task)) is None and time.monotonic() < deadline:
             time.sleep(0.05)
         if version is None:
             unknown.append(str(task))
@@ -115,7 +100,9 @@ def check_versions(tasks: Iterable[Task]) -> None:
         raise MissingKernels(lacking)
 
 
-def _version_of(tf: Any, task: Task) -> str | None:
+def _version_of(task: Task) -> str | None:
+    from gensim_tfw2v._tensorflow import tf
+
     try:
         with tf.device(device_of(task)):
             resource = _variable()

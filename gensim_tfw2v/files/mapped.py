@@ -18,15 +18,7 @@ ROWS_AT_A_TIME = 1 << 14
 
 
 def map_weights(model: Any, folder: Path) -> None:
-    """Give a model new weights in files of a folder: the same as gensim's ``init_weights``.
-
-    Files of that name that are there are replaced.
-
-    Parameters
-    ----------
-    model : TFWord2Vec
-    folder : Path
-        Made if it is not there.
+    """Give a TFWord2Vec new weights, as gensim's ``init_weights``, in (new) files of a folder.
 
     Raises
     ------
@@ -51,7 +43,7 @@ def map_weights(model: Any, folder: Path) -> None:
 
 
 def pieces(array: np.ndarray) -> Iterator[np.ndarray]:
-    """Views of an array's rows, piece by piece."""
+    """Views of an array's rows, `ROWS_AT_A_TIME`."""
     for first in range(0, len(array), ROWS_AT_A_TIME):
         yield array[first : first + ROWS_AT_A_TIME]
 
@@ -62,17 +54,10 @@ def all_finite(array: np.ndarray) -> bool:
 
 
 def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> np.memmap:
-    """Zeros in a file, which has all its room on the disk.
+    """Zeros in a new ``.npy`` file, which has all its room on the disk.
 
     Without, what is written to the array later would end the process by a signal where the disk is
-    full.
-
-    Parameters
-    ----------
-    path : Path
-        A file that is there is replaced; who has mapped it keeps what it has.
-    shape : tuple of int
-    dtype : dtype
+    full. A file that is there is replaced; who has mapped it keeps what it has.
 
     Raises
     ------
@@ -97,13 +82,7 @@ def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32)
 
 
 def save_array(path: Path, array: np.ndarray) -> None:
-    """Write an array into a ``.npy`` file: as `np.save` does, which does not say why it cannot.
-
-    Raises
-    ------
-    OSError
-        As `new_array`.
-    """
+    """Write an array into a ``.npy`` file: as `np.save`, but with the errors of `new_array`."""
     new = new_array(path, array.shape, array.dtype)
     for to, rows in zip(pieces(new), pieces(array), strict=True):
         to[:] = rows

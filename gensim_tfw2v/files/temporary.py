@@ -11,11 +11,10 @@ import logging
 import os
 import platform
 import shutil
+import stat
 import tempfile
 import weakref
-from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
@@ -52,18 +51,10 @@ class TemporaryFolder:
     ----------
     folder : Path
         Absolute.
-
-    Raises
-    ------
-    OSError
-        If the place can't be written.
     """
 
     def __init__(
-        self,
-        kind: str,
-        parent: str | os.PathLike[str] | None = None,
-        is_hidden: bool = False,
+        self, kind: str, parent: str | os.PathLike[str] | None = None, is_hidden: bool = False
     ) -> None:
         # absolute: other processes have other working folders
         place = Path(parent or tempfile.gettempdir()).absolute()
@@ -80,12 +71,7 @@ class TemporaryFolder:
     def __enter__(self) -> Path:
         return self.folder
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -139,20 +125,12 @@ def _remove_abandoned(place: Path) -> None:
     if fcntl is None:
         return
     with contextlib.suppress(OSError):
-        for folder in list(_own_folders(place)):
-            with contextlib.suppress(OSError), (folder / OWNED).open("r+b") as file:
-                if _locked(file):
-                    logger.info("%s is removed: its program was killed", folder)
-                    _remove(folder)
-
-
-def _own_folders(place: Path) -> Iterator[Path]:
-    """Folders of such a name that are this user's."""
-    with os.scandir(place) as found:
-        for entry in found:
-            if (
-                entry.name.removeprefix(".").startswith(PREFIX)
-                and entry.is_dir(follow_symlinks=False)
-                and entry.stat(follow_symlinks=False).st_uid == os.geteuid()
-            ):
-                yield Path(entry.path)
+        for folder in [*place.glob(f"{PREFIX}*"), *place.glob(f".{PREFIX}*")]:
+            with contextlib.suppress(OSError):
+                found = folder.lstat()
+                if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+                    continue
+                with (folder / OWNED).open("r+b") as file:
+                    if _locked(file):
+                        logger.info("%s is removed: its program was killed", folder)
+                        _remove(folder)

@@ -13,23 +13,14 @@ def save_whole(path: Path, write: Callable[[str], object]) -> list[Path]:
     """Let `write` make the file `path`, and the files that gensim puts beside it, or none.
 
     They are written to a hidden folder beside `path` under their final names and moved when all
-    are complete; `path` last, so that it never stands without the arrays it refers to.
-
-    Parameters
-    ----------
-    path : Path
-    write : callable
-        Writes to the path that it is given. What gensim logs meanwhile names the final files.
+    are complete; `path` last, so that it never stands without the arrays it refers to. What gensim
+    logs meanwhile, and an OSError, name the final files. After an error, older files of these names
+    are as they were.
 
     Returns
     -------
     list of Path
         What was written, `path` last.
-
-    Raises
-    ------
-    OSError
-        As `write` raises it; older files of these names are as they were.
     """
     hidden = None
     try:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import psutil
 
 from gensim_tfw2v.monitor.events import EMPTY, EventLog, LogFolder
-from gensim_tfw2v.processes.sockets import TcpBytes
+from gensim_tfw2v.processes.machine import TcpBytes
 
 #: Where the runs of a cluster's tasks are, in the training's folder.
 TASKS = "tasks"

@@ -8,6 +8,7 @@ import atexit
 import contextlib
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,35 +17,36 @@ from typing import Any
 
 from gensim_tfw2v.processes.hazards import ignore_interrupts
 
-#: Of Linux's prctl.h.
-PR_SET_NAME = 15
+#: Options of Linux's prctl.h.
+_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 
 #: Lines of a process's log that an error shows.
 LOG_LINES = 12
 
 
 def last_lines(log: Path) -> str:
-    """Where a process's log ends, for an error; nothing if the log is empty."""
-    lines = log.read_text(errors="replace").splitlines()[-LOG_LINES:]
-    return f"; its log, {log}, ends:\n" + "\n".join(lines) if lines else ""
+    """Where a process's log ends, for an error; nothing if the log is empty or not there."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return f"; its log, {log}, ends:\n" + "\n".join(lines[-LOG_LINES:]) if lines else ""
 
 
 def name_process(name: str) -> None:
     """Give this process a name that ``ps`` and ``top`` show, of 15 bytes at most."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_NAME, name.encode()[:15], 0, 0, 0)
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0)
+
+
+def end_with_parent() -> None:
+    """Let Linux kill this process when its parent ends."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def run_and_leave(run: Callable[[], object]) -> None:
     """Run all that a process is for, and end it without taking the interpreter apart.
 
     With TensorFlow imported that takes half a second, and nobody has anything of it: ``atexit``'s
-    functions are called, and files that ``with`` opened are closed, as always.
-
-    Parameters
-    ----------
-    run : callable
-        What it raises ends the process as always too; SystemExit with its status.
+    functions are called, and files that ``with`` opened are closed, as always. What `run` raises
+    ends the process as always too; SystemExit with its status.
     """
     status = 0
 
@@ -74,16 +76,12 @@ def start_module(
     launcher: Sequence[str] = (),
     **options: Any,
 ) -> "subprocess.Popen[bytes]":
-    """Run a module of this package in another process.
+    """Run a module of this package in another process, out of Ctrl-C's reach.
 
     Its standard input closes when this process ends, however it does: the module has to end then.
-    Ctrl-C comes to this process alone.
 
     Parameters
     ----------
-    module : str
-        Its name.
-    *arguments : str
     environment : mapping, optional
         Variables beside those of this process.
     launcher : sequence of str, optional
@@ -93,14 +91,13 @@ def start_module(
     """
     options.setdefault("stdin", subprocess.PIPE)
     paths = [*sys.path, str(Path(__file__).parents[2])]
+    own = {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "PYTHONSAFEPATH": "1",  # modules in the working folder do not take others' places
+    }
     return subprocess.Popen(
         [*launcher, sys.executable, "-m", module, *arguments],
-        env=os.environ
-        | {
-            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-            "PYTHONSAFEPATH": "1",  # modules in the working folder do not take others' places
-        }
-        | dict(environment or {}),
+        env=os.environ | own | dict(environment or {}),
         start_new_session=True,
         **options,
     )

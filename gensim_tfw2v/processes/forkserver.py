@@ -3,95 +3,95 @@
 Importing TensorFlow takes a core for some seconds, and a local cluster has many processes. Here one
 process imports it, which has no threads of its own yet, and the others are its forks; as in
 Python's `multiprocessing`, whose own fork server would run the user's script again.
+
+That process runs this module. A request comes by the socket that is its standard input, with the
+files that the new process gets as its standard ones, and with a pipe for the answers: the new
+process's number, and in the end its status. If it closes before, the server is gone.
 """
 
 import contextlib
+import gc
+import importlib
 import json
 import os
+import selectors
 import signal
 import socket
 import subprocess
+import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping
-from typing import IO, Any
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import IO, Any, NoReturn
 
 from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.processes.children import last_lines, start_module
+from gensim_tfw2v.processes.children import (
+    end_with_parent,
+    last_lines,
+    name_process,
+    run_and_leave,
+    start_module,
+)
+from gensim_tfw2v.processes.hazards import without_collection
 
-#: Bytes of a message, at most.
-LONGEST_MESSAGE = 1 << 17
+#: What is imported once for all, so far as it starts no thread: it is mostly tasks that are forked.
+MODULES = (
+    *("gensim_tfw2v._tensorflow", "gensim_tfw2v", "grpc"),
+    *("gensim_tfw2v.cluster.server", "gensim_tfw2v.regimes.coordinator"),
+)
+
+#: Bytes of a request, at most.
+LONGEST_REQUEST = 1 << 17
 
 #: Seconds that a process has to start, the import of TensorFlow included.
 START_SECONDS = 120.0
 
 
 class Forked:
-    """A process that the fork server has started: what is used of ``subprocess.Popen``.
+    """A process that the fork server has started: what is used of ``subprocess.Popen``."""
 
-    Attributes
-    ----------
-    pid : int
-    stdin : file
-        The process has to end when it closes.
-    stdout : file, optional
-    returncode : int, optional
-        As of ``Popen``; None as long as it runs.
-    """
-
-    def __init__(self, stdin: IO[bytes], stdout: IO[bytes] | None) -> None:
-        self.pid = 0
+    def __init__(self, answers: Connection, stdin: IO[bytes], stdout: IO[bytes] | None) -> None:
         self.stdin, self.stdout = stdin, stdout
         self.returncode: int | None = None
-        self.started, self.ended = threading.Event(), threading.Event()
-
-    def end(self, status: int) -> None:
-        """Note that it has ended."""
-        self.returncode = status
-        self.started.set()
-        self.ended.set()
+        self._answers, self._lock = answers, threading.Lock()
+        if not answers.poll(START_SECONDS):
+            raise ConnectionError(f"has not answered for {START_SECONDS:g} s")
+        try:
+            self.pid: int = answers.recv()
+        except EOFError:
+            raise ConnectionError("has ended") from None
 
     def poll(self) -> int | None:
         """Its status, if it has ended."""
+        with self._lock:
+            if self.returncode is None and self._answers.poll():
+                try:
+                    self.returncode = self._answers.recv()
+                except EOFError:
+                    self.returncode = -signal.SIGKILL  # it has ended with the server
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end.
-
-        Raises
-        ------
-        subprocess.TimeoutExpired
-        """
-        if not self.ended.wait(timeout):
+        """Wait for its end; as of ``Popen``, but its standard input is closed then."""
+        self._answers.poll(timeout)
+        status = self.poll()
+        if status is None:
             raise subprocess.TimeoutExpired(f"process {self.pid}", timeout or 0.0)
-        assert self.returncode is not None
         with contextlib.suppress(OSError):
             self.stdin.close()
-        return self.returncode
-
-    def close(self) -> None:
-        """Close its streams."""
-        for stream in filter(None, (self.stdin, self.stdout)):
-            with contextlib.suppress(OSError):
-                stream.close()
+        return status
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, unless it has ended."""
-        if self.returncode is None:
+        if self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
-
-    def terminate(self) -> None:
-        """Ask it to end."""
-        self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """End it."""
         self.send_signal(signal.SIGKILL)
-
-    def communicate(self) -> None:
-        """Close its standard input and wait for its end."""
-        self.stdin.close()
-        self.wait()
 
 
 class ForkServer:
@@ -104,20 +104,16 @@ class ForkServer:
     """
 
     def __init__(self, start: "Callable[..., subprocess.Popen[bytes]]" = start_module) -> None:
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._forked: dict[int, Forked] = {}
-        self._lock, self._number = threading.Lock(), 0
-        self._over = threading.Event()
-        self._folder = TemporaryFolder("forkserver")
+        self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._folder, self._has_forked = TemporaryFolder("forkserver"), False
         self._log = self._folder.folder / "log"
         with theirs, self._log.open("wb") as log:
-            self._process = start(
-                "gensim_tfw2v.processes.forks",
+            self.process = start(
+                "gensim_tfw2v.processes.forkserver",
                 stdin=theirs,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
             )
-        threading.Thread(target=self._read, name="tfw2v-forkserver", daemon=True).start()
 
     def start_module(
         self,
@@ -127,95 +123,150 @@ class ForkServer:
         stdout: Any = None,
         stderr: Any = None,
     ) -> Forked:
-        """Run ``main()`` of a module of this package in another process; see `start_module`.
+        """Run ``main()`` of a module of this package in another process, as `start_module` does.
 
-        Parameters
-        ----------
-        module : str
-        *arguments : str
-        environment : mapping, optional
-            Variables beside those that this process had when the server was started.
-        stdout, stderr : file, ``subprocess.PIPE`` or ``subprocess.STDOUT``
-            As for ``Popen``; a pipe for standard output alone.
+        `environment` are variables beside those that this process had when the server was started;
+        `stdout` and `stderr` are as for ``Popen``, but only `stdout` may be a pipe.
 
         Raises
         ------
         ConnectionError
             If the server has ended.
         """
+        answers, answer = Pipe(duplex=False)
         theirs_in, ours_in = os.pipe()
-        descriptors, ours_out = [theirs_in], None
+        stdin, piped = os.fdopen(ours_in, "wb"), None
         if stdout == subprocess.PIPE:
             ours_out, theirs_out = os.pipe()
-            descriptors.append(theirs_out)
+            piped = os.fdopen(ours_out, "rb")
         else:
-            descriptors.append(os.dup(1 if stdout is None else stdout.fileno()))
+            theirs_out = os.dup(1 if stdout is None else stdout.fileno())
         if stderr == subprocess.STDOUT:
-            descriptors.append(os.dup(descriptors[1]))
+            theirs_err = os.dup(theirs_out)
         else:
-            descriptors.append(os.dup(2 if stderr is None else stderr.fileno()))
-        forked = Forked(
-            os.fdopen(ours_in, "wb"), None if ours_out is None else os.fdopen(ours_out, "rb")
-        )
-        with self._lock:
-            self._number += 1
-            number = self._number
-            self._forked[number] = forked
+            theirs_err = os.dup(2 if stderr is None else stderr.fileno())
         message = {
-            "number": number,
             "module": module,
             "arguments": arguments,
             "environment": dict(environment or {}),
         }
+        sent = [answer.fileno(), theirs_in, theirs_out, theirs_err]
         try:
-            socket.send_fds(self._socket, [json.dumps(message).encode()], descriptors)
-        except OSError:
-            forked.end(1)
+            with answer, contextlib.suppress(OSError):  # the server has ended: none will answer
+                socket.send_fds(self._requests, [json.dumps(message).encode()], sent)
         finally:
-            for descriptor in descriptors:
+            for descriptor in sent[1:]:
                 os.close(descriptor)
-        if not forked.started.wait(START_SECONDS) or not forked.pid:
-            forked.close()
-            log = last_lines(self._log) if self._log.exists() else ""
-            why = f"has not answered for {START_SECONDS:g} s"
-            if forked.returncode is not None:
-                why = "has ended"
-            raise ConnectionError(f"the process that forks others {why}{log}")
+        try:
+            forked = Forked(answers, stdin, piped)
+        except ConnectionError as error:
+            stdin.close()
+            if piped is not None:
+                piped.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(1.0)  # it is ending
+            why = f"the process that forks others {error}{last_lines(self._log)}"
+            raise ConnectionError(why) from None
+        self._has_forked = True
         return forked
-
-    @property
-    def pid(self) -> int:
-        """The server's process."""
-        return self._process.pid
 
     @property
     def is_lost(self) -> bool:
         """Whether it was killed, or has ended after it had worked: another one may do better."""
-        return self._over.is_set() and (
-            self._process.wait() < 0 or any(forked.pid for forked in self._forked.values())
-        )
+        status = self.process.poll()
+        return status is not None and (status < 0 or self._has_forked)
 
     def close(self) -> None:
         """End it, and what it has started."""
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._process.wait()
-        self._socket.close()
+            self._requests.shutdown(socket.SHUT_RDWR)
+        self.process.wait()
+        self._requests.close()
         self._folder.close()
 
-    def _read(self) -> None:
-        with contextlib.suppress(OSError):
-            while answer := self._socket.recv(LONGEST_MESSAGE):
-                number, what, value = json.loads(answer)
-                forked = self._forked[number]
-                if what == "started":
-                    forked.pid = value
-                    forked.started.set()
-                else:
-                    forked.end(value)
-        for forked in self._forked.values():  # the server has ended, and says nothing of them
-            if forked.returncode is None:
-                if forked.pid:
-                    forked.kill()
-                forked.end(-signal.SIGKILL)
-        self._over.set()
+
+def main() -> None:
+    """Fork until the other end of the socket is closed; then kill what was forked and runs."""
+    name_process("tfw2v forks")
+    requests = socket.socket(fileno=os.dup(0))
+    with without_collection():
+        for module in MODULES:
+            importlib.import_module(module)
+        gc.freeze()  # else each process would copy all that it shares, when it collects garbage
+    running: dict[int, Connection] = {}
+    try:
+        with contextlib.suppress(ConnectionError):
+            _fork(requests, running)
+    finally:
+        for pid in running:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):  # it has ended
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+
+def _fork(requests: socket.socket, running: dict[int, Connection]) -> None:
+    """Carry out requests until there are no more; keep who runs, and where to tell its status."""
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    ready = selectors.DefaultSelector()
+    ready.register(requests, selectors.EVENT_READ)
+    ready.register(woken, selectors.EVENT_READ)
+    while True:
+        for key, _ in ready.select():
+            if key.fd == woken:
+                os.read(woken, 1 << 12)
+                _tell_ended(running)
+                continue
+            text, descriptors, _, _ = socket.recv_fds(requests, LONGEST_REQUEST, 4)
+            if not text:
+                return
+            answer, *standard = descriptors
+            pid = os.fork()
+            if not pid:
+                signal.set_wakeup_fd(-1)
+                others = [connection.fileno() for connection in running.values()]
+                for descriptor in (requests.fileno(), woken, wake, answer, *others):
+                    os.close(descriptor)
+                _become(json.loads(text), standard)
+            for descriptor in standard:
+                os.close(descriptor)
+            running[pid] = Connection(answer, readable=False)
+            with contextlib.suppress(OSError):  # nobody waits for it
+                running[pid].send(pid)
+
+
+def _tell_ended(running: dict[int, Connection]) -> None:
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            with running.pop(ended[0]) as answer, contextlib.suppress(OSError):
+                answer.send(os.waitstatus_to_exitcode(ended[1]))
+
+
+def _become(request: dict[str, Any], standard: list[int]) -> NoReturn:
+    """Be the process that was asked for."""
+    status = 1
+    try:
+        end_with_parent()
+        os.setsid()  # Ctrl-C comes to the one who started the server alone
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for number, descriptor in enumerate(standard):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        os.environ.update(request["environment"])
+        sys.argv = [request["module"], *request["arguments"]]
+        importlib.import_module(request["module"]).main()
+        status = 0
+    except SystemExit as exit:
+        status = exit.code if isinstance(exit.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    run_and_leave(main)

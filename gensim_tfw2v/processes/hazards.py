@@ -14,13 +14,10 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-#: Ctrl-C, and what ends a command like it.
-HELD = (signal.SIGINT, signal.SIGTERM)
-
 
 @contextlib.contextmanager
 def holding_interrupts() -> Iterator[None]:
-    """Let signals that have a handler in Python wait until this ends; one of each kind.
+    """Let Ctrl-C and SIGTERM wait until this ends, if they have a handler in Python; one of each.
 
     For a few seconds at most: nothing can be interrupted meanwhile. In threads other than the
     main one, which no signal reaches, nothing is done. It may be nested, and decorates functions.
@@ -29,7 +26,11 @@ def holding_interrupts() -> Iterator[None]:
         yield
         return
     came: dict[int, Any] = {}
-    before = {number: handler for number in HELD if callable(handler := signal.getsignal(number))}
+    before: dict[int, Any] = {
+        number: handler
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if callable(handler := signal.getsignal(number))
+    }
     try:
         for number in before:
             signal.signal(number, came.__setitem__)
@@ -37,8 +38,8 @@ def holding_interrupts() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for held, frame in came.items():
-            before[signal.Signals(held)](held, frame)
+        for number, frame in came.items():
+            before[number](number, frame)
 
 
 def ignore_interrupts() -> None:
@@ -65,7 +66,7 @@ def without_collection() -> Iterator[None]:
 _is_lost = False
 
 
-def _note() -> None:
+def _note_fork() -> None:
     global _is_lost
     # nothing public says whether TensorFlow has run without letting it run, or look for GPUs
     module = sys.modules.get("tensorflow.python.eager.context")
@@ -74,7 +75,7 @@ def _note() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_note)
+    os.register_at_fork(after_in_child=_note_fork)
 
 
 def tensorflow_is_lost() -> bool:

@@ -1,5 +1,6 @@
 """A cluster of this machine: real processes, real kills."""
 
+import io
 import json
 import logging
 import os
@@ -13,16 +14,19 @@ from unittest.mock import Mock
 import psutil
 import pytest
 
-from gensim_tfw2v.cluster.local import OP_THREADS, LocalCluster, TaskEnded
+from gensim_tfw2v.cluster.local import OP_THREADS, LocalCluster
+from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import ClusterError
+from gensim_tfw2v.cluster.tasks import TaskEnded
 from tests.cluster.test_training import servers
 
 TRAIN = """
 import sys
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 
-with LocalCluster(ps=2, workers=1, isolated=False) as local:
+with LocalCluster(2, 1, process_launcher=ProcessLauncher(isolated=False)) as local:
     print(*(local.pid(task) for task in local.cluster.tasks()), flush=True)
     if "wait" in sys.argv:
         sys.stdin.read()
@@ -101,13 +105,15 @@ def test_a_killed_task_is_named_and_may_be_started_again(caplog):
     assert caplog.messages.count(f"ps 0 | {local.cluster.task('ps', 0)} serves") == 1
 
 
-def test_a_task_whose_port_is_taken_shows_its_log(tmp_path):
-    local = LocalCluster(log_dir=tmp_path / "logs", isolated=False)
+def test_a_task_whose_port_is_taken_shows_its_log():
+    launcher = ProcessLauncher(isolated=False)
+    local = LocalCluster(process_launcher=launcher)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", local.cluster.task("ps", 0).port))
         taken.listen()
         with pytest.raises(TaskEnded, match=r"(?s)ps 0 .* exit status 1; its log.*gRPC server"):
             local.__enter__()
+    launcher.close()
     assert not servers()
 
 
@@ -118,7 +124,7 @@ def test_what_keeps_processes_from_starting_is_shown(tmp_path, monkeypatch):
         pass
 
 
-def test_workers_share_the_cores_as_the_user_says_or_evenly(tmp_path, monkeypatch):
+def test_workers_share_the_cores_as_the_user_says_or_evenly(monkeypatch):
     monkeypatch.setattr("gensim_tfw2v.processes.machine.usable_cores", lambda: list(range(6)))
     started = {}
 
@@ -128,14 +134,14 @@ def test_workers_share_the_cores_as_the_user_says_or_evenly(tmp_path, monkeypatc
         def start_module(self, module, *arguments, environment, **options):
             config = json.loads(environment["TF_CONFIG"])["task"]
             started[config["type"]] = environment.get(OP_THREADS)
-            return Mock()
+            return Mock(stdout=io.BytesIO())
 
     monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
     for workers, threads in ((1, "6"), (3, "2"), (4, "1"), (7, "1")):
-        with LocalCluster(1, workers, log_dir=tmp_path, process_launcher=Notes()):
+        with LocalCluster(1, workers, process_launcher=Notes()):
             assert started == {"ps": None, "worker": threads}  # a ps serves all workers
     monkeypatch.setenv(OP_THREADS, "5")  # which tasks inherit
-    with LocalCluster(1, 3, log_dir=tmp_path, process_launcher=Notes()):
+    with LocalCluster(1, 3, process_launcher=Notes()):
         assert started == {"ps": None, "worker": None}
 
 

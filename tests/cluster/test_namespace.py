@@ -3,7 +3,6 @@
 import contextlib
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -14,51 +13,41 @@ import psutil
 import pytest
 
 from gensim_tfw2v.cluster import local as local_module
-from gensim_tfw2v.cluster import namespace as namespace_module
 from gensim_tfw2v.cluster import process_launcher
 from gensim_tfw2v.cluster.local import LocalCluster, free_ports
-from gensim_tfw2v.cluster.namespace import Namespace, NoNamespace
+from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from tests.cluster.test_training import likeness, same_units, servers, trained  # noqa: F401
-
-CONNECT = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 1)"
 
 #: As root without what root may do to networks, as any user makes one.
 UNPRIVILEGED = ("setpriv", "--bounding-set=-sys_admin,-net_admin")
 
 
-def namespace_or_skip():
-    try:
-        return contextlib.closing(Namespace())
-    except NoNamespace as reason:
+def need_namespaces():
+    if reason := process_launcher.why_no_namespace():
         pytest.skip(f"this system makes no network namespace: {reason}")
 
 
 @pytest.fixture(params=["as this user", "in a user namespace"])
-def namespace(request, monkeypatch):
+def inside(request, monkeypatch):
+    """Start what `tests.forked` does in a namespace, and end it."""
+    has_own_user = os.geteuid() != 0
     if request.param == "in a user namespace" and os.geteuid() == 0:
         if not shutil.which("setpriv"):
             pytest.skip("setpriv is missing")
-        command = (*UNPRIVILEGED, *namespace_module._NSENTER)
-        monkeypatch.setattr(namespace_module, "_NSENTER", command)
-    with namespace_or_skip() as made:
-        expected = 2 if os.geteuid() or request.param == "in a user namespace" else 1
-        assert len(made.descriptors) == expected
-        yield made
+        command = (shutil.which("setpriv"), *UNPRIVILEGED[1:], *process_launcher._UNSHARE)
+        monkeypatch.setattr(process_launcher, "_UNSHARE", command)
+        has_own_user = True
+    need_namespaces()
+    with contextlib.closing(ProcessLauncher()) as launcher, contextlib.ExitStack() as streams:
 
+        def start(*arguments):
+            process = launcher.start_module("tests.forked", *arguments, stdout=subprocess.PIPE)
+            streams.enter_context(process.stdin)
+            streams.enter_context(process.stdout)
+            return process
 
-@pytest.fixture
-def inside(namespace):
-    """Start modules in the namespace, and end them."""
-    started = []
-
-    def start(*arguments, **options):
-        started.append(namespace.start_module(*arguments, **options))
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
+        start.has_own_user = has_own_user
+        yield start
 
 
 def listening(pids):
@@ -87,57 +76,47 @@ def reached(port, seconds=1.0):
     return False
 
 
-def test_a_port_is_reached_from_inside_alone(namespace, inside, tmp_path):
+def test_a_port_is_reached_from_inside_alone(inside, tmp_path):
     (port,) = free_ports(1)
-    with (tmp_path / "log").open("wb") as log:
-        server = inside("http.server", str(port), cwd=tmp_path, stdout=log, stderr=log)
-    connect = [*namespace.launcher, sys.executable, "-I", "-S", "-c", CONNECT, str(port)]
-    deadline = time.monotonic() + 20
-    while subprocess.run(
-        connect, pass_fds=namespace.descriptors, stderr=subprocess.PIPE
-    ).returncode:
-        assert server.poll() is None and time.monotonic() < deadline, (tmp_path / "log").read_text()
+    server = inside("listen", str(port))
+    assert server.stdout.readline() == b"listening\n"
+    assert inside("connect", str(port)).wait(20) == 0
     assert not reached(port) and not listening([server.pid])
     # what it may do is no more, and its files are its user's
-    made = "import os, sys; open(sys.argv[1], 'w'); print(os.geteuid(), os.getegid())"
-    command = [*namespace.launcher, sys.executable, "-c", made, str(tmp_path / "made")]
-    ids = subprocess.run(command, pass_fds=namespace.descriptors, capture_output=True, check=True)
-    assert [int(number) for number in ids.stdout.split()] == [os.geteuid(), os.getegid()]
+    own = inside("own", str(tmp_path / "made"))
+    user, group, users = own.stdout.read().split()
+    assert [int(user), int(group)] == [os.geteuid(), os.getegid()]
+    assert (users.decode() != os.readlink("/proc/self/ns/user")) == inside.has_own_user
     assert (tmp_path / "made").stat().st_uid == os.geteuid()
 
 
-def test_a_process_in_it_is_the_child_itself(inside):
-    process = inside("http.server", "0", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    own, deadline = psutil.Process(process.pid), time.monotonic() + 10
-    while own.cmdline()[1:] != ["-m", "http.server", "0"]:
-        assert time.monotonic() < deadline, own.cmdline()
-        time.sleep(0.01)
-    assert not own.children()
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(10) == -signal.SIGTERM
-
-
-def test_nothing_is_left_to_keep_it():
-    descriptors = os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd") else []
-    before = psutil.Process().children(recursive=True)
-    with namespace_or_skip() as made:
-        assert psutil.Process().children(recursive=True) == before
-        assert not any(map(os.get_inheritable, made.descriptors))
-    assert len(os.listdir("/proc/self/fd")) == len(descriptors)
+def test_the_process_in_it_is_the_child_itself_and_leaves_nothing():
+    need_namespaces()
+    before = len(os.listdir("/proc/self/fd"))
+    with contextlib.closing(ProcessLauncher()):
+        (process,) = psutil.Process().children()
+        deadline = time.monotonic() + 10
+        while process.cmdline()[1:] != ["-m", "gensim_tfw2v.processes.forkserver"]:
+            assert time.monotonic() < deadline, process.cmdline()
+            time.sleep(0.01)
+        net = Path(f"/proc/{process.pid}/ns/net")
+        assert net.readlink() != Path("/proc/self/ns/net").readlink()
+        assert not process.children()
+    assert not psutil.Process().children(recursive=True)
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 @pytest.mark.parametrize(
-    ("script", "reason"),
+    ("command", "reason"),
     [
-        ("raise SystemExit('forbidden here')", "forbidden here"),
-        ("print('net', flush=True); raise SystemExit('no loopback')", "no loopback|No such file"),
-        ("", "no namespace was made"),
+        ((sys.executable, "-c", "raise SystemExit('forbidden here')"), "forbidden here"),
+        ((sys.executable, "-c", "raise SystemExit(1)"), "no namespace was made"),
+        (("no-such-command",), "No such file or directory: 'no-such-command'"),
     ],
 )
-def test_why_there_is_none_is_said(monkeypatch, script, reason):
-    monkeypatch.setattr(namespace_module, "_NSENTER", (sys.executable, "-c", script))
-    with pytest.raises(NoNamespace, match=reason):
-        Namespace()
+def test_why_there_is_none_is_said(monkeypatch, command, reason):
+    monkeypatch.setattr(process_launcher, "_UNSHARE", command)
+    assert reason in process_launcher.why_no_namespace()
 
 
 class Watch:
@@ -171,8 +150,7 @@ class Watch:
 
 
 def test_nobody_reaches_the_tasks_of_a_training(monkeypatch):
-    with namespace_or_skip():
-        pass
+    need_namespaces()
     watch = Watch(monkeypatch)
     model = trained("local:ps=1,worker=2", epochs=3, callbacks=[watch])
     assert model.train_count == 1
@@ -184,10 +162,8 @@ def test_nobody_reaches_the_tasks_of_a_training(monkeypatch):
 
 
 def test_without_namespaces_a_cluster_trains_and_warns(monkeypatch, caplog):
-    def refuse():
-        raise NoNamespace("unshare: Operation not permitted")
-
-    monkeypatch.setattr(process_launcher, "Namespace", refuse)
+    refused = "raise SystemExit('unshare: Operation not permitted')"
+    monkeypatch.setattr(process_launcher, "_UNSHARE", (sys.executable, "-c", refused))
     watch = Watch(monkeypatch)
     model = trained("local:ps=1,worker=1", epochs=2, callbacks=[watch])
     assert likeness(model, trained(None, epochs=2)) > 0.9
@@ -199,5 +175,5 @@ def test_without_namespaces_a_cluster_trains_and_warns(monkeypatch, caplog):
 
 @pytest.mark.slow
 def test_a_cluster_that_is_not_isolated_is_reached():
-    with LocalCluster(isolated=False) as local:
+    with LocalCluster(process_launcher=ProcessLauncher(isolated=False)) as local:
         assert all(reached(task.port) for task in local.cluster.tasks())

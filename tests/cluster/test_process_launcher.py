@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe 
 
 def forks():
     children = psutil.Process().children()
-    return [child for child in children if "gensim_tfw2v.processes.forks" in child.cmdline()]
+    return [child for child in children if "gensim_tfw2v.processes.forkserver" in child.cmdline()]
 
 
 def test_another_process_forks_when_it_is_killed(caplog):
@@ -21,7 +21,7 @@ def test_another_process_forks_when_it_is_killed(caplog):
     for _ in range(2):  # while it is still importing, and after it has forked
         (process,) = forks()
         process.send_signal(signal.SIGKILL)
-        process_launcher._forks._over.wait(10)
+        process_launcher._forks.process.wait(10)
         forked = process_launcher.start_module("tests.forked", "wait")
         assert forked.poll() is None and psutil.pid_exists(forked.pid)
         started.append(forked)

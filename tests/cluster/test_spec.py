@@ -61,7 +61,7 @@ GOOD = json.loads(CLUSTER.tf_config("ps", 0))
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "TF_CONFIG is not set; it should be like"),
+        (None, 'TF_CONFIG is not set; it should be like {"cluster": {"chief": .*, "task": {'),
         ("{", "is no JSON"),
         ("[]", "has no 'cluster'"),
         (json.dumps({"cluster": GOOD["cluster"]}), "has no 'task'"),

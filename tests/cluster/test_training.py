@@ -10,6 +10,7 @@ from gensim.test.utils import datapath
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import ClusterError, MissingTasks
 from gensim_tfw2v.cluster.local import LocalCluster, free_ports
+from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import Cluster
 from tests.engines import train_by_graph
 
@@ -86,7 +87,7 @@ def test_columns_train_as_rows_do(monkeypatch):
 
 
 def test_a_running_cluster_is_used_again_and_again():
-    with LocalCluster(1, 1, isolated=False) as running:
+    with LocalCluster(1, 1, process_launcher=ProcessLauncher(isolated=False)) as running:
         pids = [running.pid(task) for task in running.cluster.tasks()]
         model = trained(running.cluster, epochs=2)
         before = model.wv.vectors.copy()
@@ -99,7 +100,7 @@ def test_a_running_cluster_is_used_again_and_again():
 @pytest.mark.slow
 def test_a_running_cluster_takes_another_vocabulary():
     other = [["one", "two", "three", "four", "five", "six"] * 20] * 60
-    with LocalCluster(1, 1, isolated=False) as running:
+    with LocalCluster(1, 1, process_launcher=ProcessLauncher(isolated=False)) as running:
         trained(running.cluster, epochs=1)
         model = TFWord2Vec(
             other, vector_size=8, epochs=3, cluster=running.cluster, workers=1, compute_loss=True

@@ -11,7 +11,7 @@ from gensim.test.utils import datapath
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.monitor import task as monitor_task
 from gensim_tfw2v.monitor.task import TaskLog
-from gensim_tfw2v.processes.sockets import TcpBytes
+from gensim_tfw2v.processes.machine import TcpBytes
 from tests.monitor.runs import Runs
 
 CURVES = {

@@ -41,7 +41,8 @@ def test_a_process_ends_when_its_input_closes(server):
     assert forked.poll() is None and psutil.pid_exists(forked.pid)
     with pytest.raises(subprocess.TimeoutExpired):
         forked.wait(0.05)
-    forked.communicate()
+    forked.stdin.close()
+    forked.wait(10)
     assert forked.returncode == 0 and not psutil.pid_exists(forked.pid)
 
 
@@ -54,7 +55,7 @@ def test_a_signal_is_the_status(server, number):
 
 
 def test_processes_start_at_once(server):
-    server.start_module(MODULE, "wait").communicate()
+    server.start_module(MODULE, "wait").stdin.close()
     began = time.monotonic()
     forked = [server.start_module(MODULE, "tensorflow", stdout=subprocess.PIPE) for _ in range(3)]
     for process in forked:
@@ -83,7 +84,7 @@ def test_nothing_outlives_the_server():
 def test_a_server_that_is_killed_takes_its_processes_with_it():
     server = ForkServer()
     forked = server.start_module(MODULE, "wait")
-    os.kill(server.pid, signal.SIGKILL)
+    os.kill(server.process.pid, signal.SIGKILL)
     assert forked.wait(10) == -signal.SIGKILL
     deadline = time.monotonic() + 10
     while psutil.pid_exists(forked.pid) and time.monotonic() < deadline:

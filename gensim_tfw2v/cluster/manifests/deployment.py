@@ -1,7 +1,7 @@
 """What a cluster is to be, whatever starts it: how many tasks, of which size, training what."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gensim_tfw2v.cluster.spec import ClusterError
 
@@ -35,14 +35,7 @@ class TrainCommand:
 
 @dataclass(frozen=True)
 class Size:
-    """What a task may use, and is promised.
-
-    Parameters
-    ----------
-    cpus : int
-    memory : int
-        In GiB.
-    """
+    """What a task may use, and is promised: CPUs, and GiB of memory."""
 
     cpus: int
     memory: int
@@ -56,14 +49,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The size of the tasks of each role.
-
-    Parameters
-    ----------
-    ps, worker, coordinator : Size
-    basis : str
-        For what they were estimated, as a sentence.
-    """
+    """The size of the tasks of each role; `basis` is a sentence that says how it was estimated."""
 
     ps: Size = Size(1, 2)
     worker: Size = Size(3, 2)
@@ -101,7 +87,7 @@ class Deployment:
     name: str = "tfw2v"
     image: str = "gensim-tfw2v"
     port: int = 2222
-    sizes: Sizes = field(default_factory=Sizes)
+    sizes: Sizes = Sizes()
 
     def __post_init__(self) -> None:
         if self.ps < 1 or self.workers < 1:
@@ -122,12 +108,7 @@ class Deployment:
 
 
 def check_name(what: str, name: str, longest: int = 63) -> None:
-    """See that a name can be part of a host's name.
-
-    Raises
-    ------
-    ClusterError
-    """
+    """Raise a `ClusterError` unless a name can be part of a host's name."""
     if len(name) > longest or not re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name):
         raise ClusterError(
             f"{what} is {name!r}: give a DNS label, of a-z, 0-9 and -, a letter first and no - "

@@ -49,7 +49,7 @@ def kubernetes_file(
             check_name(what, name)
     if storage < 1:
         raise ClusterError(f"storage is {storage}: give 1 GiB or more")
-    values = _of_containers(deployment, "kubernetes", "Never", "IfNotPresent")
+    values = _container_values(deployment, "kubernetes", "Never", "IfNotPresent")
     values["claim"] = claim or f"{deployment.name}-data"
     values["log_claim"] = log_claim or f"{deployment.name}-logs"
     claims = [] if claim else _lines("kubernetes-data.yaml", **values, storage=storage)
@@ -83,14 +83,13 @@ def compose_file(deployment: Deployment) -> str:
     ClusterError
         If the training reads or writes outside the volumes.
     """
-    values = _of_containers(deployment, "compose", "never", "missing")
+    values = _container_values(deployment, "compose", "never", "missing")
     cluster = _cluster(deployment, "{}-{}", "coordinator")
     tasks = []
     for task in cluster.servers():
-        size = deployment.sizes.ps if task.role == "ps" else deployment.sizes.worker
         config = _quoted(cluster.tf_config(task.role, task.index))
-        own = {"service": task.host, "config": config}
-        tasks += _lines("compose-task.yaml", **values, **vars(size), **own)
+        size = vars(getattr(deployment.sizes, task.role))
+        tasks += _lines("compose-task.yaml", **values, **size, service=task.host, config=config)
     return _file(
         "compose.yaml",
         **values,
@@ -147,7 +146,7 @@ def slurm_file(deployment: Deployment, first_port: int | None = None, setup: str
     )
 
 
-def _of_containers(deployment: Deployment, kind: str, local: str, pulled: str) -> dict[str, Value]:
+def _container_values(deployment: Deployment, kind: str, local: str, pulled: str) -> dict[str, Value]:
     """What Kubernetes and Compose both are told, with their words for when an image is pulled."""
     _check_in_volumes(deployment.training)
     log_dir = deployment.training.log_dir
@@ -165,8 +164,9 @@ def _of_containers(deployment: Deployment, kind: str, local: str, pulled: str) -
 
 def _check_in_volumes(training: TrainCommand) -> None:
     """All tasks mount the volume of the logs, and the coordinator alone that of the data."""
-    paths = {**training.paths, "--checkpoint-dir": training.checkpoint_dir}
-    paths |= {} if training.log_dir is None else {"--log-dir": training.log_dir}
+    paths = training.paths | {"--checkpoint-dir": training.checkpoint_dir}
+    if training.log_dir is not None:
+        paths["--log-dir"] = training.log_dir
     for name, text in paths.items():
         path, volume = PurePosixPath(text), "/logs" if name == "--log-dir" else "/data"
         if ".." in path.parts or not path.is_relative_to(volume):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from gensim_tfw2v.cluster.keepalive import (
+from gensim_tfw2v.processes.machine import (
     GIVE_UP_SECONDS,
     IDLE_SECONDS,
     RESEND_SECONDS,

@@ -1,0 +1,55 @@
+"""A description of the machine and the versions that a figure was measured with."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.processes.machine import usable_cores
+
+PACKAGES = ("gensim-tfw2v", "tensorflow", "gensim", "numpy", "scipy")
+
+
+def cpu_model() -> str:
+    """The processor's name as the system gives it."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        text = ""
+    if found := re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE):
+        return found[1].strip()
+    if platform.system() == "Darwin":
+        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    return platform.processor() or platform.machine()
+
+
+def version(package: str) -> str | None:
+    """Installed version of a package, without importing it; None if it is not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def describe() -> dict[str, Any]:
+    """Processor, memory, system and versions, and how busy the machine was.
+
+    No host name, user name or path is in it.
+    """
+    return {
+        "cpu": cpu_model(),
+        "cores": len(usable_cores()),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "load_average": [round(load, 2) for load in os.getloadavg()],
+        "versions": {
+            "python": platform.python_version(),
+            **{package: version(package) for package in PACKAGES},
+        },
+    }

@@ -1,0 +1,260 @@
+"""ps and worker tasks that this process starts, shows, starts again, and ends."""
+
+import abc
+import contextlib
+import logging
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from gensim_tfw2v.cluster.connect import MissingTasks
+from gensim_tfw2v.cluster.server import SERVES
+from gensim_tfw2v.cluster.spec import ROLES, Cluster, Role, Task
+from gensim_tfw2v.processes.forkserver import Forked
+
+logger = logging.getLogger(__name__)
+
+#: How often in a minute a task may end before it is left alone.
+RESTARTS = 5
+
+#: Seconds between two looks whether a task has ended.
+LOOK_SECONDS = 0.2
+
+#: Seconds that a task has to end when its standard input has closed, and then after SIGTERM.
+CLOSING_SECONDS, GRACE_SECONDS = 2.0, 5.0
+
+#: What TensorFlow says as it starts, or as others end, whatever it is told to keep to itself.
+_NOISE = re.compile(
+    r"WARNING: All log messages before absl::InitializeLog"
+    r"|I0000 \S+ +\d+ \S+\.cc:\d+\]"  # C++'s "info" from before the log level is read
+    r"|\d{4}-\d\d-\d\d \S+: I \S+\.cc:\d+\]"
+    r"|E0000 \S+ +\d+ (cuda_(dnn|blas|fft|platform)|computation_placer)\.cc:\d+\]"
+    r"|.*cuda.*failed call to cuInit|.*Could not find cuda drivers|.*TF-TRT Warning"
+)
+
+Started = TypeVar("Started", bound="StartedCluster")
+
+
+class TaskEnded(ConnectionError):
+    """A task has ended by itself, or the connection to its host has.
+
+    Attributes
+    ----------
+    task : Task
+    status : int
+        Exit status of its process here; below 0 the signal that ended it.
+    """
+
+    def __init__(self, task: Task, status: int, how: str) -> None:
+        self.task, self.status = task, status
+        super().__init__(f"{task} ended with {how}")
+
+
+def is_noise(line: str) -> bool:
+    """Whether a line of a task says nothing about it."""
+    return not line.strip() or _NOISE.match(line) is not None
+
+
+def prefixed(task: Task, line: str) -> str:
+    """The line with the name of its task."""
+    return f"{task.role} {task.index} | {line.rstrip()}"
+
+
+class StartedCluster(abc.ABC):
+    """ps and worker tasks, as processes that end with this one.
+
+    Use it as a context manager: tasks are started and waited for, and ended on leaving.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    ready_seconds : float
+        How long the tasks have to come up.
+
+    Raises
+    ------
+    TaskEnded
+        If a task ends while it comes up.
+    MissingTasks
+        If tasks do not answer in time.
+    """
+
+    #: Which tasks `restarting` starts anew, at least so many seconds after it has started them.
+    restarted: Sequence[Role] = ROLES
+    pause_seconds = 0.0
+
+    def __init__(self, cluster: Cluster, ready_seconds: float) -> None:
+        self.cluster, self.ready_seconds = cluster, ready_seconds
+        self._tasks: dict[Task, _StartedTask] = {}
+
+    @abc.abstractmethod
+    def _start_process(self, task: Task) -> "subprocess.Popen[bytes] | Forked":
+        """Start a task, with pipes for its input and output; it leads a session."""
+
+    @abc.abstractmethod
+    def _show(self, task: Task, line: str) -> None:
+        """Show what a task has written; called by threads."""
+
+    @abc.abstractmethod
+    def _how(self, task: Task, status: int, last_line: str) -> str:
+        """How a task has ended; `last_line` is what it said last before it served."""
+
+    def __enter__(self: Started) -> Started:
+        try:
+            for task in self.cluster.servers():
+                self.start(task)
+            self.wait(self.cluster.servers())
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start(self, task: Task) -> None:
+        """Start a task, or start it anew after it has ended."""
+        if task in self._tasks:
+            self._tasks.pop(task).close()
+        self._tasks[task] = _StartedTask(task, self._start_process(task), self._show)
+
+    def wait(self, tasks: Sequence[Task]) -> None:
+        """Wait until tasks say that they serve.
+
+        Raises
+        ------
+        TaskEnded, MissingTasks
+        """
+        deadline = time.monotonic() + self.ready_seconds
+        while waiting := [task for task in tasks if not self._tasks[task].serves.is_set()]:
+            self.check(tasks)
+            if time.monotonic() >= deadline:
+                raise MissingTasks(waiting, self.ready_seconds)
+            time.sleep(0.05)
+
+    def check(self, tasks: Iterable[Task] | None = None) -> None:
+        """See that tasks (by default all) are running.
+
+        Raises
+        ------
+        TaskEnded
+            For the first that is not.
+        """
+        for task in list(self._tasks) if tasks is None else tasks:
+            if self._tasks[task].process.poll() is not None:
+                raise self._ended(task)
+
+    def _ended(self, task: Task) -> TaskEnded:
+        one = self._tasks[task]
+        status = one.process.wait()
+        one.reader.join(1.0)  # what it wrote last
+        return TaskEnded(task, status, self._how(task, status, one.last_line))
+
+    @contextlib.contextmanager
+    def restarting(self) -> Iterator[None]:
+        """Start tasks anew when they end, as long as this lasts, each `RESTARTS` times a minute."""
+        over = threading.Event()
+
+        def watch() -> None:
+            restarts: dict[Task, list[float]] = defaultdict(list)
+            while not over.wait(LOOK_SECONDS):
+                for task, one in list(self._tasks.items()):
+                    now = time.monotonic()
+                    rested = now - one.started >= self.pause_seconds
+                    has_ended = task.role in self.restarted and one.process.poll() is not None
+                    restarts[task] = [at for at in restarts[task] if now - at < 60.0]
+                    if rested and has_ended and len(restarts[task]) < RESTARTS:
+                        restarts[task].append(now)
+                        self._restart(task)
+
+        watcher = threading.Thread(target=watch, name="tfw2v-restarts", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
+
+    def _restart(self, task: Task) -> None:
+        logger.warning("%s; it is started again", self._ended(task))
+        try:
+            self.start(task)
+        except OSError as error:
+            logger.error("%s cannot be started again: %s", task, error)
+
+    def pid(self, task: Task) -> int:
+        """The process of a task, on this machine."""
+        return self._tasks[task].process.pid
+
+    def close(self) -> None:
+        """End all tasks, by closing their input; those that are left by SIGTERM, then SIGKILL."""
+        tasks = list(self._tasks.values())
+        for one in tasks:
+            one.close_input()
+        for seconds, number in (
+            (CLOSING_SECONDS, signal.SIGTERM),
+            (GRACE_SECONDS, signal.SIGKILL),
+        ):
+            deadline = time.monotonic() + seconds
+            for one in tasks:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    one.process.wait(max(0.0, deadline - time.monotonic()))
+            for one in tasks:
+                one.send(number)
+        for one in tasks:
+            one.close()
+        self._tasks.clear()
+
+
+class _StartedTask:
+    """A task's process, and what it writes."""
+
+    def __init__(
+        self,
+        task: Task,
+        process: "subprocess.Popen[bytes] | Forked",
+        show: Callable[[Task, str], None],
+    ) -> None:
+        self.process, self.started = process, time.monotonic()
+        self.serves, self.last_line = threading.Event(), ""
+
+        def read() -> None:
+            assert process.stdout is not None
+            for written in process.stdout:
+                line = written.decode(errors="replace")
+                show(task, line)
+                if line.strip() == SERVES.format(task):
+                    self.serves.set()
+                elif not is_noise(line) and not self.serves.is_set():
+                    self.last_line = line.strip()
+
+        self.reader = threading.Thread(target=read, name=f"tfw2v-{task}", daemon=True)
+        self.reader.start()
+
+    def close_input(self) -> None:
+        """Let the task know that it is to end."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+
+    def send(self, number: int) -> None:
+        """Send a signal to the process and to what it has started, unless it has ended."""
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, number)
+
+    def close(self) -> None:
+        """Free what is left of one that has ended."""
+        self.close_input()
+        self.process.wait()
+        self.reader.join(1.0)
+        # a reader is left to itself whose stream something else still holds open
+        if not self.reader.is_alive():
+            assert self.process.stdout is not None
+            self.process.stdout.close()

@@ -1,0 +1,123 @@
+"""Tasks that are started: what they write, and how often they come back."""
+
+import io
+import json
+import logging
+import time
+from unittest.mock import Mock
+
+import pytest
+
+from gensim_tfw2v.cluster import tasks
+from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.cluster.spec import Cluster, Task
+from gensim_tfw2v.cluster.ssh import SshCluster
+from gensim_tfw2v.cluster.tasks import TaskEnded, is_noise, prefixed
+
+TASKS = [Task("ps", 0, "a:1"), Task("worker", 1, "b:2")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR",
+        "I0000 00:00:1763676203.123456   12345 grpc_server_lib.cc:463] Started server with target",
+        "2026-11-20 22:03:00.104: I tensorflow/core/platform/cpu_feature_guard.cc:210] This TF",
+        "2026-11-20 22:03:00.104: I external/local_xla/xla/tsl/cuda/cudart_stub.cc:31] Could not "
+        "find cuda drivers on your machine, GPU will not be used.",
+        "E0000 00:00:1763676203.123456 12 cuda_dnn.cc:8579] Unable to register cuDNN factory",
+        "2026-11-20 22:03:00.1: E external/local_xla/xla/stream_executor/cuda/cuda_platform.cc:51] "
+        "failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit",
+    ],
+)
+def test_what_tensorflow_says_as_it_starts_is_noise(line):
+    assert is_noise(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "worker 1 (b:2) serves",
+        "Traceback (most recent call last):",
+        "2026-11-20 22:03:00.104: E tensorflow/core/rpc/grpc_server_lib.cc:611] Address in use",
+        "2026-11-20 22:03:00.104: W tensorflow/core/framework/op_kernel.cc:1] RESOURCE_EXHAUSTED",
+        "E0000 00:00:1763676203.123456 12 grpc_server_lib.cc:611] Unknown: Could not start",
+        "bash: tfw2v: command not found",
+    ],
+)
+def test_what_goes_wrong_is_none(line):
+    assert not is_noise(line)
+
+
+class Process:
+    """Has written this, and ended; its input is there to be closed."""
+
+    pid, returncode = 1, 3
+
+    def __init__(self, written=b""):
+        self.stdin, self.stdout = io.BytesIO(), io.BytesIO(written)
+
+    def poll(self):
+        return self.returncode
+
+    def wait(self, timeout=None):
+        return self.returncode
+
+
+WRITTEN = b"one\r\nI0000 00:00:1.2 3 x.cc:1] noise\n\n\xff two\nlast, unfinished"
+
+
+def test_lines_are_shown_but_noise():
+    shown = []
+
+    def show(task, line):
+        shown.append(prefixed(task, line))
+
+    ssh = SshCluster(Cluster(ps=("a:1",), worker=("w:1", "b:2")), show, ready_seconds=1)
+    ssh._start_process = lambda task: Process(WRITTEN * (task == TASKS[1]))
+    ended = r"status 3; it last said: last, unfinished$"
+    with pytest.raises(TaskEnded, match=rf"^worker 1 \(b:2\) ended with {ended}"):
+        ssh.start(TASKS[1])
+        ssh.wait([TASKS[1]])
+    assert shown == ["worker 1 | one", "worker 1 | \ufffd two", "worker 1 | last, unfinished"]
+
+
+@pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])
+def test_what_local_tasks_write_is_in_files_and_logged(caplog, monkeypatch, level):
+    caplog.set_level(level, "gensim_tfw2v.cluster")
+    monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
+    launcher = Mock(start_module=lambda *_, **options: Process(WRITTEN))
+    with LocalCluster(process_launcher=launcher) as local:
+        worker = local.cluster.task("worker", 0)
+        with pytest.raises(TaskEnded, match=r"(?s)ps 0 .* exit status 3; its log, .*unfinished$"):
+            local.check()
+        local.start(worker)  # again, and what it writes comes after the rest
+        local._tasks[worker].reader.join()
+        written = WRITTEN.replace(b"\xff", b"\xef\xbf\xbd")
+        assert local.log(worker).read_bytes() == 2 * written
+    logged = [record for record in caplog.records if record.name == "gensim_tfw2v.cluster"]
+    lines = ["one", "\ufffd two", "last, unfinished"] * (level == logging.INFO)
+    assert sorted(record.getMessage() for record in logged) == sorted(
+        f"{role} 0 | {line}" for role in ("ps", "worker", "worker") for line in lines
+    )
+
+
+@pytest.mark.parametrize(("fails_at", "restarts"), [(None, tasks.RESTARTS), (4, 2)])
+def test_workers_are_started_again_but_not_for_ever(caplog, monkeypatch, fails_at, restarts):
+    monkeypatch.setattr(tasks, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
+    started = []
+
+    def start(module, *_, environment, **options):
+        started.append(json.loads(environment["TF_CONFIG"])["task"]["type"])
+        if len(started) == fails_at:
+            raise ConnectionError("no fork")
+        return Process()
+
+    with LocalCluster(process_launcher=Mock(start_module=start)) as local, local.restarting():
+        time.sleep(0.5)
+    assert started == ["ps"] + ["worker"] * (1 + restarts)
+    assert caplog.text.count("worker 0 (") == restarts + bool(fails_at)
+    assert caplog.text.count("ended with exit status 3; it is started again") == restarts
+    assert ("cannot be started again: no fork" in caplog.text) == bool(fails_at)
