@@ -146,7 +146,9 @@ def slurm_file(deployment: Deployment, first_port: int | None = None, setup: str
     )
 
 
-def _container_values(deployment: Deployment, kind: str, local: str, pulled: str) -> dict[str, Value]:
+def _container_values(
+    deployment: Deployment, kind: str, local: str, pulled: str
+) -> dict[str, Value]:
     """What Kubernetes and Compose both are told, with their words for when an image is pulled."""
     _check_in_volumes(deployment.training)
     log_dir = deployment.training.log_dir
