@@ -3,6 +3,7 @@
 import gc
 import signal
 
+import hypothesis
 import psutil
 import pytest
 
@@ -11,6 +12,10 @@ from tests.engines import train_by_graph, train_with_tensorflow
 # Shells start background jobs with SIGINT ignored, and children inherit that: Ctrl-C could not be
 # tested there.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Where cores are shared, the time of one example says nothing.
+hypothesis.settings.register_profile("without deadline", deadline=None)
+hypothesis.settings.load_profile("without deadline")
 
 #: Folders whose tests start processes and wait for them. They come first: a file of few, long tests
 #: that began last would have the other cores idle.

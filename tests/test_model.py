@@ -23,15 +23,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.kernel.config import choose_shape
 from gensim_tfw2v.kernel.task import Divergence, UnitReport
-from gensim_tfw2v.parameter_server.config import choose_noise_reuse, choose_unit_entries
+from gensim_tfw2v.parameter_server.config import choose_unit_entries
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.training.programs import unit_program, worker_program
-from gensim_tfw2v.training.vocabulary import Vocabulary
 from tests.engines import train_with_tensorflow
 
 LEE = datapath("lee_background.cor")
@@ -358,33 +354,17 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("threads", "units"), [(1, 8), (2, 12), (3, 14), (4, 16), (9, 24), (16, 32), (64, 32)]
+    ("threads", "directed", "units"),
+    [(1, True, 8), (64, True, 8)]
+    + [(1, False, 8), (2, False, 12), (3, False, 14), (9, False, 24), (64, False, 32)],
 )
-def test_units_of_a_thread_grow_with_the_root_of_their_number_to_32(threads, units):
+def test_threads_train_a_few_units_each_or_more_with_the_root_of_their_number(
+    threads, directed, units
+):
     tokens = 100_000 * threads * units
-    assert choose_unit_entries(tokens, threads) == 100_000
-    assert choose_unit_entries(10 * tokens, threads) == 1 << 18
-    assert choose_unit_entries(100, threads) == 4096
-
-
-@pytest.mark.parametrize(
-    ("tokens", "threads", "reuse"),
-    [(17_000_000, 2, 1), (17_000_000, 4, 4), (17_000_000, 64, 4), (1_000_000, 8, 1)],
-)
-def test_negatives_are_used_again_where_many_train_on_much_text(tokens, threads, reuse):
-    assert choose_noise_reuse(tokens, threads) == reuse
-
-
-@pytest.mark.parametrize(("workers", "threads", "reuse"), [(1, 2, 1), (1, 4, 4), (2, 2, 4)])
-def test_the_threads_of_all_workers_count_when_negatives_are_used_again(workers, threads, reuse):
-    tasks = Cluster(
-        ps=("10.0.0.1:1",), worker=tuple(f"10.0.1.{i}:1" for i in range(1, workers + 1))
-    )
-    model = built(cluster=tasks, workers=threads)
-    config = TrainingConfig.of(model)
-    unit = unit_program(config, Vocabulary.of(model), 17_000_000, 4096, config.window)
-    program = worker_program(config, unit, 17_000_000)
-    assert (program.workers, program.threads, program.unit.noise_reuse) == (workers, threads, reuse)
+    assert choose_unit_entries(tokens, threads, directed) == 100_000
+    assert choose_unit_entries(20 * tokens, threads, directed) == 1 << 20
+    assert choose_unit_entries(100, threads, directed) == 4096
 
 
 @pytest.mark.parametrize(

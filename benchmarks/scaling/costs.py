@@ -8,7 +8,6 @@ from scipy.optimize import nnls
 
 from benchmarks.scaling.run import Trained
 from benchmarks.scaling.usage import Usage
-from gensim_tfw2v.parameter_server.turns import Turns, most_in_turn
 from gensim_tfw2v.planning.traffic import ID, NUMBER
 
 #: Of a ps task's work with a row, the share of fetching: it reads and casts it; pushed, it is cast,
@@ -30,8 +29,8 @@ class Costs:
         Of a worker for each job.
     ps_row : float
         Of a ps task for each of them.
-    turn : float
-        Of the coordinator for each `Turns` of jobs, one after the other.
+    ticket : float
+        Of the coordinator for each job, while workers train others.
     epoch : float
         Of the coordinator and the program that trains, at the end.
     threads : float
@@ -43,7 +42,7 @@ class Costs:
     row: float
     job: float
     ps_row: float
-    turn: float
+    ticket: float
     epoch: float
     threads: float
 
@@ -58,8 +57,8 @@ class Measured:
     seconds, words_per_second : float
     tokens, rows : float
         Trained on; that travelled.
-    jobs, turns : float
-        Trained, and handed out: several at a time.
+    jobs : float
+        Trained.
     worker_cores, ps_cores, coordinator_cores : float
         Core seconds of all tasks of a kind.
     peak_memory : dict of str to float
@@ -74,7 +73,6 @@ class Measured:
     tokens: float
     rows: float
     jobs: float
-    turns: float
     worker_cores: float
     ps_cores: float
     coordinator_cores: float
@@ -89,19 +87,15 @@ class Measured:
         def cores(*of_roles: str) -> float:
             return sum(trained.epoch_cores(name) for name in roles if roles[name] in of_roles)
 
-        workers, jobs = list(roles.values()).count("worker"), round(trained.jobs / trained.epochs)
-        entries = trained.entries * round(trained.units / max(1, trained.jobs))
-        turns = Turns(range(jobs), 1, workers, most_in_turn(entries, workers))
         travelled = trained.fetched_bytes + trained.pushed_bytes + trained.corpus_bytes
         return cls(
-            workers=workers,
+            workers=list(roles.values()).count("worker"),
             ps=list(roles.values()).count("ps"),
             seconds=trained.epoch_seconds,
             words_per_second=trained.words_per_second,
             tokens=trained.tokens / trained.epochs,
             rows=trained.pushed_bytes / (NUMBER * vector_size + ID) / trained.epochs,
-            jobs=jobs,
-            turns=len(list(iter(turns.take, None))),
+            jobs=round(trained.jobs / trained.epochs),
             worker_cores=cores("worker"),
             ps_cores=cores("ps"),
             coordinator_cores=cores("chief", "program"),
@@ -118,7 +112,7 @@ def fit(token: float, runs: Sequence[Measured], threads: float) -> Costs:
     token, threads : float
         Of `Costs`.
     runs : sequence of Measured
-        With different numbers of turns. What rows and jobs cost a worker is found from those with
+        With different numbers of jobs. What rows and jobs cost a worker is found from those with
         the most workers, which should keep all cores busy; two or more, whose jobs differ in
         length.
     """
@@ -130,8 +124,8 @@ def fit(token: float, runs: Sequence[Measured], threads: float) -> Costs:
     of_ps = [run.ps_cores for run in runs]
     (ps_row,) = _solve([[run.rows] for run in runs], of_ps, of_ps)
     took = [run.coordinator_cores for run in runs]
-    turn, epoch = _solve([[run.turns, 1.0] for run in runs], took, took)
-    return Costs(token, row, job, ps_row, turn, epoch, threads)
+    ticket, epoch = _solve([[run.jobs, 1.0] for run in runs], took, took)
+    return Costs(token, row, job, ps_row, ticket, epoch, threads)
 
 
 def _solve(

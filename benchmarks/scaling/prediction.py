@@ -7,8 +7,7 @@ import numpy as np
 
 from benchmarks.scaling.simulation import Work
 from gensim_tfw2v.kernel.config import choose_shape
-from gensim_tfw2v.parameter_server.config import choose_noise_reuse, choose_unit_entries
-from gensim_tfw2v.parameter_server.turns import most_in_turn
+from gensim_tfw2v.parameter_server.config import choose_unit_entries
 from gensim_tfw2v.planning import Frequencies, Workload, distinct_rows
 from gensim_tfw2v.planning.advice import ENTRY, FLOAT
 from gensim_tfw2v.planning.traffic import ID, NUMBER
@@ -66,7 +65,7 @@ class Corpus:
         units = math.ceil((self.tokens + self.sentences) / entries)
         jobs = math.ceil(units / threads)
         tokens = self.tokens * load.frequencies.kept / jobs
-        rows = sum(distinct_rows(load, tokens, choose_noise_reuse(self.tokens, workers * threads)))
+        rows = sum(distinct_rows(load, tokens))
         size = NUMBER * load.vector_size
         return Work(
             jobs,
@@ -75,7 +74,6 @@ class Corpus:
             fetched_bytes=size,
             pushed_bytes=size + ID,
             units=threads,
-            most=most_in_turn(entries * threads, workers),
             text_bytes=ENTRY * (self.tokens + self.sentences) / jobs,
             model_bytes=2.0 * FLOAT * len(self.counts) * load.vector_size,
         )

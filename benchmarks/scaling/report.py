@@ -113,7 +113,7 @@ def _costs(calibration: Mapping[str, float], roof: Mapping[str, float] | None) -
         f"{calibration['job'] * 1e3:.1f} ms for a job; "
         f"{calibration['threads']:.2f} times as fast as that where it has a machine for itself\n"
         f"- a ps: {calibration['ps_row'] * 1e9:.0f} ns for a row\n"
-        f"- the coordinator: {calibration['turn'] * 1e3:.1f} ms for a turn of jobs, "
+        f"- the coordinator: {calibration['ticket'] * 1e3:.1f} ms for a job, "
         f"{calibration['epoch'] * 1e3:.0f} ms for an epoch"
     )
     if roof is None:

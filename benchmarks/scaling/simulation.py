@@ -1,6 +1,5 @@
 """What a cluster does in an epoch of asynchronous training, as programs for the simulation."""
 
-from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,11 +18,9 @@ from benchmarks.scaling.events import (
     Together,
     Wait,
 )
-from gensim_tfw2v.parameter_server.turns import Turns
-from gensim_tfw2v.regimes.asynchronous import AHEAD
 
-#: Turns that may be handed out, that wait for a worker, and that have been trained.
-FREE, READY, DONE = "free", "ready", "done"
+#: Jobs that have been trained.
+DONE = "done"
 
 
 @dataclass(frozen=True)
@@ -40,8 +37,6 @@ class Work:
         Of each row.
     units : int
         Of each job.
-    most : int
-        Jobs that a worker is handed at a time, at most.
     text_bytes : float
         Of a job's encoded text, that a worker on another host is sent.
     model_bytes : float
@@ -54,14 +49,8 @@ class Work:
     fetched_bytes: float
     pushed_bytes: float
     units: int = 1
-    most: int = 1
     text_bytes: float = 0.0
     model_bytes: float = 0.0
-
-    def turns(self, workers: int) -> list[int]:
-        """How many jobs are handed out at a time."""
-        turns = Turns(range(self.jobs), 1, workers, self.most)
-        return [len(taken) for taken in iter(turns.take, None)]
 
 
 @dataclass(frozen=True)
@@ -118,9 +107,8 @@ class Outcome(NamedTuple):
 
 def simulate(costs: Costs, work: Work, layout: Layout) -> Outcome:
     """Simulate an epoch."""
-    number = len(layout.workers)
     locks: dict[Hashable, int] = dict.fromkeys(range(len(layout.ps)), 1)
-    simulation = Simulation(layout.hosts, {FREE: (1 + AHEAD) * number} | locks)
+    simulation = Simulation(layout.hosts, locks)
     epoch = _Epoch(costs, work, layout)
     simulation.run([epoch.coordinator(), *(epoch.worker(host) for host in layout.workers)])
     return Outcome(
@@ -137,22 +125,15 @@ class _Epoch:
 
     def __init__(self, costs: Costs, work: Work, layout: Layout) -> None:
         self.costs, self.work, self.layout = costs, work, layout
-        self.turns = deque(work.turns(len(layout.workers)))
-        self.left, self.pushed = len(self.turns), 0
-        self.ready: deque[int] = deque()
+        self.left, self.pushed = work.jobs, 0
         self.staleness: list[float] = []
 
     def coordinator(self) -> Program:
-        """Hand out jobs, some ahead of the workers, and end the epoch."""
+        """Read what workers report, and end the epoch."""
         host = self.layout.coordinator
-        number = len(self.turns)
-        for jobs in self.turns:
-            yield Take(FREE)
-            yield Compute(host, self.costs.turn)
-            self.ready.append(jobs)
-            yield Put(READY)
-        for _ in range(number):
+        for _ in range(self.work.jobs):
             yield Take(DONE)
+            yield Compute(host, self.costs.ticket)
         ps = self.layout.ps
         yield Together([self.export(one, self.work.model_bytes / len(ps)) for one in ps])
         yield Compute(host, self.costs.epoch)
@@ -162,26 +143,21 @@ class _Epoch:
         yield Send(ps, self.layout.coordinator, size)
 
     def worker(self, host: int) -> Program:
-        """Train jobs until none is left."""
+        """Train jobs until none is left. Tickets are drawn ahead: nothing waits for them."""
         costs, work, layout = self.costs, self.work, self.layout
         rows = work.rows / len(layout.ps)
         while self.left:
             self.left -= 1
-            yield Take(READY)
-            yield Wait(layout.latency)
-            jobs = self.ready.popleft()
-            yield Send(layout.coordinator, host, jobs * work.text_bytes)
-            for _ in range(jobs):
-                yield Compute(host, costs.job)
-                before = self.pushed
-                yield Together([self.fetch(ps, host, rows) for ps in layout.ps])
-                yield Compute(host, costs.row * work.rows / 2, costs.threads)
-                yield Compute(host, costs.token * work.tokens, costs.threads)
-                yield Compute(host, costs.row * work.rows / 2, costs.threads)
-                yield Together([self.push(i, ps, host, rows) for i, ps in enumerate(layout.ps)])
-                self.staleness.append(self.pushed - before)
-                self.pushed += work.units
-            yield Put(FREE)
+            yield Send(layout.coordinator, host, work.text_bytes)
+            yield Compute(host, costs.job)
+            before = self.pushed
+            yield Together([self.fetch(ps, host, rows) for ps in layout.ps])
+            yield Compute(host, costs.row * work.rows / 2, costs.threads)
+            yield Compute(host, costs.token * work.tokens, costs.threads)
+            yield Compute(host, costs.row * work.rows / 2, costs.threads)
+            yield Together([self.push(i, ps, host, rows) for i, ps in enumerate(layout.ps)])
+            self.staleness.append(self.pushed - before)
+            self.pushed += work.units
             yield Put(DONE)
 
     def fetch(self, ps: int, host: int, rows: float) -> Program:

@@ -202,9 +202,7 @@ def _busy(outcome: Outcome, layout: Layout, costs: Costs, work: Work) -> dict[st
 
     A worker's cores are those that it can keep busy.
     """
-    coordinating = (
-        costs.turn * len(work.turns(len(layout.workers))) + costs.epoch
-    ) / outcome.seconds
+    coordinating = (costs.ticket * work.jobs + costs.epoch) / outcome.seconds
     cores = np.array([host.cores for host in layout.hosts])
     computing = outcome.computed / outcome.seconds / cores
     if len(layout.hosts) == 1:

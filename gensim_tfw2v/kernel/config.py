@@ -76,8 +76,6 @@ class KernelConfig:
         where words are so few that most are drawn often; else it costs time for nothing.
     locked : bool
         Whether updates of input rows are multiplied by ``WordArrays.lock``.
-    noise_reuse : int
-        In how many blocks of the unit a negative is used, on average.
     negative_shards : int
         Shards of the noise: a target's negatives are words of its own.
     product_dtype : {"float32", "bfloat16"}
@@ -101,7 +99,6 @@ class KernelConfig:
     loss_of: str = "none"
     skip_targets: bool = True
     locked: bool = False
-    noise_reuse: int = 1
     negative_shards: int = 1
     product_dtype: str = "float32"
     max_norm: float = 0.5

@@ -55,8 +55,7 @@ def draw(program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.T
         negatives = None
         if program.objective.negative:
             negatives = draw_negatives(
-                *(keys[2], blocks, shape.shared, words.noise),
-                *(program.noise_reuse, program.negative_shards),
+                keys[2], blocks, shape.shared, words.noise, program.negative_shards
             )
 
     def in_steps(x: tf.Tensor, width: int) -> tf.Tensor:

@@ -66,7 +66,6 @@ def options_of(program: KernelConfig) -> Options:
         widest=program.widest_window or shape.window,
         block=shape.block,
         shared=shape.shared,
-        reuse=program.noise_reuse,
     )
     return Options(*map(int, options))
 

@@ -72,25 +72,9 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
 
 
 def draw_negatives(
-    key: tf.Tensor, blocks: tf.Tensor, shared: int, noise: tf.Tensor, reuse: int, shards: int
-) -> tf.Tensor:
-    """Draw the negatives of each block from an `alias_table`: [blocks, shared], int32.
-
-    Each is used in `reuse` blocks, on average: with more than 1 a unit has fewer rows.
-    """
-    if reuse == 1:
-        return _draw_words(key, blocks, shared, noise, shards)
-    keys, drawn = tf.random.split(key, 2), -(-blocks // reuse)
-    pool = _draw_words(keys[0], drawn, shared, noise, shards)
-    rows = tf.random.stateless_uniform(
-        [blocks, shared], keys[1], 0, tf.maximum(1, drawn), tf.int32, alg="philox"
-    )
-    return tf.gather_nd(pool, tf.stack([rows, tf.range(shared) + tf.zeros_like(rows)], 2))
-
-
-def _draw_words(
     key: tf.Tensor, blocks: tf.Tensor, shared: int, noise: tf.Tensor, shards: int
 ) -> tf.Tensor:
+    """Draw the negatives of each block from an `alias_table`: [blocks, shared], int32."""
     keys = tf.random.split(key, 2)
     number, vocabulary = blocks * shared, tf.shape(noise)[0]
 

@@ -132,12 +132,9 @@ def step_graph(function: Any) -> bytes | None:
     may be one of jobs and one of steps; or outside of any loop, where kernels train. None if there
     are none.
     """
-    graph = function.graph
-    while not any(f"{SCOPE}/" in op.name for op in graph.get_operations()):
-        loops = [op for op in graph.get_operations() if op.type in ("While", "StatelessWhile")]
-        if not loops:
-            return None
-        graph = graph._get_function(loops[0].get_attr("body").name).graph
+    graph = _innermost(function.graph)
+    if graph is None:
+        return None
     whole = graph.as_graph_def(add_shapes=True)
     names = {}
     for node in whole.node:
@@ -154,6 +151,17 @@ def step_graph(function: Any) -> bytes | None:
         kept.attr.pop("_class", None)  # names other ops
         kept.input[:] = [new for given in node.input if (new := _renamed(given, names))]
     return bytes(step.SerializeToString())
+
+
+def _innermost(graph: Any) -> Any:
+    """The innermost loop's graph that has ops of a step, or the graph itself; None if none has."""
+    operations = graph.get_operations()
+    for op in operations:
+        if op.type in ("While", "StatelessWhile"):
+            inner = _innermost(graph._get_function(op.get_attr("body").name).graph)
+            if inner is not None:
+                return inner
+    return graph if any(f"{SCOPE}/" in op.name for op in operations) else None
 
 
 def _renamed(given: str, names: dict[str, str]) -> str:

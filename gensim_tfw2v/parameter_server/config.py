@@ -9,20 +9,15 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.config import KernelConfig
 
 #: On a cluster: entries of a unit, at most and at least.
-CLUSTER_ENTRIES, LEAST_ENTRIES = 1 << 18, 1 << 12
+CLUSTER_ENTRIES, LEAST_ENTRIES = 1 << 20, 1 << 12
 
 #: As many units each thread should train in an epoch, if units of `LEAST_ENTRIES` allow it: the
-#: more, the fewer changes of others its rows lack; the fewer, the less travels. Where more threads
-#: train, more changes are lacking: the first for one thread, times the root of their number, and
-#: the second at most.
-UNITS_OF_ONE, MOST_UNITS = 8, 32
+#: fewer, the less travels, and the longer some workers wait for others at an epoch's end.
+UNITS = 8
 
-#: In how many blocks of a unit on a cluster a negative is used: rows of which nothing else is
-#: trained are then fewer, and of those that travel a fifth is saved. With fewer tokens in the
-#: corpus, and so shorter units, it would cost quality. With fewer threads units are longer and less
-#: travels in any case: there it saves little, and unseen text is predicted worse
-#: (docs/regimes/asynchronous.md has the figures).
-NOISE_REUSE, LEAST_TO_REUSE, LEAST_THREADS_TO_REUSE = 4, 1 << 22, 4
+#: The same where changes are not combined by direction, and the more threads train, the more of
+#: others' changes are lacking: `UNITS` times the root of their number, and so many at most.
+MOST_UNITS = 32
 
 
 @dataclass(frozen=True)
@@ -59,7 +54,7 @@ class WorkerConfig:
         return self.unit.vector_size * tf.as_dtype(self.wire_dtype).size + squares
 
 
-def choose_unit_entries(tokens: int, threads: int) -> int:
+def choose_unit_entries(tokens: int, threads: int, directed: bool = True) -> int:
     """Choose how many entries a work unit on a cluster has, at most.
 
     Parameters
@@ -68,19 +63,8 @@ def choose_unit_entries(tokens: int, threads: int) -> int:
         Of the corpus.
     threads : int
         Of all workers together.
+    directed : bool
+        Whether their changes are combined by direction; see `curvature`.
     """
-    units = threads * min(MOST_UNITS, math.ceil(UNITS_OF_ONE * math.sqrt(threads)))
-    return min(CLUSTER_ENTRIES, max(LEAST_ENTRIES, tokens // units))
-
-
-def choose_noise_reuse(tokens: int, threads: int) -> int:
-    """Choose ``KernelConfig.noise_reuse`` of a cluster.
-
-    Parameters
-    ----------
-    tokens : int
-        Of the corpus.
-    threads : int
-        Of all workers together.
-    """
-    return NOISE_REUSE if tokens >= LEAST_TO_REUSE and threads >= LEAST_THREADS_TO_REUSE else 1
+    units = UNITS if directed else min(MOST_UNITS, math.ceil(UNITS * math.sqrt(threads)))
+    return min(CLUSTER_ENTRIES, max(LEAST_ENTRIES, tokens // (threads * units)))

@@ -222,6 +222,7 @@ def run_threads(
     name: str,
     check: Callable[[], None] = lambda: None,
     ending_seconds: float = float("inf"),
+    end: Callable[[], None] = lambda: None,
 ) -> None:
     """Run a function in threads, and wait for all.
 
@@ -239,6 +240,8 @@ def run_threads(
         Called while they are waited for; raises what is wrong.
     ending_seconds : float
         How long threads have to end, once they should.
+    end : callable
+        Called when they should.
 
     Raises
     ------
@@ -267,6 +270,7 @@ def run_threads(
                 check()
     finally:
         ended.set()
+        end()
         deadline = time.monotonic() + ending_seconds
         for thread in threads:
             thread.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gensim_tfw2v.parameter_server.config import choose_noise_reuse, choose_unit_entries
+from gensim_tfw2v.parameter_server.config import choose_unit_entries
 from gensim_tfw2v.planning.traffic import column_bytes, distinct_rows, row_bytes
 from gensim_tfw2v.planning.workload import Workload
 
@@ -127,10 +127,9 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
 def _rows(work: Workload, tokens: float, machines: Machines) -> Choice:
     threads = machines.workers * machines.threads
     job = choose_unit_entries(int(tokens), threads) * work.frequencies.kept * machines.threads
-    reuse = choose_noise_reuse(int(tokens), threads)
     # a worker has the rows of two jobs: as they came, and as they are
-    memory = 1.5 * sum(distinct_rows(work, job, reuse)) * work.vector_size * FLOAT
-    traffic = row_bytes(work, job, reuse)
+    memory = 1.5 * sum(distinct_rows(work, job)) * work.vector_size * FLOAT
+    traffic = row_bytes(work, job)
     return _choice("rows, asynchronous", "(the default)", work, machines, traffic, memory)
 
 

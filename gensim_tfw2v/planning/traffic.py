@@ -9,25 +9,25 @@ from gensim_tfw2v.planning.workload import Workload
 NUMBER, ID, PLACE, SIZE = 2, 4, 2, 4
 
 
-def distinct_rows(work: Workload, tokens: float, noise_reuse: int = 1) -> tuple[float, float]:
+def distinct_rows(work: Workload, tokens: float) -> tuple[float, float]:
     """Rows of inputs and of outputs that a run of n tokens needs.
 
     A word that has n p occurrences in the mean, in bursts of b, is in the run with a chance of
-    1 - exp(-n p / b). Each negative is used in `noise_reuse` blocks.
+    1 - exp(-n p / b).
     """
     words = tokens * work.frequencies.words / work.frequencies.burst
-    draws = tokens / work.shape.block * work.shape.shared / noise_reuse
+    draws = tokens / work.shape.block * work.shape.shared
     inputs = -np.expm1(-words).sum()
     outputs = -np.expm1(-words - draws * work.frequencies.noise).sum()
     return float(inputs), float(outputs)
 
 
-def row_bytes(work: Workload, tokens: float, noise_reuse: int = 1) -> tuple[float, float]:
+def row_bytes(work: Workload, tokens: float) -> tuple[float, float]:
     """Bytes a token, fetched and pushed, where rows travel once for so many tokens.
 
     These are the tokens of a job; of a step, where rows travel in each.
     """
-    rows = sum(distinct_rows(work, tokens, noise_reuse)) / tokens
+    rows = sum(distinct_rows(work, tokens)) / tokens
     return rows * NUMBER * work.vector_size, rows * (NUMBER * work.vector_size + ID)
 
 

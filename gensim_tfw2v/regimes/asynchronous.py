@@ -5,28 +5,32 @@ Parameters stand on ps tasks, under TensorFlow's ``ParameterServerStrategy`` (Li
 know of each other.
 """
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
-
-import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
-from gensim_tfw2v.parameter_server.turns import Turns, in_turn, most_in_turn, runs_of
-from gensim_tfw2v.parameter_server.workers import run_threads
+from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.tickets import Tickets, jobs_of
+from gensim_tfw2v.parameter_server.workers import Workers, run_threads
+from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.regimes.base import never
-from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
+from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 
 #: Seconds that jobs have to end when training is interrupted.
 ENDING_SECONDS = 20.0
 
-#: Turns that wait at the coordinator for each worker, beside the one that it trains.
-AHEAD = 1
-
 
 class AsynchronousRegime(ParameterServerRegime):
-    """A turn of jobs for each worker, and one that waits; see `ParameterServerRegime`."""
+    """Workers draw jobs, each as it has time; see `ParameterServerRegime`."""
+
+    def __init__(self, setup: Setup, workers: Workers) -> None:
+        super().__init__(setup, workers)
+        threads = self.program.threads
+        with naming_lost_tasks(), workers.scope():
+            self._tickets = Tickets(-(-setup.units // threads), threads, self.program.shared_corpus)
 
     def train_epoch(
         self,
@@ -66,46 +70,55 @@ class AsynchronousRegime(ParameterServerRegime):
         replicas : int
             How many workers train; 0 for all.
         """
-        waiting = 1 if replicas else (1 + AHEAD) * self.workers.number
         replicas = replicas or self.workers.number
-        turns = Turns(tasks, self.program.threads, replicas, self._most)
-        in_order = threading.Lock()
+        jobs = jobs_of(tasks, self.program.threads)
+        while jobs and not stop():
+            self._train(jobs, report, stop, replicas)
+            # what workers that ended have drawn; it may have been pushed in part
+            if len(left := self._tickets.left()) == len(jobs) and not stop():
+                raise ClusterLost("no worker has trained any of the jobs that are left")
+            jobs = left
+
+    def _train(
+        self,
+        jobs: Sequence[Sequence[UnitTask]],
+        report: Callable[[UnitReport], None],
+        stop: Callable[[], bool],
+        replicas: int,
+    ) -> None:
+        """Let workers draw jobs, once."""
+        with naming_lost_tasks(), holding_interrupts():
+            files = self._tickets.issue(jobs)
+        arguments = files, tf.constant(replicas, tf.float32)
 
         def work(ended: threading.Event) -> None:
-            while not (ended.is_set() or stop()):
-                with in_order:  # so that one worker trains units in their order
-                    if ended.is_set() or stop() or (taken := turns.take()) is None:
-                        return
-                    jobs = runs_of(taken, self.program.threads)
-                    arguments = [self.arguments(of_job, replicas) for of_job in jobs]
-                    turn = self.workers.schedule(
-                        self._function_of,
-                        *(tf.constant(np.stack(each)) for each in zip(*arguments, strict=True)),
-                    )
-                try:
-                    results = turn.fetch()
-                except ClusterLost:
-                    # it may have been pushed in part, and is trained again
-                    turns.again(taken)
-                    if not self.workers.intact(self.server.tables):
-                        raise
-                    continue
-                for of_job, packed in zip(jobs, results, strict=True):
-                    for trained in self.reported(packed, of_job):
-                        report(trained)
+            try:
+                self.workers.schedule(self._function_of, *arguments).fetch()
+            except ClusterLost:
+                if not self.workers.intact(self.server.tables):
+                    raise
 
-        # also after Ctrl-C, what workers are training is pushed, and has to be reported
-        run_threads(work, waiting, "tfw2v-job", self.workers.check, ENDING_SECONDS)
+        def look() -> None:
+            with naming_lost_tasks(), holding_interrupts():
+                done = self._tickets.collect()
+                if stop():
+                    self._tickets.withdraw()
+                self._tickets.stage()
+            if done:
+                self.workers.progress()
+            for of_job, packed in done:
+                for trained in self.reported(packed, of_job):
+                    report(trained)
+            self.workers.check()
+
+        def end() -> None:
+            with contextlib.suppress(ClusterLost), naming_lost_tasks():
+                self._tickets.withdraw()
+
+        try:
+            run_threads(work, replicas, "tfw2v-worker", look, ENDING_SECONDS, end)
+        finally:  # also after Ctrl-C, what workers were training has been pushed
+            look()
 
     def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
-        return in_turn(self._job_function(), self.program.threads, self._most)
-
-    def _job_function(self) -> tf.types.experimental.PolymorphicFunction:
-        """The function of a job."""
-        return super()._function(0)
-
-    @property
-    def _most(self) -> int:
-        """Jobs of a turn, at most."""
-        entries = self.program.threads * self.program.unit.max_entries
-        return most_in_turn(entries, self.workers.number)
+        return self._tickets.worker_function(self._job_program())

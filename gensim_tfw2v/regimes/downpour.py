@@ -7,11 +7,10 @@ sums are kept on the ps, and with a warm start, in which one replica trains alon
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import UnitTask
-from gensim_tfw2v.parameter_server.jobs.job import ParameterServer
-from gensim_tfw2v.parameter_server.jobs.replica import replica_function
+from gensim_tfw2v.parameter_server.jobs.job import JobProgram, ParameterServer
+from gensim_tfw2v.parameter_server.jobs.replica import replica_job
 from gensim_tfw2v.parameter_server.layouts import RowLayout
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
@@ -43,9 +42,9 @@ class DownpourRegime(AsynchronousRegime):
         squares = (RowLayout(table.rows, 1, self.workers.shards) for table in server.tables)
         return server._replace(squares=Tables(*squares))
 
-    def _job_function(self) -> tf.types.experimental.PolymorphicFunction:
+    def _job_program(self) -> JobProgram:
         every = self.options.n_fetch, self.options.n_push
-        return replica_function(self.program, self.server, *every)
+        return replica_job(self.program, self.server, *every)
 
     def alone(self, tasks: Sequence[UnitTask]) -> int:
         """The warm start's units, of the first epoch."""

@@ -32,15 +32,15 @@ class RegimeOptions:
         Whether compiled kernels can train it: units as a whole, on rows that are all there.
     takes_columns : bool
         Whether tables may be in columns.
-    reuses_negatives : bool
-        Whether rows travel once for a whole unit, so that fewer negatives save traffic.
+    combines_by_direction : bool
+        Whether `curvature` says what of concurrent changes counts.
     trains_apart : bool
         Whether each worker trains a model of its own.
     """
 
     has_kernels: ClassVar[bool] = False
     takes_columns: ClassVar[bool] = False
-    reuses_negatives: ClassVar[bool] = False
+    combines_by_direction: ClassVar[bool] = False
     trains_apart: ClassVar[bool] = False
 
     def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
@@ -93,7 +93,7 @@ class Asynchronous(RegimeOptions):
     A worker fetches the rows of a whole job once, and pushes what has changed once.
     """
 
-    has_kernels = takes_columns = reuses_negatives = True
+    has_kernels = takes_columns = combines_by_direction = True
 
     def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
         """Make what trains; see `RegimeOptions`."""

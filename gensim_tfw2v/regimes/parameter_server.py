@@ -18,9 +18,14 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.config import WorkerConfig
-from gensim_tfw2v.parameter_server.jobs.columns import column_job_function
-from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, PushCounter
-from gensim_tfw2v.parameter_server.jobs.rows import row_job_function
+from gensim_tfw2v.parameter_server.jobs.columns import column_job
+from gensim_tfw2v.parameter_server.jobs.job import (
+    JobProgram,
+    JobResult,
+    ParameterServer,
+    PushCounter,
+)
+from gensim_tfw2v.parameter_server.jobs.rows import row_job
 from gensim_tfw2v.parameter_server.jobs.units import NOTHING, source_of
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from gensim_tfw2v.parameter_server.layouts.access import NativeAccess
@@ -106,10 +111,14 @@ class ParameterServerRegime:
         return ParameterServer(tables, own_words, own_rates, push_counter)
 
     def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
-        """The function of a job, with variables of its own for each worker of this process."""
+        """What a worker runs, with variables of its own for each worker of this process."""
+        return self._job_program().function
+
+    def _job_program(self) -> JobProgram:
+        """What is done for a job."""
         if self.program.layout == "columns":
-            return column_job_function(self.program, self.server)
-        return row_job_function(self.program, self.server)
+            return column_job(self.program, self.server)
+        return row_job(self.program, self.server)
 
     def begin_epoch(self) -> None:
         """Forget how often units have been pushed."""

@@ -15,11 +15,11 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
-from gensim_tfw2v.parameter_server.jobs.job import JobResult
-from gensim_tfw2v.parameter_server.jobs.portion import portion_function
+from gensim_tfw2v.parameter_server.jobs.job import JobProgram, JobResult
+from gensim_tfw2v.parameter_server.jobs.portion import portion_job
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
-from gensim_tfw2v.parameter_server.turns import runs_of
+from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.regimes.base import never
@@ -99,9 +99,9 @@ class SandblasterRegime(ParameterServerRegime):
 
         self._add_staged, self._drop_staged = add_staged, drop_staged
 
-    def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
+    def _job_program(self) -> JobProgram:
         point, gradient = self._search.trial.tables, self._gradient.tables
-        return portion_function(self.program, self.server, Tables(*point), Tables(*gradient))
+        return portion_job(self.program, self.server, Tables(*point), Tables(*gradient))
 
     def _begin_pass(self) -> None:
         """Nothing of the corpus has been evaluated at the trial point."""
@@ -127,7 +127,7 @@ class SandblasterRegime(ParameterServerRegime):
         """
         self.workers.progress()
         self._report = report
-        # drawn as in epoch 0, and the whole gradient: see `portion_function`
+        # drawn as in epoch 0, and the whole gradient: see `portion_job`
         tasks = [
             UnitTask.of(task.unit, (1.0, 1.0), self._seed)._replace(epoch=task.epoch)
             for task in tasks

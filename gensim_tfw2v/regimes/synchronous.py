@@ -15,9 +15,10 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.parameter_server.combining import adasum
-from gensim_tfw2v.parameter_server.jobs.rows import row_job_function
+from gensim_tfw2v.parameter_server.jobs.job import JobProgram
+from gensim_tfw2v.parameter_server.jobs.rows import row_job
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
-from gensim_tfw2v.parameter_server.turns import runs_of
+from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.regimes.base import never
@@ -59,8 +60,8 @@ class SynchronousRegime(ParameterServerRegime):
 
         self._add_staged = add_staged
 
-    def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
-        return row_job_function(self.program, self.server, staged=True)
+    def _job_program(self) -> JobProgram:
+        return row_job(self.program, self.server, staged=True)
 
     def train_epoch(
         self,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.opening import LocalTasks
 from gensim_tfw2v.config import TrainingConfig
@@ -24,7 +22,6 @@ from gensim_tfw2v.kernel.objectives.blocks import StepShape
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.parameter_server.config import (
     WorkerConfig,
-    choose_noise_reuse,
     choose_unit_entries,
 )
 from gensim_tfw2v.processes.machine import cores_each
@@ -72,7 +69,8 @@ def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) ->
     workers, threads = _workers_and_threads(config)
     regime = config.regime_of_workers
     of_model = regime.tokens_of_model(tokens)
-    entries = choose_unit_entries(of_model, threads if regime.trains_apart else workers * threads)
+    of_all = threads if regime.trains_apart else workers * threads
+    entries = choose_unit_entries(of_model, of_all, regime.combines_by_direction)
     step = _step_shape(config, vocabulary, tokens, False, config.window).tokens
     return regime.unit_entries(entries, step / max(1e-9, vocabulary.kept_share))
 
@@ -134,9 +132,6 @@ def _step_shape(
 def worker_program(config: TrainingConfig, program: KernelConfig, tokens: int) -> WorkerConfig:
     """What a worker runs, or the threads that share rows, for a corpus of so many tokens."""
     workers, threads = _workers_and_threads(config)
-    travels_once = config.regime_of_workers.reuses_negatives and config.layout == "rows"
-    if travels_once and not config.shares_rows:
-        program = replace(program, noise_reuse=choose_noise_reuse(tokens, workers * threads))
     return WorkerConfig(program, workers, threads, layout=config.layout)
 
 

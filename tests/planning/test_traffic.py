@@ -22,7 +22,7 @@ from gensim_tfw2v.planning import (
     row_bytes,
     target_bytes,
 )
-from tests.parameter_server.test_job import FUNCTIONS, job
+from tests.parameter_server.test_job import PROGRAMS, job
 
 VOCABULARY = 3000
 
@@ -45,7 +45,7 @@ def counted(frequencies, size, shards, layout, objective, shape, entries):
     server = ParameterServer(
         tables, *tf.nest.map_structure(tf.Variable, (words, rates)), push_counter
     )
-    function = FUNCTIONS[layout](WorkerConfig(program, 1, layout=layout), server)
+    function = PROGRAMS[layout](WorkerConfig(program, 1, layout=layout), server).function
     result = JobResult.unpacked(function(*job(entries)).numpy())
     return np.array([result.fetched, result.pushed]) / result.units.kept[0]
 

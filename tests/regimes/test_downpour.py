@@ -253,7 +253,7 @@ def test_rows_are_fetched_and_pushed_every_so_many_steps(units):
 
 
 class Watched(LocalWorkers):
-    """Workers that note how many jobs there were at a time, and as how many they were announced."""
+    """Workers that note how many draw at a time, and as how many they were announced."""
 
     def __init__(self, number):
         super().__init__(number)
@@ -262,7 +262,7 @@ class Watched(LocalWorkers):
     def schedule(self, function_of, *arguments):
         with self._lock:
             self._running += 1
-            self.seen.append((self._running, int(arguments[5][0])))
+            self.seen.append((self._running, int(arguments[1])))
         job = super().schedule(function_of, *arguments)
 
         class Noted:
@@ -287,14 +287,12 @@ def test_one_replica_trains_the_first_share_alone(units):
         reports = []
         regime.train_epoch(tasks(units, epoch), reports.append)
         assert {report.unit.index for report in reports} == {unit.index for unit in units}
-        alone = len(units) // 2 if epoch == 0 else 0
-        assert workers.seen[:alone] == [(1, 1)] * alone
-        rest = workers.seen[alone:]
-        assert {replicas for _, replicas in rest} == {2} and max(rest)[0] > 1
+        assert regime.alone(tasks(units, epoch)) == (len(units) // 2 if epoch == 0 else 0)
+        if epoch == 0:
+            assert workers.seen.pop(0) == (1, 1)
+        assert {replicas for _, replicas in workers.seen} == {2} and max(workers.seen)[0] > 1
     # of an epoch that goes on after a checkpoint, what is left of the share
-    workers.seen = []
-    regime.train_epoch(tasks(units[1:]), reports.append)
-    assert [replicas for _, replicas in workers.seen].count(1) == len(units) // 2 - 1
+    assert regime.alone(tasks(units[1:])) == len(units) // 2 - 1
     regime.close()
 
 

@@ -7,7 +7,7 @@ from benchmarks.scaling.costs import Measured, fit
 from benchmarks.scaling.run import Trained
 from benchmarks.scaling.usage import Usage
 
-TOKEN, ROW, JOB, PS_ROW, TURN, EPOCH = 1e-6, 2e-6, 3e-3, 5e-7, 4e-3, 0.2
+TOKEN, ROW, JOB, PS_ROW, TICKET, EPOCH = 1e-6, 2e-6, 3e-3, 5e-7, 4e-3, 0.2
 
 
 def measured(tokens, rows, jobs, error=1.0, workers=4):
@@ -18,11 +18,10 @@ def measured(tokens, rows, jobs, error=1.0, workers=4):
         words_per_second=1.0,
         tokens=tokens,
         rows=rows,
-        jobs=3 * jobs,
-        turns=jobs,
-        worker_cores=error * (TOKEN * tokens + ROW * rows + JOB * 3 * jobs),
+        jobs=jobs,
+        worker_cores=error * (TOKEN * tokens + ROW * rows + JOB * jobs),
         ps_cores=PS_ROW * rows,
-        coordinator_cores=TURN * jobs + EPOCH,
+        coordinator_cores=TICKET * jobs + EPOCH,
         peak_memory={},
         bytes_per_token=1.0,
     )
@@ -33,7 +32,7 @@ def test_costs_are_found_again():
     costs = fit(TOKEN, runs, threads=1.5)
     assert costs.row == pytest.approx(ROW) and costs.job == pytest.approx(JOB)
     assert costs.ps_row == pytest.approx(PS_ROW)
-    assert costs.turn == pytest.approx(TURN) and costs.epoch == pytest.approx(EPOCH)
+    assert costs.ticket == pytest.approx(TICKET) and costs.epoch == pytest.approx(EPOCH)
     assert (costs.token, costs.threads) == (TOKEN, 1.5)
 
 
@@ -46,7 +45,7 @@ def test_a_worker_with_cores_to_spare_does_not_tell_what_rows_cost():
 @pytest.mark.parametrize("error", [0.1, 3.0])
 def test_none_is_below_zero(error):
     costs = fit(TOKEN, [measured(1e7, 2e6, 32), measured(1e6, 9e5, 128, error)], threads=1.0)
-    assert min(costs.row, costs.job, costs.ps_row, costs.turn, costs.epoch) >= 0
+    assert min(costs.row, costs.job, costs.ps_row, costs.ticket, costs.epoch) >= 0
 
 
 def test_the_first_epoch_is_left_out():
@@ -75,6 +74,6 @@ def test_the_first_epoch_is_left_out():
     )
     found = Measured.of(trained, usages, vector_size=100)
     assert (found.workers, found.ps, found.seconds, found.words_per_second) == (1, 1, 10.0, 100.0)
-    assert (found.tokens, found.rows, found.jobs, found.turns) == (700, 3, 4, 4)
+    assert (found.tokens, found.rows, found.jobs) == (700, 3, 4)
     assert (found.worker_cores, found.ps_cores, found.coordinator_cores) == (3.0, 1.0, 1.0)
     assert found.peak_memory["ps-0"] == 7.0

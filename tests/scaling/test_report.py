@@ -13,7 +13,7 @@ def real(number, workers, measured, predicted):
         "round": number,
         "measured": {
             "workers": workers, "ps": 1, "seconds": 10.0, "words_per_second": measured,
-            "tokens": 1e6, "rows": 1e5, "jobs": 32, "turns": 32, "worker_cores": 1.0,
+            "tokens": 1e6, "rows": 1e5, "jobs": 32, "worker_cores": 1.0,
             "ps_cores": 0.25, "coordinator_cores": 0.125,
             "peak_memory": {"worker-0": 2.0**30, "ps-0": 2.0**29},
             "bytes_per_token": 90.0,
@@ -46,7 +46,7 @@ DOCUMENT = {
     "hosts": {"cores": 2, "net": 1.25e9, "latency": 2e-4},
     "real": [real(0, 1, 1e6, 1e6), real(0, 2, 1.5e6, 1.2e6), real(1, 2, 1e6, 0.9e6),
              real(2, 2, 1e6, 1.1e6)],
-    "calibration": {"token": 1e-6, "row": 2e-6, "job": 3e-3, "ps_row": 5e-7, "turn": 4e-3,
+    "calibration": {"token": 1e-6, "row": 2e-6, "job": 3e-3, "ps_row": 5e-7, "ticket": 4e-3,
                     "epoch": 0.2, "threads": 1.5, "rows_factor": 1.0},
     "simulated": [simulated(1, 1e6), simulated(16, 8e6, "coordinator")],
     "roofline": {"flops_per_token": 34_800.0, "bytes_per_token": 5100.0, "fraction": 0.25,
@@ -89,7 +89,7 @@ def test_costs_and_the_roofline():
     text = section("What the pieces cost")
     for part in (
         "1000 ns of a core for a token",
-        "4.0 ms for a turn of jobs",
+        "4.0 ms for a job",
         "25% of the 200.0 G",
     ):
         assert part in text

@@ -36,7 +36,6 @@ class Options(NamedTuple):
     widest: int
     block: int
     shared: int
-    reuse: int
 
 
 def library(name: str) -> Path:
@@ -70,3 +69,14 @@ def load_ops() -> Any:
     variant.restype = ctypes.c_char_p
     logger.info("compiled kernels train, those for %s", variant().decode())
     return ops
+
+
+def let_run_together() -> None:
+    """Let compiled ops of the function that is traced run side by side, unless it orders them.
+
+    They are stateful, of which TensorFlow runs one after the other in the order of the trace.
+    """
+    graph = tf.compat.v1.get_default_graph()
+    for op in graph.get_operations():
+        if op.type.startswith("Tfw2v"):
+            graph.experimental_acd_manager.run_independently(op)

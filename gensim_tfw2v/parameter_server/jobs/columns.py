@@ -11,14 +11,12 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.slices import MOST_ROWS
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.config import WorkerConfig
-from gensim_tfw2v.parameter_server.jobs.job import Job, ParameterServer, job_function
+from gensim_tfw2v.parameter_server.jobs.job import Job, JobProgram, ParameterServer, job_program
 from gensim_tfw2v.parameter_server.layouts import SlicedRows
 
 
-def column_job_function(
-    program: WorkerConfig, server: ParameterServer
-) -> tf.types.experimental.PolymorphicFunction:
-    """Build the ``tf.function`` that trains a job on tables in columns; see `job_function`.
+def column_job(program: WorkerConfig, server: ParameterServer) -> JobProgram:
+    """Build the program that trains a job on tables in columns; see `job_program`.
 
     Parameters
     ----------
@@ -39,13 +37,13 @@ def column_job_function(
             f"layout='columns' numbers {MOST_ROWS} rows of a step, and these have {rows}: give "
             f"fewer than negative={program.unit.objective.negative}, or layout='rows'"
         )
-    return job_function(
+    return job_program(
         program, server, lambda job: _ColumnPhases(program, server, job), fetches_rows=False
     )
 
 
 class _ColumnPhases:
-    """See `column_job_function`."""
+    """See `column_job`."""
 
     def __init__(self, program: WorkerConfig, server: ParameterServer, job: Job) -> None:
         self._program, self._tables, self._job = program, server.tables, job

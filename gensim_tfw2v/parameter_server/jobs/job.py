@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.native import let_run_together
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.config import WorkerConfig
@@ -81,7 +82,7 @@ class JobResult(NamedTuple):
     staleness : Tensor []
         Units that others pushed between fetching and pushing.
     seconds : Tensor [3], float64
-        Of fetching, with drawing and planning; of training; of pushing.
+        Of fetching, with what of drawing and planning was not done ahead; of training; of pushing.
     """
 
     units: UnitResult
@@ -186,6 +187,14 @@ class Job(NamedTuple):
         return [name for name, ids in self.ids._asdict().items() if ids is not None]
 
     @property
+    def rates(self) -> dict[str, tf.Tensor]:
+        """In how many predictions each row takes part, for each token, by tables: [n]."""
+        return {
+            name: tf.gather(self.constants.rates(name), getattr(self.ids, name))
+            for name in self.used
+        }
+
+    @property
     def rows(self) -> tf.Tensor:
         """Rows of all tables: [], int32."""
         return tf.add_n([tf.size(getattr(self.ids, name)) for name in self.used])
@@ -216,7 +225,25 @@ class Phases(Protocol):
         ...
 
 
-def job_function(
+class JobProgram(NamedTuple):
+    """What a worker does for a job, in two halves.
+
+    Attributes
+    ----------
+    prepare : function (sources, ranges, keys, alphas, replicas, number) -> Job
+        Arguments as `job_signature` says. No row is needed for it: it may be done ahead.
+    run : function (job, indices, began) -> Tensor [packed_size(n)]
+        Gives a packed `JobResult`; fetching is counted from the time when it began.
+    function : tf.function
+        Both, of what `job_signature` says.
+    """
+
+    prepare: Callable[..., Job]
+    run: Callable[[Job, tf.Tensor, tf.Tensor], tf.Tensor]
+    function: tf.types.experimental.PolymorphicFunction
+
+
+def job_program(
     program: WorkerConfig,
     server: ParameterServer,
     make: Callable[[Job], Phases],
@@ -224,8 +251,8 @@ def job_function(
     step_sizes: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
     staleness: Callable[[Phases, tf.Tensor], tf.Tensor] = lambda _, pushed: pushed,
     counts: bool = True,
-) -> tf.types.experimental.PolymorphicFunction:
-    """Build the ``tf.function`` that does a job.
+) -> JobProgram:
+    """Build what a worker does for a job.
 
     Parameters
     ----------
@@ -240,23 +267,21 @@ def job_function(
         The job's, of what others have pushed from its first phase to its last.
     counts : bool
         Whether its units are counted as pushed.
-
-    Returns
-    -------
-    function -> Tensor [4 n + 6], a packed `JobResult`
-        Of what `job_signature` says.
     """
     constants, counter = Constants(server), server.push_counter
 
-    def do_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
-        began = tf.timestamp()
+    def prepare(*of_job: tf.Tensor) -> Job:
+        sources, ranges, keys, alphas, replicas, number = of_job
         words, ids = constants.words(), Tables(None, None, None)
         if step_sizes is not None:
             alphas = step_sizes(alphas, replicas)
         units = prepare_units(program, words, sources, ranges, keys, alphas)
         if fetches_rows:
             ids, units, words = own_ids(units, words)
-        phases = make(Job(units, ids, words, constants, alphas[0, 0], replicas, number))
+        return Job(units, ids, words, constants, alphas[0, 0], replicas, number)
+
+    def run(job: Job, indices: tf.Tensor, began: tf.Tensor) -> tf.Tensor:
+        phases = make(job)
         pushed_before = tf.identity(counter.pushes)
         fetched_at = _after([pushed_before, *phases.fetch()])
         with tf.control_dependencies([fetched_at]):
@@ -276,7 +301,14 @@ def job_function(
             times[1:] - times[:-1],
         ).packed()
 
-    return tf.function(do_job, autograph=False, input_signature=job_signature(program.threads))
+    def do_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
+        began = tf.timestamp()
+        packed = run(prepare(sources, ranges, keys, alphas, replicas, number), indices, began)
+        let_run_together()
+        return packed
+
+    signature = job_signature(program.threads)
+    return JobProgram(prepare, run, tf.function(do_job, autograph=False, input_signature=signature))
 
 
 def row_traffic(program: WorkerConfig, fetched: tf.Tensor, pushed: tf.Tensor) -> Any:

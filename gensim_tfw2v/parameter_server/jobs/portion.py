@@ -11,7 +11,13 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.slices import Slices, whole
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, WholeRows
 from gensim_tfw2v.parameter_server.config import WorkerConfig
-from gensim_tfw2v.parameter_server.jobs.job import Job, ParameterServer, job_function, row_traffic
+from gensim_tfw2v.parameter_server.jobs.job import (
+    Job,
+    JobProgram,
+    ParameterServer,
+    job_program,
+    row_traffic,
+)
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
 from gensim_tfw2v.parameter_server.layouts.rows import parts_of
 
@@ -28,10 +34,10 @@ class FixedRows(WholeRows):
         return whole(tf.gather(self._rows, ids))
 
 
-def portion_function(
+def portion_job(
     program: WorkerConfig, server: ParameterServer, point: Tables, gradient: Tables
-) -> tf.types.experimental.PolymorphicFunction:
-    """Build the ``tf.function`` that evaluates a portion of a batch; see `job_function`.
+) -> JobProgram:
+    """Build the program that evaluates a portion of a batch; see `job_program`.
 
     Parameters
     ----------
@@ -49,7 +55,7 @@ def portion_function(
         {name: Scratch(unique_name(name), program.unit.vector_size) for name in used}
         for _ in range(program.threads)
     ]
-    return job_function(
+    return job_program(
         program,
         server,
         lambda job: _PortionPhases(program, point, gradient, sums, job),
@@ -59,7 +65,7 @@ def portion_function(
 
 
 class _PortionPhases:
-    """See `portion_function`."""
+    """See `portion_job`."""
 
     def __init__(
         self,

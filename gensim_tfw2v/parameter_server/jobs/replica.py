@@ -13,13 +13,16 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.unit import PreparedUnit
 from gensim_tfw2v.kernel.updates import adagrad_sizes
-from gensim_tfw2v.parameter_server.combining import (
-    averaged_words,
-    concurrent_step_sizes,
-    saturating_share,
-)
+from gensim_tfw2v.parameter_server.combining import averaged_words
 from gensim_tfw2v.parameter_server.config import WorkerConfig
-from gensim_tfw2v.parameter_server.jobs.job import Job, ParameterServer, job_function, row_traffic
+from gensim_tfw2v.parameter_server.curvature import directions, larger_step_sizes
+from gensim_tfw2v.parameter_server.jobs.job import (
+    Job,
+    JobProgram,
+    ParameterServer,
+    job_program,
+    row_traffic,
+)
 from gensim_tfw2v.parameter_server.jobs.replica_rows import (
     ReplicaRows,
     Rows,
@@ -29,10 +32,10 @@ from gensim_tfw2v.parameter_server.jobs.replica_rows import (
 )
 
 
-def replica_function(
+def replica_job(
     program: WorkerConfig, server: ParameterServer, n_fetch: int, n_push: int
-) -> tf.types.experimental.PolymorphicFunction:
-    """Build the ``tf.function`` that trains a job; see `job_function`.
+) -> JobProgram:
+    """Build the program that trains a job; see `job_program`.
 
     Its staleness is what others push in one window, on average: in all of the job, times the share
     of its steps that the longer kind of window is.
@@ -48,11 +51,11 @@ def replica_function(
     held = [ReplicaRows(server.tables, tf.as_dtype(program.wire_dtype))]
     if server.squares is not None:
         held.append(ReplicaRows(server.squares, tf.float32))
-    return job_function(
+    return job_program(
         program,
         server,
         lambda job: _ReplicaPhases(program, (n_fetch, n_push), held, job),
-        step_sizes=concurrent_step_sizes,
+        step_sizes=larger_step_sizes,
         staleness=lambda phases, others: tf.cast(others, tf.float32) * phases.share,  # type: ignore[attr-defined]
     )
 
@@ -68,9 +71,7 @@ class _ReplicaPhases:
         self, program: WorkerConfig, every: tuple[int, int], held: list[ReplicaRows], job: Job
     ) -> None:
         self._program, self._held, self._job, self._ids = program, held, job, job.ids
-        self._rates = {
-            name: tf.gather(job.constants.rates(name), getattr(job.ids, name)) for name in job.used
-        }
+        self._rates = job.rates
         self._n_fetch, self._n_push = every
         self._every = math.gcd(*every)
         self._windows = Windows(job.units)
@@ -83,6 +84,18 @@ class _ReplicaPhases:
         """Fetch the rows of the first steps."""
         self._first = self._windows.of(0, self._n_fetch)
         fetched = self._fetch(self._first)
+        if self._program.workers > 1:
+            order = {name: tf.argsort(places) for name, places in self._first.items()}
+            self._directions = directions(
+                {name: tf.gather(fetched[0][name], at) for name, at in order.items()},
+                {
+                    name: tf.gather(self._rates[name], tf.gather(self._first[name], at))
+                    for name, at in order.items()
+                },
+                self._job.number,
+                self._job.replicas,
+                averaged_words(self._program.unit),
+            )
         with tf.control_dependencies(
             [done for rows in self._held for done in rows.begin(self._ids)]
         ):
@@ -154,10 +167,9 @@ class _ReplicaPhases:
                 size = self._job.alpha
                 if self._program.unit.adagrad:
                     size = adagrad_sizes(self._held[1].read(window)[name][:, 0], size)
-                rates = tf.gather(self._rates[name], places)
-                averaged = averaged_words(self._program.unit)
-                share = saturating_share(rates, tokens, size, self._job.replicas, averaged)
-                changes[0][name] *= share[:, None]
+                steps = size * tokens * tf.gather(self._rates[name], places)
+                share = self._directions[name].of_rows(steps)
+                changes[0][name] = share.of(changes[0][name], tf.range(tf.size(places)))
         return changes
 
     def _push(self, window: Window, changes: list[Rows]) -> list[tf.Operation]:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
-from gensim_tfw2v.parameter_server.combining import (
-    averaged_words,
-    concurrent_step_sizes,
-    saturating_share,
-)
+from gensim_tfw2v.parameter_server.combining import averaged_words
 from gensim_tfw2v.parameter_server.config import WorkerConfig
-from gensim_tfw2v.parameter_server.jobs.job import Job, ParameterServer, job_function, row_traffic
+from gensim_tfw2v.parameter_server.curvature import (
+    DirectedShare,
+    directions,
+    larger_step_sizes,
+)
+from gensim_tfw2v.parameter_server.jobs.job import (
+    Job,
+    JobProgram,
+    ParameterServer,
+    job_program,
+    row_traffic,
+)
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
 
 
-def row_job_function(
-    program: WorkerConfig, server: ParameterServer, staged: bool = False
-) -> tf.types.experimental.PolymorphicFunction:
-    """Build the ``tf.function`` that trains a job on rows; see `job_function`.
+def row_job(program: WorkerConfig, server: ParameterServer, staged: bool = False) -> JobProgram:
+    """Build the program that trains a job on rows; see `job_program`.
 
     Parameters
     ----------
@@ -31,17 +36,17 @@ def row_job_function(
         name: Scratch(unique_name(name), program.unit.vector_size, program.unit.native)
         for name in Tables._fields
     }
-    return job_function(
+    return job_program(
         program,
         server,
         lambda job: _RowPhases(program, server, scratch, job, staged),
-        step_sizes=None if staged else concurrent_step_sizes,
+        step_sizes=None if staged else larger_step_sizes,
         staleness=lambda _, others: tf.zeros_like(others) if staged else others,
     )
 
 
 class _RowPhases:
-    """See `row_job_function`."""
+    """See `row_job`."""
 
     def __init__(
         self,
@@ -81,11 +86,10 @@ class _RowPhases:
         ]
 
     def push(self) -> list[tf.Operation]:
-        pushed = []
+        pushed, shares = [], self._shares()
         for name, table in self._tables.items():
             split = self._splits[name]
-            share = None if self._staged or self._program.workers == 1 else self._share(name)
-            changes = self._scratch[name].changes(split.places, self._fetched[name], share)
+            changes = self._scratch[name].changes(split.places, self._fetched[name], shares[name])
             if self._staged:
                 pushed.append(table.stage(split, changes, self._job.number))
             else:
@@ -95,8 +99,20 @@ class _RowPhases:
     def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
         return row_traffic(self._program, self._job.rows, self._job.rows)
 
-    def _share(self, name: str) -> tf.Tensor:
-        """How much of each row's change is pushed."""
-        job, averaged = self._job, averaged_words(self._program.unit)
-        rates = tf.gather(job.constants.rates(name), getattr(job.ids, name))
-        return saturating_share(rates, job.tokens, job.alpha, job.replicas, averaged)
+    def _shares(self) -> dict[str, DirectedShare | None]:
+        """How much of each table's changes is pushed."""
+        if self._staged or self._program.workers == 1:
+            return dict.fromkeys(self._tables)
+        job, rates = self._job, self._job.rates
+        # in the order in which they came, each ps task's together
+        order = {name: tf.concat(split.places, 0) for name, split in self._splits.items()}
+        steepest = directions(
+            {name: tf.concat(parts, 0) for name, parts in self._fetched.items()},
+            {name: tf.gather(rates[name], order[name]) for name in order},
+            job.number,
+            job.replicas,
+            averaged_words(self._program.unit),
+        )
+        return {
+            name: steepest[name].of_rows(job.alpha * job.tokens * rates[name]) for name in rates
+        }

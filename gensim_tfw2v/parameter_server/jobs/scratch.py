@@ -8,6 +8,7 @@ from functools import partial
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops, stride
+from gensim_tfw2v.parameter_server.curvature import DirectedShare
 
 _process, _number = uuid.uuid4().hex[:12], itertools.count()
 
@@ -71,22 +72,22 @@ class Scratch:
             return tf.group(*map(partial(load_ops().tfw2v_place, whole), places, parts))
 
     def changes(
-        self, places: list[tf.Tensor], known: list[tf.Tensor], share: tf.Tensor | None
+        self, places: list[tf.Tensor], known: list[tf.Tensor], share: DirectedShare | None
     ) -> list[tf.Tensor]:
-        """By how much rows differ from what was placed, in its dtype; of each row [n] a share."""
+        """By how much rows differ from what was placed, in its dtype, or a share of it."""
         if self._native:
-            share = tf.zeros([0]) if share is None else share
+            of_rows = share or (tf.zeros([0]), tf.zeros([0]), tf.zeros([0], tf.int32))
             with tf.device("CPU"):
                 whole = self._whole()
                 return [
-                    tf.ensure_shape(load_ops().tfw2v_change(whole, at, part, share), part.shape)
+                    tf.ensure_shape(load_ops().tfw2v_change(whole, at, part, *of_rows), part.shape)
                     for at, part in zip(places, known, strict=True)
                 ]
         rows, changes = self.read(), []
         for at, part in zip(places, known, strict=True):
             change = tf.gather(rows, at) - tf.cast(part, tf.float32)
             if share is not None:
-                change *= tf.gather(share, at)[:, None]
+                change = share.of(change, at)
             changes.append(tf.cast(change, part.dtype))
         return changes
 

@@ -94,7 +94,6 @@ def main():
     for tokens in (0, 1, 500):
         for changes in (
             {},
-            {"reuse": 3},
             {"shards": 3},
             {"negative": 0},
             {"widest": (1 << 31) - 1},

@@ -190,7 +190,6 @@ def test_ends_of_paths_that_do_not_ascend():
     [
         ({"block": 0}, "below its least value"),
         ({"shared": 0}, "below its least value"),
-        ({"reuse": 0}, "below its least value"),
         ({"shards": 0}, "below its least value"),
         ({"window": 0}, "below its least value"),
         ({"widest": 0}, "below its least value"),

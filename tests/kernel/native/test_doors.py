@@ -55,9 +55,8 @@ def trained_by_ops(case, loss_end=0, first=0, last=None, **replaced):
         {},
         {"shrink": 0},
         {"shards": 3},
-        {"reuse": 4},
         {"skip_targets": 1},
-        {"shards": 2, "reuse": 2, "skip_targets": 1},
+        {"shards": 2, "skip_targets": 1},
     ],
     ids=str,
 )

@@ -12,6 +12,9 @@ pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere her
 
 RANDOM = np.random.default_rng(4)
 
+#: Of a change, that all of it counts: no basis, shares or levels.
+ALL = tf.zeros([0]), tf.zeros([0]), tf.zeros([0], tf.int32)
+
 
 def table_of(rows, stride):
     """A table, in memory of its own, and what it holds."""
@@ -64,18 +67,23 @@ def test_rows_are_placed_and_filled_up(sizes, dtype):
     np.testing.assert_array_equal(table, values)
 
 
-@pytest.mark.parametrize("shared", [False, True])
-def test_changes(sizes, dtype, shared):
+def test_changes(sizes, dtype):
     rows, stride, size = sizes
     table, values = table_of(rows, stride)
     ids = some_ids(rows, rows)
     known = tf.cast(RANDOM.normal(size=(rows, size)), dtype)
-    share = RANDOM.uniform(size=rows if shared else 0).astype(np.float32)
-    expected = values[ids, :size] - tf.cast(known, tf.float32)
-    if shared:
-        expected = expected * share[ids][:, None]
-    changes = load_ops().tfw2v_change(table, ids, known, share)
-    np.testing.assert_array_equal(changes, tf.cast(expected, dtype))
+    whole = values[ids, :size] - tf.cast(known, tf.float32)
+    changes = load_ops().tfw2v_change(table, ids, known, *ALL)
+    np.testing.assert_array_equal(changes, tf.cast(whole, dtype))
+    # and a share of them, by direction
+    basis = np.linalg.qr(RANDOM.normal(size=(max(16, size), 16)))[0].T[:, :size]
+    shares, levels = RANDOM.uniform(size=(4, 17)), RANDOM.integers(0, 4, rows)
+    rest, along = np.split(shares[levels][ids], [1], 1)
+    expected = rest * whole + (whole @ basis.T * (along - rest)) @ basis
+    of_rows = basis.astype(np.float32), shares.astype(np.float32), levels.astype(np.int32)
+    changes = load_ops().tfw2v_change(table, ids, known, *of_rows)
+    precision = {} if dtype == tf.float32 else {"rtol": 2**-8}
+    np.testing.assert_allclose(tf.cast(changes, tf.float32), expected, atol=1e-5, **precision)
 
 
 def test_additions_of_many_threads_all_count(sizes, dtype):
@@ -104,7 +112,7 @@ def test_rows_that_are_not_there_are_refused(wrong, dtype):
     for do in (
         lambda: load_ops().tfw2v_fetch(table, ids, 5, dtype=dtype),
         lambda: load_ops().tfw2v_place(table, ids, rows),
-        lambda: load_ops().tfw2v_change(table, ids, rows, tf.zeros([0])),
+        lambda: load_ops().tfw2v_change(table, ids, rows, *ALL),
         lambda: load_ops().tfw2v_add(table, ids, rows),
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match="no such row"):
@@ -115,13 +123,22 @@ def test_rows_that_are_not_there_are_refused(wrong, dtype):
 def test_other_sizes_are_refused():
     table, _ = table_of(7, 16)
     ids = np.array([1, 2], np.int32)
+
+    def change_by(basis=(16, 5), shares=(3, 17), levels=7, level=0):
+        of_rows = tf.zeros(basis), tf.zeros(shares), tf.fill([levels], level)
+        return load_ops().tfw2v_change(table, ids, tf.zeros([2, 5]), *of_rows)
+
+    change_by()
     for do in (
         lambda: load_ops().tfw2v_fetch(table, ids, 17, dtype=tf.float32),
         lambda: load_ops().tfw2v_fetch(table, ids, 0, dtype=tf.float32),
         lambda: load_ops().tfw2v_place(table, ids, tf.zeros([3, 5])),
         lambda: load_ops().tfw2v_place(table, ids, tf.zeros([2, 17])),
-        lambda: load_ops().tfw2v_change(table, ids, tf.zeros([1, 5]), tf.zeros([0])),
-        lambda: load_ops().tfw2v_change(table, ids, tf.zeros([2, 5]), tf.zeros([2])),
+        lambda: load_ops().tfw2v_change(table, ids, tf.zeros([1, 5]), *ALL),
+        lambda: change_by(basis=(16, 4)),
+        lambda: change_by(shares=(3, 16)),
+        lambda: change_by(levels=2),
+        lambda: change_by(level=3),
         lambda: load_ops().tfw2v_add(table, ids, tf.zeros([1, 5])),
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match="needs an id|wider"):

@@ -31,11 +31,8 @@ class Drawn(NamedTuple):
     negatives: np.ndarray
 
 
-def by_graph(entries, key, keep, noise, shape, shrink, reuse, shards, widest):
-    program = KernelConfig(
-        *(SkipGram(1), shape, 1, 1, 1, shrink, widest),
-        **dict(noise_reuse=reuse, negative_shards=shards),
-    )
+def by_graph(entries, key, keep, noise, shape, shrink, shards, widest):
+    program = KernelConfig(SkipGram(1), shape, 1, 1, 1, shrink, widest, negative_shards=shards)
     words = WordArrays.of(keep)._replace(noise=noise).tensors()
     draws = draw(program, words, tf.constant(entries, tf.int32), tf.constant(key, tf.int32))
     windows, n = draws.windows.numpy().ravel(), int(draws.kept)
@@ -46,10 +43,10 @@ def by_graph(entries, key, keep, noise, shape, shrink, reuse, shards, widest):
     return Drawn(draws.centres.numpy().ravel()[:n], left[:n], right[:n], negatives)
 
 
-def by_kernels(entries, key, keep, noise, shape, shrink, reuse, shards, widest):
+def by_kernels(entries, key, keep, noise, shape, shrink, shards, widest):
     options = DEFAULTS._replace(
         **dict(shards=shards, shrink=shrink, window=shape.window, block=shape.block),
-        **dict(shared=shape.shared, reuse=reuse, widest=widest or shape.window),
+        **dict(shared=shape.shared, widest=widest or shape.window),
     )
     arrays = (np.array(array, np.int32) for array in (entries, key))
     unit = plain.draw(options, *arrays, np.array(keep, np.float32), noise)
@@ -65,7 +62,6 @@ def draws_of(request):
         shape=SHAPE,
         shrink=True,
         vocabulary=50,
-        reuse=1,
         shards=1,
         noise=None,
         widest=None,
@@ -73,7 +69,7 @@ def draws_of(request):
         keep = np.ones(vocabulary) if keep is None else keep
         noise = np.ones(len(keep)) if noise is None else noise
         table = alias_table(noise, shards)
-        return request.param(entries, key, keep, table, shape, shrink, reuse, shards, widest)
+        return request.param(entries, key, keep, table, shape, shrink, shards, widest)
 
     return draws_of
 
@@ -166,40 +162,18 @@ def test_negatives_follow_the_unigram_distribution(draws_of, exponent):
     assert stats.chisquare(observed, expected / expected.sum() * len(draws)).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("length", [1, 40, 20_000])
-def test_negatives_may_be_used_again(draws_of, length):
-    often = draws_of([0] * length, reuse=4, vocabulary=100_000).negatives
-    once = draws_of([0] * length, vocabulary=100_000).negatives
-    assert often.shape == once.shape
-    distinct, used = np.unique(often, return_counts=True)
-    # of a pool of a quarter, each of which is missed with the chance exp(-4)
-    assert len(distinct) <= -(-len(often) // 4) * 8
-    if length == 20_000:
-        assert len(distinct) == pytest.approx(often.size / 4 * (1 - np.exp(-4)), rel=0.03)
-        assert used.mean() == pytest.approx(4 / (1 - np.exp(-4)), rel=0.03)
-        means = [
-            draws_of([0] * length, (3, key), reuse=4, vocabulary=100_000).negatives.mean()
-            for key in range(8)
-        ]
-        np.testing.assert_allclose(np.mean(means), 50_000, rtol=0.02)
-        # not the same ones in neighbouring blocks
-        assert len(np.unique(often[:8])) > 60
-
-
-@pytest.mark.parametrize("reuse", [1, 4])
 @pytest.mark.parametrize("shards", [2, 3, 8])
-def test_each_shard_has_negatives_of_its_own_in_each_block(draws_of, shards, reuse):
-    negatives = draws_of([0] * 20_000, vocabulary=1001, reuse=reuse, shards=shards).negatives
+def test_each_shard_has_negatives_of_its_own_in_each_block(draws_of, shards):
+    negatives = draws_of([0] * 20_000, vocabulary=1001, shards=shards).negatives
     np.testing.assert_array_equal(negatives % shards, [np.arange(8) % shards] * len(negatives))
     for shard in range(shards):
         of_shard = negatives[:, shard::shards].ravel()
         words = np.arange(shard, 1001, shards)
         # all but those that are missed by as many draws as there are in the pool
-        missed = np.exp(-len(of_shard) / reuse / len(words))
+        missed = np.exp(-len(of_shard) / len(words))
         assert len(np.unique(of_shard)) / len(words) == pytest.approx(1 - missed, abs=0.08)
-        if reuse == 1:
-            found = np.bincount(of_shard, minlength=1001)[words]
-            assert stats.chisquare(found).pvalue > 1e-3
+        found = np.bincount(of_shard, minlength=1001)[words]
+        assert stats.chisquare(found).pvalue > 1e-3
 
 
 def test_negatives_of_a_shard_follow_its_words_weights(draws_of):

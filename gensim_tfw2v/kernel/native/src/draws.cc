@@ -5,7 +5,7 @@
 namespace tfw2v {
 namespace {
 
-enum Purpose : uint64_t { kTokens, kNegatives, kReuse };
+enum Purpose : uint64_t { kTokens, kNegatives };
 
 int32_t draw_word(const Tfw2vWords& words, const Tfw2vOptions& options, int shard, Random& random) {
   const uint64_t bits = random.next();
@@ -57,17 +57,10 @@ int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t
   reaches.resize(2 * kept);
   if (!options.negative) return -1;
   const int64_t shared = options.shared, blocks = (kept + options.block - 1) / options.block;
-  const int64_t pool = (blocks + options.reuse - 1) / options.reuse;
   negatives.resize(blocks * shared);
   Random noise(key, kNegatives);
-  for (int64_t k = 0; k < pool * shared; ++k)
+  for (int64_t k = 0; k < blocks * shared; ++k)
     negatives[k] = draw_word(words, options, static_cast<int>(k % shared % options.shards), noise);
-  if (options.reuse > 1) {
-    Random which(key, kReuse);
-    const std::vector<int32_t> drawn_once(negatives.begin(), negatives.begin() + pool * shared);
-    for (int64_t k = 0; k < blocks * shared; ++k)
-      negatives[k] = drawn_once[Random::below(which.next(), pool) * shared + k % shared];
-  }
   return -1;
 }
 

@@ -1,8 +1,11 @@
 // What `RowKernel` says, for rows of floats and of bfloat16.
 #pragma once
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "rows.h"
+#include "vector.h"
 
 namespace tfw2v {
 namespace TFW2V_ISA {
@@ -56,14 +59,40 @@ void place(RowTable table, const int32_t* ids, int64_t count, const void* rows) 
   });
 }
 
+// Takes of a change what counts; it and each direction fill `width` floats, a multiple of W.
+static inline void take_share(const float* shares, const float* basis, int64_t width,
+                              float* change) {
+  constexpr int kDirections = Share::kDirections;
+  Vector products[kDirections] = {};
+  for (int64_t d = 0; d < width; d += W)
+    for (int k = 0; k < kDirections; ++k)
+      products[k] += load(change + d) * load(basis + k * width + d);
+  float factors[kDirections];
+  for (int k = 0; k < kDirections; k += W)
+    store(factors + k, sums(products + k) * (load(shares + 1 + k) - shares[0]));
+  for (int64_t d = 0; d < width; d += W) {
+    Vector sum = shares[0] * load(change + d);
+    for (int k = 0; k < kDirections; ++k) sum += factors[k] * load(basis + k * width + d);
+    store(change + d, sum);
+  }
+}
+
 template <class T>
 void change(RowTable table, const int32_t* ids, int64_t count, const void* known,
-            const float* share, void* to) {
-  each(table, ids, count, [&, size = table.size](const float* __restrict row, int64_t i) {
+            const Share& share, void* to) {
+  const int64_t width = (table.size + W - 1) / W * W;
+  std::vector<float> changed(width), basis(share.levels ? Share::kDirections * width : 0);
+  for (size_t k = 0; k < basis.size() / width; ++k)
+    std::copy_n(share.basis + k * table.size, table.size, basis.data() + k * width);
+  each(table, ids, count, [&, size = table.size](float* __restrict row, int64_t i) {
     const T* __restrict before = static_cast<const T*>(known) + i * size;
     T* __restrict own = static_cast<T*>(to) + i * size;
-    const float factor = share ? share[ids[i]] : 1;
-    for (int64_t d = 0; d < size; ++d) narrow((row[d] - wide(before[d])) * factor, own[d]);
+    float* __restrict change = changed.data();
+    for (int64_t d = 0; d < size; ++d) change[d] = row[d] - wide(before[d]);
+    if (share.levels)
+      take_share(share.shares + share.levels[ids[i]] * (1 + Share::kDirections), basis.data(),
+                 width, change);
+    for (int64_t d = 0; d < size; ++d) narrow(change[d], own[d]);
   });
 }
 

@@ -80,14 +80,18 @@ class Input {
   Input(TF_OpKernelContext* context, int number) {
     Status status;
     TF_GetInput(context, number, &tensor_, status);
+    data_ = TF_TensorData(tensor_);
+    size_ = TF_TensorElementCount(tensor_);
   }
   ~Input() { TF_DeleteTensor(tensor_); }
-  template <class T> T* data() const { return static_cast<T*>(TF_TensorData(tensor_)); }
-  int64_t size() const { return TF_TensorElementCount(tensor_); }
+  template <class T> T* data() const { return static_cast<T*>(data_); }
+  int64_t size() const { return size_; }
   int64_t dim(int which) const { return which < TF_NumDims(tensor_) ? TF_Dim(tensor_, which) : 1; }
 
  private:
   TF_Tensor* tensor_ = nullptr;
+  void* data_;
+  int64_t size_;
 };
 
 void fail(TF_OpKernelContext* context, const std::string& message) {
@@ -236,8 +240,9 @@ struct Travel {
   const char* wrong() const {
     if (table.size < 1 || table.size > table.stride) return "rows are wider than the table's";
     bool bad = false;
+    const int64_t rows = held.dim(0);
     for (int64_t i = 0; i < ids.size(); ++i)
-      bad |= static_cast<uint32_t>(ids.data<int32_t>()[i]) >= held.dim(0);
+      bad |= static_cast<uint32_t>(ids.data<int32_t>()[i]) >= rows;
     return bad ? "there is no such row" : nullptr;
   }
 
@@ -274,16 +279,26 @@ void place(void* type, TF_OpKernelContext* context) {
   if (auto* to = output<int64_t>(context, 0, kInt64, 1, 0)) *to = of.ids.size();
 }
 
-// What has changed in rows since they were known, times each one's share.
+// What has changed in rows since they were known, and the share of it that counts.
 void change(void* type, TF_OpKernelContext* context) {
-  const Input known(context, 2), share(context, 3);
+  const Input known(context, 2), basis(context, 3), shares(context, 4), levels(context, 5);
   const Travel of(context, known.dim(1));
   if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vChange: ") + wrong);
-  if (known.dim(0) != of.ids.size() || (share.size() && share.size() != of.held.dim(0)))
-    return fail(context, "Tfw2vChange: each row needs an id and a share");
+  constexpr int64_t kDirections = tfw2v::Share::kDirections;
+  const bool shared = levels.size();
+  bool bad = known.dim(0) != of.ids.size();
+  if (shared) {
+    bad |= levels.size() != of.held.dim(0) || basis.size() != kDirections * of.table.size ||
+           shares.dim(1) != 1 + kDirections;
+    for (int64_t i = 0; i < levels.size(); ++i)
+      bad |= static_cast<uint32_t>(levels.data<int32_t>()[i]) >= shares.dim(0);
+  }
+  if (bad) return fail(context, "Tfw2vChange: each row needs an id and a share");
+  const tfw2v::Share share = {shares.data<float>(), shared ? levels.data<int32_t>() : nullptr,
+                              basis.data<float>()};
   if (void* to = row_output(type, context, of.ids.size(), of.table.size))
     rows_of(type).change(of.table, of.ids.data<int32_t>(), of.ids.size(), known.data<void>(),
-                         share.size() ? share.data<float>() : nullptr, to);
+                         share, to);
 }
 
 // Adds to rows of a table, in place, one op at a time: nothing is lost.
@@ -304,27 +319,23 @@ void distinct(void*, TF_OpKernelContext* context) {
   const Input ids(context, 0), limit(context, 1);
   const auto* id = ids.data<int32_t>();
   const int64_t number = ids.size(), below = *limit.data<int32_t>();
-  std::vector<uint64_t> used((below + 63) / 64 + 1);
+  std::vector<uint8_t> used(below);
   for (int64_t i = 0; i < number; ++i) {
     if (id[i] < 0 || id[i] >= below) return fail(context, "Tfw2vDistinct: an id is out of range");
-    used[id[i] / 64] |= uint64_t{1} << id[i] % 64;
+    used[id[i]] = 1;
   }
-  std::vector<int32_t> before(used.size());
-  int32_t count = 0;
-  for (size_t w = 0; w < used.size(); ++w) {
-    before[w] = count;
-    count += __builtin_popcountll(used[w]);
-  }
-  auto* to = output<int32_t>(context, 0, kInt32, count, 0);
+  std::vector<int32_t> found;
+  const std::unique_ptr<int32_t[]> place_of(new int32_t[below]);
+  for (int64_t of = 0; of < below; ++of)
+    if (used[of]) {
+      place_of[of] = static_cast<int32_t>(found.size());
+      found.push_back(static_cast<int32_t>(of));
+    }
+  auto* to = output<int32_t>(context, 0, kInt32, found.size(), 0);
   auto* place = output<int32_t>(context, 1, kInt32, number, 0);
   if (!to || !place) return;
-  for (size_t w = 0; w < used.size(); ++w)
-    for (uint64_t bits = used[w]; bits; bits &= bits - 1)
-      *to++ = static_cast<int32_t>(w * 64 + __builtin_ctzll(bits));
-  for (int64_t i = 0; i < number; ++i) {
-    const uint64_t lower = used[id[i] / 64] & ((uint64_t{1} << id[i] % 64) - 1);
-    place[i] = before[id[i] / 64] + __builtin_popcountll(lower);
-  }
+  std::copy(found.begin(), found.end(), to);
+  for (int64_t i = 0; i < number; ++i) place[i] = place_of[id[i]];
 }
 
 // Strings, each with a 0 after it.
@@ -460,7 +471,8 @@ __attribute__((constructor)) void register_ops() {
          kTyped);
   define("Tfw2vPlace", {"table: float", "ids: int32", "rows: dtype"}, {"placed: int64"}, place,
          kTyped);
-  define("Tfw2vChange", {"table: float", "ids: int32", "known: dtype", "share: float"},
+  define("Tfw2vChange", {"table: float", "ids: int32", "known: dtype", "basis: float", "shares: float",
+          "levels: int32"},
          {"changes: dtype"}, change, kTyped);
   define("Tfw2vAdd", {"table: float", "ids: int32", "changes: dtype"}, {"added: int64"}, add,
          kTyped);

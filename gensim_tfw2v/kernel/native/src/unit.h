@@ -20,7 +20,6 @@ struct Tfw2vOptions {
   int32_t widest;         // what windows are reduced from, before they are cut to w
   int32_t block;          // B, positions a block
   int32_t shared;         // negatives a block
-  int32_t reuse;          // in how many blocks a negative is used, on average
 };
 
 // What is known of each word.

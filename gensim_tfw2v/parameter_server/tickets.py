@@ -1,0 +1,229 @@
+"""Tickets: jobs that workers draw from the ps, one after the other, until none is left.
+
+A worker's call lasts an epoch. Nothing of a job passes the coordinator, which fills the tickets and
+reads now and then which are done. A ticket whose worker ended stays undone, and is issued again.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.native import let_run_together
+from gensim_tfw2v.kernel.task import UnitTask
+from gensim_tfw2v.parameter_server.jobs.job import Job, JobProgram, packed_size
+from gensim_tfw2v.parameter_server.jobs.units import NOTHING, source_of
+
+Item = TypeVar("Item")
+
+#: Texts of the jobs that come next, where workers do not read them themselves, in bytes: more than
+#: is trained between two looks.
+AHEAD_BYTES = 64 << 20
+
+#: Drawing counts on beyond the last ticket.
+FOREVER = (1 << 62) - 1
+
+
+def runs_of(items: Sequence[Item], length: int) -> list[Sequence[Item]]:
+    """Runs of so many; the last may be shorter."""
+    return [items[first : first + length] for first in range(0, len(items), length)]
+
+
+def jobs_of(tasks: Sequence[UnitTask], threads: int) -> list[Sequence[UnitTask]]:
+    """Tasks in jobs, about in their order; those of a job are equally long: no thread waits."""
+    if threads == 1:
+        return runs_of(tasks, 1)
+    by_length = sorted(range(len(tasks)), key=lambda at: tasks[at].unit.start - tasks[at].unit.stop)
+    return [[tasks[at] for at in job] for job in sorted(map(sorted, runs_of(by_length, threads)))]
+
+
+class Tickets:
+    """The jobs of an epoch, and what workers report of them, in variables of the ps.
+
+    Parameters
+    ----------
+    jobs : int
+        J, at most.
+    threads : int
+        n, units of a job.
+    shared : bool
+        Whether workers read the files of units.
+    """
+
+    def __init__(self, jobs: int, threads: int, shared: bool) -> None:
+        self._threads, self._shared = threads, shared
+
+        def variable(shape: list[int], dtype: tf.DType) -> tf.Variable:
+            return tf.Variable(lambda: tf.zeros(shape, dtype), trainable=False)
+
+        self._drawn, self._limit = (variable([], tf.int64) for _ in range(2))
+        # of each unit: its file, its first entry and its end, its index, and its key
+        self._units = variable([jobs, threads, 6], tf.int32)
+        self._alphas = variable([jobs, threads, 2], tf.float32)
+        self._done = variable([jobs], tf.int32)
+        self._results = variable([jobs, packed_size(threads)], tf.float64)
+        self._stage = f"tfw2v-text-{uuid.uuid4().hex}"
+
+    def issue(self, jobs: Sequence[Sequence[UnitTask]]) -> tf.Tensor:
+        """Put tickets in place of those before; give what workers are told with them.
+
+        Returns
+        -------
+        Tensor [F], string
+            The paths of files, where workers read them.
+        """
+        self._jobs, self._seen, self._staged = jobs, set[int](), 0
+        files: dict[bytes, int] = {}
+        units = np.zeros(self._units.shape, np.int32)
+        alphas = np.zeros(self._alphas.shape, np.float32)
+        units[:, :, 3] = -1
+        for ticket, tasks in enumerate(jobs):
+            alphas[ticket] = tasks[0].alphas
+            for place, task in enumerate(tasks):
+                file, of_file = 0, (0, 0)
+                if self._shared:
+                    path, of_file = source_of(task.unit, True)
+                    file = files.setdefault(path, len(files))
+                units[ticket, place] = file, *of_file, task.unit.index, *task.key
+                alphas[ticket, place] = task.alphas
+        self._units.assign(units)
+        self._alphas.assign(alphas)
+        self._done.assign(np.zeros(self._done.shape, np.int32))
+        self._drawn.assign(0)
+        self._limit.assign(len(jobs))
+        if not self._shared:
+            self._clear_stage()
+            self.stage()
+        return tf.constant(list(files), tf.string)
+
+    def withdraw(self) -> None:
+        """Let no more be drawn."""
+        self._limit.assign(0)
+
+    def stage(self) -> None:
+        """Have texts ready for the jobs that come next, where workers do not read them."""
+        if self._shared:
+            return
+        drawn, ahead = int(self._drawn), 0
+        for ticket, tasks in enumerate(self._jobs):
+            if ticket >= drawn:
+                ahead += sum(4 * (task.unit.stop - task.unit.start) for task in tasks)
+            if ahead > AHEAD_BYTES and ticket > drawn:
+                return
+            if ticket < self._staged:
+                continue
+            texts = [source_of(task.unit, False)[0] for task in tasks]
+            texts += [NOTHING[0]] * (self._threads - len(texts))
+            with tf.device(self._drawn.device):
+                tf.raw_ops.MapStage(
+                    key=tf.constant(ticket, tf.int64),
+                    indices=[0],
+                    values=[tf.constant(texts)],
+                    dtypes=[tf.string],
+                    shared_name=self._stage,
+                )
+            self._staged = ticket + 1
+
+    def collect(self) -> list[tuple[Sequence[UnitTask], np.ndarray]]:
+        """The jobs that are done and have not been collected, with their packed `JobResult`."""
+        done = np.flatnonzero(self._done.numpy()).tolist()
+        new = [ticket for ticket in done if ticket not in self._seen]
+        if not new:
+            return []
+        self._seen.update(new)
+        results = self._results.sparse_read(new).numpy()
+        return [(self._jobs[ticket], packed) for ticket, packed in zip(new, results, strict=True)]
+
+    def left(self) -> list[Sequence[UnitTask]]:
+        """The jobs that have not been collected."""
+        return [tasks for ticket, tasks in enumerate(self._jobs) if ticket not in self._seen]
+
+    def worker_function(self, program: JobProgram) -> tf.types.experimental.PolymorphicFunction:
+        """Build the ``tf.function`` that draws tickets and does their jobs.
+
+        While it does one job, the next is drawn and prepared.
+
+        Returns
+        -------
+        function (Tensor [F], string, Tensor []) -> Tensor []
+            Of what `issue` gives, and of the number of jobs that are done at the same time.
+        """
+
+        def take(
+            files: tf.Tensor, replicas: tf.Tensor
+        ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, Job]:
+            """The next ticket, the limit, the indices of its units, and its job."""
+            with tf.device(self._drawn.device):
+                ticket = tf.raw_ops.ResourceCountUpTo(
+                    resource=self._drawn.handle, limit=FOREVER, T=tf.int64
+                )
+            with tf.control_dependencies([ticket]):
+                limit = tf.identity(self._limit)
+            is_one, row = ticket < limit, tf.minimum(ticket, self._units.shape[0] - 1)
+            units, alphas = self._units.sparse_read(row), self._alphas.sparse_read(row)
+            ranges = units[:, 1:3] * tf.cast(is_one, tf.int32)  # of no ticket, nothing is prepared
+            sources = self._sources(ticket, is_one, units, files)
+            job = program.prepare(sources, ranges, units[:, 4:], alphas, replicas, ticket)
+            return ticket, limit, units[:, 3], job
+
+        def work(files, replicas):  # type: ignore[no-untyped-def]
+            ticket, limit, indices, first = take(files, replicas)
+
+            def do(ticket, limit, indices, *tensors):  # type: ignore[no-untyped-def]
+                then, _, then_indices, then_job = take(files, replicas)
+                packed = program.run(_restored(first, tensors), indices, tf.timestamp())
+                written = self._results.scatter_update(tf.IndexedSlices(packed, ticket))
+                with tf.control_dependencies([written]):
+                    done = self._done.scatter_add(tf.IndexedSlices(1, ticket))
+                with tf.control_dependencies([done]):
+                    limit = tf.identity(self._limit)  # it may have been withdrawn
+                let_run_together()
+                return then, limit, then_indices, *_tensors(then_job)
+
+            let_run_together()
+            ended, *_ = tf.while_loop(
+                lambda ticket, limit, *_: ticket < limit,
+                do,
+                (ticket, limit, indices, *_tensors(first)),
+                parallel_iterations=1,
+            )
+            return ended
+
+        signature = [tf.TensorSpec([None], tf.string), tf.TensorSpec([], tf.float32)]
+        return tf.function(work, autograph=False, input_signature=signature)
+
+    def _sources(
+        self, ticket: tf.Tensor, is_one: tf.Tensor, units: tf.Tensor, files: tf.Tensor
+    ) -> tf.Tensor:
+        if self._shared:
+            return tf.gather(files, units[:, 0])
+
+        def unstage() -> tf.Tensor:
+            with tf.device(self._drawn.device):
+                (texts,) = tf.raw_ops.MapUnstage(
+                    key=ticket, indices=[0], dtypes=[tf.string], shared_name=self._stage
+                )
+            return texts
+
+        texts = tf.cond(is_one, unstage, lambda: tf.fill([self._threads], NOTHING[0]))
+        return tf.ensure_shape(texts, [self._threads])
+
+    def _clear_stage(self) -> None:
+        with tf.device(self._drawn.device):
+            tf.raw_ops.MapClear(dtypes=[tf.string], shared_name=self._stage)
+
+
+def _tensors(job: Job) -> list[tf.Tensor]:
+    """What of a job a loop carries."""
+    return [leaf for leaf in tf.nest.flatten(job) if tf.is_tensor(leaf)]
+
+
+def _restored(like: Job, tensors: Sequence[tf.Tensor]) -> Job:
+    """A job whose tensors these are."""
+    of_job = iter(tensors)
+    leaves = [next(of_job) if tf.is_tensor(leaf) else leaf for leaf in tf.nest.flatten(like)]
+    return tf.nest.pack_sequence_as(like, leaves)

@@ -1,0 +1,134 @@
+"""Shares of changes by direction: N jobs from one point go as far as N jobs one after the other."""
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.parameter_server.curvature import (
+    DIRECTIONS,
+    Directions,
+    curvature,
+    directions,
+    larger_step_sizes,
+)
+from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
+
+
+def matrix_of(values, seed=1):
+    """A symmetric matrix of these eigenvalues, and its eigenvectors in columns."""
+    vectors, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(len(values),) * 2))
+    return (vectors * values) @ vectors.T, vectors
+
+
+@pytest.mark.parametrize("workers", [1, 4, 32])
+def test_jobs_that_overlap_go_as_far_as_jobs_one_after_the_other(workers):
+    """Each row relaxes to its optimum, by M z a job, as gradient descent with small steps does."""
+    values = np.geomspace(1e-3, 0.4, DIRECTIONS)
+    matrix, vectors = matrix_of(values)
+    steps = np.array([1e-4, 0.5, 4.0, 64.0, 4096.0])
+    start = np.random.default_rng(2).normal(size=(len(steps), DIRECTIONS))
+    left = np.exp(-steps[:, None] * values)  # of the way, after one job
+    change = start @ vectors * (left - 1) @ vectors.T  # the optimum is 0
+    along = Directions.of(tf.constant(matrix, tf.float32), tf.constant(float(workers)))
+    share = along.of_rows(tf.constant(steps, tf.float32))
+    moved = workers * share.of(tf.constant(change, tf.float32), tf.range(len(steps))).numpy()
+    expected = start @ vectors * (left**workers - 1) @ vectors.T
+    # steps are rounded by at most 9 % (an eighth of an octave)
+    np.testing.assert_allclose(moved, expected, atol=0.09 * np.abs(expected).max())
+
+
+def test_what_is_in_none_of_the_steep_directions_has_the_share_of_their_mean():
+    size = DIRECTIONS + 20
+    values = np.concatenate([np.full(20, 0.01), np.linspace(0.1, 1, DIRECTIONS)])
+    matrix, vectors = matrix_of(values)
+    share = Directions.of(tf.constant(matrix, tf.float32), tf.constant(8.0)).of_rows(
+        tf.constant([16.0])
+    )
+    moved = share.of(tf.constant(vectors.T, tf.float32), tf.zeros([size], tf.int32)).numpy()
+    x = 16 * values
+    expected = vectors.T * ((1 - np.exp(-8 * x)) / (8 * (1 - np.exp(-x))))[:, None]
+    np.testing.assert_allclose(moved, expected, atol=1e-3)
+
+
+def test_shares_are_between_the_mean_and_the_sum():
+    matrix, _ = matrix_of(np.geomspace(1e-4, 1, 30))
+    share = Directions.of(tf.constant(matrix, tf.float32), tf.constant(6.0)).of_rows(
+        tf.constant([0.0, 1e-9, 1.0, 1e9])
+    )
+    of_rows = tf.gather(share.shares, share.levels).numpy()
+    np.testing.assert_allclose(of_rows[:2], 1.0, atol=1e-3)
+    np.testing.assert_allclose(of_rows[3], 1 / 6, atol=1e-3)
+    assert np.all(np.diff(of_rows, axis=0) <= 1e-6)
+    assert np.all(np.isfinite(of_rows))
+
+
+def test_curvature_is_what_a_prediction_pulls_by():
+    """The second derivative of the loss of pairs, by automatic differentiation."""
+    rng = np.random.default_rng(3)
+    own, other, third = (tf.constant(rng.normal(size=(40, 5)), tf.float32) for _ in range(3))
+    move = tf.Variable(tf.zeros([5]))  # of all own rows
+
+    def loss():
+        return 0.25 * tf.reduce_mean(
+            tf.math.softplus(tf.reduce_sum((own + move) * other, 1))
+        ) + 0.75 * tf.reduce_mean(tf.math.softplus(tf.reduce_sum((own + move) * third, 1)))
+
+    with tf.GradientTape() as outer:
+        with tf.GradientTape() as inner:
+            value = loss()
+        slope = inner.gradient(value, move)
+    expected = outer.jacobian(slope, move)
+    found = curvature(own, [(tf.constant(0.25), other), (tf.constant(0.75), third)])
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [5, 16, 100])
+@pytest.mark.parametrize("dtype", [tf.float32, tf.bfloat16])
+@pytest.mark.skipif(load_ops() is None, reason="the compiled kernels are missing")
+def test_compiled_changes_are_those_of_the_graph(size, dtype):
+    rng = np.random.default_rng(4)
+    matrix, _ = matrix_of(rng.uniform(0.001, 1, size))
+    rows, known = (tf.constant(rng.normal(size=(50, size)), tf.float32) for _ in range(2))
+    known = tf.cast(known, dtype)
+    places = [tf.constant([3, 1, 40]), tf.constant([0, 49])]
+    parts = [tf.gather(known, at) for at in places]
+    steps = tf.constant(rng.uniform(0, 50, 50), tf.float32)
+    share = Directions.of(tf.constant(matrix, tf.float32), tf.constant(5.0)).of_rows(steps)
+
+    def changes(native):
+        scratch = Scratch(unique_name("test"), size, native)
+
+        @tf.function(autograph=False)
+        def of_rows():
+            with tf.control_dependencies([scratch.assign(rows)]):
+                return scratch.changes(places, parts, share)
+
+        return of_rows()
+
+    for one, other in zip(changes(True), changes(False), strict=True):
+        np.testing.assert_allclose(
+            tf.cast(one, tf.float32), tf.cast(other, tf.float32), rtol=1e-2, atol=1e-5
+        )
+
+
+def test_directions_are_measured_on_rows_that_are_predicted_with_each_other():
+    """Inputs are pulled along what outputs are, and these along inputs; rare rows do not matter."""
+    rng = np.random.default_rng(5)
+    axes = np.eye(3, 20)
+    inputs, outputs, rare = (rng.normal(size=(300, 1)) * axis for axis in axes)
+    rows = {"inputs": inputs, "outputs": np.concatenate([outputs, 100 * rare])}
+    rates = {"inputs": np.ones(300), "outputs": np.repeat([1.0, 1e-12], 300)}
+    found = directions(
+        *({name: tf.constant(x, tf.float32) for name, x in of.items()} for of in (rows, rates)),
+        tf.constant(7, tf.int64),
+        tf.constant(4.0),
+    )
+    for name, axis in (("inputs", axes[1]), ("outputs", axes[0])):
+        np.testing.assert_allclose(np.abs(found[name].basis[-1]), axis, atol=1e-4)
+
+
+def test_more_workers_take_larger_steps():
+    alphas = tf.constant([[0.025, 0.02], [0.02, 0.015]])
+    np.testing.assert_allclose(larger_step_sizes(alphas, tf.constant(1.0)), alphas)
+    np.testing.assert_allclose(larger_step_sizes(alphas, tf.constant(16.0)), 2 * alphas, rtol=1e-6)

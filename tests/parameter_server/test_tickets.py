@@ -1,0 +1,123 @@
+"""Tickets: each is drawn once, whoever draws, and what was not done is issued again."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.task import UnitTask
+from gensim_tfw2v.parameter_server import tickets as module
+from gensim_tfw2v.parameter_server.jobs.job import Job, JobProgram, packed_size
+from gensim_tfw2v.parameter_server.jobs.units import read_entries
+from gensim_tfw2v.parameter_server.tickets import Tickets, jobs_of, runs_of
+
+THREADS, ENTRIES = 2, 10
+
+
+@pytest.fixture
+def jobs(tmp_path):
+    """Eleven units of ten entries in two files, by twos."""
+    tasks = []
+    for file in range(2):
+        path = tmp_path / f"{file}.int32"
+        np.arange(1000 * file, 1000 * file + 60, dtype=np.int32).tofile(path)
+        for start in range(0, 60 - 10 * file, ENTRIES):
+            number = len(tasks)
+            unit = WorkUnit(number, str(path), start, start + ENTRIES, ENTRIES, ENTRIES, 1)
+            tasks.append(UnitTask.of(unit, (number, number + 0.5), seed=1))
+    return runs_of(tasks, THREADS)
+
+
+def reporting(shared, fails_at=-1):
+    """A program that reports a job's number, the sum of each unit's entries, and its alpha."""
+
+    def prepare(sources, ranges, keys, alphas, replicas, number):
+        sums = [
+            tf.reduce_sum(read_entries(sources[unit], ranges[unit], shared))
+            for unit in range(THREADS)
+        ]
+        ids = Tables(tf.cast(tf.stack(sums), tf.float64), None, None)
+        return Job([keys, alphas], ids, None, None, alphas[0, 0], replicas, number)
+
+    def run(job, indices, began):
+        with tf.control_dependencies(
+            [tf.debugging.assert_none_equal(job.number, tf.constant(fails_at, tf.int64))]
+        ):
+            keys, alphas = job.units
+            told = [job.number, *tf.unstack(job.ids.inputs), *tf.unstack(indices), keys[0, 0]]
+        told = tf.stack([tf.cast(one, tf.float64) for one in (*told, alphas[1, 1], job.replicas)])
+        return tf.pad(told, [[0, packed_size(THREADS) - told.shape[0]]])
+
+    return JobProgram(prepare, run, None)
+
+
+def expected(jobs):
+    return [
+        [
+            ticket,
+            *(int(task.unit.read().sum()) for task in tasks),
+            *[0] * (THREADS - len(tasks)),
+            *(task.unit.index for task in tasks),
+            *[-1] * (THREADS - len(tasks)),
+            tasks[0].key[0],
+            (tasks[1] if len(tasks) > 1 else tasks[0]).alphas[1],
+            3,
+        ]
+        for ticket, tasks in enumerate(jobs)
+    ]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_each_is_drawn_once(jobs, shared, workers, monkeypatch):
+    monkeypatch.setattr(module, "AHEAD_BYTES", 200)  # texts of two jobs
+    tickets = Tickets(len(jobs), THREADS, shared)
+    work = tickets.worker_function(reporting(shared))
+    for issued in (jobs, jobs[2:3], jobs):
+        files = tickets.issue(issued)
+        threads = [threading.Thread(target=work, args=(files, 3.0)) for _ in range(workers)]
+        for thread in threads:
+            thread.start()
+        found = []
+        while any(thread.is_alive() for thread in threads):
+            found += tickets.collect()
+            tickets.stage()
+        found += tickets.collect()
+        assert sorted(packed[:8].tolist() for _, packed in found) == expected(issued)
+        assert all(issued[int(packed[0])] is tasks for tasks, packed in found)
+        assert tickets.left() == tickets.collect() == []
+
+
+def test_units_of_a_job_are_equally_long():
+    lengths = [7, 1, 9, 2, 8, 3, 1]
+    ends = np.cumsum(lengths)
+    tasks = [
+        UnitTask.of(WorkUnit(i, "", end - n, end, n, n, 1), (0.0, 0.0), seed=1)
+        for i, (end, n) in enumerate(zip(ends, lengths, strict=True))
+    ]
+    in_jobs = [[task.unit.index for task in job] for job in jobs_of(tasks, 2)]
+    assert in_jobs == [[0, 5], [1, 3], [2, 4], [6]]
+    assert jobs_of(tasks, 1) == [[task] for task in tasks]
+
+
+def test_none_is_drawn_once_they_are_withdrawn(jobs):
+    tickets = Tickets(len(jobs), THREADS, True)
+    work = tickets.worker_function(reporting(True))
+    files = tickets.issue(jobs)
+    tickets.withdraw()
+    work(files, 1.0)
+    assert tickets.collect() == [] and tickets.left() == jobs
+
+
+def test_what_an_ended_worker_has_drawn_is_left(jobs):
+    tickets = Tickets(len(jobs), THREADS, True)
+    files = tickets.issue(jobs)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tickets.worker_function(reporting(True, fails_at=2))(files, 1.0)
+    tickets.worker_function(reporting(True))(files, 1.0)  # draws what comes after
+    assert len(tickets.collect()) == len(jobs) - len(tickets.left())
+    # the one that failed, and the one that was drawn ahead
+    assert jobs[2] in tickets.left() and len(tickets.left()) == 2
