@@ -213,7 +213,7 @@ class _InThread:
 
 
 #: Seconds between two looks: a wait without a limit cannot be interrupted on every platform.
-LOOK_SECONDS = 0.1
+LOOK_SECONDS = 0.25
 
 
 def run_threads(

@@ -87,9 +87,9 @@ class _ReplicaPhases:
         if self._program.workers > 1:
             order = {name: tf.argsort(places) for name, places in self._first.items()}
             self._directions = directions(
-                {name: tf.gather(fetched[0][name], at) for name, at in order.items()},
+                {name: [tf.gather(fetched[0][name], at)] for name, at in order.items()},
                 {
-                    name: tf.gather(self._rates[name], tf.gather(self._first[name], at))
+                    name: [tf.gather(self._rates[name], tf.gather(self._first[name], at))]
                     for name, at in order.items()
                 },
                 self._job.number,

@@ -69,6 +69,8 @@ class _RowPhases:
             name: table.fetch_parts(self._splits[name], self._wire)
             for name, table in self._tables.items()
         }
+        # beside what is trained
+        self._shares = self._measure_shares()
         return [
             self._scratch[name].place(self._splits[name].places, parts)
             for name, parts in self._fetched.items()
@@ -86,10 +88,12 @@ class _RowPhases:
         ]
 
     def push(self) -> list[tf.Operation]:
-        pushed, shares = [], self._shares()
+        pushed = []
         for name, table in self._tables.items():
             split = self._splits[name]
-            changes = self._scratch[name].changes(split.places, self._fetched[name], shares[name])
+            changes = self._scratch[name].changes(
+                split.places, self._fetched[name], self._shares[name]
+            )
             if self._staged:
                 pushed.append(table.stage(split, changes, self._job.number))
             else:
@@ -99,16 +103,17 @@ class _RowPhases:
     def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
         return row_traffic(self._program, self._job.rows, self._job.rows)
 
-    def _shares(self) -> dict[str, DirectedShare | None]:
+    def _measure_shares(self) -> dict[str, DirectedShare | None]:
         """How much of each table's changes is pushed."""
         if self._staged or self._program.workers == 1:
             return dict.fromkeys(self._tables)
         job, rates = self._job, self._job.rates
-        # in the order in which they came, each ps task's together
-        order = {name: tf.concat(split.places, 0) for name, split in self._splits.items()}
         steepest = directions(
-            {name: tf.concat(parts, 0) for name, parts in self._fetched.items()},
-            {name: tf.gather(rates[name], order[name]) for name in order},
+            self._fetched,
+            {
+                name: [tf.gather(rates[name], at) for at in split.places]
+                for name, split in self._splits.items()
+            },
             job.number,
             job.replicas,
             averaged_words(self._program.unit),
