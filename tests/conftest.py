@@ -7,6 +7,7 @@ import hypothesis
 import psutil
 import pytest
 
+from tests import forks
 from tests.engines import train_by_graph, train_with_tensorflow
 
 # Shells start background jobs with SIGINT ignored, and children inherit that: Ctrl-C could not be
@@ -17,9 +18,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 hypothesis.settings.register_profile("without deadline", deadline=None)
 hypothesis.settings.load_profile("without deadline")
 
-#: Folders whose tests start processes and wait for them. They come first: a file of few, long tests
-#: that began last would have the other cores idle.
-LONG = ("browser", "cli", "cluster", "docs", "examples")
+#: Folders whose tests start processes and wait for them, and those that trace many graphs. They come
+#: first: a file of few, long tests that began last would have the other cores idle.
+LONG = ("browser", "cli", "cluster", "docs", "examples", "objectives", "parameter_server",
+        "regimes", "scaling", "test_model.py")  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,8 +35,23 @@ def no_process_is_left():
     yield
     gc.collect()
     children = psutil.Process().children(recursive=True)
-    _, left = psutil.wait_procs(filter(_is_of_this_package, children), 5)
+    started = [child for child in children if child.pid not in forks.shared()]
+    _, left = psutil.wait_procs(filter(_is_of_this_package, started), 5)
     assert not left
+
+
+@pytest.fixture(scope="session")
+def kept_forks():
+    yield
+    forks.close()
+
+
+@pytest.fixture
+def shared_forks(kept_forks, monkeypatch):
+    """Let clusters of this machine be forked by a process that stays for other tests."""
+    for module in ("model", "cluster.local"):
+        monkeypatch.setattr(f"gensim_tfw2v.{module}.ProcessLauncher", forks.SharedLauncher)
+    return forks.SharedLauncher
 
 
 @pytest.fixture(params=["plain", "kernels", "graph"])

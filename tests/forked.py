@@ -11,6 +11,9 @@ def main():
         print(*sys.argv[1:], os.environ["SAID"])
         print("an error", file=sys.stderr)
         sys.exit(3)
+    if what == "run":
+        del sys.argv[1]
+        exec(sys.argv.pop(1), {"__name__": "__main__"})
     if what == "wait":
         sys.stdin.read()
     if what == "listen":

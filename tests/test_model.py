@@ -28,7 +28,7 @@ from gensim_tfw2v.kernel.task import Divergence, UnitReport
 from gensim_tfw2v.parameter_server.config import choose_unit_entries
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.local import LocalRegime
-from tests.engines import train_with_tensorflow
+from tests.engines import train_by_graph, train_with_tensorflow
 
 LEE = datapath("lee_background.cor")
 
@@ -408,11 +408,7 @@ def test_the_noise_table_is_gensims(ns_exponent):
     np.testing.assert_array_equal(*tables, strict=True)
 
 
-@pytest.mark.usefixtures("each_engine")
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(
+ODD = given(
     sentences=st.lists(
         st.lists(st.sampled_from("a b c d é 漢字 \u3000x".split(" ")), max_size=12),
         min_size=1,
@@ -431,7 +427,28 @@ def test_the_noise_table_is_gensims(ns_exponent):
         }
     ),
 )
-def test_odd_corpora_and_options_train_to_finite_vectors(sentences, options):
+
+
+def odd_settings(examples):
+    allowed = [HealthCheck.function_scoped_fixture]
+    return settings(max_examples=examples, deadline=None, suppress_health_check=allowed)
+
+
+@pytest.mark.parametrize("each_engine", ["plain", "kernels"], indirect=True)
+@odd_settings(15)
+@ODD
+def test_odd_corpora_and_options_train_to_finite_vectors(each_engine, sentences, options):
+    check_that_all_is_finite(sentences, options)
+
+
+@odd_settings(5)  # each is another graph
+@ODD
+def test_the_graph_trains_odd_corpora_to_finite_vectors(monkeypatch, sentences, options):
+    train_by_graph(monkeypatch)
+    check_that_all_is_finite(sentences, options)
+
+
+def check_that_all_is_finite(sentences, options):
     model = TFWord2Vec(sentences, min_count=1, vector_size=3, workers=2, **options)
     assert len(model.wv) == len({word for sentence in sentences for word in sentence})
     assert np.isfinite(model.wv.vectors).all()

@@ -45,8 +45,8 @@ def why_no_chromium():
 
 
 @contextlib.contextmanager
-def chromium():
-    """A selenium driver of a browser with an empty profile."""
+def chromium(scale=1):
+    """A selenium driver of a browser with an empty profile; pictures have `scale` pixels a unit."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
@@ -59,7 +59,8 @@ def chromium():
         try:
             driver.set_page_load_timeout(SECONDS)
             driver.set_script_timeout(SECONDS)
-            view = {"width": SIZE[0], "height": SIZE[1], "deviceScaleFactor": 1, "mobile": False}
+            size = {"width": SIZE[0], "height": SIZE[1]}
+            view = size | {"deviceScaleFactor": scale, "mobile": False}
             driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", view)
             yield driver
         finally:

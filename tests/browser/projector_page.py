@@ -1,8 +1,10 @@
 """The page of TensorBoard's projector, as its users see it."""
 
+import io
+
+import matplotlib.image
 import numpy as np
 
-from gensim_tfw2v._tensorflow import tf
 from tests.browser.chromium import find, one, texts, until
 
 POINTS, MATCHES, CARD = ".numDataPoints", ".matches-list .row .label", "#metadata-label"
@@ -33,7 +35,8 @@ class ProjectorPage:
     def share_drawn(self):
         """The share of the picture that is points: neither white nor grey."""
         picture = one(self.driver, "#scatter").screenshot_as_png
-        return float((np.ptp(tf.io.decode_png(picture, channels=3), axis=-1) > 60).mean())
+        colours = matplotlib.image.imread(io.BytesIO(picture))[..., :3]
+        return float((np.ptp(colours, axis=-1) > 60 / 255).mean())
 
     def spherize(self, wanted):
         """Tick or untick "Spherize data", which moves the mean of the vectors to the origin."""

@@ -20,6 +20,8 @@ from tests.served import tensorboard
 pytestmark = pytest.mark.skipif(bool(why_no_chromium()), reason=why_no_chromium())
 
 WORDS = 1000
+#: A quarter of the pixels, which the processor draws.
+SCALE = 0.5
 PROBE = "israeli"
 
 
@@ -38,7 +40,7 @@ def page(vectors, tmp_path_factory):
     write_projector(vectors, folder, WORDS)
     pictures = Path(os.environ.get("TFW2V_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
     pictures.mkdir(parents=True, exist_ok=True)
-    with tensorboard(folder) as served, chromium() as driver:
+    with tensorboard(folder) as served, chromium(scale=SCALE) as driver:
         try:
             yield ProjectorPage(driver, served.url)
         finally:

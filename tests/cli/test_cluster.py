@@ -13,6 +13,7 @@ import pytest
 from gensim.models import Word2Vec
 from gensim.test.utils import datapath
 
+from gensim_tfw2v.cluster import Task, wait_for_tasks
 from gensim_tfw2v.cluster.local import free_ports
 from tests.cluster.test_namespace import own_ports
 
@@ -95,29 +96,27 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     assert not ports & own_ports(os.getpid())
 
 
-def test_tasks_by_hand(tmp_path):
+def test_tasks_by_hand(tfw2v, tmp_path, monkeypatch):
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     hosts = tmp_path / "hosts.json"
     hosts.write_text(json.dumps({"ps": [ps], "worker": [worker]}))
     config = {"cluster": {"ps": [ps], "worker": [worker], "chief": ["127.0.0.1:1"]}}
-    environment = os.environ | {
-        "TF_CONFIG": json.dumps(config | {"task": {"type": "chief", "index": 0}})
-    }
+    chief = json.dumps(config | {"task": {"type": "chief", "index": 0}})
+    monkeypatch.setenv("TF_CONFIG", chief)
 
-    def status():
-        return subprocess.run(
-            [*TFW2V, "cluster", "status", "--seconds", "1"],
-            capture_output=True, text=True, env=environment, timeout=60,
-        )  # fmt: skip
+    def shown(status):
+        return tfw2v("cluster", "status", "--seconds", 1, status=status).stdout
 
     tasks = [subprocess.Popen([*TFW2V, "task", "--hosts", str(hosts), "--role", "ps"])]
     try:
-        until(lambda: re.search(r"ps +0 +\S+ +answers", status().stdout))
-        found = status()
-        assert found.returncode == 1 and re.search(r"worker +0 +\S+ +does not", found.stdout)
+        wait_for_tasks([Task("ps", 0, ps)], 60)
+        found = shown(status=1)
+        assert re.search(r"ps +0 +\S+ +answers", found)
+        assert re.search(r"worker +0 +\S+ +does not", found)
         own = json.dumps(config | {"task": {"type": "worker", "index": 0}})
-        tasks.append(subprocess.Popen([*TFW2V, "task"], env=environment | {"TF_CONFIG": own}))
-        until(lambda: status().returncode == 0)
+        tasks.append(subprocess.Popen([*TFW2V, "task"], env=os.environ | {"TF_CONFIG": own}))
+        wait_for_tasks([Task("worker", 0, worker)], 60)
+        assert re.search(r"worker +0 +\S+ +answers", shown(status=0))
         tasks[0].terminate()
         assert tasks[0].wait(10) == 128 + signal.SIGTERM
     finally:

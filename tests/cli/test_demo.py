@@ -18,9 +18,9 @@ def test_missing_folder_is_found_before_training(tfw2v, tmp_path):
     assert "no such folder" in result.stderr
 
 
-def test_process_trains_our_class(process, tmp_path):
-    result = process("demo", "--epochs", 2, "--log-dir", tmp_path / "run")
-    assert result.returncode == 0, result.stderr
+@pytest.mark.usefixtures("shared_forks")
+def test_it_trains_our_class_on_a_cluster(tfw2v, tmp_path):
+    result = tfw2v("demo", "--epochs", 2, "--log-dir", tmp_path / "run")
     assert f"tfw2v tensorboard {tmp_path / 'run'}" in result.stdout
     assert list(tmp_path.glob("run/events*")) and list(tmp_path.glob("run/tasks/worker-1/events*"))
     assert "local:ps=2,worker=2" in result.stdout and "bytes for each word" in result.stdout

@@ -107,10 +107,9 @@ def test_a_port_that_is_taken_in_between(folder, monkeypatch, port, tries):
         (["run", "--host", "192.0.2.1"], "cannot listen on 192.0.2.1: "),
     ],
 )
-def test_bad_input(process, folder, arguments, message):
+def test_bad_input(tfw2v, folder, arguments, message):
     (folder / "file").touch()
-    result = process("tensorboard", folder / arguments[0], *arguments[1:])
-    assert result.returncode == 2
+    result = tfw2v("tensorboard", folder / arguments[0], *arguments[1:], status=2)
     assert result.stderr.startswith("tfw2v: ") and result.stderr.count("\n") == 1
     assert message in result.stderr
 

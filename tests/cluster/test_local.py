@@ -15,21 +15,18 @@ import psutil
 import pytest
 
 from gensim_tfw2v.cluster.local import OP_THREADS, LocalCluster
-from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import ClusterError
 from gensim_tfw2v.cluster.tasks import TaskEnded
 from tests.cluster.test_training import servers
 
 TRAIN = """
 import sys
-from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 
 with LocalCluster(2, 1, process_launcher=ProcessLauncher(isolated=False)) as local:
     print(*(local.pid(task) for task in local.cluster.tasks()), flush=True)
-    if "wait" in sys.argv:
-        sys.stdin.read()
+    from gensim_tfw2v._tensorflow import tf
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
         tf.train.ClusterSpec(local.cluster.addresses()), rpc_layer="grpc"
     )
@@ -51,6 +48,7 @@ with LocalCluster(2, 1, process_launcher=ProcessLauncher(isolated=False)) as loc
         coordinator.schedule(add)
     coordinator.join()
     print(sorted(devices), tf.concat(table.variables, 0).numpy()[:, 0].tolist(), flush=True)
+    sys.stdin.read()
 """
 
 
@@ -58,35 +56,29 @@ def gone(pid):
     return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
-def test_a_strategy_finds_its_tasks_and_leaves_none_behind():
-    done = subprocess.run(
-        [sys.executable, "-c", TRAIN], capture_output=True, text=True, timeout=120, check=True
-    )
-    pids, shards = done.stdout.splitlines()
-    assert all(gone(int(pid)) for pid in pids.split())
-    assert "ps/replica:0/task:0" in shards and "ps/replica:0/task:1" in shards
-    assert shards.endswith("[0.0, 5.0, 0.0, 0.0, 5.0, 0.0]")
-
-
-def test_tasks_end_when_their_parent_is_killed():
+def test_a_strategy_finds_its_tasks_which_end_when_their_parent_is_killed():
     parent = subprocess.Popen(
-        [sys.executable, "-c", TRAIN, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", TRAIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
         pids = [int(pid) for pid in parent.stdout.readline().split()]
+        shards = parent.stdout.readline().strip()
         assert len(pids) == 3 and not any(map(gone, pids))
     finally:
         parent.kill()
         parent.communicate()
+    assert "ps/replica:0/task:0" in shards and "ps/replica:0/task:1" in shards
+    assert shards.endswith("[0.0, 5.0, 0.0, 0.0, 5.0, 0.0]")
     deadline = time.monotonic() + 10
     while not all(map(gone, pids)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert all(map(gone, pids))
 
 
-def test_a_killed_task_is_named_and_may_be_started_again(caplog):
+def test_a_killed_task_is_named_and_may_be_started_again(shared_forks, caplog):
     caplog.set_level(logging.INFO, "gensim_tfw2v.cluster")
-    with LocalCluster(ps=1, workers=1) as local:
+    launcher = shared_forks(isolated=False)
+    with LocalCluster(ps=1, workers=1, process_launcher=launcher) as local:
         local.check()
         worker = local.cluster.task("worker", 0)
         os.kill(local.pid(worker), signal.SIGKILL)
@@ -99,14 +91,15 @@ def test_a_killed_task_is_named_and_may_be_started_again(caplog):
         local.wait([worker])
         local.check()
         folder = local.log(worker).parent
-    assert not folder.exists()
+        pids = [local.pid(task) for task in local.cluster.tasks()]
+    assert not folder.exists() and all(map(gone, pids))
     # what tasks write is logged
     assert caplog.messages.count(f"worker 0 | {worker} serves") == 2
     assert caplog.messages.count(f"ps 0 | {local.cluster.task('ps', 0)} serves") == 1
 
 
-def test_a_task_whose_port_is_taken_shows_its_log():
-    launcher = ProcessLauncher(isolated=False)
+def test_a_task_whose_port_is_taken_shows_its_log(shared_forks):
+    launcher = shared_forks(isolated=False)
     local = LocalCluster(process_launcher=launcher)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", local.cluster.task("ps", 0).port))

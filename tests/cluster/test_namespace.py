@@ -149,6 +149,7 @@ class Watch:
         self.listening += listening([child.pid for child in children])
 
 
+@pytest.mark.usefixtures("shared_forks")
 def test_nobody_reaches_the_tasks_of_a_training(monkeypatch):
     need_namespaces()
     watch = Watch(monkeypatch)

@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -25,15 +24,15 @@ from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import CorpusDecodeError, EncodedCorpus, parallel, texts
 from gensim_tfw2v.kernel.native import load_ops
 from tests.corpus.reference import decoded, line_sentences
+from tests.forks import SharedLauncher
 
 LEE = datapath("lee_background.cor")
-ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
 
 
 @contextlib.contextmanager
-def tasks():
+def tasks(launcher):
     """A ps and two workers, each as if on a machine of its own; and their processes."""
     ps, *workers = (f"127.0.0.1:{port}" for port in free_ports(3))
     cluster = Cluster((ps,), tuple(workers))
@@ -41,10 +40,10 @@ def tasks():
     try:
         for task in cluster.servers():
             config = {"TF_CONFIG": cluster.tf_config(task.role, task.index)}
-            command = [sys.executable, "-m", "gensim_tfw2v.cluster.server", "--with-parent"]
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            environment = os.environ | config | {"PYTHONPATH": str(ROOT)}
-            running.append(subprocess.Popen(command, env=environment, cwd="/", **pipes))
+            server = ("gensim_tfw2v.cluster.server", "--with-parent")
+            running.append(
+                launcher.start_module(*server, environment=config, stdout=subprocess.PIPE)
+            )
         for process in running:
             assert b"serves" in process.stdout.readline()
         yield cluster, running
@@ -57,8 +56,14 @@ def tasks():
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with tasks() as (cluster, _):
+def launcher(kept_forks):
+    with contextlib.closing(SharedLauncher(isolated=False)) as launcher:
+        yield launcher
+
+
+@pytest.fixture(scope="module")
+def cluster(launcher):
+    with tasks(launcher) as (cluster, _):
         yield cluster
 
 
@@ -212,15 +217,17 @@ def test_a_worker_that_is_not_there_is_named(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "how", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)]
 )
-def test_others_make_the_parts_of_a_machine_that_is_lost(how, tmp_path, monkeypatch, caplog):
+def test_others_make_the_parts_of_a_machine_that_is_lost(
+    how, launcher, tmp_path, monkeypatch, caplog
+):
     text = tmp_path / "text.txt"
-    text.write_bytes((Path(LEE).read_bytes() + b"\n") * 30)  # 11 MB
-    monkeypatch.setattr(texts, "BYTES_A_RUN", 1 << 20)
+    text.write_bytes((Path(LEE).read_bytes() + b"\n") * 10)  # 4 MB
+    monkeypatch.setattr(texts, "BYTES_A_RUN", 1 << 18)
     monkeypatch.setattr(readers, "RUN_SECONDS", 4.0)
     monkeypatch.setattr(versions, "OPERATION_SECONDS", 2.0)
     monkeypatch.setattr(readers, "PROBE_SECONDS", 1.0)
     monkeypatch.setattr(readers, "ALIVE_SECONDS", 2.0)
-    with tasks() as (cluster, processes):
+    with tasks(launcher) as (cluster, processes):
         began, read = threading.Event(), readers.Machine.read
 
         def stop(self, *arguments):
@@ -233,7 +240,7 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(how, tmp_path, monkeypa
         monkeypatch.setattr(readers.Machine, "read", stop)
         model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
         model.build_vocab(corpus_file=str(text))
-        assert (model.corpus_count, began.is_set()) == (9_000, True)
+        assert (model.corpus_count, began.is_set()) == (3_000, True)
         assert caplog.text.count("does not read the corpus any more") == 1
         assert "worker 0 (" in caplog.text
         processes[1].kill()

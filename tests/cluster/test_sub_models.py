@@ -54,6 +54,7 @@ def watch():
     logger.setLevel(logging.NOTSET)
 
 
+@pytest.mark.usefixtures("shared_forks")
 def test_a_cluster_gives_what_threads_give(undisturbed):
     model = train("local:ps=1,worker=2")
     np.testing.assert_allclose(model.wv.vectors, undisturbed.wv.vectors, atol=1e-4)

@@ -10,8 +10,8 @@ from gensim.test.utils import datapath
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import ClusterError, MissingTasks
 from gensim_tfw2v.cluster.local import LocalCluster, free_ports
-from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import Cluster
+from tests import forks
 from tests.engines import train_by_graph
 
 LEE = datapath("lee_background.cor")
@@ -29,7 +29,8 @@ def servers():
     return [
         child
         for child in psutil.Process().children(recursive=True)
-        if child.name().startswith("tfw2v") or "gensim_tfw2v" in " ".join(child.cmdline())
+        if child.pid not in forks.shared()
+        and (child.name().startswith("tfw2v") or "gensim_tfw2v" in " ".join(child.cmdline()))
     ]
 
 
@@ -44,6 +45,7 @@ def likeness(one, other):
     return float((a * b).sum(1).mean())
 
 
+@pytest.mark.usefixtures("shared_forks")
 def test_one_worker_trains_as_this_process_does():
     local, on_cluster = trained(None), trained("local:ps=1,worker=1")
     assert likeness(local, on_cluster) > 0.97
@@ -62,6 +64,7 @@ def test_one_worker_trains_as_this_process_does():
         ("local:ps=3,worker=2", {"sg": 0, "hs": 1, "negative": 3}),
     ],
 )
+@pytest.mark.usefixtures("shared_forks")
 def test_several_tasks_of_each_kind(tasks, options):
     local, on_cluster = trained(None, **options), trained(tasks, **options)
     # which worker is first is chance, and so far the vectors differ; another seed's have nothing
@@ -69,8 +72,17 @@ def test_several_tasks_of_each_kind(tasks, options):
     assert likeness(local, on_cluster) > 0.5
     np.testing.assert_allclose(on_cluster.mean_losses, local.mean_losses, rtol=0.05)
     assert not servers()
+    traffic = on_cluster.traffic
+    units = traffic.units - traffic.repeated
+    assert units >= 80 and units % on_cluster.epochs == 0
+    assert traffic.corpus_bytes == 0  # workers of this machine see the files
+    rows, left = divmod(traffic.fetched_bytes, 2 * on_cluster.vector_size)
+    assert rows > 0 == left and traffic.pushed_bytes == rows * (2 * on_cluster.vector_size + 4)
+    assert len(traffic.staleness) >= units
+    assert (traffic.seconds > 0).all()
 
 
+@pytest.mark.usefixtures("shared_forks")
 def test_columns_train_as_rows_do(monkeypatch):
     train_by_graph(monkeypatch)  # other draws
     options = {"epochs": 1, "vector_size": 9}
@@ -86,8 +98,8 @@ def test_columns_train_as_rows_do(monkeypatch):
     assert not servers()
 
 
-def test_a_running_cluster_is_used_again_and_again():
-    with LocalCluster(1, 1, process_launcher=ProcessLauncher(isolated=False)) as running:
+def test_a_running_cluster_is_used_again_and_again(shared_forks):
+    with LocalCluster(1, 1, process_launcher=shared_forks(isolated=False)) as running:
         pids = [running.pid(task) for task in running.cluster.tasks()]
         model = trained(running.cluster, epochs=2)
         before = model.wv.vectors.copy()
@@ -98,27 +110,15 @@ def test_a_running_cluster_is_used_again_and_again():
 
 
 @pytest.mark.slow
-def test_a_running_cluster_takes_another_vocabulary():
+def test_a_running_cluster_takes_another_vocabulary(shared_forks):
     other = [["one", "two", "three", "four", "five", "six"] * 20] * 60
-    with LocalCluster(1, 1, process_launcher=ProcessLauncher(isolated=False)) as running:
+    with LocalCluster(1, 1, process_launcher=shared_forks(isolated=False)) as running:
         trained(running.cluster, epochs=1)
         model = TFWord2Vec(
             other, vector_size=8, epochs=3, cluster=running.cluster, workers=1, compute_loss=True
         )
         local = TFWord2Vec(other, vector_size=8, epochs=3, workers=1, compute_loss=True)
     np.testing.assert_allclose(model.mean_losses, local.mean_losses, rtol=0.01)
-
-
-def test_traffic_adds_up():
-    model = trained("local:ps=2,worker=2", epochs=2)
-    traffic = model.traffic
-    units = traffic.units - traffic.repeated
-    assert units >= 20 and units % 2 == 0
-    assert traffic.corpus_bytes == 0  # workers of this machine see the files
-    rows, left = divmod(traffic.fetched_bytes, 2 * model.vector_size)
-    assert rows > 0 == left and traffic.pushed_bytes == rows * (2 * model.vector_size + 4)
-    assert len(traffic.staleness) >= units
-    assert (traffic.seconds > 0).all()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v.cluster.local import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
+from tests.forks import SharedLauncher
 
 #: A task; what it says of its version is changed first by the code that is given.
 SERVE = """
@@ -45,7 +46,7 @@ try:
     coordinator = module.connect(Cluster(*json.loads(sys.argv[1])), 60)
 except ConnectionError as error:
     print(type(error).__name__, error, sep=": ")
-    raise SystemExit
+    sys.exit(0)
 from gensim_tfw2v._tensorflow import tf
 with coordinator.strategy.scope():
     table = tf.Variable(tf.ones([3]))
@@ -55,7 +56,7 @@ print("sum", float(result.fetch()), "checked in", took[0])
 
 
 @contextlib.contextmanager
-def cluster(*codes):
+def cluster(launcher, *codes):
     """A ps and a worker; there is also a chief, which is not started."""
     ps, worker, chief = (f"127.0.0.1:{port}" for port in free_ports(3))
     cluster = Cluster((ps,), (worker,), chief)
@@ -63,12 +64,9 @@ def cluster(*codes):
     try:
         for task, code in zip(cluster.servers(), codes, strict=True):
             config = cluster.tf_config(task.role, task.index)
-            tasks.append(
-                subprocess.Popen(
-                    [sys.executable, "-c", SERVE, code],
-                    env=os.environ | {"TF_CONFIG": config, "CUDA_VISIBLE_DEVICES": ""},
-                )
-            )
+            environment = {"TF_CONFIG": config, "CUDA_VISIBLE_DEVICES": ""}
+            run = ("tests.forked", "run", SERVE, code)
+            tasks.append(launcher.start_module(*run, environment=environment))
         yield cluster
     finally:
         for task in tasks:
@@ -76,25 +74,38 @@ def cluster(*codes):
             task.wait()
 
 
-def connected(cluster):
-    return subprocess.run(
-        [sys.executable, "-c", CONNECT, json.dumps([cluster.ps, cluster.worker])],
-        capture_output=True, text=True, timeout=90, check=True,
-        env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
-    )  # fmt: skip
+def connected(launcher, cluster):
+    """What a process has written that uses a cluster."""
+    run = ("tests.forked", "run", CONNECT, json.dumps([cluster.ps, cluster.worker]))
+    process = launcher.start_module(
+        *run,
+        environment={"CUDA_VISIBLE_DEVICES": ""},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    with process.stdout:
+        written = process.stdout.read().decode()
+    assert process.wait(90) == 0, written
+    return written
+
+
+@pytest.fixture
+def launcher(kept_forks):
+    with contextlib.closing(SharedLauncher(isolated=False)) as launcher:
+        yield launcher
 
 
 @pytest.mark.slow
-def test_the_same_version_passes_and_takes_no_time():
-    with cluster(OWN, PATCHED) as running:
-        done = connected(running)
-    assert "sum 3.0" in done.stdout
-    assert "WARNING" not in done.stderr
-    assert float(done.stdout.split()[-1]) < 0.5  # some hundredths, on a machine at rest
+def test_the_same_version_passes_and_takes_no_time(launcher):
+    with cluster(launcher, OWN, PATCHED) as running:
+        written = connected(launcher, running)
+    assert "WARNING" not in written
+    (line,) = [line for line in written.splitlines() if line.startswith("sum 3.0")]
+    assert float(line.split()[-1]) < 0.5  # some hundredths, on a machine at rest
 
 
-def test_another_version_is_refused_and_servers_that_say_nothing_are_named(tmp_path):
-    with cluster(PLAIN, OLDER) as running:
+def test_another_version_is_refused_and_servers_that_say_nothing_are_named(launcher, tmp_path):
+    with cluster(launcher, PLAIN, OLDER) as running:
         done = subprocess.run(
             [sys.executable, "-m", "gensim_tfw2v", "train", datapath("lee_background.cor")]
             + ["-o", str(tmp_path / "model"), "--cluster", "TF_CONFIG", "-v"],
@@ -110,10 +121,8 @@ def test_another_version_is_refused_and_servers_that_say_nothing_are_named(tmp_p
     assert f"tfw2v: ps 0 ({running.ps[0]})\n" in done.stderr
 
 
-def test_a_worker_without_kernels_is_refused():
-    with cluster(OWN, BARE) as running:
-        done = connected(running)
-    assert done.stdout.startswith(
-        "MissingKernels: this program has compiled kernels, but there are"
-    )
-    assert f"are none on worker 0 ({running.worker[0]}). Install the package there" in done.stdout
+def test_a_worker_without_kernels_is_refused(launcher):
+    with cluster(launcher, OWN, BARE) as running:
+        written = connected(launcher, running)
+    assert "MissingKernels: this program has compiled kernels, but there are" in written
+    assert f"are none on worker 0 ({running.worker[0]}). Install the package there" in written

@@ -45,7 +45,7 @@ PRINTED = {
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, shared_forks):
     """An empty folder, in which commands run."""
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -1,0 +1,33 @@
+"""Processes that fork the tasks of several tests: TensorFlow is imported once for all of them."""
+
+import functools
+
+from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
+from gensim_tfw2v.processes.children import start_module
+from gensim_tfw2v.processes.forkserver import ForkServer
+
+_servers: dict[tuple[str, ...], ForkServer] = {}
+
+
+class SharedLauncher(ProcessLauncher):
+    """Starts processes as any other, but the one that forks them stays for the next test.
+
+    What is forked does not end when this is closed: whoever has started it must end it.
+    """
+
+    def _fork_server(self):
+        server = _servers.get(self._launcher)
+        if server is None or server.process.poll() is not None:
+            server = ForkServer(functools.partial(start_module, launcher=self._launcher))
+            _servers[self._launcher] = server
+        return server
+
+
+def shared():
+    """Process ids of those that fork."""
+    return {server.process.pid for server in _servers.values()}
+
+
+def close():
+    while _servers:
+        _servers.popitem()[1].close()
