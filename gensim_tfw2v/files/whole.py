@@ -15,12 +15,7 @@ def save_whole(path: Path, write: Callable[[str], object]) -> list[Path]:
     They are written to a hidden folder beside `path` under their final names and moved when all
     are complete; `path` last, so that it never stands without the arrays it refers to. What gensim
     logs meanwhile, and an OSError, name the final files. After an error, older files of these names
-    are as they were.
-
-    Returns
-    -------
-    list of Path
-        What was written, `path` last.
+    are as they were. What was written is returned, `path` last.
     """
     hidden = None
     try:
