@@ -29,91 +29,91 @@ class Number:
     none: bool = False  # None has a meaning
     infinite: bool = False  # it may be infinite
 
-    def __call__(self, name: str, given: Any) -> None:
+    def __call__(self, name: str, value: Any) -> None:
         """Refuse what is no such number."""
-        if given is None and self.none:
+        if value is None and self.none:
             return
-        number = self._number(name, given)
+        number = self._number(name, value)
         is_allowed = math.isfinite(number) or (self.infinite and math.isinf(number))
         if not is_allowed or (self.whole and number != int(number)):
-            raise ValueError(f"{name} must be {self._expected}, got {given!r}")
+            raise ValueError(f"{name} must be {self._expected}, got {value!r}")
         if number < self.least or (self.above and number == self.least):
             bound = "above" if self.above else "at least"
-            raise ValueError(f"{name} must be {bound} {self.least:g}, got {given!r}")
+            raise ValueError(f"{name} must be {bound} {self.least:g}, got {value!r}")
         if number > self.most:
-            raise ValueError(f"{name} must be at most {self.most:,}, got {given!r}")
+            raise ValueError(f"{name} must be at most {self.most:,}, got {value!r}")
 
     @property
     def _expected(self) -> str:
         kind = "whole number" if self.whole else "number" if self.infinite else "finite number"
         return f"a {kind} or None" if self.none else f"a {kind}"
 
-    def _number(self, name: str, given: Any) -> float:
-        if isinstance(given, Integral | np.bool_):
-            return int(given)
+    def _number(self, name: str, value: Any) -> float:
+        if isinstance(value, Integral | np.bool_):
+            return int(value)
         try:
-            if self.exact or isinstance(given, str | bytes | bytearray) and not self.from_text:
+            if self.exact or isinstance(value, str | bytes | bytearray) and not self.from_text:
                 raise TypeError
-            if self.whole and isinstance(given, str):
-                return int(given)
-            return float(given)
+            if self.whole and isinstance(value, str):
+                return int(value)
+            return float(value)
         except (TypeError, ValueError) as error:
             raise type(error)(
-                f"{name} must be {self._expected}, got {given!r} of type {type(given).__name__}"
+                f"{name} must be {self._expected}, got {value!r} of type {type(value).__name__}"
             ) from None
 
 
-def _seed(name: str, given: Any) -> None:
+def _seed(name: str, value: Any) -> None:
     """Refuse what NumPy, from which gensim draws, takes no seed from."""
     try:
-        np.random.RandomState(given)
+        np.random.RandomState(value)
     except (TypeError, ValueError) as error:
         raise type(error)(
             f"{name} must be a whole number from 0 to 2**32 - 1, a sequence of those, or None for "
-            f"another one each time, got {given!r}"
+            f"another one each time, got {value!r}"
         ) from None
 
 
-def _stored_seed(name: str, given: Any) -> None:
+def _stored_seed(name: str, value: Any) -> None:
     """Refuse what is no whole number, sequence of them or None: gensim trains with any."""
-    if given is None or isinstance(given, Integral | np.bool_):
+    if value is None or isinstance(value, Integral | np.bool_):
         return
-    if isinstance(given, str) or np.asarray(given).dtype.kind not in "iub":
+    if isinstance(value, str) or np.asarray(value).dtype.kind not in "iub":
         raise TypeError(
             f"{name} must be a whole number, a sequence of those, or None for another one each "
-            f"time, got {given!r}"
+            f"time, got {value!r}"
         )
 
 
-def _folder(name: str, given: Any) -> None:
-    if given is None:
+def _folder(name: str, value: Any) -> None:
+    if value is None:
         return
-    if not isinstance(given, str | os.PathLike) or not isinstance(os.fspath(given), str):
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
         raise TypeError(
-            f"{name} must be the path of a folder or None, got {given!r} of type "
-            f"{type(given).__name__}"
+            f"{name} must be the path of a folder or None, got {value!r} of type "
+            f"{type(value).__name__}"
         )
-    if not os.fspath(given):
+    if not os.fspath(value):
         raise ValueError(f"{name} is an empty path: give '.' for the working directory")
 
 
-def _flag(name: str, given: Any) -> None:
+def _flag(name: str, value: Any) -> None:
     """Refuse what is neither yes, nor no, nor None: a text such as "no" would be a yes."""
-    if not (given is None or isinstance(given, bool | np.bool_) or given in (0, 1)):
-        raise TypeError(f"{name} must be True, False or None, got {given!r}")
+    if not (value is None or isinstance(value, bool | np.bool_) or value in (0, 1)):
+        raise TypeError(f"{name} must be True, False or None, got {value!r}")
 
 
-def _function(name: str, given: Any) -> None:
-    if given is not None and not callable(given):
-        raise TypeError(f"{name} must be a function or None, got {given!r}")
+def _function(name: str, value: Any) -> None:
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} must be a function or None, got {value!r}")
 
 
-def _callbacks(name: str, given: Any) -> None:
-    if not isinstance(given, Iterable):
-        raise TypeError(f"{name} must be a list of callbacks, got {given!r}: give [{given!r}]")
-    if not isinstance(given, list | tuple | set):
+def _callbacks(name: str, value: Any) -> None:
+    if not isinstance(value, Iterable):
+        raise TypeError(f"{name} must be a list of callbacks, got {value!r}: give [{value!r}]")
+    if not isinstance(value, list | tuple | set):
         return  # which looking would use up
-    for callback in given:
+    for callback in value:
         for method in ("on_train_begin", "on_epoch_begin", "on_epoch_end", "on_train_end"):
             if not callable(getattr(callback, method, None)):
                 raise TypeError(
@@ -122,10 +122,10 @@ def _callbacks(name: str, given: Any) -> None:
                 )
 
 
-def _real(name: str, given: Any) -> None:
+def _real(name: str, value: Any) -> None:
     """Refuse what is no number at all, or cannot be compared."""
-    if not isinstance(given, Real | np.bool_) or given != given:
-        raise TypeError(f"{name} must be a number, got {given!r} of type {type(given).__name__}")
+    if not isinstance(value, Real | np.bool_) or value != value:
+        raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
 
 
 #: gensim's `int(option)`: also of text.

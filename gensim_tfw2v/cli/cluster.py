@@ -12,7 +12,7 @@ import typer
 
 from gensim_tfw2v.cli import manifest
 from gensim_tfw2v.cli.common import BadInput, Ps, Verbose, Workers, option
-from gensim_tfw2v.cli.given_training import WITH_TRAINING, checkpointed, given_training, supervise
+from gensim_tfw2v.cli.supervised import TAKES_TRAINING, checkpointed, parse_training, supervise
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster import Task
@@ -21,7 +21,7 @@ app = typer.Typer(no_args_is_help=True, help="Start a cluster, or see whether on
 app.add_typer(manifest.app, name="manifest")
 
 
-@app.command(context_settings=WITH_TRAINING)
+@app.command(context_settings=TAKES_TRAINING)
 def ssh(
     context: typer.Context,
     hosts: Annotated[
@@ -46,7 +46,7 @@ def ssh(
     Tasks that end are started anew; all end with the training, which runs here. A ps that ends, or
     this training, costs what came after the last checkpoint.
     """
-    arguments, values = given_training(context)
+    arguments, values = parse_training(context)
 
     from gensim_tfw2v.cluster.spec import read_hosts
     from gensim_tfw2v.cluster.ssh import SshCluster
@@ -82,7 +82,7 @@ def _show(task: Task, line: str) -> None:
     sys.stderr.flush()
 
 
-@app.command(context_settings=WITH_TRAINING)
+@app.command(context_settings=TAKES_TRAINING)
 def local(
     context: typer.Context, ps: Ps = 1, workers: Workers = 2, verbose: Verbose = False
 ) -> None:
@@ -92,7 +92,7 @@ def local(
     on; if a ps, the coordinator or the command itself is, training goes on from the last
     checkpoint.
     """
-    with checkpointed(*given_training(context)) as command:
+    with checkpointed(*parse_training(context)) as command:
         status = supervise([*command, "--cluster", f"local:ps={ps},worker={workers}"])
     raise typer.Exit(status)
 

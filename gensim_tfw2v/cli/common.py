@@ -3,6 +3,7 @@
 import logging
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -58,6 +59,11 @@ Verbose = Annotated[
     ),
 ]
 
-# of every command that starts a cluster
+READABLE = "or vectors, in any form that `evaluate` reads."
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help=f"Model {READABLE}")]
+Output = Annotated[Path, option("Where to save the model (gensim's form).", "--output", "-o")]
+Vectors = Annotated[Path | None, option("Also write the vectors alone, in word2vec's text form.")]
+Binary = Annotated[bool, option("Write --vectors in binary form.", "--binary")]
+Tokens = Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")]
 Ps = Annotated[int, option("Tasks that hold the vectors.", min=1)]
 Workers = Annotated[int, option("Tasks that train.", min=1)]

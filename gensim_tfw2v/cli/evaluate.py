@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from gensim_tfw2v.cli.common import BadInput, Verbose, option
-from gensim_tfw2v.cli.model_files import Model, load_saved, load_vectors
+from gensim_tfw2v.cli.common import BadInput, Model, Verbose, option
+from gensim_tfw2v.cli.model_files import load_saved, load_vectors
 from gensim_tfw2v.cli.training import corpus_arguments
 from gensim_tfw2v.monitor.progress import phase
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli.common import Ps, Verbose, Workers, option
-from gensim_tfw2v.cli.given_training import WITH_TRAINING, given_training
-from gensim_tfw2v.cli.plan import Tokens, quantity
+from gensim_tfw2v.cli.common import Ps, Tokens, Verbose, Workers, option
+from gensim_tfw2v.cli.plan import quantity
+from gensim_tfw2v.cli.supervised import TAKES_TRAINING, parse_training
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster.manifests import Deployment, Sizes
@@ -41,7 +41,7 @@ Output = Annotated[
 ]
 
 
-@app.command(context_settings=WITH_TRAINING)
+@app.command(context_settings=TAKES_TRAINING)
 def kubernetes(
     context: typer.Context,
     ps: Ps = 1,
@@ -82,7 +82,7 @@ def kubernetes(
     _write(kubernetes_file(deployment, claim, storage, log_claim, log_class), output)
 
 
-@app.command(context_settings=WITH_TRAINING)
+@app.command(context_settings=TAKES_TRAINING)
 def compose(
     context: typer.Context,
     ps: Ps = 1,
@@ -112,7 +112,7 @@ def compose(
     _write(compose_file(_deployment(context, image=image, port=port)), output)
 
 
-@app.command(context_settings=WITH_TRAINING)
+@app.command(context_settings=TAKES_TRAINING)
 def slurm(
     context: typer.Context,
     ps: Ps = 1,
@@ -141,19 +141,12 @@ def slurm(
     _write(slurm_file(_deployment(context), port, setup), output)
 
 
-def _deployment(context: typer.Context, **of_containers: Any) -> Deployment:
+def _deployment(context: typer.Context, **container: Any) -> Deployment:
     """The cluster of the command's options, and the training after ``--``."""
-    from gensim_tfw2v.cluster.manifests import Deployment, Size, Sizes, TrainCommand
+    from gensim_tfw2v.cluster.manifests import Deployment, TrainCommand
 
-    given = context.params
-    arguments, training = given_training(context)
-    estimated = _estimated_sizes(training, given)
-
-    def size(role: str) -> Size:
-        one = getattr(estimated, role)
-        of_role = f"{role}_" if f"{role}_cpus" in given else ""  # Slurm: one size for all
-        return Size(given[f"{of_role}cpus"] or one.cpus, given[f"{of_role}memory"] or one.memory)
-
+    options = context.params
+    arguments, training = parse_training(context)
     names = {"corpus": "CORPUS", "output": "--output", "vectors": "--vectors"}
     names |= {"encoded_dir": "--encoded-dir", "tables_dir": "--tables-dir"}
     paths = {of: str(training[name]) for name, of in names.items() if training[name] is not None}
@@ -170,19 +163,19 @@ def _deployment(context: typer.Context, **of_containers: Any) -> Deployment:
     log_dir = None if training["log_dir"] is None else str(training["log_dir"])
     return Deployment(
         TrainCommand(tuple(arguments), paths, str(checkpoints), log_dir),
-        *(given["ps"], given["workers"], given["name"]),
-        sizes=Sizes(size("ps"), size("worker"), size("coordinator"), estimated.basis),
-        **of_containers,
+        *(options["ps"], options["workers"], options["name"]),
+        sizes=_sizes(training, options),
+        **container,
     )
 
 
-def _estimated_sizes(training: Mapping[str, Any], given: Mapping[str, Any]) -> Sizes:
-    """Estimate what tasks need, as ``tfw2v plan``, from options of the training and the cluster."""
+def _sizes(training: Mapping[str, Any], options: Mapping[str, Any]) -> Sizes:
+    """What tasks need: as the command's options say, else estimated as by ``tfw2v plan``."""
     from gensim_tfw2v.cluster.manifests import Size, Sizes
     from gensim_tfw2v.planning import Machines, Workload, compare, ps_cores, task_memory
     from gensim_tfw2v.regimes.options import parse_regime
 
-    vocab, words = given["vocab"], quantity(given["tokens"], "", "--tokens")
+    vocab, words = options["vocab"], quantity(options["tokens"], "", "--tokens")
     dim, threads = training["vector_size"], training["workers"]
     window, negative = training["window"], max(1, training["negative"])
     work = Workload.of_text(vocab, words, dim, window, negative, training["sg"], training["sample"])
@@ -190,14 +183,19 @@ def _estimated_sizes(training: Mapping[str, Any], given: Mapping[str, Any]) -> S
     name = "columns" if training["layout"] == "columns" else "rows, asynchronous"
     if regime.trains_apart:
         name = "sub-models"
-    machines = Machines(given["workers"], given["ps"], threads)
+    machines = Machines(options["workers"], options["ps"], threads)
     choice = next(one for one in compare(work, words, machines) if one.name == name)
     more = {} if regime.copies is None else {"copies": regime.copies}
-    memory = task_memory(work, choice, threads, **more)
+    needed = task_memory(work, choice, threads, **more)
+
+    def size(role: str, cpus: int, memory: int) -> Size:
+        prefix = f"{role}_" if f"{role}_cpus" in options else ""  # Slurm: one size for all
+        return Size(options[f"{prefix}cpus"] or cpus, options[f"{prefix}memory"] or memory)
+
     return Sizes(
-        Size(ps_cores(choice), memory.ps),
-        Size(threads, memory.worker),
-        Size(2, memory.coordinator),
+        size("ps", ps_cores(choice), needed.ps),
+        size("worker", threads, needed.worker),
+        size("coordinator", 2, needed.coordinator),
         basis=f"Memory is for {vocab:,} words of {dim} numbers: --vocab says how many there are, "
         f"and\n--tokens how long the corpus is, {words:,.0f} words.",
     )

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gensim_tfw2v.cli.common import Verbose, option, print_rows
-from gensim_tfw2v.cli.model_files import (
-    READABLE,
-    Binary,
-    Output,
-    Vectors,
-    check_outputs,
-    load_saved,
-    save_model,
-)
+from gensim_tfw2v.cli import common, model_files
+from gensim_tfw2v.cli.common import Verbose, option
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
@@ -25,8 +17,10 @@ if TYPE_CHECKING:
 
 
 def merge(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help=f"Models {READABLE}")],
-    output: Output,
+    models: Annotated[
+        list[Path], typer.Argument(metavar="MODEL...", help=f"Models {common.READABLE}")
+    ],
+    output: common.Output,
     method: Annotated[
         str,
         option("alir: turned onto each other; pca: side by side, projected; concat: side by side."),
@@ -35,8 +29,8 @@ def merge(
         int | None,
         option("Dimensions of the merged vectors; by default those of the largest model.", min=1),
     ] = None,
-    vectors: Vectors = None,
-    binary: Binary = False,
+    vectors: common.Vectors = None,
+    binary: common.Binary = False,
     seed: Annotated[int, option("Seed of the random numbers.")] = 1,
     verbose: Verbose = False,
 ) -> None:
@@ -48,17 +42,17 @@ def merge(
     from gensim_tfw2v.merging.methods import merging_named
 
     merging_named(method)
-    check_outputs(output, vectors, binary, models, "is to be merged")
+    model_files.check_outputs(output, vectors, binary, models, "is to be merged")
     start = time.perf_counter()
-    loaded = [load_saved(path, mapped=True) for path in models]
+    loaded = [model_files.load_saved(path, mapped=True) for path in models]
     with phase(f"merging {len(models)} models", None):
         from gensim_tfw2v import merge_models
 
         merged = merge_models(loaded, method, vector_size, seed)
-    saved = list(save_model(merged, output, vectors, binary))
+    saved = list(model_files.save_model(merged, output, vectors, binary))
     rows = [("merged", f"{len(models)} models by {method}"), *_rows(merged)]
     rows.append(("time", f"{time.perf_counter() - start:.1f} s"))
-    print_rows([*rows, *(("saved", str(path)) for path in saved)])
+    common.print_rows([*rows, *(("saved", str(path)) for path in saved)])
 
 
 def _rows(merged: TFWord2Vec) -> list[tuple[str, str]]:

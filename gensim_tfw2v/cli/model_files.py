@@ -6,11 +6,9 @@ import math
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from gensim_tfw2v.cli.common import BadInput, one_line, option
+from gensim_tfw2v.cli.common import BadInput, one_line
 from gensim_tfw2v.files import whole
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.monitor.progress import phase
@@ -19,12 +17,6 @@ if TYPE_CHECKING:
     from gensim.models import KeyedVectors, Word2Vec
 
 PICKLE_MARK = b"\x80"  # first byte of every pickle since protocol 2
-
-READABLE = "or vectors, in any form that `evaluate` reads."
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help=f"Model {READABLE}")]
-Output = Annotated[Path, option("Where to save the model (gensim's form).", "--output", "-o")]
-Vectors = Annotated[Path | None, option("Also write the vectors alone, in word2vec's text form.")]
-Binary = Annotated[bool, option("Write --vectors in binary form.", "--binary")]
 
 
 def load_vectors(path: Path) -> KeyedVectors:

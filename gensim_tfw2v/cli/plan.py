@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 from rich.console import Console
 from rich.table import Column, Table
 
-from gensim_tfw2v.cli.common import BadInput, Verbose, Workers, option
+from gensim_tfw2v.cli.common import BadInput, Tokens, Verbose, Workers, option
 
 if TYPE_CHECKING:
     from gensim_tfw2v.planning import Choice
 
 UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-
-Tokens = Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")]
 
 
 def plan(

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from gensim_tfw2v.cli.common import BadInput, Verbose, option, print_rows
-from gensim_tfw2v.cli.model_files import Model, load_vectors
+from gensim_tfw2v.cli.common import BadInput, Model, Verbose, option, print_rows
+from gensim_tfw2v.cli.model_files import load_vectors
 
 
 def tensorboard(

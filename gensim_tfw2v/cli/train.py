@@ -15,25 +15,9 @@ from typing import Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli import training
-from gensim_tfw2v.cli.common import (
-    BadInput,
-    Verbose,
-    fail_interrupted,
-    one_line,
-    option,
-    print_rows,
-)
+from gensim_tfw2v.cli import common, model_files, training
+from gensim_tfw2v.cli.common import BadInput, Verbose, option
 from gensim_tfw2v.cli.evaluate import print_neighbours
-from gensim_tfw2v.cli.model_files import (
-    Binary,
-    Output,
-    Vectors,
-    check_can_save,
-    check_outputs,
-    save_model,
-    save_whole,
-)
 from gensim_tfw2v.monitor.progress import phase
 
 #: Options of `train` that are not its model's, and switches that gensim's class does not know.
@@ -59,9 +43,9 @@ def train(
             "reads standard input.",
         ),
     ],
-    output: Output,
-    vectors: Vectors = None,
-    binary: Binary = False,
+    output: common.Output,
+    vectors: common.Vectors = None,
+    binary: common.Binary = False,
     vector_size: Annotated[int, _model("Dimensions of the vectors.", min=1)] = 100,
     window: Annotated[int, _model("Largest distance between a word and its context.", min=1)] = 5,
     sg: Annotated[bool, _model("Skip-gram, or continuous bag of words.", "--sg/--cbow")] = False,
@@ -180,9 +164,9 @@ def train(
     The model is saved when training has ended; interrupted by Ctrl-C, nothing is, but the same
     command with --checkpoint-dir goes on from where it was.
     """
-    given = {name: value for name, value in locals().items() if value is not None}
-    off = {name for name in OWN_SWITCHES if not given[name]}
-    options = {name: given[name] for name in given.keys() - OF_THE_COMMAND - off}
+    options = {name: value for name, value in locals().items() if value is not None}
+    left_out = OF_THE_COMMAND | {name for name in OWN_SWITCHES if not options[name]}
+    options = {name: value for name, value in options.items() if name not in left_out}
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to learn; give one of the two")
     if max_vocab_size is not None and training.is_stream(corpus):
@@ -190,7 +174,7 @@ def train(
             f"{corpus}: can be read once, but --max-vocab-size reads the corpus twice; write the "
             "text to a file"
         )
-    check_outputs(output, vectors, binary, [corpus], "is the corpus")
+    model_files.check_outputs(output, vectors, binary, [corpus], "is the corpus")
     with phase("loading gensim", progress):
         options |= training.corpus_arguments(corpus)
         training.set_log(options)
@@ -199,7 +183,7 @@ def train(
     try:
         with contextlib.nullcontext() if verbose else _telling_what_is_resumed():
             model, seconds = training.train_model(**options)
-        for path in save_model(model, output, vectors, binary, progress):
+        for path in model_files.save_model(model, output, vectors, binary, progress):
             saved.append(path)
     except KeyboardInterrupt:
         from gensim_tfw2v.training.checkpoints import has_checkpoint
@@ -207,9 +191,9 @@ def train(
         kept = f"saved {', '.join(map(str, saved))} only" if saved else "nothing was saved"
         if checkpoint_dir is not None and has_checkpoint(checkpoint_dir):
             kept += f"; {checkpoint_dir} has a checkpoint: the same command goes on from it"
-        fail_interrupted(f"; {kept}")
+        common.fail_interrupted(f"; {kept}")
     except (UnicodeDecodeError, EOFError, zlib.error, LZMAError, gzip.BadGzipFile) as error:
-        message = one_line(error)
+        message = common.one_line(error)
         if str(corpus) not in message:
             if isinstance(error, UnicodeDecodeError):
                 message = f"is not UTF-8 text ({error.reason})"
@@ -247,7 +231,7 @@ def demo(
     The corpus is 300 Australian news texts of 2001 (60,000 words) that come with gensim.
     """
     if out is not None:
-        check_can_save(out)
+        model_files.check_can_save(out)
     where = "in this process" if cluster == "none" else f"on {cluster}"
     print(f"Training skip-gram vectors on 300 news texts of 2001, {where} ...", flush=True)
     with phase("loading gensim", None):
@@ -263,8 +247,8 @@ def demo(
     if log_dir is not None:
         options["log_dir"] = log_dir
     model, seconds = training.train_model(sentences=sentences, **options)
-    saved = [] if out is None else save_whole(out, model.save)
+    saved = [] if out is None else model_files.save_whole(out, model.save)
     training.print_training(model, seconds, saved)
     if log_dir is not None:
-        print_rows([("look", f"tfw2v tensorboard {shlex.quote(str(log_dir))}")])
+        common.print_rows([("look", f"tfw2v tensorboard {shlex.quote(str(log_dir))}")])
     print_neighbours({word: model.wv.most_similar(word, topn=5) for word in PROBES})

@@ -198,7 +198,7 @@ def _fork(requests: socket.socket, running: dict[int, Connection]) -> None:
         for key, _ in ready.select():
             if key.fd == woken:
                 os.read(woken, 1 << 12)
-                _tell_ended(running)
+                _report_ended(running)
                 continue
             text, descriptors, _, _ = socket.recv_fds(requests, LONGEST_REQUEST, 4)
             if not text:
@@ -218,7 +218,7 @@ def _fork(requests: socket.socket, running: dict[int, Connection]) -> None:
                 running[pid].send(pid)
 
 
-def _tell_ended(running: dict[int, Connection]) -> None:
+def _report_ended(running: dict[int, Connection]) -> None:
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             with running.pop(ended[0]) as answer, contextlib.suppress(OSError):

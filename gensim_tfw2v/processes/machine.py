@@ -2,7 +2,7 @@
 
 A process that ends closes its connections; a host that loses power, or its network, does not, and
 who waits for its answer waits for ever: TensorFlow turns on no keep-alive, neither gRPC's nor
-TCP's, and offers no option. So the kernel is asked for it, connection by connection.
+TCP's, and offers no option. So the kernel is asked for keep-alive, connection by connection.
 """
 
 import contextlib

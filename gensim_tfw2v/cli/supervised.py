@@ -22,7 +22,7 @@ from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.children import start_module
 
 #: Settings of a command with a training: its own options end at ``--``, or at ``train``.
-WITH_TRAINING = {"allow_extra_args": True, "allow_interspersed_args": False}
+TAKES_TRAINING = {"allow_extra_args": True, "allow_interspersed_args": False}
 
 #: How often a training that was killed is started again.
 RESTARTS = 10
@@ -34,7 +34,7 @@ _trainings = typer.Typer(add_completion=False)
 _trainings.command()(train)
 
 
-def given_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
+def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
     """The arguments after ``train``, and their values by the names of the parameters of `train`."""
     if context.args[:1] != ["train"]:
         path = context.command_path.split(" ", 1)[-1]
