@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
-from gensim_tfw2v.checks.kinds import Number
-from gensim_tfw2v.checks.options import ARGUMENTS, check_attributes, check_options
+from gensim_tfw2v.checks.options import ARGUMENTS, Number, check_attributes, check_options
 from gensim_tfw2v.checks.state import check_state
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.opening import LocalTasks

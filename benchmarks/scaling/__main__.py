@@ -15,7 +15,7 @@ from benchmarks.scaling import Host, Question
 from benchmarks.scaling.document import study
 from benchmarks.scaling.plots import draw
 from benchmarks.scaling.report import page
-from gensim_tfw2v.cli.failures import BadInput
+from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.plan import quantity
 from gensim_tfw2v.evaluation import read_pairs
 from gensim_tfw2v.processes.machine import usable_cores

@@ -1,12 +1,132 @@
 """Options that training cannot run with, refused by their names before any work is done."""
 
-from collections.abc import Mapping
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any
 
-from gensim_tfw2v.checks import kinds
-from gensim_tfw2v.checks.kinds import Kind, Number, stored
+import numpy as np
+
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.kernel.config import WIDEST_WINDOW
+
+#: A kind of values, which refuses others: called with the option's name and what came.
+Kind = Callable[[str, Any], None]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number from `least` to `most`."""
+
+    least: float = -math.inf
+    most: float = math.inf
+    above: bool = False  # whether `least` itself is too little
+    whole: bool = False  # a float may be a whole number
+    exact: bool = False  # no float is one: gensim counts or makes arrays with it
+    from_text: bool = False  # gensim's constructor converts strings
+    none: bool = False  # None has a meaning
+    infinite: bool = False  # it may be infinite
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Refuse what is no such number."""
+        if value is None and self.none:
+            return
+        number = self._number(name, value)
+        is_allowed = math.isfinite(number) or (self.infinite and math.isinf(number))
+        if not is_allowed or (self.whole and number != int(number)):
+            raise ValueError(f"{name} must be {self._expected}, got {value!r}")
+        if number < self.least or (self.above and number == self.least):
+            bound = "above" if self.above else "at least"
+            raise ValueError(f"{name} must be {bound} {self.least:g}, got {value!r}")
+        if number > self.most:
+            raise ValueError(f"{name} must be at most {self.most:,}, got {value!r}")
+
+    @property
+    def _expected(self) -> str:
+        kind = "whole number" if self.whole else "number" if self.infinite else "finite number"
+        return f"a {kind} or None" if self.none else f"a {kind}"
+
+    def _number(self, name: str, value: Any) -> float:
+        if isinstance(value, Integral | np.bool_):
+            return int(value)
+        try:
+            if self.exact or isinstance(value, str | bytes | bytearray) and not self.from_text:
+                raise TypeError
+            if self.whole and isinstance(value, str):
+                return int(value)
+            return float(value)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"{name} must be {self._expected}, got {value!r} of type {type(value).__name__}"
+            ) from None
+
+
+def _seed(name: str, value: Any) -> None:
+    """Refuse what NumPy, from which gensim draws, takes no seed from."""
+    try:
+        np.random.RandomState(value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"{name} must be a whole number from 0 to 2**32 - 1, a sequence of those, or None for "
+            f"another one each time, got {value!r}"
+        ) from None
+
+
+def _stored_seed(name: str, value: Any) -> None:
+    """Refuse what is no whole number, sequence of them or None: gensim trains with any."""
+    if value is None or isinstance(value, Integral | np.bool_):
+        return
+    if isinstance(value, str) or np.asarray(value).dtype.kind not in "iub":
+        raise TypeError(
+            f"{name} must be a whole number, a sequence of those, or None for another one each "
+            f"time, got {value!r}"
+        )
+
+
+def _folder(name: str, value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
+        raise TypeError(
+            f"{name} must be the path of a folder or None, got {value!r} of type "
+            f"{type(value).__name__}"
+        )
+    if not os.fspath(value):
+        raise ValueError(f"{name} is an empty path: give '.' for the working directory")
+
+
+def _flag(name: str, value: Any) -> None:
+    """Refuse what is neither yes, nor no, nor None: a text such as "no" would be a yes."""
+    if not (value is None or isinstance(value, bool | np.bool_) or value in (0, 1)):
+        raise TypeError(f"{name} must be True, False or None, got {value!r}")
+
+
+def _function(name: str, value: Any) -> None:
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} must be a function or None, got {value!r}")
+
+
+def _callbacks(name: str, value: Any) -> None:
+    if not isinstance(value, Iterable):
+        raise TypeError(f"{name} must be a list of callbacks, got {value!r}: give [{value!r}]")
+    if not isinstance(value, list | tuple | set):
+        return  # which looking would use up
+    for callback in value:
+        for method in ("on_train_begin", "on_epoch_begin", "on_epoch_end", "on_train_end"):
+            if not callable(getattr(callback, method, None)):
+                raise TypeError(
+                    f"{name} holds {callback!r}, which has no {method}: derive it from "
+                    "gensim.models.callbacks.CallbackAny2Vec"
+                )
+
+
+def _real(name: str, value: Any) -> None:
+    """Refuse what is no number at all, or cannot be compared."""
+    if not isinstance(value, Real | np.bool_) or value != value:
+        raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
+
 
 #: gensim's `int(option)`: also of text.
 _CONVERTED = {"whole": True, "from_text": True}
@@ -25,25 +145,27 @@ OPTIONS: dict[str, Kind] = {
     "epochs": Number(whole=True, exact=True, none=True),
     "sample": Number(none=True),
     "ns_exponent": Number(from_text=True),
-    "min_count": kinds.real,
+    "min_count": _real,
     "max_vocab_size": Number(none=True, infinite=True),
     "max_final_vocab": Number(whole=True, exact=True, none=True),
     "batch_words": Number(infinite=True),
-    "seed": kinds.seed,
-    "trim_rule": kinds.function,
-    "callbacks": kinds.callbacks,
+    "seed": _seed,
+    "trim_rule": _function,
+    "callbacks": _callbacks,
     "negative_shards": Number(least=1, whole=True),
     "checkpoint_minutes": Number(least=0, above=True, infinite=True),
-    "checkpoint_dir": kinds.folder,
-    "encoded_dir": kinds.folder,
-    "tables_dir": kinds.folder,
-    "progress": kinds.flag,
+    "checkpoint_dir": _folder,
+    "encoded_dir": _folder,
+    "tables_dir": _folder,
+    "progress": _flag,
 }
 
 #: Attributes of a model, changed or loaded.
 ATTRIBUTES: dict[str, Kind] = {
-    name: stored(kind) for name, kind in OPTIONS.items() if name not in ("trim_rule", "callbacks")
-} | {"seed": kinds.stored_seed}
+    name: replace(kind, from_text=False) if isinstance(kind, Number) else kind  # none is converted
+    for name, kind in OPTIONS.items()
+    if name not in ("trim_rule", "callbacks")
+} | {"seed": _stored_seed}
 
 #: Arguments of `train`; gensim says which of them are missing.
 ARGUMENTS: dict[str, Kind] = {
@@ -53,24 +175,14 @@ ARGUMENTS: dict[str, Kind] = {
     "total_examples": Number(none=True),
     "total_words": Number(none=True),
     "report_delay": Number(infinite=True),
-    "callbacks": kinds.callbacks,
+    "callbacks": _callbacks,
 }
 
 
 def check_options(options: Mapping[str, Any], table: Mapping[str, Kind] = OPTIONS) -> None:
-    """Find options that training cannot run with.
+    """Raise TypeError or ValueError for options of another kind than in the table, or range.
 
-    Parameters
-    ----------
-    options : mapping
-        By their names; those that the table has not are not looked at.
-    table : mapping
-        `OPTIONS`, `ATTRIBUTES` or `ARGUMENTS`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is of another kind, or out of its range.
+    The table is `OPTIONS`, `ATTRIBUTES` or `ARGUMENTS`; options that it lacks are not looked at.
     """
     for name, kind in table.items():
         if name in options:
@@ -78,13 +190,7 @@ def check_options(options: Mapping[str, Any], table: Mapping[str, Kind] = OPTION
 
 
 def check_attributes(model: Any) -> TrainingConfig:
-    """Find attributes of a model, changed or loaded, that training cannot run with.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `check_options` and `TrainingConfig.parse`.
-    """
+    """Refuse attributes of a model, changed or loaded, as `check_options` does options."""
     check_options(
         {name: getattr(model, name) for name in ATTRIBUTES if hasattr(model, name)}, ATTRIBUTES
     )

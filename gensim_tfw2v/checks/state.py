@@ -16,28 +16,27 @@ _ANEW = "build the vocabulary again, or set what is part of it together"
 
 
 def check_state(model: Word2Vec, config: TrainingConfig) -> None:
-    """Find arrays and a vocabulary that training cannot start from.
+    """Raise TypeError or ValueError for arrays and a vocabulary that training cannot start from.
 
-    Raises
-    ------
-    TypeError
-        If something is no array, or holds no numbers.
-    ValueError
-        If ``wv.vectors``, ``syn1neg``, ``syn1``, ``cum_table`` or a count of each word is missing
-        or has another shape than the vocabulary asks for; if a row is not finite; if
-        ``wv.key_to_index`` has an index outside the vocabulary; if ``wv.vectors_lockf`` has
-        another number of factors than 1 or V, or one that the regime cannot use.
+    What is missing, of the wrong shape or type, or not finite; ``wv.vectors_lockf`` also if the
+    regime cannot use its factors.
     """
     if not model.wv.key_to_index or not len(model.wv.vectors):
         return  # gensim says what is missing
-    _check_indices(model.wv.key_to_index, len(model.wv))
+    words = len(model.wv)
+    _check_indices(model.wv.key_to_index, words)
     tables = list(_tables(model))
     for name, rows in tables:
-        _check_rows(name, rows, len(model.wv), model.vector_size)
+        _check_rows(name, rows, words, model.vector_size)
     if model.negative:
-        _check_cum_table(model.cum_table, len(model.wv))
-    for name in _counts(model):
-        _check_counts(name, model.wv.expandos.get(name), len(model.wv))
+        _check_cum_table(model.cum_table, words)
+    names = ["count"]
+    if model.sample and "sample_int" in model.wv.expandos:  # else nothing is subsampled
+        names.append("sample_int")
+    if model.hs:
+        names += ["point", "code"]
+    for name in names:
+        _check_counts(name, model.wv.expandos.get(name), words)
     config.regime_of_workers.check_lock(_checked_lock(model.wv))
     for name, rows in tables:
         _check_finite(name, rows, model.wv.index_to_key)
@@ -62,37 +61,22 @@ def _tables(model: Any) -> Iterator[tuple[str, Any]]:
         yield "syn1", model.syn1
 
 
-def _counts(model: Any) -> Iterator[str]:
-    """Names of what training needs of each word."""
-    yield "count"
-    if model.sample and "sample_int" in model.wv.expandos:  # else nothing is subsampled
-        yield "sample_int"
-    if model.hs:
-        yield from ("point", "code")
-
-
 def _check_indices(key_to_index: dict[Any, Any], words: int) -> None:
     indices = np.asarray(list(key_to_index.values()))
     if indices.dtype.kind not in "iu":
         raise TypeError("wv.key_to_index holds indices that are no whole numbers: " + _ANEW)
-    for key, index in key_to_index.items() if _outside(indices, words) else ():
-        if not 0 <= index < words:
-            raise ValueError(
-                f"wv.key_to_index has index {index} for {key!r}, and wv.index_to_key {words} words "
-                f"(0 to {words - 1}): {_ANEW}"
-            )
-
-
-def _outside(indices: np.ndarray, words: int) -> bool:
-    return bool(indices.min(initial=0) < 0 or indices.max(initial=0) >= words)
+    for place in np.flatnonzero((indices < 0) | (indices >= words))[:1]:
+        raise ValueError(
+            f"wv.key_to_index has index {indices[place]} for {list(key_to_index)[place]!r}, and "
+            f"wv.index_to_key {words} words (0 to {words - 1}): {_ANEW}"
+        )
 
 
 def _check_rows(name: str, rows: Any, words: int, size: int) -> None:
-    if not isinstance(rows, np.ndarray) or rows.dtype.kind not in "fiu":
-        of = f" of {rows.dtype}" if isinstance(rows, np.ndarray) else ""
-        raise TypeError(
-            f"{name} must be a NumPy array of float32, got {type(rows).__name__}{of}: convert it"
-        )
+    is_array = isinstance(rows, np.ndarray)
+    if not is_array or rows.dtype.kind not in "fiu":
+        came = f"{type(rows).__name__} of {rows.dtype}" if is_array else type(rows).__name__
+        raise TypeError(f"{name} must be a NumPy array of float32, got {came}: convert it")
     if rows.shape != (words, size):
         raise ValueError(
             f"{name} has the shape {rows.shape}, and {words} words of vector_size={size} ask for "
@@ -156,21 +140,10 @@ def _check_finite(name: str, rows: np.ndarray, words: list[Any]) -> None:
 
 
 def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions) -> None:
-    """Find a corpus that is of another vocabulary, or too small for the regime.
+    """Raise RuntimeError for a corpus of another vocabulary, ValueError for one that is too small.
 
-    Parameters
-    ----------
-    corpus : EncodedCorpus
-    words : int
-        V, of the vocabulary.
-    regime : RegimeOptions
-
-    Raises
-    ------
-    RuntimeError
-        If it has words, and none is in the vocabulary; as gensim where no vocabulary was built.
-    ValueError
-        If sub-models would have no sentence.
+    RuntimeError is gensim's where no vocabulary was built. `words` is V; a corpus is too small if
+    sub-models would have no sentence.
     """
     if corpus.total_raw_words and not corpus.total_tokens:
         raise RuntimeError(

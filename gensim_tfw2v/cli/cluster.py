@@ -3,28 +3,88 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from gensim_tfw2v.cli import manifest
-from gensim_tfw2v.cli.failures import BadInput, Verbose
-from gensim_tfw2v.cli.given_training import WITH_TRAINING, checkpointed, given_training, supervise
-from gensim_tfw2v.cli.ssh import ssh
+from gensim_tfw2v.cli.common import BadInput, Ps, Verbose, Workers, option
+from gensim_tfw2v.cli.supervised import TAKES_TRAINING, checkpointed, parse_training, supervise
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.cluster import Task
 
 app = typer.Typer(no_args_is_help=True, help="Start a cluster, or see whether one is there.")
 app.add_typer(manifest.app, name="manifest")
 
-app.command(context_settings=WITH_TRAINING)(ssh)
 
-
-@app.command(context_settings=WITH_TRAINING)
-def local(
+@app.command(context_settings=TAKES_TRAINING)
+def ssh(
     context: typer.Context,
-    ps: Annotated[int, typer.Option(help="Tasks that hold the vectors.", min=1)] = 1,
-    workers: Annotated[int, typer.Option(help="Tasks that train.", min=1)] = 2,
+    hosts: Annotated[
+        Path,
+        option(
+            "JSON or YAML file with the addresses of all tasks, this machine's as chief: "
+            '{"chief": ["10.0.0.1:2222"], "ps": ["10.0.0.2:2222"], "worker": ["10.0.0.3:2222"]}.'
+        ),
+    ],
+    ssh: Annotated[
+        str, option("The client of OpenSSH, with options: 'ssh -p 2200 -l me'.")
+    ] = "ssh",
+    command: Annotated[
+        str, option("How tfw2v is called on the hosts, in sh: '. venv/bin/activate && tfw2v'.")
+    ] = "tfw2v",
+    seconds: Annotated[float, option("How long the tasks have to come up.", min=1)] = 30.0,
     verbose: Verbose = False,
+) -> None:
+    """Run a training on other hosts: tfw2v cluster ssh --hosts FILE -- train CORPUS -o MODEL.
+
+    Each task is started by ssh on its host, without a password, and what it writes is shown.
+    Tasks that end are started anew; all end with the training, which runs here. A ps that ends, or
+    this training, costs what came after the last checkpoint.
+    """
+    arguments, values = parse_training(context)
+
+    from gensim_tfw2v.cluster.spec import read_hosts
+    from gensim_tfw2v.cluster.ssh import SshCluster
+
+    cluster = read_hosts(hosts)
+    if cluster.chief is None:
+        raise BadInput(
+            f"{hosts}: has no chief; add the address at which tasks reach this machine, as "
+            '"chief": ["10.0.0.1:2222"]'
+        )
+    try:
+        client = shlex.split(ssh)
+    except ValueError as error:
+        raise BadInput(f"--ssh is {ssh!r}: write it as for a shell ({error})") from error
+    if not client:
+        raise BadInput("--ssh is empty: give the client of OpenSSH, as in --ssh 'ssh -p 2200'")
+    log_dir = None if values["log_dir"] is None else os.path.abspath(values["log_dir"])
+    with (
+        checkpointed(arguments, values) as training,
+        SshCluster(cluster, _show, client, command, seconds, log_dir) as tasks,
+        tasks.restarting(),
+    ):
+        status = supervise(
+            [*training, "--cluster", "TF_CONFIG"], {"TF_CONFIG": cluster.tf_config("chief", 0)}
+        )
+    raise typer.Exit(status)
+
+
+def _show(task: Task, line: str) -> None:
+    from gensim_tfw2v.cluster.tasks import prefixed
+
+    sys.stderr.write(f"{prefixed(task, line)}\n")  # in one call: several threads write
+    sys.stderr.flush()
+
+
+@app.command(context_settings=TAKES_TRAINING)
+def local(
+    context: typer.Context, ps: Ps = 1, workers: Workers = 2, verbose: Verbose = False
 ) -> None:
     """Run a training on a cluster of this machine: tfw2v cluster local -- train CORPUS -o MODEL.
 
@@ -32,30 +92,28 @@ def local(
     on; if a ps, the coordinator or the command itself is, training goes on from the last
     checkpoint.
     """
-    arguments, values = given_training(context)
-    with checkpointed(arguments, values) as command:
+    with checkpointed(*parse_training(context)) as command:
         status = supervise([*command, "--cluster", f"local:ps={ps},worker={workers}"])
     raise typer.Exit(status)
 
 
 @app.command()
 def status(
-    seconds: Annotated[float, typer.Option(help="How long to wait for each.", min=0.1)] = 3.0,
+    seconds: Annotated[float, option("How long to wait for each.", min=0.1)] = 3.0,
     verbose: Verbose = False,
 ) -> None:
     """Say which tasks of the cluster that TF_CONFIG describes answer; status 1 if one does not."""
     from gensim_tfw2v.cluster import MissingTasks, from_tf_config, wait_for_tasks
 
-    cluster, _ = from_tf_config(os.environ)
-    tasks = cluster.servers()
+    tasks = from_tf_config(os.environ)[0].servers()
     missing: tuple[object, ...] = ()
     try:
         wait_for_tasks(tasks, seconds)
     except MissingTasks as error:
         missing = error.tasks
     for task in tasks:
-        print(f"{task.role:<7}{task.index:<4}{task.address:<24}", end="")
-        print("does not answer" if task in missing else "answers")
+        answers = "does not answer" if task in missing else "answers"
+        print(f"{task.role:<7}{task.index:<4}{task.address:<24}{answers}")
     if missing:
         raise typer.Exit(1)
 
@@ -63,24 +121,23 @@ def status(
 def task(
     hosts: Annotated[
         Path | None,
-        typer.Option(
-            help='JSON or YAML file with the addresses of all tasks: {"ps": ["10.0.0.2:2222"], '
+        option(
+            'JSON or YAML file with the addresses of all tasks: {"ps": ["10.0.0.2:2222"], '
             '"worker": ["10.0.0.3:2222"]}. By default TF_CONFIG says them.'
         ),
     ] = None,
-    role: Annotated[Literal["ps", "worker"], typer.Option(help="Which task this is.")] = "worker",
-    index: Annotated[int, typer.Option(help="Its number among those of its role.", min=0)] = 0,
+    role: Annotated[Literal["ps", "worker"], option("Which task this is.")] = "worker",
+    index: Annotated[int, option("Its number among those of its role.", min=0)] = 0,
     log_dir: Annotated[
         str | None,
-        typer.Option(
-            envvar="TFW2V_LOG_DIR",
-            help="The training's folder for TensorBoard: this task writes a run into it, with "
+        option(
+            "The training's folder for TensorBoard: this task writes a run into it, with "
             "the CPU time, memory and network that it takes.",
+            envvar="TFW2V_LOG_DIR",
         ),
     ] = None,
     with_parent: Annotated[
-        bool,
-        typer.Option("--with-parent", help="End when standard input closes, as over ssh."),
+        bool, option("End when standard input closes, as over ssh.", "--with-parent")
     ] = False,
     verbose: Verbose = False,
 ) -> None:

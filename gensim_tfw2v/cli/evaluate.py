@@ -1,16 +1,30 @@
-"""``tfw2v evaluate``: how good the vectors of a file are."""
+"""``tfw2v evaluate``: how good vectors are; ``tfw2v neighbours``: the words nearest to a word."""
 
 from __future__ import annotations
 
+import sys
+from difflib import get_close_matches
+from functools import partial
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
 
-from gensim_tfw2v.cli.failures import BadInput, Verbose
+from gensim_tfw2v.cli.common import BadInput, Model, Verbose, option
+from gensim_tfw2v.cli.model_files import load_saved, load_vectors
+from gensim_tfw2v.cli.training import corpus_arguments
+from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from gensim.models import KeyedVectors
+
+SPELLINGS_SEARCHED = 50_000  # comparing spellings takes some 10 microseconds a word
+
+_right = partial(Column, justify="right")
 
 
 def evaluate(
@@ -30,26 +44,24 @@ def evaluate(
         ),
     ] = None,
     standard: Annotated[
-        bool, typer.Option(help="Evaluate on WS353, SimLex-999 and the word2vec analogies.")
+        bool, option("Evaluate on WS353, SimLex-999 and the word2vec analogies.")
     ] = True,
     text: Annotated[
         Path | None,
-        typer.Option(
-            help="Text that the model was not trained on, a sentence a line; - reads standard "
+        option(
+            "Text that the model was not trained on, a sentence a line; - reads standard "
             "input: print the mean loss of a prediction, in nats. Needs a whole model."
         ),
     ] = None,
     log_dir: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder that TensorBoard is shown: the scores become a run in it, beside those "
+        option(
+            "Folder that TensorBoard is shown: the scores become a run in it, beside those "
             "of trainings."
         ),
     ] = None,
-    run: Annotated[
-        str | None, typer.Option(help="Name of that run; by default the model's.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    run: Annotated[str | None, option("Name of that run; by default the model's.")] = None,
+    json: Annotated[bool, option("Print JSON instead of tables.", "--json")] = False,
     verbose: Verbose = False,
 ) -> None:
     """Evaluate vectors on word similarity and analogies, and models on a text of your own.
@@ -60,15 +72,15 @@ def evaluate(
     """
     if run is not None and log_dir is None:
         raise BadInput("--run names a run for TensorBoard; give --log-dir too")
-
     if log_dir is not None:
-        _check_run(log_dir := log_dir / (run or model.stem))
+        from gensim_tfw2v.monitor.events import do_without_tensorflow
+        from gensim_tfw2v.monitor.run import check_run, write_baseline
 
-    from rich.console import Console
-
-    from gensim_tfw2v.cli.model_files import load_saved
-    from gensim_tfw2v.monitor.progress import phase
-
+        log_dir /= run or model.stem
+        try:
+            check_run(log_dir)
+        except ValueError as error:
+            raise BadInput(f"{error} (--run)") from error
     saved = load_saved(model)
 
     from gensim_tfw2v.evaluation import summary
@@ -79,17 +91,12 @@ def evaluate(
     if loss is not None:
         result["held_out_loss"] = loss
     if log_dir is not None:
-        from gensim_tfw2v.monitor.events import do_without_tensorflow
-        from gensim_tfw2v.monitor.run import write_baseline
-
         do_without_tensorflow()
         write_baseline(log_dir, saved, result)
-    console = Console(highlight=False)
     if json:
-        from json import dumps
-
         typer.echo(dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
         return
+    console = Console(highlight=False)
     console.print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")
     if loss is not None:
         console.print(
@@ -103,21 +110,8 @@ def evaluate(
         console.print(_analogies_table(result["analogies"]))
 
 
-def _check_run(folder: Path) -> None:
-    """Refuse the run of a training before anything takes its time."""
-    from gensim_tfw2v.monitor.run import check_run
-
-    try:
-        check_run(folder)
-    except ValueError as error:
-        raise BadInput(f"{error} (--run)") from error
-
-
 def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
     from gensim.models import Word2Vec
-
-    from gensim_tfw2v.cli.corpus import corpus_arguments
-    from gensim_tfw2v.monitor.progress import phase
 
     corpus = corpus_arguments(text)
     with phase("loading gensim", None):
@@ -133,37 +127,80 @@ def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
 
 
 def _pairs_table(results: dict[str, dict[str, Any]]) -> Table:
-    table = _table("Word similarity", "set", "Spearman", "Pearson", "pairs", "unknown")
+    headings = map(_right, ("Spearman", "Pearson", "pairs", "unknown"))
+    table = Table("set", *headings, title="Word similarity", title_justify="left")
     for name, score in results.items():
-        correlations = ("-" if score[kind] is None else f"{score[kind]:.3f}"
-                        for kind in ("spearman", "pearson"))  # fmt: skip
+        both = (score["spearman"], score["pearson"])
+        correlations = ("-" if value is None else f"{value:.3f}" for value in both)
         pairs = f"{score['used']:,} of {score['pairs']:,}"
         table.add_row(Path(name).name, *correlations, pairs, f"{score['oov_ratio']:.1%}")
     return table
 
 
 def _analogies_table(results: dict[str, dict[str, Any]]) -> Table:
-    table = _table(
-        "Analogies answered right", "set", "questions", "total", "semantic", "syntactic", "number"
+    kinds = ("total", "semantic", "syntactic")
+    table = Table(
+        "set",
+        "questions",
+        *map(_right, (*kinds, "number")),
+        title="Analogies answered right",
+        title_justify="left",
+        caption="known: all four words are among the 30,000 most frequent ones, as gensim counts; "
+        "all: questions with unknown words are wrong",
+        caption_justify="left",
     )
-    table.caption = (
-        "known: all four words are among the 30,000 most frequent ones, as gensim counts; "
-        "all: questions with unknown words are wrong"
-    )
-    table.caption_justify = "left"
     for name, metrics in results.items():
         for metric, score in metrics.items():
-            accuracies = (f"{score[kind]:.1%}" for kind in ("total", "semantic", "syntactic"))
+            accuracies = (f"{score[kind]:.1%}" for kind in kinds)
             questions = "known" if metric == "gensim" else metric
             table.add_row(Path(name).name, questions, *accuracies, f"{score['counted']:,}")
     return table
 
 
-def _table(title: str, first: str, *columns: str) -> Table:
-    from rich.table import Table
+def neighbours(
+    model: Model,
+    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words to look up.")],
+    number: Annotated[int, option("Neighbours a word.", "-n", "--number", min=1)] = 10,
+    minus: Annotated[
+        list[str] | None,
+        option("A word to subtract; all words then make one query (king woman --minus man)."),
+    ] = None,
+    verbose: Verbose = False,
+) -> None:
+    """Print the nearest neighbours of each WORD by cosine similarity.
 
-    table = Table(title=title, title_justify="left")
-    table.add_column(first)
-    for column in columns:
-        table.add_column(column, justify="left" if column == "questions" else "right")
-    return table
+    A word that the model does not know is reported with close spellings; if none is known the
+    exit status is 2.
+    """
+    vectors = load_vectors(model)
+    unknown = [word for word in [*words, *(minus or ())] if word not in vectors]
+    messages = [f"{word!r} is not in the vocabulary{_hint(word, vectors)}" for word in unknown]
+    known = [word for word in words if word in vectors]
+    if not known or (minus and unknown):
+        raise BadInput("; ".join(messages))
+    for message in messages:
+        print(f"tfw2v: {message}", file=sys.stderr)
+    if minus:
+        nearest = vectors.most_similar(positive=known, negative=minus, topn=number)
+        print_neighbours({f"{' + '.join(known)} - {' - '.join(minus)}": nearest})
+    else:
+        print_neighbours({word: vectors.most_similar(word, topn=number) for word in known})
+
+
+def print_neighbours(found: dict[str, list[tuple[str, float]]]) -> None:
+    """Print ``{query: [(word, similarity), …]}`` as a table, a row a neighbour of a query."""
+    table = Table("word", "neighbour", _right("similarity"))
+    for query, nearest in found.items():
+        for rank, (word, similarity) in enumerate(nearest):
+            # words are data: Text keeps "[b]" in one from being read as markup
+            table.add_row(Text("" if rank else query), Text(word), f"{similarity:.3f}")
+        table.add_section()
+    Console(highlight=False).print(table)
+
+
+def _hint(word: str, vectors: KeyedVectors) -> str:
+    spelled: dict[str, str] = {}
+    for candidate in vectors.index_to_key[:SPELLINGS_SEARCHED]:
+        spelled.setdefault(candidate.casefold(), candidate)
+    close = get_close_matches(word.casefold(), spelled, n=3)
+    return f" (close: {', '.join(spelled[match] for match in close)})" if close else ""

@@ -1,22 +1,60 @@
-"""The tool itself: its name, its commands, and what all of them share."""
+"""The tool itself: its name, its commands, and their exit status."""
 
-from typing import Annotated
+import logging
+import signal
+import sys
+import threading
+import zlib
+from lzma import LZMAError
+from typing import Annotated, Any
 
 import typer
 
 from gensim_tfw2v import __version__
 from gensim_tfw2v.cli import cluster
-from gensim_tfw2v.cli.cluster import task
-from gensim_tfw2v.cli.demo import demo
-from gensim_tfw2v.cli.evaluate import evaluate
-from gensim_tfw2v.cli.failures import CommandsWithClearFailures
+from gensim_tfw2v.cli.common import BadInput, fail, fail_interrupted, one_line, option
+from gensim_tfw2v.cli.evaluate import evaluate, neighbours
 from gensim_tfw2v.cli.merge import merge
-from gensim_tfw2v.cli.neighbours import neighbours
 from gensim_tfw2v.cli.plan import plan
 from gensim_tfw2v.cli.tensorboard import projector, tensorboard
-from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.cli.train import demo, train
 from gensim_tfw2v.processes.children import run_and_leave
 from gensim_tfw2v.processes.hazards import holding_interrupts
+
+#: How gensim and this library refuse input or stop training, and how damaged files are reported.
+#: An EOFError would be taken for Ctrl-D by click; an ArithmeticError is training that diverged.
+EXPECTED = (BadInput, OSError, ValueError, RuntimeError, ImportError, ArithmeticError)
+DAMAGED = (EOFError, zlib.error, LZMAError)
+
+
+class CommandsWithClearFailures(typer.core.TyperGroup):
+    """Commands whose expected failures end in one line and an exit status.
+
+    Status 2 for bad input; 130 for Ctrl-C; 143 for SIGTERM, which ends a command like Ctrl-C, with
+    nothing left behind. Anything else is a fault of the program and keeps its traceback.
+    """
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the arguments of a call."""
+        try:
+            return super().make_context(*arguments, **options)
+        except KeyboardInterrupt:
+            fail_interrupted()
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            fail_interrupted()
+        except (typer.Exit, typer.Abort):  # which are RuntimeErrors too
+            raise
+        except (*EXPECTED, *DAMAGED) as error:
+            logging.getLogger(__name__).debug("the command failed", exc_info=True)
+            fail(one_line(error), status=2)
+
 
 app = typer.Typer(
     name="tfw2v",
@@ -34,25 +72,24 @@ def _say_version(asked: bool) -> None:
         raise typer.Exit
 
 
+_version = option("Say the version, and end.", "--version", callback=_say_version, is_eager=True)
+
+
 @app.callback()
-def options(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", help="Say the version, and end.", callback=_say_version, is_eager=True
-        ),
-    ] = False,
-) -> None:
+def options(version: Annotated[bool, _version] = False) -> None:
     """Take what goes before the name of a command."""
 
 
-for command in (train, merge, evaluate, neighbours, projector, tensorboard, plan, demo, task):
+for command in (
+    *(train, merge, evaluate, neighbours, projector, tensorboard, plan, demo),
+    cluster.task,
+):
     app.command()(command)
 app.add_typer(cluster.app, name="cluster")
 
 
 def main() -> None:
-    """Be the tool: do what the arguments of this process ask for, and end it."""
+    """Do what the arguments of this process ask for, and end it."""
     with holding_interrupts():
         command = typer.main.get_command(app)
     run_and_leave(lambda: command(prog_name="tfw2v"))

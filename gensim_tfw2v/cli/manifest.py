@@ -3,56 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from gensim_tfw2v.cluster.manifests import Sizes
-
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli.failures import Verbose
-from gensim_tfw2v.cli.given_training import WITH_TRAINING, given_training
+from gensim_tfw2v.cli.common import Ps, Tokens, Verbose, Workers, option
+from gensim_tfw2v.cli.plan import quantity
+from gensim_tfw2v.cli.supervised import TAKES_TRAINING, parse_training
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.cluster.manifests import Deployment
+    from gensim_tfw2v.cluster.manifests import Deployment, Sizes
 
 app = typer.Typer(
-    no_args_is_help=True,
-    help="Print the files that start a cluster and a training on it.",
+    no_args_is_help=True, help="Print the files that start a cluster and a training on it."
 )
 
 #: Where sizes are from that are not given.
 ESTIMATED = "by default as tfw2v plan estimates."
 
-Ps = Annotated[int, typer.Option(help="Tasks that hold the vectors.", min=1)]
-Workers = Annotated[int, typer.Option(help="Tasks that train.", min=1)]
-Name = Annotated[str, typer.Option(help="What all that belongs to this cluster is called by.")]
-Image = Annotated[str, typer.Option(help="Container image; without a / it is never pulled.")]
-Port = Annotated[int, typer.Option(help="At which each task listens.")]
-Vocab = Annotated[int, typer.Option(help="Words of the vocabulary: memory is for so many.", min=1)]
-Tokens = Annotated[str, typer.Option(help="Words of the corpus: 17e6, 100e9, 2.5G.")]
-PsCpus = Annotated[int | None, typer.Option(help=f"CPUs of a ps; {ESTIMATED}", min=1)]
-PsMemory = Annotated[int | None, typer.Option(help=f"GiB of a ps; {ESTIMATED}", min=1)]
+Name = Annotated[str, option("What all that belongs to this cluster is called by.")]
+Image = Annotated[str, option("Container image; without a / it is never pulled.")]
+Port = Annotated[int, option("At which each task listens.")]
+Vocab = Annotated[int, option("Words of the vocabulary: memory is for so many.", min=1)]
+PsCpus = Annotated[int | None, option(f"CPUs of a ps; {ESTIMATED}", min=1)]
+PsMemory = Annotated[int | None, option(f"GiB of a ps; {ESTIMATED}", min=1)]
 WorkerCpus = Annotated[
-    int | None,
-    typer.Option(help="CPUs of a worker; by default the training's --workers.", min=1),
+    int | None, option("CPUs of a worker; by default the training's --workers.", min=1)
 ]
-WorkerMemory = Annotated[int | None, typer.Option(help=f"GiB of a worker; {ESTIMATED}", min=1)]
-Cpus = Annotated[int, typer.Option(help="CPUs of the coordinator.", min=1)]
+WorkerMemory = Annotated[int | None, option(f"GiB of a worker; {ESTIMATED}", min=1)]
+Cpus = Annotated[int, option("CPUs of the coordinator.", min=1)]
 Memory = Annotated[
-    int | None,
-    typer.Option(help=f"GiB of the coordinator, which holds the model; {ESTIMATED}", min=1),
+    int | None, option(f"GiB of the coordinator, which holds the model; {ESTIMATED}", min=1)
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write the file there, instead of printing.")
+    Path | None, option("Write the file there, instead of printing.", "--output", "-o")
 ]
 
 
-@app.command(context_settings=WITH_TRAINING)
+@app.command(context_settings=TAKES_TRAINING)
 def kubernetes(
     context: typer.Context,
     ps: Ps = 1,
@@ -69,17 +58,14 @@ def kubernetes(
     coordinator_cpus: Cpus = 2,
     coordinator_memory: Memory = None,
     claim: Annotated[
-        str | None,
-        typer.Option(help="PersistentVolumeClaim that is there; by default NAME-data is made."),
+        str | None, option("PersistentVolumeClaim that is there; by default NAME-data is made.")
     ] = None,
-    storage: Annotated[int, typer.Option(help="GiB of the claim that is made.", min=1)] = 10,
+    storage: Annotated[int, option("GiB of the claim that is made.", min=1)] = 10,
     log_claim: Annotated[
-        str | None,
-        typer.Option(help="PersistentVolumeClaim for --log-dir; by default NAME-logs is made."),
+        str | None, option("PersistentVolumeClaim for --log-dir; by default NAME-logs is made.")
     ] = None,
     log_class: Annotated[
-        str | None,
-        typer.Option(help="StorageClass of NAME-logs, whose volumes many nodes can write."),
+        str | None, option("StorageClass of NAME-logs, whose volumes many nodes can write.")
     ] = None,
     output: Output = None,
     verbose: Verbose = False,
@@ -96,7 +82,7 @@ def kubernetes(
     _write(kubernetes_file(deployment, claim, storage, log_claim, log_class), output)
 
 
-@app.command(context_settings=WITH_TRAINING)
+@app.command(context_settings=TAKES_TRAINING)
 def compose(
     context: typer.Context,
     ps: Ps = 1,
@@ -126,29 +112,22 @@ def compose(
     _write(compose_file(_deployment(context, image=image, port=port)), output)
 
 
-@app.command(context_settings=WITH_TRAINING)
+@app.command(context_settings=TAKES_TRAINING)
 def slurm(
     context: typer.Context,
     ps: Ps = 1,
     workers: Workers = 2,
     name: Name = "tfw2v",
     cpus: Annotated[
-        int | None,
-        typer.Option(help="CPUs of each task; by default the training's --workers.", min=1),
+        int | None, option("CPUs of each task; by default the training's --workers.", min=1)
     ] = None,
     vocab: Vocab = 1_000_000,
     tokens: Tokens = "1G",
-    memory: Annotated[
-        int | None, typer.Option(help=f"GiB of each task; {ESTIMATED}", min=1)
-    ] = None,
+    memory: Annotated[int | None, option(f"GiB of each task; {ESTIMATED}", min=1)] = None,
     port: Annotated[
-        int | None,
-        typer.Option(help="First of the ports; by default it follows from the job's number."),
+        int | None, option("First of the ports; by default it follows from the job's number.")
     ] = None,
-    setup: Annotated[
-        str,
-        typer.Option(help="Line of shell before all else, as '. venv/bin/activate'."),
-    ] = "",
+    setup: Annotated[str, option("Line of shell before all else, as '. venv/bin/activate'.")] = "",
     output: Output = None,
     verbose: Verbose = False,
 ) -> None:
@@ -162,21 +141,12 @@ def slurm(
     _write(slurm_file(_deployment(context), port, setup), output)
 
 
-def _deployment(context: typer.Context, **of_containers: Any) -> Deployment:
+def _deployment(context: typer.Context, **container: Any) -> Deployment:
     """The cluster of the command's options, and the training after ``--``."""
-    from gensim_tfw2v.cluster.manifests import Deployment, Size, Sizes, TrainCommand
+    from gensim_tfw2v.cluster.manifests import Deployment, TrainCommand
 
-    given = context.params
-    arguments, training = given_training(context)
-    estimated = estimated_sizes(
-        training, *(given[name] for name in ("ps", "workers", "vocab", "tokens"))
-    )
-
-    def size(role: str) -> Size:
-        one = getattr(estimated, role)
-        of_role = f"{role}_" if f"{role}_cpus" in given else ""  # Slurm: one size for all
-        return Size(given[f"{of_role}cpus"] or one.cpus, given[f"{of_role}memory"] or one.memory)
-
+    options = context.params
+    arguments, training = parse_training(context)
     names = {"corpus": "CORPUS", "output": "--output", "vectors": "--vectors"}
     names |= {"encoded_dir": "--encoded-dir", "tables_dir": "--tables-dir"}
     paths = {of: str(training[name]) for name, of in names.items() if training[name] is not None}
@@ -193,11 +163,41 @@ def _deployment(context: typer.Context, **of_containers: Any) -> Deployment:
     log_dir = None if training["log_dir"] is None else str(training["log_dir"])
     return Deployment(
         TrainCommand(tuple(arguments), paths, str(checkpoints), log_dir),
-        given["ps"],
-        given["workers"],
-        given["name"],
-        sizes=Sizes(size("ps"), size("worker"), size("coordinator"), estimated.basis),
-        **of_containers,
+        *(options["ps"], options["workers"], options["name"]),
+        sizes=_sizes(training, options),
+        **container,
+    )
+
+
+def _sizes(training: Mapping[str, Any], options: Mapping[str, Any]) -> Sizes:
+    """What tasks need: as the command's options say, else estimated as by ``tfw2v plan``."""
+    from gensim_tfw2v.cluster.manifests import Size, Sizes
+    from gensim_tfw2v.planning import Machines, Workload, compare, ps_cores, task_memory
+    from gensim_tfw2v.regimes.options import parse_regime
+
+    vocab, words = options["vocab"], quantity(options["tokens"], "", "--tokens")
+    dim, threads = training["vector_size"], training["workers"]
+    window, negative = training["window"], max(1, training["negative"])
+    work = Workload.of_text(vocab, words, dim, window, negative, training["sg"], training["sample"])
+    regime = parse_regime(training["regime"] or "asynchronous")
+    name = "columns" if training["layout"] == "columns" else "rows, asynchronous"
+    if regime.trains_apart:
+        name = "sub-models"
+    machines = Machines(options["workers"], options["ps"], threads)
+    choice = next(one for one in compare(work, words, machines) if one.name == name)
+    more = {} if regime.copies is None else {"copies": regime.copies}
+    needed = task_memory(work, choice, threads, **more)
+
+    def size(role: str, cpus: int, memory: int) -> Size:
+        prefix = f"{role}_" if f"{role}_cpus" in options else ""  # Slurm: one size for all
+        return Size(options[f"{prefix}cpus"] or cpus, options[f"{prefix}memory"] or memory)
+
+    return Sizes(
+        size("ps", ps_cores(choice), needed.ps),
+        size("worker", threads, needed.worker),
+        size("coordinator", 2, needed.coordinator),
+        basis=f"Memory is for {vocab:,} words of {dim} numbers: --vocab says how many there are, "
+        f"and\n--tokens how long the corpus is, {words:,.0f} words.",
     )
 
 
@@ -206,54 +206,3 @@ def _write(text: str, output: Path | None) -> None:
         typer.echo(text, nl=False)
     else:
         output.write_text(text, encoding="utf-8")
-
-
-def estimated_sizes(
-    training: Mapping[str, Any], ps: int, workers: int, vocab: int, tokens: str
-) -> Sizes:
-    """Estimate what tasks need, as ``tfw2v plan`` does.
-
-    Parameters
-    ----------
-    training : mapping
-        The options of ``tfw2v train``.
-    ps, workers : int
-        How many tasks.
-    vocab : int
-        Words of the vocabulary.
-    tokens : str
-        Words of the corpus.
-
-    Raises
-    ------
-    BadInput
-        If `tokens` is no number.
-    ValueError
-        If the training's regime is invalid.
-    """
-    from gensim_tfw2v.cli.plan import quantity
-    from gensim_tfw2v.cluster.manifests import Size, Sizes
-    from gensim_tfw2v.planning import Machines, Workload, compare, ps_cores, task_memory
-    from gensim_tfw2v.regimes.options import parse_regime
-
-    words, dim, threads = (
-        quantity(tokens, "", "--tokens"), training["vector_size"], training["workers"],
-    )  # fmt: skip
-    work = Workload.of_text(
-        vocab, words, dim, training["window"], max(1, training["negative"]), training["sg"],
-        training["sample"],
-    )  # fmt: skip
-    regime = parse_regime(training["regime"] or "asynchronous")
-    name = "columns" if training["layout"] == "columns" else "rows, asynchronous"
-    if regime.trains_apart:
-        name = "sub-models"
-    choices = {one.name: one for one in compare(work, words, Machines(workers, ps, threads))}
-    more = {} if regime.copies is None else {"copies": regime.copies}
-    memory = task_memory(work, choices[name], threads, **more)
-    return Sizes(
-        Size(ps_cores(choices[name]), memory.ps),
-        Size(threads, memory.worker),
-        Size(2, memory.coordinator),
-        basis=f"Memory is for {vocab:,} words of {dim} numbers: --vocab says how many there are, "
-        f"and\n--tokens how long the corpus is, {words:,.0f} words.",
-    )

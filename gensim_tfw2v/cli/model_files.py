@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gensim_tfw2v.cli.failures import BadInput, one_line
-from gensim_tfw2v.files import whole as saving
+from gensim_tfw2v.cli.common import BadInput, one_line
+from gensim_tfw2v.files import whole
 from gensim_tfw2v.files.temporary import TemporaryFolder
+from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors, Word2Vec
@@ -19,89 +20,59 @@ PICKLE_MARK = b"\x80"  # first byte of every pickle since protocol 2
 
 
 def load_vectors(path: Path) -> KeyedVectors:
-    """Load the vectors of a saved model, of saved vectors, or of word2vec's text or binary form.
-
-    Returns
-    -------
-    KeyedVectors
-        V finite vectors of D dimensions.
-
-    Raises
-    ------
-    BadInput
-        See `load_saved`.
-    """
+    """Load the vectors of a saved model, or vectors alone, as `load_saved` does."""
     saved = load_saved(path)
     return getattr(saved, "wv", saved)
 
 
 def load_saved(path: Path, *, mapped: bool = False) -> Word2Vec | KeyedVectors:
-    """Load a saved model whole, or vectors alone.
+    """Load a saved model whole, or vectors alone: V finite vectors of D dimensions.
 
     The form is told from the content, so the suffix matters only where it names a compression.
     A text file without the header line (as GloVe's) is read too. A gensim file is a pickle:
-    loading one runs code that it names, so load only files you trust.
-
-    Parameters
-    ----------
-    path : Path
-    mapped : bool
-        Whether arrays that gensim has kept in files of their own, uncompressed, stay there: they
-        are read when they are used, and cannot be written to.
-
-    Returns
-    -------
-    Word2Vec or KeyedVectors
-        With V finite vectors of D dimensions.
-
-    Raises
-    ------
-    BadInput
-        The file is missing, damaged, of no known form, without vectors, or with values that are
-        not finite.
+    loading one runs code that it names, so load only files you trust. If `mapped`, arrays that
+    gensim has kept in files of their own, uncompressed, stay there: they cannot be written to.
     """
     if not path.is_file():
         what = "is a folder; give the file of a model" if path.is_dir() else "no such file"
         raise BadInput(f"{path}: {what}")
-
-    from gensim_tfw2v.monitor.progress import phase
-
     with phase(f"loading {path}", None):
-        return _load_saved(path, mapped)
+        import numpy as np
+
+        saved = _load(path, mapped)
+        vectors = getattr(saved, "wv", saved)
+        if not len(vectors):
+            raise BadInput(f"{path}: holds no vectors")
+        if not np.isfinite(vectors.vectors).all():
+            raise BadInput(f"{path}: holds vectors that are NaN or infinite")
+    return saved
 
 
-def _load_saved(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
-    import numpy as np
+def _load(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
     from gensim import utils
 
     try:
         with utils.open(str(path), "rb") as file:
             start = file.read(1)
-            lines = [start + file.readline(2**20), file.readline(2**20)]
-        pickled = start == PICKLE_MARK
-        saved = _load_pickled(path, mapped) if pickled else _load_word2vec(path, lines)
+            lines = start + file.readline(2**20), file.readline(2**20)
+        if start == PICKLE_MARK:
+            return _load_pickled(path, mapped)
+        return _load_word2vec(path, *lines)
     except BadInput:
         raise
-    # a damaged pickle can raise nearly anything
-    except Exception as error:
+    except Exception as error:  # a damaged pickle can raise nearly anything
         raise BadInput(
             f"{path}: cannot be loaded; it is damaged, or was saved by software that is not "
             f"installed here ({type(error).__name__}: {one_line(error)})"
         ) from error
-    vectors = getattr(saved, "wv", saved)
-    if not len(vectors):
-        raise BadInput(f"{path}: holds no vectors")
-    if not np.isfinite(vectors.vectors).all():
-        raise BadInput(f"{path}: holds vectors that are NaN or infinite")
-    return saved
 
 
 def _load_pickled(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
     from gensim.models import KeyedVectors
     from gensim.utils import SaveLoad
 
+    is_mappable = mapped and path.suffix not in (".gz", ".bz2")
     try:
-        is_mappable = mapped and path.suffix not in (".gz", ".bz2")
         saved = SaveLoad.load(str(path), mmap="r" if is_mappable else None)
     except FileNotFoundError as error:
         raise BadInput(
@@ -117,14 +88,15 @@ def _load_pickled(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
     return saved
 
 
-def _load_word2vec(path: Path, lines: list[bytes]) -> KeyedVectors:
+def _load_word2vec(path: Path, first: bytes, second: bytes) -> KeyedVectors:
+    """Load vectors in the word2vec tool's form, which the first two lines tell."""
     from gensim.models import KeyedVectors
 
-    first, second = lines
-    if _has_sizes(first):
-        is_text = _numbers_after_word(second) == int(first.split()[1])
+    sizes, numbers = first.split(), _numbers_after_word(second)
+    if len(sizes) == 2 and all(size.isdigit() for size in sizes):
+        is_text = numbers == int(sizes[1])
         return KeyedVectors.load_word2vec_format(str(path), binary=not is_text)
-    if _numbers_after_word(first) > 1 and _numbers_after_word(first) == _numbers_after_word(second):
+    if _numbers_after_word(first) == numbers > 1:
         return KeyedVectors.load_word2vec_format(str(path), binary=False, no_header=True)
     raise BadInput(
         f"{path}: no vectors in a known form; give a model or vectors saved by gensim, or "
@@ -132,29 +104,32 @@ def _load_word2vec(path: Path, lines: list[bytes]) -> KeyedVectors:
     )
 
 
-def _has_sizes(line: bytes) -> bool:
-    fields = line.split()
-    return len(fields) == 2 and all(field.isdigit() for field in fields)
-
-
 def _numbers_after_word(line: bytes) -> int:
     """Give D for a line ``word number_1 … number_D`` of text, else 0."""
-    fields = line.split()
     try:
-        values = [float(field) for field in fields[1:]]
+        values = [float(field) for field in line.split()[1:]]
     except ValueError:
         return 0
     return 0 if any(map(math.isinf, values)) else len(values)
 
 
-def check_can_save(path: Path) -> None:
-    """Find out before hours of work whether `path` can be written at their end.
+def check_outputs(
+    output: Path, vectors: Path | None, binary: bool, inputs: Iterable[Path], what: str
+) -> None:
+    """Refuse --output and --vectors that cannot be written, or are inputs; `what` says which."""
+    if binary and vectors is None:
+        raise BadInput("--binary is the form of --vectors; give --vectors FILE too")
+    if vectors is not None and vectors.resolve() == output.resolve():
+        raise BadInput(f"{vectors}: named by both --output and --vectors")
+    read = [path.resolve() for path in inputs]
+    for path in filter(None, (output, vectors)):
+        check_can_save(path)
+        if path.resolve() in read:
+            raise BadInput(f"{path}: {what}; give the output another name")
 
-    Raises
-    ------
-    BadInput
-        `path` is a folder, its folder is missing, or nothing can be written there.
-    """
+
+def check_can_save(path: Path) -> None:
+    """Find out before hours of work whether `path` can be written at their end."""
     if path.is_dir():
         raise BadInput(f"{path}: is a folder; give the name of a file in it")
     if not path.parent.is_dir():
@@ -166,27 +141,20 @@ def check_can_save(path: Path) -> None:
         raise BadInput(f"{path.parent}: cannot be written to ({error.strerror})") from error
 
 
+def save_model(
+    model: Word2Vec, output: Path, vectors: Path | None, binary: bool, progress: bool | None = None
+) -> Iterator[Path]:
+    """Save a model, and its vectors alone where that is asked for; name each file when it is."""
+    yield from save_whole(output, model.save, progress)
+    if vectors is not None:
+        yield from save_whole(
+            vectors, lambda name: model.wv.save_word2vec_format(name, binary=binary), progress
+        )
+
+
 def save_whole(
     path: Path, write: Callable[[str], None], progress: bool | None = None
 ) -> list[Path]:
-    """Let `write` make the file `path`, and the files that gensim puts beside it, or none.
-
-    See `gensim_tfw2v.files.whole.save_whole`.
-
-    Parameters
-    ----------
-    path : Path
-    write : callable
-        Writes to the path that it is given.
-    progress : bool, optional
-        Whether to show that it is being saved; by default on a terminal.
-
-    Returns
-    -------
-    list of Path
-        What was written, `path` last.
-    """
-    from gensim_tfw2v.monitor.progress import phase
-
+    """Save as `gensim_tfw2v.files.whole.save_whole`, and show it, by default on a terminal."""
     with phase(f"saving {path}", progress):
-        return saving.save_whole(path, write)
+        return whole.save_whole(path, write)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from rich.console import Console
+from rich.table import Column, Table
 
-from gensim_tfw2v.cli.failures import BadInput, Verbose
+from gensim_tfw2v.cli.common import BadInput, Tokens, Verbose, Workers, option
 
 if TYPE_CHECKING:
     from gensim_tfw2v.planning import Choice
@@ -16,46 +18,44 @@ UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def plan(
-    vocab: Annotated[int, typer.Option(help="Words in the vocabulary.", min=1)],
-    tokens: Annotated[str, typer.Option(help="Words of the corpus: 17e6, 100e9, 2.5G.")],
-    dim: Annotated[int, typer.Option(help="Dimensions of the vectors.", min=1)] = 100,
-    workers: Annotated[int, typer.Option(help="Tasks that train.", min=1)] = 4,
-    ps: Annotated[int, typer.Option(help="Tasks that hold the vectors (ps).", min=1)] = 2,
-    threads: Annotated[int, typer.Option(help="Threads of each worker.", min=1)] = 8,
-    net: Annotated[str, typer.Option(help="Network of each task: 10Gbit, 1Gbit.")] = "10Gbit",
-    latency: Annotated[float, typer.Option(help="Round trip on the network, in ms.", min=0)] = 0.2,
-    memory: Annotated[str, typer.Option(help="Memory of each task: 64GB.")] = "64GB",
-    epochs: Annotated[int, typer.Option(help="Passes over the corpus.", min=1)] = 5,
-    window: Annotated[int, typer.Option(help="As of tfw2v train.", min=1)] = 5,
-    negative: Annotated[int, typer.Option(help="As of tfw2v train.", min=1)] = 5,
-    sample: Annotated[float, typer.Option(help="As of tfw2v train.", min=0)] = 1e-3,
-    sg: Annotated[bool, typer.Option("--sg/--cbow", help="Skip-gram, or CBOW.")] = True,
+    vocab: Annotated[int, option("Words in the vocabulary.", min=1)],
+    tokens: Tokens,
+    dim: Annotated[int, option("Dimensions of the vectors.", min=1)] = 100,
+    workers: Workers = 4,
+    ps: Annotated[int, option("Tasks that hold the vectors (ps).", min=1)] = 2,
+    threads: Annotated[int, option("Threads of each worker.", min=1)] = 8,
+    net: Annotated[str, option("Network of each task: 10Gbit, 1Gbit.")] = "10Gbit",
+    latency: Annotated[float, option("Round trip on the network, in ms.", min=0)] = 0.2,
+    memory: Annotated[str, option("Memory of each task: 64GB.")] = "64GB",
+    epochs: Annotated[int, option("Passes over the corpus.", min=1)] = 5,
+    window: Annotated[int, option("As of tfw2v train.", min=1)] = 5,
+    negative: Annotated[int, option("As of tfw2v train.", min=1)] = 5,
+    sample: Annotated[float, option("As of tfw2v train.", min=0)] = 1e-3,
+    sg: Annotated[bool, option("Skip-gram, or CBOW.", "--sg/--cbow")] = True,
     verbose: Verbose = False,
 ) -> None:
     """Estimate memory, traffic and time on a cluster, and say which layout and regime to take.
 
     Word frequencies are assumed to follow Zipf's law, and training to use negative sampling.
     """
-    from rich.console import Console
-    from rich.table import Table
-
     from gensim_tfw2v.planning import Machines, Workload, compare
 
     words = quantity(tokens, "", "--tokens")
     work = Workload.of_text(vocab, words, dim, window, negative, sg, sample)
-    machines = Machines(
-        workers,
-        ps,
-        threads,
-        quantity(net, "bit", "--net") / 8,
-        latency / 1e3,
-        quantity(memory, "B", "--memory"),
-    )
+    bandwidth, room = quantity(net, "bit", "--net") / 8, quantity(memory, "B", "--memory")
+    machines = Machines(workers, ps, threads, bandwidth, latency / 1e3, room)
     choices = compare(work, words, machines)
-    table = Table(box=None, pad_edge=False)
-    for name in ("", "bytes a word", "ps holds", "worker holds", "ps net", "worker net",
-                 "words/s", "time", "bound by"):  # fmt: skip
-        table.add_column(name, justify="left" if name in ("", "bound by") else "right")
+    numbers = (
+        "bytes a word",
+        "ps holds",
+        "worker holds",
+        "ps net",
+        "worker net",
+        "words/s",
+        "time",
+    )
+    headings = map(partial(Column, justify="right"), numbers)
+    table = Table("", *headings, "bound by", box=None, pad_edge=False)
     for one in choices:
         table.add_row(
             one.name,
@@ -72,15 +72,17 @@ def plan(
     console.print(f"model      {2 * vocab * dim * 4 / 1e9:,.1f} GB: 2 tables of {vocab:,} x {dim}")
     console.print(f"corpus     {words:,.0f} words, {work.frequencies.kept:.0%} of them trained on")
     console.print(table)
-    console.print(advice(choices))
+    console.print(_advice(*choices))
 
 
-def advice(choices: list[Choice]) -> str:
+def _advice(best: Choice, *others: Choice) -> str:
     """What to take, and why."""
-    best, *others = choices
+
+    def held(choice: Choice) -> str:
+        return f"{max(choice.ps_memory, choice.worker_memory) / 1e9:,.1f} GB"
+
     if best.bound == "memory":
-        holds = best.ps_memory if best.ps_memory > best.worker_memory else best.worker_memory
-        return f"advice     none fits: a task would hold {holds / 1e9:,.1f} GB; give more ps tasks"
+        return f"advice     none fits: a task would hold {held(best)}; give more ps tasks"
     reasons = {
         "workers": "its workers compute all the time",
         "network": "its network is the limit, and the others' is a narrower one",
@@ -88,15 +90,13 @@ def advice(choices: list[Choice]) -> str:
     }
     lines = [f"advice     {best.name}: {best.option}; {reasons[best.bound]}"]
     for other in others:
+        speed = other.words_a_second / best.words_a_second
         if other.bound == "memory":
-            why = f"needs {max(other.ps_memory, other.worker_memory) / 1e9:,.1f} GB in one task"
+            why = f"needs {held(other)} in one task"
         elif other.bound == "corpus":
             why = "would cost quality: the corpus is small for so many"
-        elif other.words_a_second < 0.9 * best.words_a_second:
-            why = (
-                f"has {other.words_a_second / best.words_a_second:.0%} of its speed, bound by "
-                f"{other.bound}"
-            )
+        elif speed < 0.9:
+            why = f"has {speed:.0%} of its speed, bound by {other.bound}"
         else:
             why = "gains nothing here"
         lines.append(f"           {other.name} {why}")
@@ -104,16 +104,9 @@ def advice(choices: list[Choice]) -> str:
 
 
 def quantity(text: str, unit: str, option: str) -> float:
-    """A number with a unit: ``"10Gbit"``, ``"64GB"``, ``"1e9"``.
-
-    Raises
-    ------
-    BadInput
-        If it is no number, or not above 0.
-    """
-    found = re.fullmatch(
-        rf"\s*([0-9.]+(?:e[0-9]+)?)\s*([KMGT]?)(?:{unit})?\s*", text, re.IGNORECASE
-    )
+    """A number above 0 with a unit: ``"10Gbit"``, ``"64GB"``, ``"1e9"``; else raise `BadInput`."""
+    form = rf"\s*([0-9.]+(?:e[0-9]+)?)\s*([KMGT]?)(?:{unit})?\s*"
+    found = re.fullmatch(form, text, re.IGNORECASE)
     try:
         value = float(found[1]) * UNITS[found[2].upper()] if found else 0.0
     except ValueError:

@@ -1,6 +1,6 @@
-"""The tool's beginning: Ctrl-C is one line and a status from here on.
+"""The entry point of the tool: Ctrl-C is one line and a status from here on.
 
-``python -m gensim_tfw2v.cli.start`` is the tool too, ended with the process that started it.
+``python -m gensim_tfw2v.cli.start`` is the tool too, and ends with the process that started it.
 """
 
 import os
@@ -12,7 +12,7 @@ from gensim_tfw2v.processes.hazards import holding_interrupts
 
 
 def main() -> None:
-    """Be the tool; Ctrl-C ends it as it does later, also while its commands are imported."""
+    """Run the tool; Ctrl-C ends it as it does later, also while its commands are imported."""
     try:
         with holding_interrupts():
             from gensim_tfw2v.cli.main import main as start

@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from gensim_tfw2v.cli.failures import BadInput, Verbose
+from gensim_tfw2v.cli.common import BadInput, Model, Verbose, option, print_rows
+from gensim_tfw2v.cli.model_files import load_vectors
 
 
 def tensorboard(
@@ -19,17 +20,15 @@ def tensorboard(
     ],
     port: Annotated[
         int | None,
-        typer.Option(
-            help="By default 6006 or the next one that is free; 0: any that is free.",
-            min=0,
-            max=65_535,
+        option(
+            "By default 6006 or the next one that is free; 0: any that is free.", min=0, max=65_535
         ),
     ] = None,
     host: Annotated[
         str,
-        typer.Option(
-            help="Address to listen on. Whoever reaches it sees what is in DIR: TensorBoard asks "
-            "for no password."
+        option(
+            "Address to listen on. Whoever reaches it sees what is in DIR: TensorBoard asks for no "
+            "password."
         ),
     ] = "127.0.0.1",
     verbose: Verbose = False,
@@ -46,20 +45,11 @@ def tensorboard(
         threading.Event().wait()
 
 
-#: Where the page begins to move the vectors' mean to the origin, unless told not to.
-SPHERIZED = 50
-
-
 def projector(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL", help="Model or vectors, in any form that `evaluate` reads."
-        ),
-    ],
-    log_dir: Annotated[Path, typer.Option(help="Folder for TensorBoard; made if it is not there.")],
+    model: Model,
+    log_dir: Annotated[Path, option("Folder for TensorBoard; made if it is not there.")],
     words: Annotated[
-        int, typer.Option(help="How many of the most frequent words.", min=1, max=100_000)
+        int, option("How many of the most frequent words.", min=1, max=100_000)
     ] = 10_000,
     verbose: Verbose = False,
 ) -> None:
@@ -67,8 +57,6 @@ def projector(
 
     What the projector showed from that folder before is replaced.
     """
-    from gensim_tfw2v.cli.model_files import load_vectors
-
     if log_dir.exists() and not log_dir.is_dir():
         raise BadInput(f"{log_dir}: is a file; give a folder")
     vectors = load_vectors(model)
@@ -77,9 +65,8 @@ def projector(
 
     written = write_projector(vectors, log_dir, words)
     size = vectors.vector_size
-    print(f"{'words':<11}{min(words, len(vectors)):,} of {len(vectors):,} x {size} dimensions")
-    for path in written:
-        print(f"{'saved':<11}{path}")
-    print(f"{'look':<11}tfw2v tensorboard {shlex.quote(str(log_dir))}")
-    if size >= SPHERIZED:
-        print(f'{"hint":<11}untick "Spherize data" there for the neighbours that tfw2v prints')
+    shown = f"{min(words, len(vectors)):,} of {len(vectors):,} x {size} dimensions"
+    print_rows([("words", shown), *(("saved", path) for path in written)])
+    print_rows([("look", f"tfw2v tensorboard {shlex.quote(str(log_dir))}")])
+    if size >= 50:  # from where on the page moves the vectors' mean to the origin
+        print_rows([("hint", 'untick "Spherize data" there for the neighbours that tfw2v prints')])

@@ -1,29 +1,36 @@
-"""``tfw2v train``: a corpus to a model."""
+"""``tfw2v train``: a corpus to a model; ``tfw2v demo``: training without a corpus of one's own."""
 
 from __future__ import annotations
 
 import contextlib
 import gzip
 import logging
+import shlex
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from lzma import LZMAError
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli.failures import BadInput, Verbose, fail_interrupted, named
-from gensim_tfw2v.cli.training import set_log
+from gensim_tfw2v.cli import common, model_files, training
+from gensim_tfw2v.cli.common import BadInput, Verbose, option
+from gensim_tfw2v.cli.evaluate import print_neighbours
+from gensim_tfw2v.monitor.progress import phase
 
-FOLDERS = ("encoded_dir", "tables_dir")
-CHECKPOINTS = ("checkpoint_dir", "checkpoint_minutes")
+#: Options of `train` that are not its model's, and switches that gensim's class does not know.
+OF_THE_COMMAND = {"corpus", "output", "vectors", "binary", "verbose"}
+OWN_SWITCHES = {"corrected_cbow", "projector_each_epoch"}
 
-MODEL, COUNTING, SPEED, LOG = "Model", "Vocabulary", "Running", "TensorBoard"
+#: The words whose neighbours `demo` prints.
+PROBES = ("attacks", "israeli", "qantas", "economy", "cricket")
 
-
-def _option(*names: str, help: str, panel: str = MODEL, **limits: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=panel, **limits)
+_model = partial(option, rich_help_panel="Model")
+_counting = partial(option, rich_help_panel="Vocabulary")
+_running = partial(option, rich_help_panel="Running")
+_log = partial(option, rich_help_panel="TensorBoard")
 
 
 # the defaults below are gensim's; a test compares them
@@ -36,162 +43,118 @@ def train(
             "reads standard input.",
         ),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to save the model (gensim's form).")
-    ],
-    vectors: Annotated[
-        Path | None,
-        typer.Option(help="Also write the vectors alone, in word2vec's text form."),
-    ] = None,
-    binary: Annotated[
-        bool, typer.Option("--binary", help="Write --vectors in binary form.")
-    ] = False,
-    vector_size: Annotated[int, _option(help="Dimensions of the vectors.", min=1)] = 100,
-    window: Annotated[
-        int, _option(help="Largest distance between a word and its context.", min=1)
-    ] = 5,
-    sg: Annotated[
-        bool, _option("--sg/--cbow", help="Skip-gram, or continuous bag of words.")
-    ] = False,
+    output: common.Output,
+    vectors: common.Vectors = None,
+    binary: common.Binary = False,
+    vector_size: Annotated[int, _model("Dimensions of the vectors.", min=1)] = 100,
+    window: Annotated[int, _model("Largest distance between a word and its context.", min=1)] = 5,
+    sg: Annotated[bool, _model("Skip-gram, or continuous bag of words.", "--sg/--cbow")] = False,
     negative: Annotated[
-        int, _option(help="Negative samples for each prediction; 0: none (needs --hs).", min=0)
+        int, _model("Negative samples for each prediction; 0: none (needs --hs).", min=0)
     ] = 5,
     ns_exponent: Annotated[
-        float, _option(help="Power of the word counts that negatives are drawn by.")
+        float, _model("Power of the word counts that negatives are drawn by.")
     ] = 0.75,
     hs: Annotated[
-        bool,
-        _option(
-            "--hs/--no-hs",
-            help="Hierarchical softmax; beside negative sampling, unless --negative 0.",
-        ),
+        bool, _model("Hierarchical softmax; beside negative sampling, unless --negative 0.")
     ] = False,
     cbow_mean: Annotated[
-        bool, _option("--cbow-mean/--cbow-sum", help="Average the context in CBOW, or sum it.")
+        bool, _model("Average the context in CBOW, or sum it.", "--cbow-mean/--cbow-sum")
     ] = True,
     corrected_cbow: Annotated[
-        bool,
-        _option(
-            help="CBOW with the exact gradient of the loss, unlike gensim; raise --alpha then."
-        ),
+        bool, _model("CBOW with the exact gradient of the loss, unlike gensim; raise --alpha then.")
     ] = False,
     shrink_windows: Annotated[
-        bool, _option(help="Draw each word's window from 1 to --window, or use it whole.")
+        bool, _model("Draw each word's window from 1 to --window, or use it whole.")
     ] = True,
     sample: Annotated[
         float,
-        _option(
-            help="Leave out words at random that are a larger share of the corpus; 0: none.", min=0
-        ),
+        _model("Leave out words at random that are a larger share of the corpus; 0: none.", min=0),
     ] = 1e-3,
-    alpha: Annotated[float, _option(help="Learning rate at the start.", min=0)] = 0.025,
-    min_alpha: Annotated[float, _option(help="Learning rate at the end.", min=0)] = 0.0001,
-    epochs: Annotated[int, _option(help="Passes over the corpus.", min=1)] = 5,
-    seed: Annotated[int, _option(help="Seed of the random numbers.")] = 1,
-    min_count: Annotated[
-        int, _option(panel=COUNTING, help="Leave out words that are rarer than this.", min=0)
-    ] = 5,
+    alpha: Annotated[float, _model("Learning rate at the start.", min=0)] = 0.025,
+    min_alpha: Annotated[float, _model("Learning rate at the end.", min=0)] = 0.0001,
+    epochs: Annotated[int, _model("Passes over the corpus.", min=1)] = 5,
+    seed: Annotated[int, _model("Seed of the random numbers.")] = 1,
+    min_count: Annotated[int, _counting("Leave out words that are rarer than this.", min=0)] = 5,
     max_vocab_size: Annotated[
-        int | None,
-        _option(panel=COUNTING, help="While counting, drop rare words beyond this many.", min=1),
+        int | None, _counting("While counting, drop rare words beyond this many.", min=1)
     ] = None,
     max_final_vocab: Annotated[
-        int | None,
-        _option(panel=COUNTING, help="Keep at most about this many of the words.", min=1),
+        int | None, _counting("Keep at most about this many of the words.", min=1)
     ] = None,
-    sorted_vocab: Annotated[
-        bool, _option(panel=COUNTING, help="Order the vocabulary by falling frequency.")
-    ] = True,
-    workers: Annotated[int, _option(panel=SPEED, help="Threads that train.", min=1)] = 3,
+    sorted_vocab: Annotated[bool, _counting("Order the vocabulary by falling frequency.")] = True,
+    workers: Annotated[int, _running("Threads that train.", min=1)] = 3,
     batch_words: Annotated[
-        int, _option(panel=SPEED, help="Target size, in words, of a thread's batch.", min=1)
+        int, _running("Target size, in words, of a thread's batch.", min=1)
     ] = 10_000,
     compute_loss: Annotated[
-        bool, _option("--compute-loss", panel=SPEED, help="Sum the training loss and print it.")
+        bool, _running("Sum the training loss and print it.", "--compute-loss")
     ] = False,
     encoded_dir: Annotated[
-        Path | None,
-        _option(panel=SPEED, help="Put the temporary encoded corpus into this folder."),
+        Path | None, _running("Put the temporary encoded corpus into this folder.")
     ] = None,
     tables_dir: Annotated[
         Path | None,
-        _option(
-            panel=SPEED,
-            help="Keep the model's tables in files of this folder, mapped into memory, where they "
-            "are larger than memory.",
+        _running(
+            "Keep the model's tables in files of this folder, mapped into memory, where they "
+            "are larger than memory."
         ),
     ] = None,
     cluster: Annotated[
         str | None,
-        _option(
-            panel=SPEED,
-            help="Train on a cluster: local:ps=P,worker=N starts one on this machine, TF_CONFIG "
-            "takes the one that this environment variable describes.",
+        _running(
+            "Train on a cluster: local:ps=P,worker=N starts one on this machine, TF_CONFIG "
+            "takes the one that this environment variable describes."
         ),
     ] = None,
     regime: Annotated[
         str | None,
-        _option(
-            panel=SPEED,
-            help="How workers share the training: asynchronous (clusters' default), synchronous, "
-            "downpour, sandblaster, submodels; with options as in downpour:n_fetch=8,n_push=8.",
+        _running(
+            "How workers share the training: asynchronous (clusters' default), synchronous, "
+            "downpour, sandblaster, submodels; with options as in downpour:n_fetch=8,n_push=8."
         ),
     ] = None,
     layout: Annotated[
         str | None,
-        _option(
-            panel=SPEED,
-            help="How the ps tasks of a cluster share the vectors: rows, or columns, for long "
-            "vectors.",
+        _running(
+            "How the ps tasks of a cluster share the vectors: rows, or columns, for long vectors."
         ),
     ] = None,
     checkpoint_dir: Annotated[
-        Path | None,
-        _option(panel=SPEED, help="Write checkpoints there, and go on from one that is there."),
+        Path | None, _running("Write checkpoints there, and go on from one that is there.")
     ] = None,
     checkpoint_minutes: Annotated[
-        float | None,
-        _option(panel=SPEED, help="How often, beside the end of each epoch (10).", min=0.01),
+        float | None, _running("How often, beside the end of each epoch (10).", min=0.01)
     ] = None,
     log_dir: Annotated[
         Path | None,
-        _option(
-            panel=LOG,
+        _log(
+            "Log for TensorBoard into this folder: give each training one of its own.",
             envvar="TFW2V_LOG_DIR",
-            help="Log for TensorBoard into this folder: give each training one of its own.",
         ),
     ] = None,
     log_pairs: Annotated[
         list[str] | None,
-        _option(
-            panel=LOG,
-            help="After each epoch, compare the vectors with a file of word pairs and ratings, or "
-            "with ws353 or simlex999. May be given again.",
+        _log(
+            "After each epoch, compare the vectors with a file of word pairs and ratings, or "
+            "with ws353 or simlex999. May be given again."
         ),
     ] = None,
     log_words: Annotated[
         list[str] | None,
-        _option(
-            panel=LOG,
-            help="After each epoch, write down this word's neighbours. May be given again.",
-        ),
+        _log("After each epoch, write down this word's neighbours. May be given again."),
     ] = None,
     projector_words: Annotated[
-        int | None,
-        _option(
-            panel=LOG, help="The projector shows so many words (10000); 0: no projector.", min=0
-        ),
+        int | None, _log("The projector shows so many words (10000); 0: no projector.", min=0)
     ] = None,
     projector_each_epoch: Annotated[
-        bool,
-        _option("--projector-each-epoch", panel=LOG, help="Write its vectors after each epoch."),
+        bool, _log("Write its vectors after each epoch.", "--projector-each-epoch")
     ] = False,
     progress: Annotated[
         bool | None,
-        _option(
+        _running(
+            "Show what is being done, and how far it is (by default on a terminal only).",
             "--progress/--no-progress",
-            panel=SPEED,
-            help="Show what is being done, and how far it is (by default on a terminal only).",
         ),
     ] = None,
     verbose: Verbose = False,
@@ -201,88 +164,91 @@ def train(
     The model is saved when training has ended; interrupted by Ctrl-C, nothing is, but the same
     command with --checkpoint-dir goes on from where it was.
     """
-    options = dict(locals())
-    for name in ("corpus", "output", "vectors", "binary", "verbose"):
-        del options[name]
-    for name in (
-        "encoded_dir",
-        "tables_dir",
-        "progress",
-        "cluster",
-        "regime",
-        "layout",
-        *CHECKPOINTS,
-    ):
-        if options[name] is None:
-            del options[name]
-    if not corrected_cbow:
-        del options["corrected_cbow"]
+    options = {name: value for name, value in locals().items() if value is not None}
+    left_out = OF_THE_COMMAND | {name for name in OWN_SWITCHES if not options[name]}
+    options = {name: value for name, value in options.items() if name not in left_out}
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to learn; give one of the two")
-    if binary and vectors is None:
-        raise BadInput("--binary is the form of --vectors; give --vectors FILE too")
-
-    from gensim_tfw2v.cli import corpus as corpora
-    from gensim_tfw2v.cli import model_files as saving
-
-    if max_vocab_size is not None and corpora.is_stream(corpus):
+    if max_vocab_size is not None and training.is_stream(corpus):
         raise BadInput(
             f"{corpus}: can be read once, but --max-vocab-size reads the corpus twice; write the "
             "text to a file"
         )
-
-    outputs = [path for path in (output, vectors) if path is not None]
-    for path in outputs:
-        saving.check_can_save(path)
-        if path.resolve() == corpus.resolve():
-            raise BadInput(f"{path}: is the corpus; give the output another name")
-    if vectors is not None and vectors.resolve() == output.resolve():
-        raise BadInput(f"{vectors}: named by both --output and --vectors")
-
-    from gensim_tfw2v.cli import training as trainings
-    from gensim_tfw2v.monitor.progress import phase
-    from gensim_tfw2v.training.checkpoints import has_checkpoint
-
+    model_files.check_outputs(output, vectors, binary, [corpus], "is the corpus")
     with phase("loading gensim", progress):
-        arguments = corpora.corpus_arguments(corpus)
-        set_log(options)
-        trainings.model_class()
-    options = {name: str(v) if isinstance(v, Path) else v for name, v in options.items()}
+        options |= training.corpus_arguments(corpus)
+        training.set_log(options)
+        training.model_class()
     saved: list[Path] = []
     try:
-        with _saying_what_is_resumed(verbose):
-            training = trainings.train_model(**arguments, **options)
-        saved += saving.save_whole(output, training.model.save, progress)
-        if vectors is not None:
-            saved += saving.save_whole(
-                vectors,
-                lambda name: training.model.wv.save_word2vec_format(name, binary=binary),
-                progress,
-            )
+        with contextlib.nullcontext() if verbose else _telling_what_is_resumed():
+            model, seconds = training.train_model(**options)
+        for path in model_files.save_model(model, output, vectors, binary, progress):
+            saved.append(path)
     except KeyboardInterrupt:
+        from gensim_tfw2v.training.checkpoints import has_checkpoint
+
         kept = f"saved {', '.join(map(str, saved))} only" if saved else "nothing was saved"
         if checkpoint_dir is not None and has_checkpoint(checkpoint_dir):
             kept += f"; {checkpoint_dir} has a checkpoint: the same command goes on from it"
-        fail_interrupted(f"; {kept}")
+        common.fail_interrupted(f"; {kept}")
     except (UnicodeDecodeError, EOFError, zlib.error, LZMAError, gzip.BadGzipFile) as error:
-        raise BadInput(named(error, corpus)) from error
-
-    training.print(saved)
+        message = common.one_line(error)
+        if str(corpus) not in message:
+            if isinstance(error, UnicodeDecodeError):
+                message = f"is not UTF-8 text ({error.reason})"
+            message = f"{corpus}: {message}"
+        raise BadInput(message) from error
+    training.print_training(model, seconds, saved)
 
 
 @contextlib.contextmanager
-def _saying_what_is_resumed(verbose: bool) -> Iterator[None]:
+def _telling_what_is_resumed() -> Iterator[None]:
     """Print on stderr what a training goes on from, which --verbose does among much else."""
-    if verbose:
-        yield
-        return
-    said, shown = logging.getLogger("gensim_tfw2v.training.session"), logging.StreamHandler()
-    before = said.level
+    session, shown = logging.getLogger("gensim_tfw2v.training.session"), logging.StreamHandler()
+    before = session.level
     shown.setFormatter(logging.Formatter("tfw2v: %(message)s"))
-    said.addHandler(shown)
-    said.setLevel(logging.INFO)
+    session.addHandler(shown)
+    session.setLevel(logging.INFO)
     try:
         yield
     finally:
-        said.removeHandler(shown)
-        said.setLevel(before)
+        session.removeHandler(shown)
+        session.setLevel(before)
+
+
+def demo(
+    out: Annotated[Path | None, option("Save the model there.")] = None,
+    cluster: Annotated[
+        str, option("Where to train; 'none' is in this process.")
+    ] = "local:ps=2,worker=2",
+    log_dir: Annotated[Path | None, option("Log for TensorBoard into this folder.")] = None,
+    epochs: Annotated[int, option("Passes over the corpus.", min=1)] = 30,
+    verbose: Verbose = False,
+) -> None:
+    """Train skip-gram vectors on a cluster of this machine, and print neighbours of some words.
+
+    The corpus is 300 Australian news texts of 2001 (60,000 words) that come with gensim.
+    """
+    if out is not None:
+        model_files.check_can_save(out)
+    where = "in this process" if cluster == "none" else f"on {cluster}"
+    print(f"Training skip-gram vectors on 300 news texts of 2001, {where} ...", flush=True)
+    with phase("loading gensim", None):
+        from gensim.test.utils import datapath
+        from gensim.utils import simple_preprocess
+
+        training.model_class()
+    with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
+        sentences = [simple_preprocess(text) for text in texts]
+    options: dict[str, Any] = {"sg": 1, "vector_size": 100, "epochs": epochs}
+    if cluster != "none":
+        options["cluster"] = cluster
+    if log_dir is not None:
+        options["log_dir"] = log_dir
+    model, seconds = training.train_model(sentences=sentences, **options)
+    saved = [] if out is None else model_files.save_whole(out, model.save)
+    training.print_training(model, seconds, saved)
+    if log_dir is not None:
+        common.print_rows([("look", f"tfw2v tensorboard {shlex.quote(str(log_dir))}")])
+    print_neighbours({word: model.wv.most_similar(word, topn=5) for word in PROBES})

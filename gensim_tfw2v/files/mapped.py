@@ -18,13 +18,7 @@ ROWS_AT_A_TIME = 1 << 14
 
 
 def map_weights(model: Any, folder: Path) -> None:
-    """Give a TFWord2Vec new weights, as gensim's ``init_weights``, in (new) files of a folder.
-
-    Raises
-    ------
-    OSError
-        If the disk has no room for them.
-    """
+    """Give a TFWord2Vec new weights, as gensim's ``init_weights``, in (new) files of a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     shape = len(model.wv.index_to_key), model.wv.vector_size
     vectors = new_array(folder / "vectors.npy", shape)
@@ -57,12 +51,8 @@ def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32)
     """Zeros in a new ``.npy`` file, which has all its room on the disk.
 
     Without, what is written to the array later would end the process by a signal where the disk is
-    full. A file that is there is replaced; who has mapped it keeps what it has.
-
-    Raises
-    ------
-    OSError
-        If there is no room; then there is no file.
+    full; so there is an OSError, and no file. An older file is replaced; who has mapped it keeps
+    what it has.
     """
     path.unlink(missing_ok=True)
     try:
@@ -71,13 +61,10 @@ def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32)
             _take_room(file, path.stat().st_size - array.nbytes, array.nbytes)
     except OSError as error:
         path.unlink(missing_ok=True)
-        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        raise OSError(
-            error.errno,
-            f"{error.strerror or error}: {path.name} needs {size / 1e6:,.1f} MB; free space there, "
-            "or name another folder",
-            str(path.parent),
-        ) from error
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize / 1e6
+        advice = f"{path.name} needs {size:,.1f} MB; free space there, or name another folder"
+        what = f"{error.strerror or error}: {advice}"
+        raise OSError(error.errno, what, str(path.parent)) from error
     return array
 
 
@@ -89,7 +76,7 @@ def save_array(path: Path, array: np.ndarray) -> None:
 
 
 def _take_room(file: IO[bytes], first: int, size: int) -> None:
-    """Have the disk keep room for bytes of a file that are zeros."""
+    """Have the disk keep room for zeros in a file."""
     if not size:
         return
     try:

@@ -36,21 +36,9 @@ OWNED = f".owned-on-{quote(platform.node(), safe='')}"
 class TemporaryFolder:
     """A fresh folder: removed by `close`, when collected, or at the interpreter's exit.
 
-    The first one that a program makes in a place removes those of programs that were killed.
-
-    Parameters
-    ----------
-    kind : str
-        What it is for; a part of its name.
-    parent : path, optional
-        Where to make it; by default where `tempfile` makes folders (see TMPDIR).
-    is_hidden : bool
-        Whether its name begins with a dot.
-
-    Attributes
-    ----------
-    folder : Path
-        Absolute.
+    The first one that a program makes in a place removes those of programs that were killed. Its
+    absolute path is `folder`. `kind`, what it is for, is a part of its name; `parent` is by default
+    where `tempfile` makes folders (see TMPDIR).
     """
 
     def __init__(

@@ -15,12 +15,7 @@ def save_whole(path: Path, write: Callable[[str], object]) -> list[Path]:
     They are written to a hidden folder beside `path` under their final names and moved when all
     are complete; `path` last, so that it never stands without the arrays it refers to. What gensim
     logs meanwhile, and an OSError, name the final files. After an error, older files of these names
-    are as they were.
-
-    Returns
-    -------
-    list of Path
-        What was written, `path` last.
+    are as they were. What was written is returned, `path` last.
     """
     hidden = None
     try:
@@ -46,23 +41,21 @@ def save_whole(path: Path, write: Callable[[str], object]) -> list[Path]:
         raise
 
 
-def save_local(name: object, write: Callable[[object], object]) -> None:
+def save_local(name: object, write: Callable[[object], object]) -> object:
     """Save to a file of this machine by `save_whole`, and to anything else as gensim does.
 
     Anything else is an address (``"s3://..."``), a link, a device, or a file in a folder in which
     no others can be made.
     """
     name = os.fspath(name) if isinstance(name, Path) else name
-    if isinstance(name, str) and "://" not in name and _can_be_replaced(Path(name)):
-        save_whole(Path(name), write)
-    else:
-        write(name)
-
-
-def _can_be_replaced(path: Path) -> bool:
-    is_new = not os.path.lexists(path)
+    if not isinstance(name, str) or "://" in name:
+        return write(name)
+    path = Path(name)
     is_plain = path.is_file() and not path.is_symlink()
-    return (is_new or is_plain) and bool(path.name) and os.access(path.parent, os.W_OK | os.X_OK)
+    is_free = is_plain or (bool(path.name) and not os.path.lexists(path))
+    if is_free and os.access(path.parent, os.W_OK | os.X_OK):
+        return save_whole(path, write)
+    return write(name)
 
 
 class _Hidden(logging.Filter):

@@ -11,14 +11,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.processes.hazards import ignore_interrupts
-
-#: Options of Linux's prctl.h.
-_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
+_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15  # of Linux's prctl.h
 
 #: Lines of a process's log that an error shows.
 LOG_LINES = 12
@@ -44,9 +42,8 @@ def end_with_parent() -> None:
 def run_and_leave(run: Callable[[], object]) -> None:
     """Run all that a process is for, and end it without taking the interpreter apart.
 
-    With TensorFlow imported that takes half a second, and nobody has anything of it: ``atexit``'s
-    functions are called, and files that ``with`` opened are closed, as always. What `run` raises
-    ends the process as always too; SystemExit with its status.
+    With TensorFlow imported that takes half a second, for nothing: ``atexit``'s functions are
+    called as always, and what `run` raises ends the process as always, SystemExit with its status.
     """
     status = 0
 
@@ -66,7 +63,8 @@ def run_and_leave(run: Callable[[], object]) -> None:
         status = 1
         raise
     finally:
-        ignore_interrupts()  # which would only be printed
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # which would only be printed
 
 
 def start_module(
@@ -79,15 +77,8 @@ def start_module(
     """Run a module of this package in another process, out of Ctrl-C's reach.
 
     Its standard input closes when this process ends, however it does: the module has to end then.
-
-    Parameters
-    ----------
-    environment : mapping, optional
-        Variables beside those of this process.
-    launcher : sequence of str, optional
-        A command that becomes the one that follows it.
-    **options
-        For ``subprocess.Popen``.
+    `environment` are variables beside those of this process; `launcher` is a command that becomes
+    the one that follows it; `options` are for ``subprocess.Popen``.
     """
     options.setdefault("stdin", subprocess.PIPE)
     paths = [*sys.path, str(Path(__file__).parents[2])]

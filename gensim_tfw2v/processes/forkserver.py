@@ -6,7 +6,7 @@ Python's `multiprocessing`, whose own fork server would run the user's script ag
 
 That process runs this module. A request comes by the socket that is its standard input, with the
 files that the new process gets as its standard ones, and with a pipe for the answers: the new
-process's number, and in the end its status. If it closes before, the server is gone.
+process's number, and in the end its status. If the pipe closes before, the server is gone.
 """
 
 import contextlib
@@ -27,13 +27,7 @@ from multiprocessing.connection import Connection
 from typing import IO, Any, NoReturn
 
 from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.processes.children import (
-    end_with_parent,
-    last_lines,
-    name_process,
-    run_and_leave,
-    start_module,
-)
+from gensim_tfw2v.processes import children
 from gensim_tfw2v.processes.hazards import without_collection
 
 #: What is imported once for all, so far as it starts no thread: it is mostly tasks that are forked.
@@ -42,11 +36,8 @@ MODULES = (
     *("gensim_tfw2v.cluster.server", "gensim_tfw2v.regimes.coordinator"),
 )
 
-#: Bytes of a request, at most.
-LONGEST_REQUEST = 1 << 17
-
-#: Seconds that a process has to start, the import of TensorFlow included.
-START_SECONDS = 120.0
+LONGEST_REQUEST = 1 << 17  # bytes
+START_SECONDS = 120.0  # that a process has to start, the import of TensorFlow included
 
 
 class Forked:
@@ -97,13 +88,12 @@ class Forked:
 class ForkServer:
     """A process with TensorFlow and this package imported, that forks others.
 
-    Parameters
-    ----------
-    start : callable
-        How it is started; like `start_module`.
+    `start` starts it, as `start_module` does.
     """
 
-    def __init__(self, start: "Callable[..., subprocess.Popen[bytes]]" = start_module) -> None:
+    def __init__(
+        self, start: "Callable[..., subprocess.Popen[bytes]]" = children.start_module
+    ) -> None:
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._folder, self._has_forked = TemporaryFolder("forkserver"), False
         self._log = self._folder.folder / "log"
@@ -126,12 +116,8 @@ class ForkServer:
         """Run ``main()`` of a module of this package in another process, as `start_module` does.
 
         `environment` are variables beside those that this process had when the server was started;
-        `stdout` and `stderr` are as for ``Popen``, but only `stdout` may be a pipe.
-
-        Raises
-        ------
-        ConnectionError
-            If the server has ended.
+        `stdout` and `stderr` are as for ``Popen``, but only `stdout` may be a pipe. There is a
+        ConnectionError if the server has ended.
         """
         answers, answer = Pipe(duplex=False)
         theirs_in, ours_in = os.pipe()
@@ -145,27 +131,22 @@ class ForkServer:
             theirs_err = os.dup(theirs_out)
         else:
             theirs_err = os.dup(2 if stderr is None else stderr.fileno())
-        message = {
-            "module": module,
-            "arguments": arguments,
-            "environment": dict(environment or {}),
-        }
-        sent = [answer.fileno(), theirs_in, theirs_out, theirs_err]
+        message = json.dumps([module, arguments, dict(environment or {})]).encode()
+        standard = [theirs_in, theirs_out, theirs_err]
         try:
             with answer, contextlib.suppress(OSError):  # the server has ended: none will answer
-                socket.send_fds(self._requests, [json.dumps(message).encode()], sent)
+                socket.send_fds(self._requests, [message], [answer.fileno(), *standard])
         finally:
-            for descriptor in sent[1:]:
+            for descriptor in standard:
                 os.close(descriptor)
         try:
             forked = Forked(answers, stdin, piped)
         except ConnectionError as error:
-            stdin.close()
-            if piped is not None:
-                piped.close()
+            for stream in filter(None, (stdin, piped)):
+                stream.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(1.0)  # it is ending
-            why = f"the process that forks others {error}{last_lines(self._log)}"
+            why = f"the process that forks others {error}{children.last_lines(self._log)}"
             raise ConnectionError(why) from None
         self._has_forked = True
         return forked
@@ -187,7 +168,7 @@ class ForkServer:
 
 def main() -> None:
     """Fork until the other end of the socket is closed; then kill what was forked and runs."""
-    name_process("tfw2v forks")
+    children.name_process("tfw2v forks")
     requests = socket.socket(fileno=os.dup(0))
     with without_collection():
         for module in MODULES:
@@ -205,7 +186,7 @@ def main() -> None:
 
 
 def _fork(requests: socket.socket, running: dict[int, Connection]) -> None:
-    """Carry out requests until there are no more; keep who runs, and where to tell its status."""
+    """Carry out requests until there are no more; note who runs, and where to tell its status."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
@@ -217,7 +198,7 @@ def _fork(requests: socket.socket, running: dict[int, Connection]) -> None:
         for key, _ in ready.select():
             if key.fd == woken:
                 os.read(woken, 1 << 12)
-                _tell_ended(running)
+                _report_ended(running)
                 continue
             text, descriptors, _, _ = socket.recv_fds(requests, LONGEST_REQUEST, 4)
             if not text:
@@ -229,7 +210,7 @@ def _fork(requests: socket.socket, running: dict[int, Connection]) -> None:
                 others = [connection.fileno() for connection in running.values()]
                 for descriptor in (requests.fileno(), woken, wake, answer, *others):
                     os.close(descriptor)
-                _become(json.loads(text), standard)
+                _become(standard, *json.loads(text))
             for descriptor in standard:
                 os.close(descriptor)
             running[pid] = Connection(answer, readable=False)
@@ -237,26 +218,28 @@ def _fork(requests: socket.socket, running: dict[int, Connection]) -> None:
                 running[pid].send(pid)
 
 
-def _tell_ended(running: dict[int, Connection]) -> None:
+def _report_ended(running: dict[int, Connection]) -> None:
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             with running.pop(ended[0]) as answer, contextlib.suppress(OSError):
                 answer.send(os.waitstatus_to_exitcode(ended[1]))
 
 
-def _become(request: dict[str, Any], standard: list[int]) -> NoReturn:
+def _become(
+    standard: list[int], module: str, arguments: list[str], environment: dict[str, str]
+) -> NoReturn:
     """Be the process that was asked for."""
     status = 1
     try:
-        end_with_parent()
+        children.end_with_parent()
         os.setsid()  # Ctrl-C comes to the one who started the server alone
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for number, descriptor in enumerate(standard):
             os.dup2(descriptor, number)
             os.close(descriptor)
-        os.environ.update(request["environment"])
-        sys.argv = [request["module"], *request["arguments"]]
-        importlib.import_module(request["module"]).main()
+        os.environ.update(environment)
+        sys.argv = [module, *arguments]
+        importlib.import_module(module).main()
         status = 0
     except SystemExit as exit:
         status = exit.code if isinstance(exit.code, int) else 1
@@ -269,4 +252,4 @@ def _become(request: dict[str, Any], standard: list[int]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    run_and_leave(main)
+    children.run_and_leave(main)

@@ -1,4 +1,4 @@
-"""What imports of much, Ctrl-C and forks would break, and how it is kept from that.
+"""What large imports, Ctrl-C and forks would break, and how it is kept from that.
 
 Python calls a signal's handler between any two of its instructions. TensorFlow, while it is
 imported and while it traces a function, is called back from C++, which has no use for the exception
@@ -19,8 +19,8 @@ from typing import Any
 def holding_interrupts() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM wait until this ends, if they have a handler in Python; one of each.
 
-    For a few seconds at most: nothing can be interrupted meanwhile. In threads other than the
-    main one, which no signal reaches, nothing is done. It may be nested, and decorates functions.
+    For a few seconds at most: nothing can be interrupted meanwhile. Threads other than the main one
+    are not concerned: no signal reaches them. It may be nested, and decorates functions.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -42,18 +42,9 @@ def holding_interrupts() -> Iterator[None]:
             before[number](number, frame)
 
 
-def ignore_interrupts() -> None:
-    """Let Ctrl-C do nothing from now on: this process is ending."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
-    """Keep Python from looking for garbage in what an import makes, nearly all of which stays.
-
-    With TensorFlow and gensim that takes an eighth of the time.
-    """
+    """Keep Python from looking for garbage while TensorFlow is imported: an eighth of the time."""
     collects = gc.isenabled()
     gc.disable()
     try:

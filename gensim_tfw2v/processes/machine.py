@@ -2,7 +2,7 @@
 
 A process that ends closes its connections; a host that loses power, or its network, does not, and
 who waits for its answer waits for ever: TensorFlow turns on no keep-alive, neither gRPC's nor
-TCP's, and offers no option. So the kernel is asked for it, connection by connection.
+TCP's, and offers no option. So the kernel is asked for keep-alive, connection by connection.
 """
 
 import contextlib
@@ -15,27 +15,22 @@ import threading
 import time
 from collections.abc import Iterator
 
-#: A host that is silent for less than so many seconds is waited for.
-SILENT_SECONDS = 30
+SILENT_SECONDS = 30  # a host that is silent for less is waited for
+IDLE_SECONDS = 10  # without a word, after which a connection is asked whether it stands
 
-#: Seconds without a word after which a connection is asked whether it stands.
-IDLE_SECONDS = 10
-
-#: Seconds after which a connection that is not answered on is given up. The count begins when
-#: something was heard last, up to `IDLE_SECONDS` before the host fell silent.
+#: When a connection that is not answered on is given up. The count begins when something was heard
+#: last, up to `IDLE_SECONDS` before the host fell silent.
 GIVE_UP_SECONDS = SILENT_SECONDS + IDLE_SECONDS
 
-#: Seconds between two attempts to send again, at most: by default they double without end, and the
-#: last before the connection is given up may come long before a host is back.
+#: Between two attempts to send again, at most: by default they double without end, and the last
+#: before the connection is given up may come long before a host is back.
 RESEND_SECONDS = 5
 
-#: Seconds between two looks for new connections.
-LOOK_SECONDS = 2.0
+LOOK_SECONDS = 2.0  # between two looks for new connections
 
-#: TCP_RTO_MAX_MS of linux/tcp.h; from Linux 6.15 on.
+# of linux/tcp.h: an option, from Linux 6.15 on, and where ``struct tcp_info`` has
+# tcpi_bytes_acked and tcpi_bytes_received
 _TCP_RTO_MAX_MS = 44
-
-#: Where ``struct tcp_info`` (linux/tcp.h) has tcpi_bytes_acked and tcpi_bytes_received.
 _BYTES_AT, _INFO_BYTES = 120, 136
 
 
@@ -76,19 +71,19 @@ def keep_alive() -> None:
 
     A thread looks for new ones as long as the process lasts.
     """
-
-    def look() -> None:
-        known: set[str] = set()
-        while True:
-            known = keep_new_alive(known)
-            time.sleep(LOOK_SECONDS)
-
     if sys.platform == "linux":
-        threading.Thread(target=look, name="tfw2v-keepalive", daemon=True).start()
+        threading.Thread(target=_keep_alive, name="tfw2v-keepalive", daemon=True).start()
+
+
+def _keep_alive() -> None:
+    known: set[str] = set()
+    while True:
+        known = keep_new_alive(known)
+        time.sleep(LOOK_SECONDS)
 
 
 def keep_new_alive(known: set[str]) -> set[str]:
-    """Ask for it for those of this process's connections that are not known; name all."""
+    """Let those of this process's connections that are not known break so; name all."""
     options = (
         (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
         # while nothing is to be sent: a question after so many seconds, and so many more of them

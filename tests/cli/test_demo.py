@@ -1,7 +1,7 @@
 import pytest
 from gensim.models import Word2Vec
 
-from gensim_tfw2v.cli.demo import PROBES
+from gensim_tfw2v.cli.train import PROBES
 
 
 @pytest.mark.usefixtures("gensim_class")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from gensim.models import KeyedVectors, LdaModel, Word2Vec
 
-from gensim_tfw2v.cli.failures import BadInput
+from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.model_files import load_vectors
 
 

@@ -9,7 +9,8 @@ import typer
 from typer.testing import CliRunner
 
 from gensim_tfw2v import __version__
-from gensim_tfw2v.cli.failures import BadInput, CommandsWithClearFailures
+from gensim_tfw2v.cli.common import BadInput
+from gensim_tfw2v.cli.main import CommandsWithClearFailures
 from tests.cli.conftest import ROOT
 
 

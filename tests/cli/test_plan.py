@@ -2,7 +2,7 @@
 
 import pytest
 
-from gensim_tfw2v.cli.failures import BadInput
+from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.plan import quantity
 
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from gensim_tfw2v.cli.failures import BadInput
+from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.model_files import check_can_save
 
 

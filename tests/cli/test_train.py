@@ -45,9 +45,9 @@ def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
         "vector_size": 8, "window": 3, "negative": 2, "ns_exponent": 0.5, "sample": 0.01,
         "alpha": 0.05, "min_alpha": 0.001, "epochs": 1, "seed": 7, "min_count": 2,
         "max_vocab_size": 5000, "max_final_vocab": 300, "workers": 1, "batch_words": 500,
-        "encoded_dir": str(tmp_path), "tables_dir": str(tmp_path / "t"),
+        "encoded_dir": tmp_path, "tables_dir": tmp_path / "t",
         "cluster": "local:ps=1,worker=1", "regime": "synchronous:steps=8", "layout": "rows",
-        "checkpoint_dir": str(tmp_path), "checkpoint_minutes": 2.5,
+        "checkpoint_dir": tmp_path, "checkpoint_minutes": 2.5,
         "log_dir": str(tmp_path / "log"),
     }  # fmt: skip
     flags = {"sg": "--sg", "hs": "--hs", "cbow_mean": "--cbow-sum", "progress": "--no-progress",
@@ -67,7 +67,7 @@ def test_what_is_logged(tfw2v, monkeypatch, corpus, tmp_path):
 
     def train_model(log_dir, corpus_file, **_):
         given["log"] = log_dir
-        return training.TrainedModel(Word2Vec(corpus_file=corpus_file, epochs=1), 1.0)
+        return Word2Vec(corpus_file=corpus_file, epochs=1), 1.0
 
     monkeypatch.setattr(training, "train_model", train_model)
     tfw2v(

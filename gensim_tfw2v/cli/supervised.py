@@ -15,40 +15,31 @@ from typing import Any
 
 import typer
 
-from gensim_tfw2v.cli.corpus import is_stream
-from gensim_tfw2v.cli.failures import BadInput, fail
+from gensim_tfw2v.cli.common import BadInput, fail
 from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.cli.training import is_stream
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.children import start_module
 
-#: Settings of such a command: what begins the training is not an option of its own, with ``--``
-#: before it or not.
-WITH_TRAINING = {"allow_extra_args": True, "allow_interspersed_args": False}
+#: Settings of a command with a training: its own options end at ``--``, or at ``train``.
+TAKES_TRAINING = {"allow_extra_args": True, "allow_interspersed_args": False}
+
+#: How often a training that was killed is started again.
+RESTARTS = 10
+
+#: Seconds that a training has to end when this process is to end.
+ENDING_SECONDS = 60.0
 
 _trainings = typer.Typer(add_completion=False)
 _trainings.command()(train)
 
 
-def given_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
-    """The training that stands after ``--``, checked by its own options.
-
-    Returns
-    -------
-    arguments : list of str
-        Those after ``train``.
-    values : dict
-        What they say, by the names of the parameters of `train`.
-
-    Raises
-    ------
-    BadInput
-        If there is none, it names a cluster of its own, or its corpus can be read only once.
-    """
-    command = context.args
-    if not command or command[0] != "train":
+def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
+    """The arguments after ``train``, and their values by the names of the parameters of `train`."""
+    if context.args[:1] != ["train"]:
         path = context.command_path.split(" ", 1)[-1]
         raise BadInput(f"give the training after --, as in: tfw2v {path} -- train CORPUS -o MODEL")
-    arguments = command[1:]
+    arguments = context.args[1:]
     if any(argument.split("=")[0] == "--cluster" for argument in arguments):
         raise BadInput("--cluster is what this command is for: leave it out after --")
     parser = typer.main.get_command(_trainings)
@@ -64,19 +55,12 @@ def given_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
 @contextlib.contextmanager
 def checkpointed(arguments: Sequence[str], values: Mapping[str, Any]) -> Iterator[list[str]]:
     """The arguments of ``tfw2v`` for a training with checkpoints, by default temporary ones."""
-    with contextlib.ExitStack() as stack:
-        command = ["train", *arguments]
-        if values["checkpoint_dir"] is None:
-            folder = stack.enter_context(TemporaryFolder("checkpoints"))
-            command += ["--checkpoint-dir", str(folder)]
+    command = ["train", *arguments]
+    if values["checkpoint_dir"] is not None:
         yield command
-
-
-#: How often a training that was killed is started again.
-RESTARTS = 10
-
-#: Seconds that a training has to end when this process is to end.
-ENDING_SECONDS = 60.0
+        return
+    with TemporaryFolder("checkpoints") as folder:
+        yield [*command, "--checkpoint-dir", str(folder)]
 
 
 def supervise(command: Sequence[str], environment: Mapping[str, str] | None = None) -> int:

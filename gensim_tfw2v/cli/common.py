@@ -1,0 +1,69 @@
+"""What all commands share: how they declare options, print results, and say what failed."""
+
+import logging
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+
+class BadInput(Exception):
+    """What the user gave cannot be used; the message says what, and what to do."""
+
+
+def fail(message: str, *, status: int) -> NoReturn:
+    """Print one line on stderr and leave with `status`."""
+    print(f"tfw2v: {message}", file=sys.stderr)
+    raise typer.Exit(status)
+
+
+def fail_interrupted(what: str = "") -> NoReturn:
+    """Leave as after Ctrl-C, with 128 and SIGINT's number as the exit status."""
+    fail(f"interrupted{what}", status=130)
+
+
+def one_line(error: BaseException) -> str:
+    """Give an exception's message on one line; its type where it has no message."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def print_rows(rows: Iterable[tuple[str, object]]) -> None:
+    """Print results, each on a line after its name."""
+    for name, value in rows:
+        print(f"{name:<11}{value}")
+
+
+def option(help: str, *names: str, **settings: Any) -> Any:
+    """Declare an option: its help, its names if they do not follow from the parameter, limits."""
+    return typer.Option(*names, help=help, **settings)
+
+
+def _turn_on_log(verbose: bool) -> None:
+    if verbose:
+        form = "%(asctime)s : %(levelname)s : %(message)s"  # which gensim's users know
+        logging.basicConfig(format=form, level=logging.INFO, stream=sys.stderr, force=True)
+        logging.getLogger("gensim_tfw2v").setLevel(logging.DEBUG)
+
+
+#: The option that every command has.
+Verbose = Annotated[
+    bool,
+    option(
+        "Log what happens to stderr, in gensim's form (and a traceback on failure).",
+        *("--verbose", "-v"),
+        callback=_turn_on_log,
+    ),
+]
+
+READABLE = "or vectors, in any form that `evaluate` reads."
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help=f"Model {READABLE}")]
+Output = Annotated[Path, option("Where to save the model (gensim's form).", "--output", "-o")]
+Vectors = Annotated[Path | None, option("Also write the vectors alone, in word2vec's text form.")]
+Binary = Annotated[bool, option("Write --vectors in binary form.", "--binary")]
+Tokens = Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")]
+Ps = Annotated[int, option("Tasks that hold the vectors.", min=1)]
+Workers = Annotated[int, option("Tasks that train.", min=1)]
