@@ -18,8 +18,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 hypothesis.settings.register_profile("without deadline", deadline=None)
 hypothesis.settings.load_profile("without deadline")
 
-#: Folders whose tests start processes and wait for them, and those that trace many graphs. They come
-#: first: a file of few, long tests that began last would have the other cores idle.
+#: Folders whose tests start processes and wait for them, or trace many graphs. They come first: a
+#: file of few, long tests that began last would have the other cores idle.
 LONG = ("browser", "cli", "cluster", "docs", "examples", "objectives", "parameter_server",
         "regimes", "scaling", "test_model.py")  # fmt: skip
 
