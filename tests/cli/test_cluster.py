@@ -109,13 +109,13 @@ def test_tasks_by_hand(tfw2v, tmp_path, monkeypatch):
 
     tasks = [subprocess.Popen([*TFW2V, "task", "--hosts", str(hosts), "--role", "ps"])]
     try:
-        wait_for_tasks([Task("ps", 0, ps)], 60)
+        wait_for_tasks([Task("ps", 0, ps)], 120)
         found = shown(status=1)
         assert re.search(r"ps +0 +\S+ +answers", found)
         assert re.search(r"worker +0 +\S+ +does not", found)
         own = json.dumps(config | {"task": {"type": "worker", "index": 0}})
         tasks.append(subprocess.Popen([*TFW2V, "task"], env=os.environ | {"TF_CONFIG": own}))
-        wait_for_tasks([Task("worker", 0, worker)], 60)
+        wait_for_tasks([Task("worker", 0, worker)], 120)
         assert re.search(r"worker +0 +\S+ +answers", shown(status=0))
         tasks[0].terminate()
         assert tasks[0].wait(10) == 128 + signal.SIGTERM

@@ -99,19 +99,20 @@ def test_a_port_that_is_taken_in_between(folder, monkeypatch, port, tries):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["missing"], "missing: no such folder\n"),
-        (["file"], "file: is a file\n"),
-        (["run", "--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid: "),
-        (["run", "--host", "192.0.2.1"], "cannot listen on 192.0.2.1: "),
-    ],
+    ("name", "message"), [("missing", "no such folder"), ("file", "is a file")]
 )
-def test_bad_input(tfw2v, folder, arguments, message):
+def test_bad_folders(tfw2v, folder, name, message):
     (folder / "file").touch()
-    result = tfw2v("tensorboard", folder / arguments[0], *arguments[1:], status=2)
+    result = tfw2v("tensorboard", folder / name, status=2)
+    assert result.stderr == f"tfw2v: {folder / name}: {message}\n"
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "192.0.2.1"])
+def test_bad_hosts(process, folder, host):
+    result = process("tensorboard", folder / "run", "--host", host)
+    assert result.returncode == 2
     assert result.stderr.startswith("tfw2v: ") and result.stderr.count("\n") == 1
-    assert message in result.stderr
+    assert f"cannot listen on {host}: " in result.stderr
 
 
 def test_a_port_that_is_taken(process, folder):

@@ -1,6 +1,7 @@
 """Training on real ps and worker processes."""
 
 import gc
+import time
 
 import numpy as np
 import psutil
@@ -32,6 +33,14 @@ def servers():
         if child.pid not in forks.shared()
         and (child.name().startswith("tfw2v") or "gensim_tfw2v" in " ".join(child.cmdline()))
     ]
+
+
+def first_servers():
+    """The same, when there are any: a process that is about to be another program has no name."""
+    deadline = time.monotonic() + 10
+    while not (found := servers()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return found
 
 
 def trained(cluster, **options):
@@ -164,12 +173,12 @@ def test_processes_get_ready_while_words_are_counted():
     model = TFWord2Vec(vector_size=8, epochs=1, cluster="local:ps=1,worker=1", workers=1)
     assert not servers()
     model.build_vocab(corpus_file=LEE)
-    assert {process.name() for process in servers()} <= {"tfw2v forks", "python"}
-    assert len(servers()) == 1
+    (server,) = first_servers()
+    assert server.name() in ("tfw2v forks", "python")
     model.train(corpus_file=LEE, total_words=model.corpus_total_words, epochs=1)
     assert not servers()
     model.build_vocab(corpus_file=LEE, update=True)
-    assert len(servers()) == 1
+    assert len(first_servers()) == 1
     del model
     gc.collect()
     assert not servers()
