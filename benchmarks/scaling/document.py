@@ -47,6 +47,7 @@ def study(question: Question, rounds: int, say: Callable[[str], None]) -> Iterat
         "corpus": {"name": question.corpus.name, "bytes": question.corpus.stat().st_size},
         "options": question.options,
         "threads": question.threads,
+        "simulated_words": question.words,
         "hosts": {**question.host._asdict(), "latency": question.latency},
         "calibrations": [],
         "real": [],
@@ -117,13 +118,16 @@ def _simulated(
     calibration = dict(document["calibration"])
     rows_factor = calibration.pop("rows_factor")
     costs = Costs(**calibration)
+    raw_words = document["corpus"]["words"]
+    if question.words:
+        corpus, raw_words = corpus.grown(question.words * corpus.tokens / raw_words), question.words
     farther, last = [], max(question.workers)
     while (last := 2 * last) <= FARTHEST:
         farther.append(last)
     for workers in (*question.workers, *farther):
         layout = Layout.own_hosts(question.host, ps_tasks(workers), workers, question.latency)
         work = corpus.work(workers, question.threads, rows_factor)
-        yield asdict(predict(costs, work, layout, document["corpus"]["words"]))
+        yield asdict(predict(costs, work, layout, raw_words))
 
 
 def _roofline(question: Question, corpus: Corpus, document: dict[str, Any]) -> dict[str, float]:

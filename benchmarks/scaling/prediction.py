@@ -35,6 +35,22 @@ class Corpus:
         """Words that are in the vocabulary."""
         return sum(self.counts)
 
+    def grown(self, tokens: float) -> "Corpus":
+        """More text of the same kind, by Zipf's law: new words are rarer than those that are known.
+
+        What is fitted is the frequency of the rarer half of the words, over their ranks.
+        """
+        times, known = tokens / self.tokens, len(self.counts)
+        ranks = np.arange(known // 2, known) + 1
+        slope, at_one = np.polyfit(np.log(ranks), np.log(self.counts[known // 2 :]), 1)
+        least = min(self.counts)
+        last = max(known, int(np.exp((np.log(least / times) - at_one) / slope)))
+        new = times * np.exp(at_one) * np.arange(known + 1, last + 1) ** slope
+        counts = np.concatenate([times * np.array(self.counts), np.maximum(new, least)])
+        counts *= tokens / counts.sum()
+        sentences = round(self.sentences * times)
+        return Corpus(tuple(counts.round().astype(int).tolist()), sentences, self.options)
+
     def workload(self) -> Workload:
         """For the traffic model."""
         option = {"window": 5, "negative": 5, "sg": 0, "vector_size": 100, "sample": 1e-3}

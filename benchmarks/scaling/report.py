@@ -38,6 +38,7 @@ def page(document: Mapping[str, Any]) -> str:
     if "simulated" in document:
         parts += [
             "## Simulated",
+            f"{document['simulated_words'] or corpus['words']:,} words. "
             f"Machines of {hosts['cores']:g} cores, {hosts['net'] * 8 / 1e9:g} Gbit/s each, "
             f"{hosts['latency'] * 1e3:g} ms there and back.",
             _simulated(document["simulated"]),

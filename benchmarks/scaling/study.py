@@ -44,6 +44,8 @@ class Question:
         What the simulated machines are, one for each task.
     latency : float
         Seconds of a message and its answer.
+    words : int
+        Of the corpus that is simulated: more text of the same kind; 0 for the corpus itself.
     pairs : dict of str to str
         See `Asked`.
     """
@@ -57,6 +59,7 @@ class Question:
     threads: int
     host: Host
     latency: float
+    words: int = 0
     pairs: dict[str, str] = field(default_factory=dict)
 
     @property

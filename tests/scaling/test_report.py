@@ -46,6 +46,7 @@ DOCUMENT = {
     "hosts": {"cores": 2, "net": 1.25e9, "latency": 2e-4},
     "real": [real(0, 1, 1e6, 1e6), real(0, 2, 1.5e6, 1.2e6), real(1, 2, 1e6, 0.9e6),
              real(2, 2, 1e6, 1.1e6)],
+    "simulated_words": 0,
     "calibration": {"token": 1e-6, "row": 2e-6, "job": 3e-3, "ps_row": 5e-7, "ticket": 4e-3,
                     "epoch": 0.2, "threads": 1.5, "rows_factor": 1.0},
     "simulated": [simulated(1, 1e6), simulated(16, 8e6, "coordinator")],

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from benchmarks.scaling import Corpus, Costs, Host, Layout, Work, predict, simulate
@@ -92,3 +93,15 @@ def test_an_epoch_of_more_workers_has_more_and_shorter_jobs():
         assert work.rows == pytest.approx(sum(distinct_rows(load, work.tokens)))
     assert corpus.work(4, 1, rows_factor=1.5).rows == pytest.approx(1.5 * corpus.work(4, 1).rows)
     assert (corpus.work(1, 1).fetched_bytes, corpus.work(1, 1).pushed_bytes) == (200, 204)
+
+
+def test_more_text_has_rarer_words():
+    counts = (1e7 / np.arange(1, 2_000_001)).round()
+    corpus = Corpus(tuple(counts[counts >= 100].astype(int).tolist()), 1000, {"sg": 1})
+    grown = corpus.grown(10 * corpus.tokens)
+    assert grown.tokens == pytest.approx(10 * corpus.tokens, rel=0.01)
+    assert grown.sentences == 10_000
+    # by Zipf's law ten times as many words are in ten times the text as often
+    assert len(grown.counts) == pytest.approx(10 * len(corpus.counts), rel=0.1)
+    assert min(grown.counts) == pytest.approx(100, rel=0.3)
+    assert list(grown.counts) == sorted(grown.counts, reverse=True)
