@@ -16,6 +16,7 @@ from gensim_tfw2v.cluster import local as local_module
 from gensim_tfw2v.cluster import process_launcher
 from gensim_tfw2v.cluster.local import LocalCluster, free_ports
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
+from tests import forks
 from tests.cluster.test_training import likeness, same_units, servers, trained  # noqa: F401
 
 #: As root without what root may do to networks, as any user makes one.
@@ -88,6 +89,12 @@ def test_a_port_is_reached_from_inside_alone(inside, tmp_path):
     assert [int(user), int(group)] == [os.geteuid(), os.getegid()]
     assert (users.decode() != os.readlink("/proc/self/ns/user")) == inside.has_own_user
     assert (tmp_path / "made").stat().st_uid == os.geteuid()
+
+
+@pytest.fixture(autouse=True)
+def no_shared_forks():
+    """Those of other tests would be met."""
+    forks.close()
 
 
 def test_the_process_in_it_is_the_child_itself_and_leaves_nothing():

@@ -7,11 +7,18 @@ import psutil
 import pytest
 
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
+from tests import forks
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe on Linux alone")
 
 
-def forks():
+@pytest.fixture(autouse=True)
+def no_shared_forks():
+    """Those of other tests would be met."""
+    forks.close()
+
+
+def forking():
     children = psutil.Process().children()
     return [child for child in children if "gensim_tfw2v.processes.forkserver" in child.cmdline()]
 
@@ -19,14 +26,14 @@ def forks():
 def test_another_process_forks_when_it_is_killed(caplog):
     process_launcher, started = ProcessLauncher(isolated=False), []
     for _ in range(2):  # while it is still importing, and after it has forked
-        (process,) = forks()
+        (process,) = forking()
         process.send_signal(signal.SIGKILL)
         process_launcher._forks.process.wait(10)
         forked = process_launcher.start_module("tests.forked", "wait")
         assert forked.poll() is None and psutil.pid_exists(forked.pid)
         started.append(forked)
     process_launcher.close()
-    assert [forked.wait(10) for forked in started] == 2 * [-signal.SIGKILL] and not forks()
+    assert [forked.wait(10) for forked in started] == 2 * [-signal.SIGKILL] and not forking()
     assert caplog.text.count("it is started again") == 2
 
 
@@ -34,9 +41,9 @@ def test_one_that_cannot_work_is_not_started_again(monkeypatch, tmp_path):
     (tmp_path / "grpc.py").write_text("raise ImportError('no grpc here')")
     monkeypatch.syspath_prepend(tmp_path)
     process_launcher = ProcessLauncher(isolated=False)
-    (process,) = forks()
+    (process,) = forking()
     for _ in range(2):
         with pytest.raises(ConnectionError, match="no grpc here"):
             process_launcher.start_module("tests.forked", "wait")
-    assert not forks() and not psutil.pid_exists(process.pid)
+    assert not forking() and not psutil.pid_exists(process.pid)
     process_launcher.close()

@@ -25,7 +25,7 @@ def test_fast_networks_take_rows():
 
 
 def test_slow_networks_take_sub_models():
-    machines = Machines(workers=16, shards=2, net=2e7)
+    machines = Machines(workers=16, shards=2, net=2e6)
     choices = compare(SMALL, 10e9, machines)
     assert choices[0].name == "sub-models"
     assert by_name(choices)["rows"].bound == "network"
