@@ -9,6 +9,7 @@ from gensim_tfw2v.planning import Frequencies, Machines, Workload, compare
 
 SHAPE = StepShape(512, 32, 5, 16, "centres")
 SMALL = Workload(Frequencies.zipf(100_000), 100, SHAPE)
+LARGE = Workload(Frequencies.zipf(1_000_000), 100, SHAPE)
 HUGE = Workload(Frequencies.zipf(5_000_000), 500, SHAPE)
 
 
@@ -25,11 +26,11 @@ def test_fast_networks_take_rows():
 
 
 def test_slow_networks_take_sub_models():
-    machines = Machines(workers=16, shards=2, net=2e6)
-    choices = compare(SMALL, 10e9, machines)
+    machines = Machines(workers=16, shards=2, net=1e8)
+    choices = compare(LARGE, 10e9, machines)
     assert choices[0].name == "sub-models"
     assert by_name(choices)["rows"].bound == "network"
-    small = compare(SMALL, 1e8, machines)  # of which a sub-model would see too little
+    small = compare(LARGE, 1e8, machines)  # of which a sub-model would see too little
     assert [one.bound for one in small] == ["network", "network", "corpus"]
     assert small[0].name == "rows, asynchronous"
 
