@@ -3,6 +3,7 @@
 import os
 import socket
 import sys
+import time
 
 
 def main():
@@ -30,4 +31,4 @@ def main():
     if what == "tensorflow":
         from gensim_tfw2v._tensorflow import tf
 
-        print(float(tf.function(lambda: tf.reduce_sum(tf.range(4.0)))()))
+        print(float(tf.function(lambda: tf.reduce_sum(tf.range(4.0)))()), time.process_time())

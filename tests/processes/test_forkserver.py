@@ -56,13 +56,13 @@ def test_a_signal_is_the_status(server, number):
 
 def test_processes_start_at_once(server):
     server.start_module(MODULE, "wait").stdin.close()
-    began = time.monotonic()
     forked = [server.start_module(MODULE, "tensorflow", stdout=subprocess.PIPE) for _ in range(3)]
     for process in forked:
         with process.stdout as said:
-            assert said.read() == b"6.0\n"
+            total, seconds = map(float, said.read().split())
         assert process.wait(10) == 0
-    assert time.monotonic() - began < 5
+        # of the processor: to import TensorFlow takes several times as long
+        assert total == 6 and seconds < 2
 
 
 def test_a_traceback_goes_to_the_log(server, tmp_path):
