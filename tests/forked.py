@@ -3,7 +3,6 @@
 import os
 import socket
 import sys
-import time
 
 
 def main():
@@ -29,6 +28,7 @@ def main():
     if what == "fail":
         raise ValueError("as asked")
     if what == "tensorflow":
+        is_imported = "tensorflow.python.eager.context" in sys.modules
         from gensim_tfw2v._tensorflow import tf
 
-        print(float(tf.function(lambda: tf.reduce_sum(tf.range(4.0)))()), time.process_time())
+        print(float(tf.function(lambda: tf.reduce_sum(tf.range(4.0)))()), is_imported)

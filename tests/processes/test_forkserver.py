@@ -54,15 +54,13 @@ def test_a_signal_is_the_status(server, number):
     forked.send_signal(number)  # does nothing
 
 
-def test_processes_start_at_once(server):
+def test_processes_start_with_what_is_imported(server):
     server.start_module(MODULE, "wait").stdin.close()
     forked = [server.start_module(MODULE, "tensorflow", stdout=subprocess.PIPE) for _ in range(3)]
     for process in forked:
         with process.stdout as said:
-            total, seconds = map(float, said.read().split())
+            assert said.read() == b"6.0 True\n"  # TensorFlow, which takes seconds, is there
         assert process.wait(10) == 0
-        # of the processor: to import TensorFlow takes several times as long
-        assert total == 6 and seconds < 2
 
 
 def test_a_traceback_goes_to_the_log(server, tmp_path):
