@@ -173,6 +173,8 @@ def main() -> None:
     with without_collection():
         for module in MODULES:
             importlib.import_module(module)
+        # TensorFlow comes when something of it is asked for: here, or in each fork
+        importlib.import_module("gensim_tfw2v._tensorflow").tf.float32  # noqa: B018
         gc.freeze()  # else each process would copy all that it shares, when it collects garbage
     running: dict[int, Connection] = {}
     try:
