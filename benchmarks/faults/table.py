@@ -76,13 +76,17 @@ def kill_program(phase: str = "trained") -> Fault:
     return Fault(phase, strike)
 
 
-def stop(name: str) -> Fault:
-    """SIGSTOP, and SIGCONT after some seconds."""
+def stop(name: str, for_good: bool = False) -> Fault:
+    """SIGSTOP, and SIGCONT after some seconds, unless it is for good."""
 
     def strike(training: FaultyTraining, choose: random.Random) -> str | None:
         process, seconds = _one(name, training, choose), choose.uniform(*PASSING_SECONDS)
         if process is None:
             return None
+        if for_good:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.suspend()
+            return f"{process.name()} for good"
 
         def go_on() -> None:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -113,6 +117,7 @@ FAULTS: dict[str, Fault] = {
     **{f"kill {role}": kill(f"tfw2v {role}") for role in ("worker", "ps", "chief", "forks")},
     "kill program": kill_program(),
     **{f"stop {role}": stop(f"tfw2v {role}") for role in ("worker", "ps", "chief")},
+    "stop worker for good": stop("tfw2v worker", for_good=True),
     "kill ps while exporting": kill("tfw2v ps", "exporting"),
     "kill chief while exporting": kill("tfw2v chief", "exporting"),
     "kill program while exporting": kill_program("exporting"),

@@ -1,7 +1,8 @@
 """Tickets: jobs that workers draw from the ps, one after the other, until none is left.
 
 A worker's call lasts an epoch. Nothing of a job passes the coordinator, which fills the tickets and
-reads now and then which are done. A ticket whose worker ended stays undone, and is issued again.
+reads now and then which are done. A ticket whose worker ended stays undone, and its job is issued
+again, with another number: a worker that was only out of reach may still report the old one.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ Item = TypeVar("Item")
 #: is trained between two looks.
 AHEAD_BYTES = 64 << 20
 
-#: Drawing counts on beyond the last ticket.
+#: From the first ticket of an issue to that of the next: workers draw beyond the last.
+SPACING = 1 << 32
+
+#: Where drawing would stop.
 FOREVER = (1 << 62) - 1
 
 
@@ -56,16 +60,20 @@ class Tickets:
 
     def __init__(self, jobs: int, threads: int, shared: bool) -> None:
         self._threads, self._shared = threads, shared
+        self._first = -SPACING
 
         def variable(shape: list[int], dtype: tf.DType) -> tf.Variable:
             return tf.Variable(lambda: tf.zeros(shape, dtype), trainable=False)
 
-        self._drawn, self._limit = (variable([], tf.int64) for _ in range(2))
-        # of each unit: its file, its first entry and its end, its index, and its key
-        self._units = variable([jobs, threads, 6], tf.int32)
-        self._alphas = variable([jobs, threads, 2], tf.float32)
-        self._done = variable([jobs], tf.int32)
-        self._results = variable([jobs, packed_size(threads)], tf.float64)
+        self._drawn = variable([], tf.int64)
+        # the first ticket's number, and after the last
+        self._issued = variable([2], tf.int64)
+        # in the order of tickets, and a row of none; of each unit: its file, its first entry and
+        # its end, its index, and its key
+        self._units = variable([jobs + 1, threads, 6], tf.int32)
+        self._alphas = variable([jobs + 1, threads, 2], tf.float32)
+        # of each job that is done: its packed `JobResult`, and its ticket's number
+        self._results = variable([jobs + 1, packed_size(threads) + 1], tf.float64)
         self._stage = f"tfw2v-text-{uuid.uuid4().hex}"
 
     def issue(self, jobs: Sequence[Sequence[UnitTask]]) -> tf.Tensor:
@@ -77,6 +85,7 @@ class Tickets:
             The paths of files, where workers read them.
         """
         self._jobs, self._seen, self._staged = jobs, set[int](), 0
+        self._first += SPACING
         files: dict[bytes, int] = {}
         units = np.zeros(self._units.shape, np.int32)
         alphas = np.zeros(self._alphas.shape, np.float32)
@@ -92,9 +101,8 @@ class Tickets:
                 alphas[ticket, place] = task.alphas
         self._units.assign(units)
         self._alphas.assign(alphas)
-        self._done.assign(np.zeros(self._done.shape, np.int32))
-        self._drawn.assign(0)
-        self._limit.assign(len(jobs))
+        self._drawn.assign(self._first)
+        self._issued.assign([self._first, self._first + len(jobs)])
         if not self._shared:
             self._clear_stage()
             self.stage()
@@ -102,19 +110,20 @@ class Tickets:
 
     def withdraw(self) -> None:
         """Let no more be drawn."""
-        self._limit.assign(0)
+        self._issued.assign([self._first, self._first])
 
     def stage(self) -> None:
         """Have texts ready for the jobs that come next, where workers do not read them."""
         if self._shared:
             return
         drawn, ahead = int(self._drawn), 0
-        for ticket, tasks in enumerate(self._jobs):
+        for place, tasks in enumerate(self._jobs):
+            ticket = self._first + place
             if ticket >= drawn:
                 ahead += sum(4 * (task.unit.stop - task.unit.start) for task in tasks)
             if ahead > AHEAD_BYTES and ticket > drawn:
                 return
-            if ticket < self._staged:
+            if place < self._staged:
                 continue
             texts = [source_of(task.unit, False)[0] for task in tasks]
             texts += [NOTHING[0]] * (self._threads - len(texts))
@@ -126,21 +135,23 @@ class Tickets:
                     dtypes=[tf.string],
                     shared_name=self._stage,
                 )
-            self._staged = ticket + 1
+            self._staged = place + 1
 
     def collect(self) -> list[tuple[Sequence[UnitTask], np.ndarray]]:
         """The jobs that are done and have not been collected, with their packed `JobResult`."""
-        done = np.flatnonzero(self._done.numpy()).tolist()
-        new = [ticket for ticket in done if ticket not in self._seen]
+        with tf.device(self._results.device):
+            told = self._results[: len(self._jobs), -1]
+        done = np.flatnonzero(told.numpy() == self._first + np.arange(len(self._jobs)))
+        new = [place for place in done.tolist() if place not in self._seen]
         if not new:
             return []
         self._seen.update(new)
         results = self._results.sparse_read(new).numpy()
-        return [(self._jobs[ticket], packed) for ticket, packed in zip(new, results, strict=True)]
+        return [(self._jobs[place], row[:-1]) for place, row in zip(new, results, strict=True)]
 
     def left(self) -> list[Sequence[UnitTask]]:
         """The jobs that have not been collected."""
-        return [tasks for ticket, tasks in enumerate(self._jobs) if ticket not in self._seen]
+        return [tasks for place, tasks in enumerate(self._jobs) if place not in self._seen]
 
     def worker_function(self, program: JobProgram) -> tf.types.experimental.PolymorphicFunction:
         """Build the ``tf.function`` that draws tickets and does their jobs.
@@ -153,42 +164,52 @@ class Tickets:
             Of what `issue` gives, and of the number of jobs that are done at the same time.
         """
 
-        def take(
-            files: tf.Tensor, replicas: tf.Tensor
-        ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, Job]:
-            """The next ticket, the limit, the indices of its units, and its job."""
+        def look_up(*tickets: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
+            """Whether each is to be done, and its row: they may have been withdrawn."""
+            first, end = tf.unstack(tf.identity(self._issued))
+            none = self._results.shape[0] - 1
+            return [
+                (
+                    (first <= ticket) & (ticket < end),
+                    tf.where((first <= ticket) & (ticket < first + none), ticket - first, none),
+                )
+                for ticket in tickets
+            ]
+
+        def take(files: tf.Tensor, replicas: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, Job]:
+            """The next ticket, the indices of its units, and its job."""
             with tf.device(self._drawn.device):
                 ticket = tf.raw_ops.ResourceCountUpTo(
                     resource=self._drawn.handle, limit=FOREVER, T=tf.int64
                 )
             with tf.control_dependencies([ticket]):
-                limit = tf.identity(self._limit)
-            is_one, row = ticket < limit, tf.minimum(ticket, self._units.shape[0] - 1)
+                [(is_one, row)] = look_up(ticket)
             units, alphas = self._units.sparse_read(row), self._alphas.sparse_read(row)
             ranges = units[:, 1:3] * tf.cast(is_one, tf.int32)  # of no ticket, nothing is prepared
             sources = self._sources(ticket, is_one, units, files)
             job = program.prepare(sources, ranges, units[:, 4:], alphas, replicas, ticket)
-            return ticket, limit, units[:, 3], job
+            return ticket, units[:, 3], job
 
         def work(files, replicas):  # type: ignore[no-untyped-def]
-            ticket, limit, indices, first = take(files, replicas)
+            ticket, indices, first = take(files, replicas)
 
-            def do(ticket, limit, indices, *tensors):  # type: ignore[no-untyped-def]
-                then, _, then_indices, then_job = take(files, replicas)
+            def do(_, ticket, indices, *tensors):  # type: ignore[no-untyped-def]
+                then, then_indices, then_job = take(files, replicas)
                 packed = program.run(_restored(first, tensors), indices, tf.timestamp())
-                written = self._results.scatter_update(tf.IndexedSlices(packed, ticket))
+                told = tf.concat([packed, [tf.cast(ticket, tf.float64)]], 0)
+                with tf.control_dependencies([told]):
+                    (_, row), (goes_on, _) = look_up(ticket, then)
+                written = self._results.scatter_update(tf.IndexedSlices(told, row))
                 with tf.control_dependencies([written]):
-                    done = self._done.scatter_add(tf.IndexedSlices(1, ticket))
-                with tf.control_dependencies([done]):
-                    limit = tf.identity(self._limit)  # it may have been withdrawn
+                    goes_on = tf.identity(goes_on)
                 let_run_together()
-                return then, limit, then_indices, *_tensors(then_job)
+                return goes_on, then, then_indices, *_tensors(then_job)
 
             let_run_together()
             ended, *_ = tf.while_loop(
-                lambda ticket, limit, *_: ticket < limit,
+                lambda goes_on, *_: goes_on,
                 do,
-                (ticket, limit, indices, *_tensors(first)),
+                (look_up(ticket)[0][0], ticket, indices, *_tensors(first)),
                 parallel_iterations=1,
             )
             return ended

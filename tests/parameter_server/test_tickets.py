@@ -31,7 +31,7 @@ def jobs(tmp_path):
     return runs_of(tasks, THREADS)
 
 
-def reporting(shared, fails_at=-1):
+def reporting(shared, fails_at=-1, wait=None):
     """A program that reports a job's number, the sum of each unit's entries, and its alpha."""
 
     def prepare(sources, ranges, keys, alphas, replicas, number):
@@ -43,11 +43,15 @@ def reporting(shared, fails_at=-1):
         return Job([keys, alphas], ids, None, None, alphas[0, 0], replicas, number)
 
     def run(job, indices, began):
+        number = job.number % module.SPACING
         with tf.control_dependencies(
-            [tf.debugging.assert_none_equal(job.number, tf.constant(fails_at, tf.int64))]
+            [
+                tf.debugging.assert_none_equal(number, tf.constant(fails_at, tf.int64)),
+                *([] if wait is None else [tf.py_function(wait, [number], [])]),
+            ]
         ):
             keys, alphas = job.units
-            told = [job.number, *tf.unstack(job.ids.inputs), *tf.unstack(indices), keys[0, 0]]
+            told = [number, *tf.unstack(job.ids.inputs), *tf.unstack(indices), keys[0, 0]]
         told = tf.stack([tf.cast(one, tf.float64) for one in (*told, alphas[1, 1], job.replicas)])
         return tf.pad(told, [[0, packed_size(THREADS) - told.shape[0]]])
 
@@ -121,3 +125,33 @@ def test_what_an_ended_worker_has_drawn_is_left(jobs):
     assert len(tickets.collect()) == len(jobs) - len(tickets.left())
     # the one that failed, and the one that was drawn ahead
     assert jobs[2] in tickets.left() and len(tickets.left()) == 2
+
+
+@pytest.mark.parametrize("comes_back", ["before", "after"])
+def test_what_is_reported_late_is_not_taken_for_another_job(jobs, comes_back):
+    """A worker is out of reach; what it has drawn is issued again, and trained by another."""
+    holds, go = threading.Event(), threading.Event()
+
+    def wait(number):
+        if number == 1:
+            holds.set()
+            go.wait(60)
+
+    tickets = Tickets(len(jobs), THREADS, True)
+    late, work = (tickets.worker_function(reporting(True, wait=w)) for w in (wait, None))
+    files = tickets.issue(jobs)
+    out_of_reach = threading.Thread(target=late, args=(files, 2.0))
+    out_of_reach.start()
+    assert holds.wait(60)
+    work(files, 2.0)
+    assert len(tickets.collect()) == len(jobs) - 2  # the one it holds, and the one it prepared
+    left = tickets.left()
+    files = tickets.issue(left)
+    if comes_back == "after":
+        work(files, 2.0)
+    go.set()
+    out_of_reach.join()
+    if comes_back == "before":
+        assert tickets.collect() == []
+        work(files, 2.0)
+    assert [tasks for tasks, _ in tickets.collect()] == left and tickets.left() == []

@@ -153,7 +153,7 @@ def test_stopping_leaves_whole_rounds(units):
 
 @pytest.mark.parametrize("kind", ["fails", "hangs"])
 def test_a_job_is_run_again_elsewhere_and_counts_once(units, undisturbed, kind, monkeypatch):
-    monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", 0.05)
+    monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", 0.5)
     trial = Trial(OBJECTIVES[0], workers=3, native=True)
     workers = Flaky(3, 1, threading.Event() if kind == "hangs" else None)
     regime = SynchronousRegime(trial.setup, workers, ADASUM)

@@ -20,6 +20,9 @@ from gensim_tfw2v.parameter_server.jobs.job import (
 )
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
 
+#: Of the rows of a shard, so that one part travels while others are gathered or laid down.
+PARTS = 4
+
 
 def row_job(program: WorkerConfig, server: ParameterServer, staged: bool = False) -> JobProgram:
     """Build the program that trains a job on rows; see `job_program`.
@@ -60,7 +63,8 @@ class _RowPhases:
         self._wire = tf.as_dtype(program.wire_dtype)
         self._tables = {name: getattr(server.tables, name) for name in job.used}
         self._splits = {
-            name: table.split(getattr(job.ids, name)) for name, table in self._tables.items()
+            name: table.split(getattr(job.ids, name), 1 if staged else PARTS)
+            for name, table in self._tables.items()
         }
 
     def fetch(self) -> list[tf.Operation]:

@@ -7,6 +7,7 @@ the work.)
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -19,12 +20,12 @@ from gensim_tfw2v.parameter_server.layouts.base import Layout, pieces_of
 
 
 class Split(NamedTuple):
-    """Ids by shard.
+    """Ids in parts: the shards' first ones, the shards' second ones, and so on.
 
     Attributes
     ----------
     rows : list of Tensor, int32
-        Which rows of each shard.
+        Which rows of its shard each part is.
     places : list of Tensor, int32
         At which places of the ids these stand.
     """
@@ -62,16 +63,17 @@ class RowLayout(Layout):
         stage = f"tfw2v-stage-{uuid.uuid4().hex}"
         self._stages = [f"{stage}-{number}" for number in range(shards)]
 
-    def split(self, ids: tf.Tensor) -> Split:
-        """Say where rows are; for `fetch` and `push`."""
+    def split(self, ids: tf.Tensor, parts: int = 1) -> Split:
+        """Say where rows are, in so many parts of each shard; for `fetch` and `push`."""
         number = len(self.shards)
         places = tf.range(tf.size(ids))
-        if number == 1:
+        if number * parts == 1:
             return Split([ids], [places])
-        shard = ids % number
+        # dealt out, so that the parts of a shard are alike
+        part = ids % number + places % parts * number
         return Split(
-            tf.dynamic_partition(ids // number, shard, number),
-            tf.dynamic_partition(places, shard, number),
+            tf.dynamic_partition(ids // number, part, number * parts),
+            tf.dynamic_partition(places, part, number * parts),
         )
 
     def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
@@ -79,9 +81,9 @@ class RowLayout(Layout):
         return stitched(split, self.fetch_parts(split, dtype))
 
     def fetch_parts(self, split: Split, dtype: tf.DType) -> list[tf.Tensor]:
-        """Give the rows of each shard."""
+        """Give the rows of each part."""
         parts = []
-        for shard, rows in zip(self.shards, split.rows, strict=True):
+        for shard, rows in zip(itertools.cycle(self.shards), split.rows, strict=False):
             with tf.device(shard.device):
                 parts.append(self._access.read(shard, rows, dtype))
         return parts
@@ -91,9 +93,10 @@ class RowLayout(Layout):
         return self.push_parts(split, parts_of(split, tf.cast(changes, dtype)))
 
     def push_parts(self, split: Split, parts: list[tf.Tensor]) -> tf.Operation:
-        """Add the changes of each shard's rows."""
+        """Add the changes of each part's rows."""
         done = []
-        for shard, rows, part in zip(self.shards, split.rows, parts, strict=True):
+        shards = itertools.cycle(self.shards)
+        for shard, rows, part in zip(shards, split.rows, parts, strict=False):
             with tf.device(shard.device):
                 done.append(self._access.add(shard, rows, part))
         return tf.group(done)
