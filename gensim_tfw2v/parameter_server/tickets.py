@@ -60,7 +60,7 @@ class Tickets:
 
     def __init__(self, jobs: int, threads: int, shared: bool) -> None:
         self._threads, self._shared = threads, shared
-        self._first = -SPACING
+        self._first = 0  # a result of zeros is of no ticket: the first issue begins at SPACING
 
         def variable(shape: list[int], dtype: tf.DType) -> tf.Variable:
             return tf.Variable(lambda: tf.zeros(shape, dtype), trainable=False)
