@@ -33,6 +33,9 @@ from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan
 #: Seconds that the coordinator has to end what it does when training is interrupted.
 ENDING_SECONDS = 30.0
 
+#: Seconds without a sign of life after which it is given up; it gives one every few seconds.
+SILENT_SECONDS = 120.0
+
 
 class CoordinatedRegime:
     """Trains on the workers of a cluster.
@@ -194,7 +197,8 @@ class CoordinatedRegime:
         stop: Callable[[], bool] = never,
         done: Callable[[int], None] | None = None,
     ) -> Any:
-        deadline, stopped = time.monotonic() + seconds, False
+        answered = heard = time.monotonic()
+        stopped = False
         while True:
             if not stopped and stop():
                 self._say("stop")
@@ -206,13 +210,17 @@ class CoordinatedRegime:
                     self._check()
                 except ConnectionError as ended:
                     raise ClusterLost(str(ended)) from ended
-                if time.monotonic() > deadline:
-                    raise ClusterLost(
-                        f"the coordinator has not answered for {seconds:.0f} s"
-                        f"{last_lines(self._log)}"
-                    ) from None
+                for since, limit in (answered, seconds), (heard, SILENT_SECONDS):
+                    if time.monotonic() > since + limit:
+                        raise ClusterLost(
+                            f"the coordinator has not answered for {limit:.0f} s"
+                            f"{last_lines(self._log)}"
+                        ) from None
                 continue
-            deadline = time.monotonic() + seconds
+            heard = time.monotonic()
+            if kind == "alive":
+                continue
+            answered = heard
             if kind == "report" and report is not None:
                 report(content)
             elif kind == "model" and done is not None:

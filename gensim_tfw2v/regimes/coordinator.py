@@ -35,6 +35,10 @@ from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan
 #: Seconds between two answers that say what the cluster has done, where that is logged.
 TRAFFIC_SECONDS = 1.0
 
+#: Seconds between two signs of life. TensorFlow keeps all threads of Python waiting while it tells
+#: the tasks of a function; if one never answers, only the silence tells.
+ALIVE_SECONDS = 5.0
+
 
 class ClusterSetup(NamedTuple):
     """What a coordinator has to know.
@@ -168,7 +172,13 @@ def main() -> None:
                 stopped.clear()  # of a stop that came when all had been trained
             requests.put(request)
 
-    threading.Thread(target=read, daemon=True).start()
+    def live() -> None:
+        while True:
+            time.sleep(ALIVE_SECONDS)
+            say("alive", None)
+
+    for forever in (read, live):
+        threading.Thread(target=forever, daemon=True).start()
     while True:
         name, *arguments = requests.get()
         try:

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from gensim_tfw2v.cluster.spec import ClusterLost
+from gensim_tfw2v.regimes import coordinated
 from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
 
 #: Answers the first request as a coordinator does whose disk is full.
@@ -16,12 +18,35 @@ answer = "system", OSError(28, "No space left on device")
 sys.stdout.buffer.write(pickle.dumps(answer))
 """
 
+#: Shows signs of life for 3 s, then {}.
+LIVING = """
+import pickle, sys, time
+for _ in range(15):
+    time.sleep(0.2)
+    pickle.dump(("alive", None), sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+{}
+"""
+
+
+def opened(program, folder):
+    """A regime whose coordinator is this program."""
+
+    def start(module, environment, **streams):
+        return subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, **streams)
+
+    asked = SimpleNamespace(setup=SimpleNamespace(folder=folder), cluster=None)
+    return CoordinatedRegime(asked, lambda: None, start)
+
 
 def test_what_the_system_refuses_names_the_folder(tmp_path):
-    def start(module, environment, **streams):
-        return subprocess.Popen([sys.executable, "-c", FULL], stdin=subprocess.PIPE, **streams)
-
-    asked = SimpleNamespace(setup=SimpleNamespace(folder=tmp_path), cluster=None)
     with pytest.raises(OSError, match="No space left on device") as refused:
-        CoordinatedRegime(asked, lambda: None, start)
+        opened(FULL, tmp_path)
     assert refused.value.filename == str(tmp_path)
+
+
+def test_one_that_falls_silent_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(coordinated, "SILENT_SECONDS", 2.0)
+    opened(LIVING.format('pickle.dump(("done", None), sys.stdout.buffer)'), tmp_path).close()
+    with pytest.raises(ClusterLost, match="has not answered for 2 s"):
+        opened(LIVING.format("time.sleep(600)"), tmp_path)
