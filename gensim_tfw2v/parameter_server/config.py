@@ -9,7 +9,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.config import KernelConfig
 
 #: On a cluster: entries of a unit, at most and at least.
-CLUSTER_ENTRIES, LEAST_ENTRIES = 1 << 20, 1 << 12
+CLUSTER_ENTRIES, LEAST_ENTRIES = 1 << 22, 1 << 12
 
 #: As many units each thread should train in an epoch, if units of `LEAST_ENTRIES` allow it: the
 #: fewer, the less travels, and the longer some workers wait for others at an epoch's end.
