@@ -82,11 +82,6 @@ def _question(given: argparse.Namespace) -> Question:
     for path in given.eval:
         read_pairs(path)
     here = len(usable_cores())
-    if given.threads > 1 and given.threads * given.real > here:
-        raise BadInput(
-            f"--threads {given.threads} for --real {given.real} workers: this machine has {here} "
-            f"cores; give --real {max(1, here // given.threads)}"
-        )
     options = {"sg": given.sg, "vector_size": given.vector_size, "epochs": given.epochs}
     with_seeds = given.seeds.strip() not in ("", "none")
     return Question(
