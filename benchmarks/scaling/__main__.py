@@ -40,6 +40,7 @@ def main(argv: list[str] | None = None) -> int:
     add("--net", default="10Gbit", help="network of each simulated machine (10Gbit)")
     add("--latency", type=float, default=0.2, help="round trip on that network, in ms (0.2)")
     add("--words", type=float, default=0, help="of the simulated corpus (those of CORPUS)")
+    add("--shared-text", action="store_true", help="simulated workers read the text themselves")
     add("--eval", type=Path, nargs="+", action="extend", default=[], help="word-pair files")
     add("--plots", action=argparse.BooleanOptionalAction, default=True, help="(with matplotlib)")
     given = parser.parse_args(argv)
@@ -95,6 +96,7 @@ def _question(given: argparse.Namespace) -> Question:
         host=Host(given.cores or here, quantity(given.net, "bit", "--net") / 8),
         latency=given.latency / 1e3,
         words=round(given.words),
+        shared_text=given.shared_text,
         pairs={"WS353": "ws353", "SimLex999": "simlex999"}
         | {path.stem: str(path.resolve()) for path in given.eval},
     )

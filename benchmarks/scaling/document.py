@@ -1,7 +1,7 @@
 """A whole study, step by step, as a document that is written after each step."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from statistics import median
@@ -48,6 +48,7 @@ def study(question: Question, rounds: int, say: Callable[[str], None]) -> Iterat
         "options": question.options,
         "threads": question.threads,
         "simulated_words": question.words,
+        "shared_text": question.shared_text,
         "hosts": {**question.host._asdict(), "latency": question.latency},
         "calibrations": [],
         "real": [],
@@ -127,6 +128,8 @@ def _simulated(
     for workers in (*question.workers, *farther):
         layout = Layout.own_hosts(question.host, ps_tasks(workers), workers, question.latency)
         work = corpus.work(workers, question.threads, rows_factor)
+        if question.shared_text:
+            work = replace(work, text_bytes=0.0)
         yield asdict(predict(costs, work, layout, raw_words))
 
 

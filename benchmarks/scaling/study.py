@@ -46,6 +46,8 @@ class Question:
         Seconds of a message and its answer.
     words : int
         Of the corpus that is simulated: more text of the same kind; 0 for the corpus itself.
+    shared_text : bool
+        Whether simulated workers read the text themselves, rather than being sent it.
     pairs : dict of str to str
         See `Asked`.
     """
@@ -60,6 +62,7 @@ class Question:
     host: Host
     latency: float
     words: int = 0
+    shared_text: bool = False
     pairs: dict[str, str] = field(default_factory=dict)
 
     @property
