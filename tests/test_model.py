@@ -363,7 +363,7 @@ def test_threads_train_a_few_units_each_or_more_with_the_root_of_their_number(
 ):
     tokens = 100_000 * threads * units
     assert choose_unit_entries(tokens, threads, directed) == 100_000
-    assert choose_unit_entries(20 * tokens, threads, directed) == 1 << 20
+    assert choose_unit_entries(80 * tokens, threads, directed) == 1 << 22
     assert choose_unit_entries(100, threads, directed) == 4096
 
 

@@ -32,6 +32,9 @@ from gensim_tfw2v.corpus.texts import Piece
 
 logger = logging.getLogger(__name__)
 
+#: Of a shard, at most: Python takes about a second for so many, after which progress is told.
+ENTRIES = 1 << 20
+
 _pack = struct.Struct("<i").pack
 
 
@@ -141,7 +144,7 @@ def _shard_by_shard(
         whole = join(map(lookup, sentence))
         for start in range(0, len(whole), longest):
             piece = whole[start : start + longest] + end
-            if packed and size + len(piece) > shards.SHARD * ID.itemsize:
+            if packed and size + len(piece) > min(shards.SHARD, ENTRIES) * ID.itemsize:
                 yield packed, items
                 packed, size = [], 0
             packed.append(piece)

@@ -33,7 +33,7 @@ def test_shares_add_up():
 
 def test_shards_are_bounded_and_hold_whole_sentences(tmp_path):
     path = tmp_path / "text.txt"
-    path.write_bytes(b"a b a\nb b\n" * 450_000)
+    path.write_bytes(b"a b a\nb b\n" * 1_800_000)
     with encode_texts([path], KNOWN) as corpus:
         units = corpus.units(10 * SHARD)
         assert len(units) == 4
@@ -43,7 +43,7 @@ def test_shards_are_bounded_and_hold_whole_sentences(tmp_path):
             assert unit.tokens == np.count_nonzero(ids >= 0) == unit.raw_words
             assert unit.sentences == np.count_nonzero(ids == -1)
         small = corpus.units(1 << 16)
-        assert sum(unit.tokens for unit in small) == corpus.total_tokens == 2_250_000
+        assert sum(unit.tokens for unit in small) == corpus.total_tokens == 9_000_000
 
 
 def test_units_need_a_size():
