@@ -40,7 +40,8 @@ def page(document: Mapping[str, Any]) -> str:
             "## Simulated",
             f"{document['simulated_words'] or corpus['words']:,} words. "
             f"Machines of {hosts['cores']:g} cores, {hosts['net'] * 8 / 1e9:g} Gbit/s each, "
-            f"{hosts['latency'] * 1e3:g} ms there and back.",
+            f"{hosts['latency'] * 1e3:g} ms there and back; the text comes from "
+            + ("a shared file system." if document["shared_text"] else "the coordinator."),
             _simulated(document["simulated"]),
             "## What the pieces cost",
             _costs(document["calibration"], document.get("roofline")),

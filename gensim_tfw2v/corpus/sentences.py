@@ -32,7 +32,7 @@ from gensim_tfw2v.corpus.texts import Piece
 
 logger = logging.getLogger(__name__)
 
-#: Of a shard, at most: Python takes about a second for so many, after which progress is told.
+#: Of a shard, at most, for progress is told after each, and Python is slow.
 ENTRIES = 1 << 20
 
 _pack = struct.Struct("<i").pack

@@ -33,7 +33,7 @@ from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan
 #: Seconds that the coordinator has to end what it does when training is interrupted.
 ENDING_SECONDS = 30.0
 
-#: Seconds without a sign of life after which it is given up; it gives one every few seconds.
+#: Seconds without a sign of life after which it is given up. It gives one every few seconds.
 SILENT_SECONDS = 120.0
 
 
@@ -97,7 +97,7 @@ class CoordinatedRegime:
         Raises
         ------
         ClusterLost
-            If a ps or the coordinator has ended, or no worker is left.
+            If a ps or the coordinator has ended or does not answer, or no worker is left.
         """
         self._are_rows = False
         with self._stopping_when_interrupted(report):

@@ -22,7 +22,8 @@ def study(folder, *options):
 def test_a_small_study(tmp_path, monkeypatch, most):
     if most == 1:  # the whole corpus is run with as many workers, too
         monkeypatch.setattr(scaling_study, "PARTS", (8,))
-    document = study(tmp_path, "--workers", "1,2,4", "--real", most, "--seeds", "none")
+    options = "--workers", "1,2,4", "--real", most, "--seeds", "none", "--shared-text"
+    document = study(tmp_path, *options)
     assert [real["measured"]["workers"] for real in document["real"]] == [1, 2][:most]
     real = document["real"][-1]
     assert real["measured"]["words_per_second"] > 1000
@@ -30,7 +31,8 @@ def test_a_small_study(tmp_path, monkeypatch, most):
     assert 0.2 < real["predicted"]["words_per_second"] / real["measured"]["words_per_second"] < 5
     assert set(document["usage"][str(most)]) >= {"ps-0", f"worker-{most - 1}"}
     assert [one["workers"] for one in document["simulated"]] == [1, 2, 4, 8, 16, 32, 64, 128, 256]
-    assert "## Simulated" in (tmp_path / "scaling.md").read_text()
+    written = (tmp_path / "scaling.md").read_text()
+    assert "## Simulated" in written and "the text comes from a shared file system" in written
 
 
 @pytest.mark.slow

@@ -47,6 +47,7 @@ DOCUMENT = {
     "real": [real(0, 1, 1e6, 1e6), real(0, 2, 1.5e6, 1.2e6), real(1, 2, 1e6, 0.9e6),
              real(2, 2, 1e6, 1.1e6)],
     "simulated_words": 0,
+    "shared_text": True,
     "calibration": {"token": 1e-6, "row": 2e-6, "job": 3e-3, "ps_row": 5e-7, "ticket": 4e-3,
                     "epoch": 0.2, "threads": 1.5, "rows_factor": 1.0},
     "simulated": [simulated(1, 1e6), simulated(16, 8e6, "coordinator")],
@@ -73,6 +74,10 @@ def test_what_was_run_beside_what_was_predicted():
         "2", "1", "1.000 M", "1.100 M", "-10% (-20% to +10%)", "1,000", "250", "125", "90", "1,536",
     ]  # fmt: skip
     assert row(section("Really run"), 1)[4] == "–"  # what the simulation was adjusted to
+
+
+def test_where_the_text_comes_from():
+    assert "the text comes from a shared file system" in section("Simulated")
 
 
 def test_speed_up_efficiency_and_bound():
