@@ -10,13 +10,13 @@ from gensim_tfw2v.kernel.native import Options, load_ops
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.step import SCOPE
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
-from gensim_tfw2v.kernel.word_arrays import Tree, WordArrays
+from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 
 class NativeUnit(NamedTuple):
     """A unit of n tokens of which all is drawn, and which has only to be trained."""
 
-    rows: tf.Tensor  # [n], int32, of each token in the table of inputs
+    rows: tf.Tensor  # [n], int32, of each token in the table of inputs; its word if it has subwords
     targets: tf.Tensor  # [n], int32, of each token in the table of outputs
     reaches: tf.Tensor  # [n, 2], int32, how many tokens its window holds before and after it
     negatives: tf.Tensor  # [blocks, S], int32, rows of the table of outputs
@@ -40,11 +40,12 @@ class NativeUnit(NamedTuple):
                 tables.nodes.whole() if objective.hierarchical else nothing,
                 words.lock if program.locked else tf.zeros([0]),
                 *(self.rows, self.targets, self.reaches, self.negatives),
-                *(words.tree.first, words.tree.path),
+                *words.tree,
                 self.alphas,
                 tf.stack([tf.zeros([], tf.int64), kept, tf.cast(with_loss, tf.int64)]),
                 tf.constant(program.vector_size),
                 self.tokens,
+                *words.subwords,
                 options=list(options_of(program)),
             )
         return UnitResult(self.kept, *tf.unstack(tf.cast(sums, tf.float32), num=3))
@@ -89,7 +90,13 @@ def number_rows(
     The ids of each table [n] are distinct and ascend; None of a table without use.
     """
     number, tokens = tf.size(words.keep), [unit.tokens for unit in units]
-    inputs, rows = _numbered(tokens, number)
+    own, rows = _numbered(tokens, number)
+    inputs = own
+    if words.subwords.entries.shape[0] != 0:
+        lists = words.subwords.of_words(own)
+        limit = 1 + tf.reduce_max(words.subwords.entries)
+        inputs, (entries,) = _numbered([lists.entries], limit)
+        words = words._replace(subwords=Lists(lists.first, entries))
     ids = Tables(inputs, None, None)
     units = [unit._replace(rows=of_unit) for unit, of_unit in zip(units, rows, strict=True)]
     if words.noise.shape[0] != 0:
@@ -100,11 +107,10 @@ def number_rows(
             unit._replace(targets=targets, negatives=negatives)
             for unit, targets, negatives in of_units
         ]
-    if words.tree.path.shape[0] != 0:
-        tree = words.tree
-        paths = tf.gather(tf.RaggedTensor.from_row_splits(tree.path, tree.first), inputs)
-        nodes, (inverse,) = _numbered([paths.flat_values // 2], number)
-        tree = Tree(tf.cast(paths.row_splits, tf.int32), 2 * inverse + paths.flat_values % 2)
+    if words.tree.entries.shape[0] != 0:
+        paths = words.tree.of_words(own)
+        nodes, (inverse,) = _numbered([paths.entries // 2], number)
+        tree = Lists(paths.first, 2 * inverse + paths.entries % 2)
         ids, words = ids._replace(nodes=nodes), words._replace(tree=tree)
     if words.lock.shape[0] != 0:
         words = words._replace(lock=tf.gather(words.lock, inputs))

@@ -1,4 +1,4 @@
-"""What training needs to know of each word of a vocabulary, with its path in a Huffman tree."""
+"""What training needs to know of each word: also its path in a Huffman tree, and its subwords."""
 
 from __future__ import annotations
 
@@ -11,15 +11,24 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.noise import alias_table
 
 
-class Tree(NamedTuple):
-    """The Huffman tree of a vocabulary, as arrays or tensors of int32; empty where there is none.
+class Lists(NamedTuple):
+    """A list for each word, as arrays or tensors of int32; both are empty where there is none."""
 
-    `path` has ``2 * node + code`` of the nodes from the root to each word, path after path. Nodes
-    are rows of gensim's ``syn1``.
-    """
+    first: tf.Tensor  # [V + 1], where in `entries` each word's list begins
+    entries: tf.Tensor  # list after list
 
-    first: tf.Tensor  # [V + 1], where in `path` each word's path begins
-    path: tf.Tensor
+    @classmethod
+    def of(cls, lists: Sequence[np.ndarray]) -> Lists:
+        """Lay out lists of whole numbers."""
+        if not len(lists):
+            return cls(np.zeros(0, np.int32), np.zeros(0, np.int32))
+        first = np.cumsum([0, *map(len, lists)])
+        return cls(first.astype(np.int32), np.concatenate(lists).astype(np.int32))
+
+    def of_words(self, words: tf.Tensor) -> Lists:
+        """The lists of some words [n], as tensors."""
+        lists = tf.gather(tf.RaggedTensor.from_row_splits(self.entries, self.first), words)
+        return Lists(tf.cast(lists.row_splits, tf.int32), lists.flat_values)
 
 
 class WordArrays(NamedTuple):
@@ -31,17 +40,22 @@ class WordArrays(NamedTuple):
         Chance of each word to survive subsampling (gensim's ``sample_int / 2**32``).
     noise : [V, 2], int32
         What negatives are drawn from: an `alias_table`. [0, 2] without negative sampling.
-    tree : Tree
-        Empty without hierarchical softmax.
-    lock : [V], float32
+    tree : Lists
+        ``2 * node + code`` of the nodes from the root of the Huffman tree to each word; nodes are
+        rows of gensim's ``syn1``. Empty without hierarchical softmax.
+    lock : [rows], float32
         What each input row's update is multiplied by: gensim's ``vectors_lockf``. [0] if none is
         locked.
+    subwords : Lists
+        The rows of the table of inputs that make each word's input, its own first. Empty where it
+        is the word's own row alone.
     """
 
     keep: tf.Tensor
     noise: tf.Tensor
-    tree: Tree
+    tree: Lists
     lock: tf.Tensor
+    subwords: Lists
 
     @classmethod
     def of(
@@ -51,6 +65,7 @@ class WordArrays(NamedTuple):
         paths: tuple[Sequence[np.ndarray], Sequence[np.ndarray]] | None = None,
         lock: np.ndarray | None = None,
         negative_shards: int = 1,
+        subwords: Lists | None = None,
     ) -> WordArrays:
         """Make the arrays: negatives are drawn in proportion to weights [V]; see `huffman_tree`."""
         noise = np.zeros((0, 2), np.int32)
@@ -61,6 +76,7 @@ class WordArrays(NamedTuple):
             noise=noise,
             tree=huffman_tree(*paths or ()),
             lock=np.asarray([] if lock is None else lock, np.float32),
+            subwords=Lists.of(()) if subwords is None else subwords,
         )
 
     def tensors(self) -> WordArrays:
@@ -71,29 +87,29 @@ class WordArrays(NamedTuple):
     @staticmethod
     def spec() -> WordArrays:
         """Shapes and dtypes for a program that serves any vocabulary."""
-        integers = tf.TensorSpec([None], tf.int32)
+        lists = Lists(*[tf.TensorSpec([None], tf.int32)] * 2)
         return WordArrays(
             tf.TensorSpec([None], tf.float32),
             tf.TensorSpec([None, 2], tf.int32),
-            Tree(integers, integers),
+            lists,
             tf.TensorSpec([None], tf.float32),
+            lists,
         )
 
 
-def huffman_tree(points: Sequence[np.ndarray] = (), codes: Sequence[np.ndarray] = ()) -> Tree:
+def huffman_tree(points: Sequence[np.ndarray] = (), codes: Sequence[np.ndarray] = ()) -> Lists:
     """Lay out gensim's Huffman tree for training, from ``point`` and ``code`` of its words."""
-    nodes, bits = (np.concatenate([[], *x]).astype(np.int32) for x in (points, codes))
-    first = np.cumsum([0, *map(len, codes)]) if len(codes) else np.zeros(0)
-    return Tree(first.astype(np.int32), 2 * nodes + bits)
+    nodes, bits = Lists.of(points), Lists.of(codes)
+    return Lists(nodes.first, 2 * nodes.entries + bits.entries)
 
 
-def paths_of(words: tf.Tensor, tree: Tree) -> tuple[tf.Tensor, tf.Tensor]:
+def paths_of(words: tf.Tensor, tree: Lists) -> tuple[tf.Tensor, tf.Tensor]:
     """Look up the paths of words [..., O], filled up to the longest of them: [..., O * P] each.
 
     They are the nodes, 0 after a path's end, and signs: 1 where the code is 0, -1 where it is 1,
     and 0 after a path's end.
     """
-    paths = tf.RaggedTensor.from_row_splits(tree.path, tree.first, validate=False)
+    paths = tf.RaggedTensor.from_row_splits(tree.entries, tree.first, validate=False)
     entries = tf.gather(paths, tf.reshape(words, [-1])).to_tensor(-1)
     # the only word of a vocabulary has no node on its path
     entries = tf.pad(

@@ -60,7 +60,7 @@ class PlainRegime:
         words = self._words
         inputs, outputs, nodes = (np.asarray(array, np.float32) for array in arrays)
         lock = words.lock if self.program.locked else None
-        self._tables = plain.Tables(inputs, outputs, nodes, lock, words.tree.first, words.tree.path)
+        self._tables = plain.Tables(inputs, outputs, nodes, lock, words.tree, words.subwords)
 
     def finite(self) -> bool:
         """Whether every row is finite."""

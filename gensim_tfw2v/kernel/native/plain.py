@@ -13,15 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v.kernel.native import Options, library, stride
+from gensim_tfw2v.kernel.word_arrays import Lists
 
 INT32, FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
-NO_PATH = np.zeros(0, INT32)
+NO_LISTS = Lists.of(())
 
 
 class Unit(NamedTuple):
     """What was drawn of a unit of n tokens: int32."""
 
-    inputs: np.ndarray  # [n], rows of the table of inputs
+    inputs: np.ndarray  # [n], rows of the table of inputs, or words with subwords
     targets: np.ndarray  # [n], rows of the table of outputs
     reaches: np.ndarray  # [n, 2], how many tokens each window holds before and after its token
     negatives: np.ndarray  # [blocks, S], rows of the table of outputs
@@ -43,12 +44,23 @@ class _Words(ctypes.Structure):
     _fields_ = [("keep", ctypes.c_void_p), ("noise", ctypes.c_void_p), ("words", ctypes.c_int64)]
 
 
+class _Lists(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in Lists._fields),
+        *((name, ctypes.c_int64) for name in ("number", "length")),
+    ]
+
+    @classmethod
+    def of(cls, lists: Lists) -> "_Lists":
+        addresses = (array.ctypes.data for array in lists)
+        return cls(*addresses, max(0, len(lists.first) - 1), len(lists.entries))
+
+
 class _Draws(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("kept", "blocks")),
-        *((name, ctypes.c_void_p) for name in (*Unit._fields, "path_ends", "path")),
-        *((name, ctypes.c_int64) for name in ("path_words", "path_length")),
-        ("words", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in (*Unit._fields, "words", "leaves")),
+        *((name, _Lists) for name in ("paths", "subwords")),
     ]
 
 
@@ -59,7 +71,7 @@ class _Table(ctypes.Structure):
 class _Tables(ctypes.Structure):
     _fields_ = [
         *((name, _Table) for name in ("inputs", "outputs", "nodes")),
-        ("lock", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("lock", "weights")),
         *((name, ctypes.c_int64) for name in ("stride", "size")),
     ]
 
@@ -110,8 +122,8 @@ def draw(
 class Tables:
     """Rows that are trained: copies of `inputs`, `outputs` and `nodes`, each [rows, D], float32.
 
-    The attributes of these names are views of the rows as they are now. `path_ends` and `path` are
-    the `Tree` of hierarchical softmax. Arrays of another dtype or shape are a TypeError or a
+    The attributes of these names are views of the rows as they are now. `lock`, `tree` and
+    `subwords` are as in `WordArrays`. Arrays of another dtype or shape are a TypeError or a
     ValueError.
     """
 
@@ -121,23 +133,24 @@ class Tables:
         outputs: np.ndarray,
         nodes: np.ndarray,
         lock: np.ndarray | None = None,
-        path_ends: np.ndarray = NO_PATH,
-        path: np.ndarray = NO_PATH,
+        tree: Lists = NO_LISTS,
+        subwords: Lists = NO_LISTS,
     ) -> None:
         _require(inputs=(inputs, FLOAT32, (None, None)))
         rows, size = inputs.shape
         _require(outputs=(outputs, FLOAT32, (None, size)), nodes=(nodes, FLOAT32, (None, size)))
-        _require(path_ends=(path_ends, INT32, (None,)), path=(path, INT32, (None,)))
+        for lists in (tree, subwords):
+            _require(first=(lists.first, INT32, (None,)), entries=(lists.entries, INT32, (None,)))
         if lock is not None:
             _require(lock=(lock, FLOAT32, (rows,)))
-        self._lock, self._path_ends, self._path = lock, path_ends, path
+        self._lock, self._tree, self._subwords = lock, tree, subwords
         self._padded = [
             np.pad(table, ((0, 0), (0, stride(size) - size))) for table in (inputs, outputs, nodes)
         ]
         self.inputs, self.outputs, self.nodes = (table[:, :size] for table in self._padded)
         self._tables = _Tables(
             *(_Table(table.ctypes.data, len(table)) for table in self._padded),
-            None if lock is None else lock.ctypes.data,
+            *(None if lock is None else lock.ctypes.data, None),
             stride(size),
             size,
         )
@@ -167,8 +180,8 @@ class Tables:
         )
         draws = _Draws(
             *(n, len(unit.negatives)),
-            *(array.ctypes.data for array in (*unit, self._path_ends, self._path)),
-            *(len(self._path_ends) - 1, len(self._path), None),
+            *(array.ctypes.data for array in unit),
+            *(None, unit.inputs.ctypes.data, _Lists.of(self._tree), _Lists.of(self._subwords)),
         )
         functions, result = _library(), _Result()
         structs = [*map(ctypes.byref, (struct, draws, self._tables))]

@@ -1,9 +1,12 @@
 """What the compiled kernels compute, as slow loops that anyone can read, in float64."""
 
+import contextlib
+
 import numpy as np
 
 INPUTS, OUTPUTS, NODES = range(3)
 GROUP = 4  # windows of CBOW whose scores are computed before any of them is trained
+SPAN = 512  # positions, at least, that are trained before rows that make a word's input change
 
 
 def softplus(x):
@@ -13,13 +16,14 @@ def softplus(x):
 class Training:
     """A unit and the rows that it is trained on, which change.
 
-    tables: inputs, outputs, nodes [rows, D]; lock [rows]; paths: for each row of inputs its
-    2 node + code. Sums `loss` and `predictions`; `travelled` [rows, D] are sums of the sizes of
-    changes.
+    tables: inputs, outputs, nodes [rows, D]; lock [rows]; paths: for each word of inputs its
+    2 node + code; subwords: for each word its rows, or None where it is its row. Sums `loss` and
+    `predictions`; `travelled` [rows, D] are sums of the sizes of changes.
     """
 
-    def __init__(self, options, unit, tables, lock, paths, alphas):
-        self.o, self.unit, self.paths = options, unit, paths
+    def __init__(self, options, unit, tables, lock, paths, alphas, subwords=None):
+        self.o, self.unit, self.paths, self.subwords = options, unit, paths, subwords
+        self.weights = np.ones(len(tables[INPUTS]))  # as how many rows each counts in a mean
         self.tables = [np.array(table, float) for table in tables]
         self.travelled = [np.zeros_like(table) for table in self.tables]
         self.lock = np.ones(len(tables[INPUTS])) if lock is None else lock
@@ -28,19 +32,51 @@ class Training:
 
     def train(self, first, last, loss_end):
         o = self.o
-        if o.skipgram and o.negative:
-            for begin in range(first, last, o.block):
-                self.sampled_block(begin, begin < loss_end)
-        if o.skipgram and o.hierarchical:
-            for position in range(first, last):
-                self.tree_window(position, position // o.block * o.block < loss_end)
-        if not o.skipgram:
-            for begin in range(first, last, o.block):
-                block = range(begin, min(begin + o.block, last))
-                alone = [position for position in block if not self.reached(position)]
-                windows = [position for position in block if position not in alone]
-                for place in range(0, len(windows), GROUP):
-                    self.cbow_windows(windows[place : place + GROUP], begin < loss_end)
+        passes = [self.sampled] * (o.negative > 0) + [self.tree] * o.hierarchical
+        length = -(-SPAN // o.block) * o.block if self.subwords else max(1, last - first)
+        for train in passes if o.skipgram else [self.cbow]:
+            for begin in range(first, last, length):
+                with self.made_of_subwords() if self.subwords else contextlib.nullcontext():
+                    train(begin, min(last, begin + length), loss_end)
+
+    def sampled(self, first, last, loss_end):
+        for begin in range(first, last, self.o.block):
+            self.sampled_block(begin, begin < loss_end)
+
+    def tree(self, first, last, loss_end):
+        for position in range(first, last):
+            self.tree_window(position, position // self.o.block * self.o.block < loss_end)
+
+    def cbow(self, first, last, loss_end):
+        for begin in range(first, last, self.o.block):
+            block = range(begin, min(begin + self.o.block, last))
+            alone = [position for position in block if not self.reached(position)]
+            windows = [position for position in block if position not in alone]
+            for place in range(0, len(windows), GROUP):
+                self.cbow_windows(windows[place : place + GROUP], begin < loss_end)
+
+    @contextlib.contextmanager
+    def made_of_subwords(self):
+        """Train on words' inputs, and then add what each has gained to all its rows.
+
+        The gradient of a row is not divided by the number of rows, as in gensim.
+        """
+        rows, travelled, lock = self.tables[INPUTS], self.travelled[INPUTS], self.lock
+        counts = [len(own) for own in self.subwords]
+        divisors = [count - 1 if self.o.skipgram and count > 1 else 1 for count in counts]
+        of_words = list(zip(self.subwords, divisors, strict=True))
+        made = np.array([rows[own].sum(0) / divisor for own, divisor in of_words])
+        self.lock = np.array([lock[own].sum() / divisor for own, divisor in of_words])
+        self.tables[INPUTS], self.travelled[INPUTS] = made.copy(), np.zeros_like(made)
+        self.weights = np.array(counts)
+        yield
+        for word, own in enumerate(self.subwords):
+            if self.lock[word]:
+                gain = (self.tables[INPUTS][word] - made[word]) / self.lock[word]
+                np.add.at(rows, own, lock[own, None] * gain)
+                way = self.travelled[INPUTS][word] / self.lock[word]
+                np.add.at(travelled, own, lock[own, None] * way)
+        self.tables[INPUTS], self.travelled[INPUTS], self.lock = rows, travelled, lock
 
     def alpha(self, position):
         first, last = self.alphas
@@ -143,9 +179,10 @@ class Training:
         o, predicted = self.o, []
         for position in positions:
             words = self.unit.inputs[self.reached(position)]
-            hidden = self.tables[INPUTS][words].sum(0) / (len(words) if o.mean else 1)
+            number = self.weights[words].sum()
+            hidden = self.tables[INPUTS][words].sum(0) / (number if o.mean else 1)
             # gensim divides the gradient of a sum, and leaves that of a mean undivided
-            share = 1.0 / len(words) if o.mean == o.corrected else 1.0
+            share = 1.0 / number if o.mean == o.corrected else 1.0
             for table, rows, labels in self.layers(position):
                 scores = self.tables[table][rows] @ hidden
                 g = self.alpha(position) * (labels - 1.0 / (1.0 + np.exp(-scores)))

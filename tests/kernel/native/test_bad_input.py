@@ -7,6 +7,7 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops, plain
+from gensim_tfw2v.kernel.word_arrays import Lists
 from tests.kernel.native.test_doors import trained_by_ops
 from tests.kernel.native.units import DEFAULTS, make_case
 
@@ -92,7 +93,7 @@ SIZES = {
     "words": np.zeros(59),
     "reaches": np.zeros((59, 2)),
     "negatives": np.zeros((8, 4)),
-    "path_ends": np.zeros(0),
+    "paths": np.zeros(0),
     "alphas": np.ones(3),
     "range": np.array([0, 60]),
     "size": 17,
@@ -116,7 +117,7 @@ def test_words_below_0_have_no_shard():
 def test_tables_that_are_not_filled_up():
     case, ops = make_case(**BOTH), load_ops()
     tables, unit = case.trained(), case.unit
-    rest = [np.zeros(0, np.float32), *unit, tables._path_ends, tables._path, case.alphas]
+    rest = [np.zeros(0, np.float32), *unit, *tables._tree, case.alphas]
     for inputs, outputs in (
         (case.tables[0], tables._padded[1]),
         (tables._padded[0], case.tables[1]),
@@ -124,7 +125,7 @@ def test_tables_that_are_not_filled_up():
         with pytest.raises(tf.errors.InvalidArgumentError, match="Tfw2vTrain"):
             ops.tfw2v_train(
                 *(inputs, outputs, tables._padded[2], *rest),
-                *(np.array([0, 60, 0]), 9, unit.targets),
+                *(np.array([0, 60, 0]), 9, unit.targets, *tables._subwords),
                 options=list(case.options),
             )
 
@@ -165,7 +166,7 @@ def test_other_arrays_for_the_plain_door():
         ((inputs, outputs[:, 1:].copy(), nodes), ValueError),
         ((inputs, outputs, nodes, np.ones(12)), TypeError),
         ((inputs, outputs, nodes, np.ones(11, np.float32)), ValueError),
-        ((inputs, outputs, nodes, None, np.zeros(13, np.int64)), TypeError),
+        ((inputs, outputs, nodes, None, Lists(np.zeros(13, np.int64), None)), TypeError),
     ]:
         with pytest.raises(error):
             plain.Tables(*arrays)
@@ -178,11 +179,28 @@ def test_other_arrays_for_the_plain_door():
 def test_ends_of_paths_that_do_not_ascend():
     case = make_case(**BOTH)
     for ends in ([-1, *[0] * 12], [5, 4, *[5] * 11], [*[0] * 12, 1 << 20]):
-        tables = plain.Tables(
-            *case.tables, path_ends=np.array(ends, np.int32), path=np.zeros(9, np.int32)
-        )
+        tree = Lists(np.array(ends, np.int32), np.zeros(9, np.int32))
+        tables = plain.Tables(*case.tables, tree=tree)
         with pytest.raises(ValueError, match="do not ascend"):
             tables.train(case.options, case.unit, case.alphas)
+
+
+@pytest.mark.parametrize(
+    ("which", "wrong"),
+    [("entries", 27), ("entries", -1), ("first", -1), ("first", 1 << 20), ("first", "the next")],
+)
+def test_subwords_that_are_no_rows(which, wrong):
+    case = make_case(**BOTH, ngrams=5)
+    lists, word = Lists.of(case.subwords), case.unit.inputs[7]
+    if which == "entries":
+        lists.entries[lists.first[word]] = wrong
+    else:
+        lists.first[word] = lists.first[word + 1] if wrong == "the next" else wrong
+    tables = plain.Tables(*case.tables, None, Lists.of(case.paths), lists)
+    with pytest.raises(ValueError, match="subwords are not rows"):
+        tables.train(case.options, case.unit, case.alphas)
+    for table, before in zip(tables._padded, case.tables, strict=True):
+        np.testing.assert_array_equal(table[:, :9], before)
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,14 @@ def trained_by_ops(case, loss_end=0, first=0, last=None, **replaced):
         "targets": case.unit.targets,
         "reaches": case.unit.reaches,
         "negatives": case.unit.negatives,
-        "path_ends": tables._path_ends,
-        "path": tables._path,
+        "paths": tables._tree.first,
+        "path": tables._tree.entries,
         "alphas": case.alphas,
         "range": np.array([first, n if last is None else last, loss_end]),
         "size": case.tables[0].shape[1],
         "words": np.maximum(0, case.unit.targets),
+        "lists": tables._subwords.first,
+        "subwords": tables._subwords.entries,
     } | replaced
     dtypes = {"lock": tf.float32, "alphas": tf.float32, "range": tf.int64}
     try:
@@ -102,7 +104,7 @@ def test_paths_of_gensims_tree_are_the_kernels():
     points[0] = points[0][:1]
     tree = huffman_tree(points, codes)
     np.testing.assert_array_equal(tree.first, [0, 1, 3, 5])
-    np.testing.assert_array_equal(tree.path, [5, 4, 3, 4, 2])
+    np.testing.assert_array_equal(tree.entries, [5, 4, 3, 4, 2])
 
 
 def test_the_plain_door_needs_no_tensorflow():

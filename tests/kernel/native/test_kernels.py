@@ -73,6 +73,10 @@ def test_of_any_length_of_rows(objective, size):
         {"sentence": 1},
         {"sentence": 2},
         {"tokens": 33, "block": 32},
+        {"ngrams": 5},
+        {"ngrams": 5, "locked": True},
+        {"ngrams": 40, "vocabulary": 3},
+        {"ngrams": 5, "vocabulary": 60, "tokens": 600, "block": 24},
     ],
     ids=str,
 )
@@ -103,12 +107,13 @@ def test_of_any_option(objective, changes):
         }
     ),
     seed=st.integers(0, 100),
+    ngrams=st.sampled_from([0, 0, 1, 9]),
 )
 def test_of_any_unit(
-    tokens, vocabulary, size, sentence, locked, objective, negative, options, seed
+    tokens, vocabulary, size, sentence, locked, objective, negative, options, seed, ngrams
 ):
     changes = {"negative": negative} | OBJECTIVES[objective] | options
-    check(make_case(tokens, vocabulary, size, locked, sentence, seed, **changes))
+    check(make_case(tokens, vocabulary, size, locked, sentence, seed, ngrams, **changes))
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

@@ -12,6 +12,7 @@ from unittest import mock
 import numpy as np
 
 from gensim_tfw2v.kernel.native import Options, library, plain
+from gensim_tfw2v.kernel.word_arrays import Lists
 from tests.kernel.native.reference import Training
 
 KERNELS = ("avx512bf16", "avx512", "avx2", "portable")
@@ -43,22 +44,27 @@ class Case(NamedTuple):
     tables: tuple  # inputs, outputs, nodes
     lock: np.ndarray | None
     paths: list
+    subwords: list  # of each word; empty where its input is its row
     alphas: np.ndarray
 
     def trained(self):
         """Tables for the kernels."""
-        ends = np.cumsum([0, *map(len, self.paths)]).astype(np.int32)
-        path = np.concatenate(self.paths).astype(np.int32)
-        return plain.Tables(*self.tables, lock=self.lock, path_ends=ends, path=path)
+        lists = Lists.of(self.paths), Lists.of(self.subwords)
+        return plain.Tables(*self.tables, self.lock, *lists)
 
     def reference(self):
-        return Training(
-            self.options, self.unit, self.tables, self.lock, self.paths, self.alphas.astype(float)
-        )
+        alphas = self.alphas.astype(float)
+        arrays = self.tables, self.lock, self.paths, alphas, self.subwords
+        return Training(self.options, self.unit, *arrays)
 
 
-def make_case(tokens=60, vocabulary=12, size=7, locked=False, sentence=20, seed=0, **changes):
-    """Make a case: any draws that are allowed, so that rows of inputs and targets differ."""
+def make_case(
+    tokens=60, vocabulary=12, size=7, locked=False, sentence=20, seed=0, ngrams=0, **changes
+):
+    """Make a case: any draws that are allowed, so that rows of inputs and targets differ.
+
+    With `ngrams`, words have up to so many rows beside their own.
+    """
     options = DEFAULTS._replace(**changes)
     rng = np.random.default_rng(seed)
     after = np.minimum(sentence - 1 - np.arange(tokens) % sentence, tokens - 1 - np.arange(tokens))
@@ -66,9 +72,9 @@ def make_case(tokens=60, vocabulary=12, size=7, locked=False, sentence=20, seed=
     reaches = np.minimum(wide, [np.arange(tokens) % sentence, after]).T
     blocks = -(-tokens // options.block) if options.negative else 0
     # not of the same number, so that no table is taken for another
-    rows = vocabulary, vocabulary + 1, max(1, vocabulary - 1)
+    rows = vocabulary + 3 * ngrams, vocabulary + 1, max(1, vocabulary - 1)
     unit = plain.Unit(
-        rng.integers(0, rows[0], tokens).astype(np.int32),
+        rng.integers(0, vocabulary, tokens).astype(np.int32),
         rng.integers(0, rows[1], tokens).astype(np.int32),
         np.ascontiguousarray(reaches, np.int32).reshape(tokens, 2),
         rng.integers(0, rows[1], (blocks, options.shared)).astype(np.int32),
@@ -80,14 +86,19 @@ def make_case(tokens=60, vocabulary=12, size=7, locked=False, sentence=20, seed=
     paths = [
         2 * rng.permutation(rows[2])[:length] + rng.integers(0, 2, length) for length in lengths
     ]
-    lock = rng.choice([0.0, 0.5, 1.0], vocabulary).astype(np.float32) if locked else None
+    lock = rng.choice([0.0, 0.5, 1.0], rows[0]).astype(np.float32) if locked else None
+    subwords = [  # one row may come twice, as n-grams of a word may fall into the same bucket
+        np.append(word, rng.integers(vocabulary, rows[0], number))
+        for word, number in enumerate(rng.integers(0, ngrams + 1, vocabulary) if ngrams else [])
+    ]
     # shorter steps where many add up, so that small errors stay small
     width = min(2 * options.window, sentence)
     predictions = max(8, options.block) * width * (1 + options.negative)
     if not (options.skipgram or options.mean):
         predictions *= width  # each with the sum of the window
+    predictions *= (1 + ngrams) ** 2  # many words move each row
     alphas = np.array([0.04, 0.01], np.float32) * min(1, 40 * vocabulary / predictions)
-    return Case(options, unit, tables, lock, paths, alphas.astype(np.float32))
+    return Case(options, unit, tables, lock, paths, subwords, alphas.astype(np.float32))
 
 
 @functools.cache

@@ -26,6 +26,7 @@ class Cbow : Windows {
       if (end > x_ends_[number]) {  // else it is alone in its sentence
         x_ends_[number + 1] = end;
         y_ends_[number + 1] = add_predicted(p + i, block, i, y_ends_[number]);
+        counts_[number] = count(p + i);
         ++number;
       }
       if (number && (number == kGroup || i + 1 == nb)) {
@@ -54,7 +55,7 @@ class Cbow : Windows {
   template <int L>
   void predict(int g, int64_t d) const {
     const int x_end = x_ends_[g + 1];
-    const float mean = o.mean ? 1.f / (x_end - x_ends_[g]) : 1.f;
+    const float mean = o.mean ? 1.f / counts_[g] : 1.f;
     Vector h[1][L] = {};
     for (int i = x_ends_[g]; i < x_end; ++i) {
       const float* x = x_[i] + d;
@@ -70,7 +71,7 @@ class Cbow : Windows {
   template <int L>
   void update(int g, int64_t d) const {
     const int x_end = x_ends_[g + 1], y_end = y_ends_[g + 1];
-    const float factor = o.mean == o.corrected ? 1.f / (x_end - x_ends_[g]) : 1.f;
+    const float factor = o.mean == o.corrected ? 1.f / counts_[g] : 1.f;
     const float* hidden = hidden_ + g * t.stride + d;
     Vector h[L], dh[L] = {};
     for (int l = 0; l < L; ++l) h[l] = load(hidden + l * W);
@@ -90,7 +91,17 @@ class Cbow : Windows {
     }
   }
 
+  // Rows of a position's window.
+  float count(int64_t a) const {
+    if (!t.weights) return u.reaches[2 * a] + u.reaches[2 * a + 1];
+    float sum = -t.weights[u.inputs[a]];
+    for (int64_t j = a - u.reaches[2 * a]; j <= a + u.reaches[2 * a + 1]; ++j)
+      sum += t.weights[u.inputs[j]];
+    return sum;
+  }
+
   int x_ends_[kGroup + 1] = {}, y_ends_[kGroup + 1] = {};  // of each window of a group
+  float counts_[kGroup];
   Buffer z_, p_, h_;
   float *scores_, *parts_, *hidden_;
 };

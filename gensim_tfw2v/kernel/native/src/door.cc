@@ -112,8 +112,14 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
   if (first < 0 || last > u.kept || first > last || first % o.block ||
       (last % o.block && last < u.kept))
     return "the positions to train are not whole blocks of the unit";
-  if (outside(u.inputs, u.kept, tables->inputs.number) >= 0)
-    return "a token's row is not in the table of inputs";
+  const int64_t words = u.subwords.number ? u.subwords.number : tables->inputs.number;
+  if (outside(u.inputs, u.kept, words) >= 0) return "a token's row is not in the table of inputs";
+  for (int64_t a = 0; u.subwords.number && a < u.kept; ++a) {
+    const int32_t begin = u.subwords.first[u.inputs[a]], end = u.subwords.first[u.inputs[a] + 1];
+    if (begin < 0 || end <= begin || end > u.subwords.length ||
+        outside(u.subwords.entries + begin, end - begin, tables->inputs.number) >= 0)
+      return "a word's subwords are not rows of the table of inputs";
+  }
   for (int64_t a = 0; a < u.kept; ++a)
     if (u.reaches[2 * a] < 0 || u.reaches[2 * a] > std::min<int64_t>(a, o.window) ||
         u.reaches[2 * a + 1] < 0 ||
@@ -127,11 +133,12 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
       return "a target or a negative is not in the table of outputs";
   }
   if (o.hierarchical) {
-    if (u.path_words < tables->inputs.number) return "a word has no path";
-    for (int64_t w = 0; w <= u.path_words; ++w)
-      if (u.path_ends[w] < (w ? u.path_ends[w - 1] : 0) || u.path_ends[w] > u.path_length)
+    if (u.paths.number < words || outside(u.leaves, u.kept, u.paths.number) >= 0)
+      return "a word has no path";
+    for (int64_t w = 0; w <= u.paths.number; ++w)
+      if (u.paths.first[w] < (w ? u.paths.first[w - 1] : 0) || u.paths.first[w] > u.paths.length)
         return "the ends of paths do not ascend";
-    if (outside(u.path, u.path_length, 2 * tables->nodes.number) >= 0)
+    if (outside(u.paths.entries, u.paths.length, 2 * tables->nodes.number) >= 0)
       return "a node of a path is not in its table";
   }
   return nullptr;

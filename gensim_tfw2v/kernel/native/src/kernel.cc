@@ -5,18 +5,28 @@
 #include "rows_kernel.h"
 #include "skipgram_sampled.h"
 #include "skipgram_tree.h"
+#include "subwords.h"
 
 namespace tfw2v {
 namespace TFW2V_ISA {
 
 void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, const float alphas[2],
            int64_t first, int64_t last, int64_t loss_end, Tfw2vResult& result) {
-  const auto blocks = [&](auto trainer) {
-    for (int64_t p = first; p < last; p += o.block) trainer.block(p, p < loss_end);
+  const auto trained = [&](auto& trainer) {
+    return [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; p += o.block) trainer.block(p, p < loss_end);
+    };
   };
-  if (!o.skipgram) return blocks(Cbow(o, u, t, alphas, result));
-  if (o.negative) blocks(SkipgramSampled(o, u, t, alphas, result));
-  if (o.hierarchical) blocks(SkipgramTree(o, u, t, alphas, result));
+  const auto train_all = [&](const Tfw2vDraws& draws, const Tfw2vTables& tables, auto spans) {
+    const auto train_with = [&](auto trainer) { spans(trained(trainer)); };
+    if (!o.skipgram) return train_with(Cbow(o, draws, tables, alphas, result));
+    if (o.negative) train_with(SkipgramSampled(o, draws, tables, alphas, result));
+    if (o.hierarchical) train_with(SkipgramTree(o, draws, tables, alphas, result));
+  };
+  if (!u.subwords.number) return train_all(u, t, [&](auto train) { train(first, last); });
+  Subwords subwords(o, u, t);
+  train_all(subwords.draws(), subwords.tables(),
+            [&](auto train) { subwords.spans(first, last, train); });
 }
 
 }  // namespace TFW2V_ISA

@@ -1,5 +1,6 @@
 // The door for TensorFlow: the same functions as ops, by its C API, which needs none of its headers
 // and stays the same from version to version.
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -162,21 +163,27 @@ void draw(void* kernel, TF_OpKernelContext* context) {
   copy(2, drawn.negatives, options.shared);
 }
 
+Tfw2vLists lists_of(const Input& first, const Input& entries) {
+  return {first.data<int32_t>(), entries.data<int32_t>(), std::max<int64_t>(0, first.size() - 1),
+          entries.size()};
+}
+
 void train(void* kernel, TF_OpKernelContext* context) {
   const auto& options = *static_cast<Tfw2vOptions*>(kernel);
   const Input inputs(context, 0), outputs(context, 1), nodes(context, 2), lock(context, 3);
   const Input rows(context, 4), targets(context, 5), reaches(context, 6), negatives(context, 7);
-  const Input path_ends(context, 8), path(context, 9), alphas(context, 10), range(context, 11);
-  const Input size(context, 12), words(context, 13);
+  const Input paths(context, 8), path(context, 9), alphas(context, 10), range(context, 11);
+  const Input size(context, 12), words(context, 13), lists(context, 14), subwords(context, 15);
   const Tfw2vDraws draws = {rows.size(), negatives.dim(0), rows.data<int32_t>(),
                             targets.data<int32_t>(), reaches.data<int32_t>(),
-                            negatives.data<int32_t>(), path_ends.data<int32_t>(),
-                            path.data<int32_t>(), path_ends.size() - 1, path.size(),
-                            words.data<int32_t>()};
+                            negatives.data<int32_t>(), words.data<int32_t>(),
+                            rows.data<int32_t>(), lists_of(paths, path),
+                            lists_of(lists, subwords)};
   const Tfw2vTables tables = {{inputs.data<float>(), inputs.dim(0)},
                               {outputs.data<float>(), outputs.dim(0)},
                               {nodes.data<float>(), nodes.dim(0)},
                               lock.size() ? lock.data<float>() : nullptr,
+                              nullptr,
                               inputs.dim(1),
                               *size.data<int32_t>()};
   const int64_t* ends = range.data<int64_t>();  // first, last, end of what is given a loss
@@ -460,8 +467,9 @@ __attribute__((constructor)) void register_ops() {
          {"tokens: int32", "reaches: int32", "negatives: int32"}, draw, kHasOptions);
   define("Tfw2vTrain",
          {"inputs: float", "outputs: float", "nodes: float", "lock: float", "rows: int32",
-          "targets: int32", "reaches: int32", "negatives: int32", "path_ends: int32", "path: int32",
-          "alphas: float", "range: int64", "size: int32", "words: int32"},
+          "targets: int32", "reaches: int32", "negatives: int32", "paths: int32", "path: int32",
+          "alphas: float", "range: int64", "size: int32", "words: int32", "lists: int32",
+          "subwords: int32"},
          {"sums: double"}, train, kHasOptions);
   define("Tfw2vRead", {"table: float", "first: int64", "count: int64", "size: int32"},
          {"rows: float"}, read);

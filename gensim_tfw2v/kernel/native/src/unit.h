@@ -29,18 +29,25 @@ struct Tfw2vWords {
   int64_t words;             // V
 };
 
+// Lists of numbers, one after the other; none where they are not in use.
+struct Tfw2vLists {
+  const int32_t* first;      // [number + 1] where in `entries` each list begins
+  const int32_t* entries;
+  int64_t number, length;
+};
+
 // What was drawn of a unit.
 struct Tfw2vDraws {
   int64_t kept;              // n, tokens left
   int64_t blocks;
-  const int32_t* inputs;     // [n] row of each token in the table of inputs
+  const int32_t* inputs;     // [n] row of each token in the table of inputs, or list of subwords
   const int32_t* targets;    // [n] row of each token in the table of outputs
   const int32_t* reaches;    // [n, 2] tokens of its window before and after it
   const int32_t* negatives;  // [blocks, shared] rows of the table of outputs
-  const int32_t* path_ends;  // [inputs + 1] where in `path` each input row's word begins
-  const int32_t* path;       // 2 * node + code, path after path
-  int64_t path_words, path_length;
   const int32_t* words;      // [n] by which a token's shard is told, or null: by its target
+  const int32_t* leaves;     // [n] path of each token
+  struct Tfw2vLists paths;     // 2 * node + code, of hierarchical softmax
+  struct Tfw2vLists subwords;  // rows of the table of inputs that make a word's input, its own first
 };
 
 // A table of rows: each takes `stride` floats, a multiple of 16, of which those past D are 0.
@@ -52,6 +59,7 @@ struct Tfw2vTable {
 struct Tfw2vTables {
   struct Tfw2vTable inputs, outputs, nodes;
   const float* lock;         // [inputs] factor of each input row's updates; null: all 1
+  const float* weights;      // [inputs] as how many each row counts in a mean; null: all 1
   int64_t stride;
   int64_t size;              // D
 };

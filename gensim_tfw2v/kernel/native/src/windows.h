@@ -13,8 +13,8 @@ class Windows : protected Trainer {
           const float alphas[2], Tfw2vResult& result, int number)
       : Trainer(options, draws, tables, alphas, result), sampled_(!o.skipgram && o.negative) {
     int64_t longest = 0;
-    for (int64_t w = 0; o.hierarchical && w < u.path_words; ++w)
-      longest = std::max<int64_t>(longest, u.path_ends[w + 1] - u.path_ends[w]);
+    for (int64_t w = 0; o.hierarchical && w < u.paths.number; ++w)
+      longest = std::max<int64_t>(longest, u.paths.first[w + 1] - u.paths.first[w]);
     const int64_t most = number * (longest + (sampled_ ? 1 + o.negative : 0));
     x_.resize(number * std::min<int64_t>(2 * int64_t{o.window}, u.kept));
     factors_.resize(x_.size());
@@ -38,8 +38,8 @@ class Windows : protected Trainer {
   int add_predicted(int64_t a, int64_t block, int i, int end) {
     if (o.hierarchical)
       for (int32_t k = path_begin(a); k < path_end(a); ++k) {
-        y_[end] = node(u.path[k] / 2);
-        labels_[end++] = u.path[k] % 2 ? -1.f : 1.f;
+        y_[end] = node(u.paths.entries[k] / 2);
+        labels_[end++] = u.paths.entries[k] % 2 ? -1.f : 1.f;
       }
     if (!sampled_) return end;
     const int32_t target = u.targets[a];
@@ -64,11 +64,11 @@ class Windows : protected Trainer {
     constexpr int kWindows = 3;  // so long does memory take
     constexpr int kNear = 8;     // nodes next to the root are never far
     if (o.hierarchical && a + 2 * kWindows < u.kept)
-      fetch_ahead(u.path + path_begin(a + 2 * kWindows), 16);
+      fetch_ahead(u.paths.entries + path_begin(a + 2 * kWindows), 16);
     if ((a += kWindows) >= u.kept) return;
     if (o.hierarchical)
       for (int32_t k = path_begin(a) + kNear; k < path_end(a); ++k)
-        fetch_ahead(node(u.path[k] / 2), t.stride);
+        fetch_ahead(node(u.paths.entries[k] / 2), t.stride);
     if (sampled_) {
       fetch_ahead(output(u.targets[a]), t.stride);
       for (int k = i; k < o.shared && block + 1 < u.blocks; k += o.block)
@@ -81,8 +81,8 @@ class Windows : protected Trainer {
   std::vector<float> factors_, labels_;
 
  private:
-  int32_t path_begin(int64_t a) const { return u.path_ends[u.inputs[a]]; }
-  int32_t path_end(int64_t a) const { return u.path_ends[u.inputs[a] + 1]; }
+  int32_t path_begin(int64_t a) const { return u.paths.first[u.leaves[a]]; }
+  int32_t path_end(int64_t a) const { return u.paths.first[u.leaves[a] + 1]; }
 
   const bool sampled_;
 };

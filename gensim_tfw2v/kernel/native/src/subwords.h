@@ -1,0 +1,151 @@
+// Words whose input is made of several rows: their own, and those of their character n-grams
+// (Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information").
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "buffer.h"
+#include "kernel.h"
+#include "products.h"
+
+namespace tfw2v {
+namespace TFW2V_ISA {
+
+// Trains spans of blocks: makes the input of each of a span's words once, trains on these in a
+// small table, and then adds what each has gained to all rows that it is made of.
+class Subwords {
+ public:
+  Subwords(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables)
+      : o(options), u(draws), t(tables), own_(draws), made_(tables) {
+    static thread_local std::vector<int32_t> numbers;  // -1 of words that are not in the span
+    if (static_cast<int64_t>(numbers.size()) < u.subwords.number)
+      numbers.resize(u.subwords.number, -1);
+    number_of_ = numbers.data();
+    inputs_.resize(u.kept);
+    own_.inputs = inputs_.data();
+    own_.subwords = {};
+    const int64_t most = std::min<int64_t>(u.kept, length() + 2 * int64_t{o.window});
+    locks_.resize(most);
+    weights_.resize(most);
+    made_.lock = locks_.data();
+    made_.weights = weights_.data();
+    made_.inputs = {rows_.of(2 * most * t.stride), most};
+  }
+
+  // What trainers are given instead of the unit's own.
+  const Tfw2vDraws& draws() const { return own_; }
+  const Tfw2vTables& tables() const { return made_; }
+
+  // Trains the positions first to before last: `train` is called with those of each span.
+  template <class Train>
+  void spans(int64_t first, int64_t last, Train train) {
+    for (int64_t p = first; p < last; p += length()) {
+      const int64_t end = std::min(last, p + length());
+      find(std::max<int64_t>(0, p - o.window), std::min<int64_t>(u.kept, end + o.window));
+      make();
+      train(p, end);
+      add();
+    }
+  }
+
+ private:
+  // Positions of a span, whole blocks. Of longer ones fewer rows are read and written, but a row
+  // that many words share gains from all of them at once.
+  int64_t length() const { return rounded(kSpan, o.block); }
+  static constexpr int64_t kSpan = 512;
+  static constexpr int kAhead = 6;  // rows that are fetched before they are needed
+
+  // Numbers the distinct words of positions, and lists all their rows.
+  void find(int64_t first, int64_t last) {
+    words_.clear();
+    ids_.clear();
+    for (int64_t a = first; a < last; ++a) {
+      const int32_t word = u.inputs[a];
+      if (number_of_[word] < 0) {
+        number_of_[word] = static_cast<int32_t>(words_.size());
+        words_.push_back(word);
+        ids_.insert(ids_.end(), u.subwords.entries + u.subwords.first[word],
+                    u.subwords.entries + u.subwords.first[word + 1]);
+      }
+      inputs_[a] = number_of_[word];
+    }
+    for (const int32_t word : words_) number_of_[word] = -1;
+  }
+
+  // Calls `use` with each word's input and number of rows, and where their ids begin.
+  template <class Use>
+  void each(Use use) {
+    const int32_t* ids = ids_.data();
+    for (size_t w = 0; w < words_.size(); ++w) {
+      const int rows = u.subwords.first[words_[w] + 1] - u.subwords.first[words_[w]];
+      use(w, made_.inputs.rows + w * t.stride, rows, ids);
+      ids += rows;
+    }
+  }
+
+  float* row(const int32_t* id) const {
+    if (id + kAhead < ids_.data() + ids_.size())
+      fetch_ahead(t.inputs.rows + id[kAhead] * t.stride, t.stride);
+    return t.inputs.rows + *id * t.stride;
+  }
+
+  // CBOW predicts by all rows of a window. As in gensim, skip-gram divides by the number of n-grams,
+  // without the word itself.
+  void make() {
+    each([&](size_t w, float* made, int rows, const int32_t* ids) {
+      const float divisor = o.skipgram && rows > 1 ? rows - 1 : 1;
+      float lock = 0;
+      for (int r = 0; r < rows; ++r) lock += locked(ids[r]);
+      locks_[w] = lock / divisor;
+      weights_[w] = static_cast<float>(rows);
+      slices<kSlice>(static_cast<int>(t.stride / W), [&](auto L, int64_t d) {
+        Vector sum[L] = {};
+        for (int r = 0; r < rows; ++r) {
+          const float* from = row(ids + r) + d;
+          for (int l = 0; l < L; ++l) sum[l] += load(from + l * W);
+        }
+        for (int l = 0; l < L; ++l) {
+          store(made + d + l * W, sum[l] / divisor);
+          store(before(w) + d + l * W, sum[l] / divisor);
+        }
+      });
+    });
+  }
+
+  // A word's input has moved by its lock times what each of its rows gains.
+  void add() {
+    each([&](size_t w, const float* made, int rows, const int32_t* ids) {
+      if (locks_[w] == 0.f) return;
+      slices<kSlice>(static_cast<int>(t.stride / W), [&](auto L, int64_t d) {
+        Vector gain[L];
+        for (int l = 0; l < L; ++l)
+          gain[l] = (load(made + d + l * W) - load(before(w) + d + l * W)) / locks_[w];
+        for (int r = 0; r < rows; ++r) {
+          float* to = row(ids + r) + d;
+          const float share = locked(ids[r]);
+          for (int l = 0; l < L; ++l) store(to + l * W, load(to + l * W) + share * gain[l]);
+        }
+      });
+    });
+  }
+
+  float locked(int32_t id) const { return t.lock ? t.lock[id] : 1.f; }
+  float* before(size_t w) const {
+    return made_.inputs.rows + (made_.inputs.number + static_cast<int64_t>(w)) * t.stride;
+  }
+
+  const Tfw2vOptions& o;
+  const Tfw2vDraws& u;
+  const Tfw2vTables& t;
+  Tfw2vDraws own_;
+  Tfw2vTables made_;
+  int32_t* number_of_;                // of each word
+  std::vector<int32_t> words_, ids_;  // of the span, and of all rows of its words
+  std::vector<int32_t> inputs_;       // [n]
+  std::vector<float> locks_, weights_;
+  Buffer rows_;
+};
+
+}  // namespace TFW2V_ISA
+}  // namespace tfw2v
