@@ -15,6 +15,7 @@ __all__ = [
     "Sandblaster",
     "SubModels",
     "Synchronous",
+    "TFFastText",
     "TFWord2Vec",
     "TensorBoardLog",
     "__version__",
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.fasttext import TFFastText
     from gensim_tfw2v.merged import merge_models
     from gensim_tfw2v.model import TFWord2Vec
     from gensim_tfw2v.monitor.options import TensorBoardLog
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "merge_models": "merged",
+    "TFFastText": "fasttext",
     "TFWord2Vec": "model",
     "TensorBoardLog": "monitor.options",
     "Asynchronous": "regimes.options",

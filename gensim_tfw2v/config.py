@@ -17,7 +17,7 @@ ATTRIBUTES = (
     *("sg", "hs", "negative", "cbow_mean", "corrected_cbow", "negative_shards"),
     *("vector_size", "window", "shrink_windows", "workers"),
     *("cluster", "regime", "layout", "log_dir", "checkpoint_dir", "checkpoint_minutes"),
-    *("encoded_dir", "progress"),
+    *("encoded_dir", "progress", "has_subwords"),
 )
 
 
@@ -26,6 +26,7 @@ class TrainingConfig:
     """Options of a training, as its code reads them; `TFWord2Vec` says what they mean."""
 
     objective: Objective
+    has_subwords: bool  # whether inputs are made of n-grams' rows, too
     vector_size: int
     window: int
     negative_shards: int
@@ -62,6 +63,7 @@ class TrainingConfig:
         folder, negative = options["checkpoint_dir"], int(options["negative"])
         config = cls(
             objective=_objective(options),
+            has_subwords=options.get("has_subwords", False),
             vector_size=options["vector_size"],
             window=int(options["window"]),
             negative_shards=int(options.get("negative_shards", 1)) if negative else 1,
@@ -77,6 +79,7 @@ class TrainingConfig:
             progress=options["progress"],
         )
         config._check_layout()
+        config._check_subwords()
         config.regime_of_workers.check_objective(config.objective)
         return config
 
@@ -109,6 +112,16 @@ class TrainingConfig:
             )
         if self.layout == "columns" and self.cluster is None:
             raise ValueError("layout='columns' spreads columns over ps tasks: give a cluster")
+
+
+    def _check_subwords(self) -> None:
+        by_graph = self.layout == "columns" or not self.regime_of_workers.has_kernels
+        if self.has_subwords and by_graph:
+            raise ValueError(
+                f"layout={self.layout!r} with regime={self.regime} trains by TensorFlow's own "
+                "operations, which make no inputs of n-grams' rows, as FastText needs: give "
+                "layout='rows', and no regime or 'asynchronous', 'synchronous' or 'submodels'"
+            )
 
 
 def _objective(options: Mapping[str, Any]) -> Objective:

@@ -158,6 +158,7 @@ class TFWord2Vec(Word2Vec):
     (20,)
     """
 
+    _of_gensim: type[Word2Vec] = Word2Vec  # what is trained by another engine
     # Class attributes, so that models of plain gensim have them too.
     cluster: str | Cluster | None = None
     regime: RegimeOptions | str | None = None
@@ -169,6 +170,7 @@ class TFWord2Vec(Word2Vec):
     encoded_dir: str | None = None
     tables_dir: str | None = None
     corrected_cbow = False
+    has_subwords = False  # as FastText's models have
     negative_shards = 1  # an experiment: see docs/layouts/rows.md
     mean_losses: Sequence[float] = ()
     traffic: Traffic | None = None
@@ -196,13 +198,14 @@ class TFWord2Vec(Word2Vec):
         tables_dir: str | os.PathLike[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        of_gensim = inspect.signature(Word2Vec).bind(*args, **kwargs)
+        of_gensim = inspect.signature(self._of_gensim).bind(*args, **kwargs)
         of_gensim.apply_defaults()
         given = locals()
         own = {name: given[name] for name in (*OWN, *RUNNING)}
         own |= {n: os.fspath(value) for n, value in own.items() if isinstance(value, os.PathLike)}
         check_options(of_gensim.arguments | own)
-        TrainingConfig.parse(of_gensim.arguments | own)
+        has_subwords = {"has_subwords": self.has_subwords}
+        TrainingConfig.parse(of_gensim.arguments | own | has_subwords)
         self.__dict__.update(own)
         self.corrected_cbow = bool(corrected_cbow)
         is_trained_by_gensim(self)  # refused before a corpus is read
@@ -213,7 +216,7 @@ class TFWord2Vec(Word2Vec):
     def load(cls, *args: Any, **kwargs: Any) -> "TFWord2Vec":
         """Load a model saved by this class or by gensim's Word2Vec; see gensim."""
         model = super().load(*args, **kwargs)
-        if type(model) is Word2Vec:
+        if type(model) is cls._of_gensim:
             model.__class__ = cls  # the same attributes; what is new has class defaults
         return model
 
@@ -271,10 +274,10 @@ class TFWord2Vec(Word2Vec):
 
         Returns
         -------
-        gensim.models.Word2Vec
+        gensim.models.Word2Vec, or FastText
             It shares this model's arrays: training either changes both.
         """
-        model = Word2Vec.__new__(Word2Vec)
+        model = self._of_gensim.__new__(self._of_gensim)
         model.__dict__.update(self.__getstate__())
         for name in (*OWN, *EXPERIMENTAL, "mean_losses"):
             model.__dict__.pop(name, None)
@@ -590,14 +593,19 @@ class TFWord2Vec(Word2Vec):
         )
 
 
+def signature_of(class_: type[TFWord2Vec]) -> inspect.Signature:
+    """The arguments of gensim's class, and those of `TFWord2Vec` that it has not."""
+    return inspect.Signature(
+        [
+            *inspect.signature(class_._of_gensim).parameters.values(),
+            *(
+                parameter.replace(annotation=inspect.Parameter.empty)
+                for parameter in inspect.signature(TFWord2Vec.__init__).parameters.values()
+                if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+            ),
+        ]
+    )
+
+
 TFWord2Vec.train.__signature__ = inspect.signature(Word2Vec.train)  # type: ignore[attr-defined]
-TFWord2Vec.__signature__ = inspect.Signature(
-    [
-        *inspect.signature(Word2Vec).parameters.values(),
-        *(
-            parameter.replace(annotation=inspect.Parameter.empty)
-            for parameter in inspect.signature(TFWord2Vec.__init__).parameters.values()
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        ),
-    ]
-)
+TFWord2Vec.__signature__ = signature_of(TFWord2Vec)

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from gensim.models import KeyedVectors, Word2Vec
+from gensim.models import FastText, KeyedVectors, Word2Vec
 
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.files.mapped import all_finite
 from gensim_tfw2v.regimes.options import RegimeOptions
+
+#: The rows of FastText's n-grams, which are no words'.
+NGRAMS = "wv.vectors_ngrams"
 
 #: What makes what is missing or does not fit.
 _ANEW = "build the vocabulary again, or set what is part of it together"
@@ -27,7 +30,8 @@ def check_state(model: Word2Vec, config: TrainingConfig) -> None:
     _check_indices(model.wv.key_to_index, words)
     tables = list(_tables(model))
     for name, rows in tables:
-        _check_rows(name, rows, words, model.vector_size)
+        number = model.wv.bucket if name == NGRAMS else words
+        _check_rows(name, rows, number, model.vector_size)
     if model.negative:
         _check_cum_table(model.cum_table, words)
     names = ["count"]
@@ -37,14 +41,24 @@ def check_state(model: Word2Vec, config: TrainingConfig) -> None:
         names += ["point", "code"]
     for name in names:
         _check_counts(name, model.wv.expandos.get(name), words)
-    config.regime_of_workers.check_lock(_checked_lock(model.wv))
+    for name, number in _locks(model):
+        config.regime_of_workers.check_lock(_checked_lock(model.wv, name, number))
     for name, rows in tables:
         _check_finite(name, rows, model.wv.index_to_key)
 
 
 def _tables(model: Any) -> Iterator[tuple[str, Any]]:
     """The arrays that training reads, by their names."""
-    yield "wv.vectors", model.wv.vectors
+    if isinstance(model, FastText):
+        yield "wv.vectors_vocab", model.wv.vectors_vocab
+        yield NGRAMS, model.wv.vectors_ngrams
+        if len(model.wv.buckets_word or ()) != len(model.wv):
+            raise ValueError(
+                f"wv.buckets_word has lists for {len(model.wv.buckets_word or ())} of "
+                f"{len(model.wv)} words: make it again with wv.recalc_char_ngram_buckets()"
+            )
+    else:
+        yield "wv.vectors", model.wv.vectors
     if model.negative:
         if not hasattr(model, "syn1neg"):
             raise ValueError(
@@ -59,6 +73,13 @@ def _tables(model: Any) -> Iterator[tuple[str, Any]]:
                 "constructor, or before build_vocab"
             )
         yield "syn1", model.syn1
+
+
+def _locks(model: Any) -> list[tuple[str, int]]:
+    """Names of factors of rows, with how many rows there are."""
+    if not isinstance(model, FastText):
+        return [("vectors_lockf", len(model.wv))]
+    return [("vectors_vocab_lockf", len(model.wv)), ("vectors_ngrams_lockf", model.wv.bucket)]
 
 
 def _check_indices(key_to_index: dict[Any, Any], words: int) -> None:
@@ -78,8 +99,9 @@ def _check_rows(name: str, rows: Any, words: int, size: int) -> None:
         came = f"{type(rows).__name__} of {rows.dtype}" if is_array else type(rows).__name__
         raise TypeError(f"{name} must be a NumPy array of float32, got {came}: convert it")
     if rows.shape != (words, size):
+        what = "buckets" if name == NGRAMS else "words"
         raise ValueError(
-            f"{name} has the shape {rows.shape}, and {words} words of vector_size={size} ask for "
+            f"{name} has the shape {rows.shape}, and {words} {what} of vector_size={size} ask for "
             f"({words}, {size}): {_ANEW}"
         )
 
@@ -112,18 +134,19 @@ def _check_counts(name: str, counts: Any, words: int) -> None:
         raise ValueError("wv.expandos['count'] must hold numbers from 0 up: " + _ANEW)
 
 
-def _checked_lock(vectors: KeyedVectors) -> np.ndarray:
-    lock = np.asarray(getattr(vectors, "vectors_lockf", 1.0))
+def _checked_lock(vectors: KeyedVectors, name: str, rows: int) -> np.ndarray:
+    lock = np.asarray(getattr(vectors, name, 1.0))
     if lock.dtype.kind not in "fiub":
-        raise TypeError(f"wv.vectors_lockf must hold numbers, got {lock.dtype}")
-    if lock.size not in (1, len(vectors)):
+        raise TypeError(f"wv.{name} must hold numbers, got {lock.dtype}")
+    if lock.size not in (1, rows):
+        what = "buckets" if "ngrams" in name else "words"
         raise ValueError(
-            f"wv.vectors_lockf has {lock.size} factors: give one for all words, or one for each "
-            f"of the {len(vectors)}"
+            f"wv.{name} has {lock.size} factors: give one for all {what}, or one for each "
+            f"of the {rows}"
         )
     if not np.isfinite(lock).all():
         raise ValueError(
-            "wv.vectors_lockf holds factors that are not finite: give 0 for rows that stay as they "
+            f"wv.{name} holds factors that are not finite: give 0 for rows that stay as they "
             "are, and 1 for the others"
         )
     return lock
@@ -133,8 +156,9 @@ def _check_finite(name: str, rows: np.ndarray, words: list[Any]) -> None:
     if all_finite(rows):
         return
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    first = f"bucket {bad[0]}" if name == NGRAMS else repr(words[bad[0]])
     raise ValueError(
-        f"{name} holds {len(bad)} rows that are not finite, the first for {words[bad[0]]!r}: "
+        f"{name} holds {len(bad)} rows that are not finite, the first for {first}: "
         "replace them before training on (model.init_weights() starts anew)"
     )
 

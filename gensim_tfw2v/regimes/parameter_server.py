@@ -43,10 +43,10 @@ class Setup(NamedTuple):
     program : WorkerConfig
     words : WordArrays
         Of the vocabulary.
-    rates : Tables of ndarray [V]
+    rates : Tables of ndarray [rows]
         See `pair_rates`; of None for threads that share the rows.
-    rows : int
-        V.
+    rows : Tables of int
+        Of each table; 0 of one without use.
     units : int
         Of an epoch, at most.
     seed : int
@@ -57,7 +57,7 @@ class Setup(NamedTuple):
     program: WorkerConfig
     words: WordArrays
     rates: Tables
-    rows: int
+    rows: Tables
     units: int
     seed: int
     folder: Path
@@ -93,13 +93,8 @@ class ParameterServerRegime:
         """Make the variables of the ps tasks."""
         layout = LAYOUTS[self.program.layout]
         access = NativeAccess() if self.program.unit.native else None
-        objective, size = self.program.unit.objective, self.program.unit.vector_size
-        tables = Tables(
-            *(
-                layout(setup.rows if is_used else 0, size, self.workers.shards, access=access)
-                for is_used in (True, objective.negative > 0, objective.hierarchical)
-            )
-        )
+        size, shards = self.program.unit.vector_size, self.workers.shards
+        tables = Tables(*(layout(rows, size, shards, access=access) for rows in setup.rows))
         own_words, own_rates = tf.nest.map_structure(
             lambda array: tf.Variable(array, trainable=False), (setup.words, setup.rates)
         )

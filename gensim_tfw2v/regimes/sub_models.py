@@ -46,7 +46,7 @@ class SubModelsRegime(ParameterServerRegime):
 
     def __init__(self, setup: Setup, workers: Workers) -> None:
         super().__init__(setup, workers)
-        self._folder, self._rows = setup.folder, setup.rows
+        self._folder, self._words = setup.folder, len(setup.words.keep)
         self._attempts = itertools.count(1)
         self._current: dict[int, int] = {}  # attempts that are being trained, by sub-model
         self._own = threading.local()  # of each thread that waits for a sub-model's jobs
@@ -127,7 +127,7 @@ class SubModelsRegime(ParameterServerRegime):
         _Lost
         """
         attempt = self._current[number] = next(self._attempts)
-        seen = np.zeros(self._rows, np.int64)
+        seen = np.zeros(self._words, np.int64)
         job = units_so_far = 0
         jobs = plan.jobs(number, self.program.threads, self._seed, seen)
         following = next(jobs, None)

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-from gensim.models import Word2Vec
+from gensim.models import FastText, Word2Vec
 
 from gensim_tfw2v.cluster.connect import READY_SECONDS
 from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster
@@ -109,10 +109,11 @@ def _workers(number: int) -> str:
 
 def overridden_hooks(model: Word2Vec) -> list[str]:
     """Names of gensim's training hooks that are not gensim's own, of the class or the object."""
+    of_gensim = FastText if isinstance(model, FastText) else Word2Vec
     return [
         name
         for name in BYPASSED
-        if getattr(getattr(model, name), "__func__", None) is not getattr(Word2Vec, name)
+        if getattr(getattr(model, name), "__func__", None) is not getattr(of_gensim, name)
     ]
 
 

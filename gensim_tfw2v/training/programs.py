@@ -53,13 +53,19 @@ def setup_of(
     if window > NARROW_WINDOW:
         window = choose_window(window, corpus.longest_sentence)
     native = plain or trains_natively(config)
+    if config.has_subwords and not native:
+        raise RuntimeError(
+            "FastText is trained by the compiled kernels alone, on CPUs: install a C++ compiler "
+            "and the package again (pip install -v shows what fails), or hide GPUs from "
+            "TensorFlow by CUDA_VISIBLE_DEVICES=-1"
+        )
     unit = unit_program(config, vocabulary, tokens, max_entries, window, native, loss_of)
     program = worker_program(config, unit, tokens)
     rates = Tables(None, None, None)
     if not config.shares_rows:
         rates = vocabulary.rates(config, unit.shape.window)
     words = vocabulary.words(config.negative_shards)
-    return Setup(program, words, rates, len(vocabulary), units, seed, corpus.folder)
+    return Setup(program, words, rates, vocabulary.rows(config), units, seed, corpus.folder)
 
 
 def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) -> int:

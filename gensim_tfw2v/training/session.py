@@ -26,6 +26,7 @@ from gensim_tfw2v.training.checkpoints import Checkpoints, check_arrays, lock_fo
 from gensim_tfw2v.training.opening import open_regime
 from gensim_tfw2v.training.position import Position
 from gensim_tfw2v.training.programs import setup_of, trains_plainly, unit_entries
+from gensim_tfw2v.training.subwords import Subwords
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of, tables_of
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ OPTIONS = (
     *("vector_size", "sg", "hs", "negative", "ns_exponent", "window", "shrink_windows"),
     *("cbow_mean", "corrected_cbow", "negative_shards", "sample", "alpha", "min_alpha", "epochs"),
 )
+
+#: And what of FastText's, which its vectors have.
+SUBWORDS = ("min_n", "max_n", "bucket")
 
 #: How often in a row a cluster may be lost without a checkpoint in between.
 LOSSES = 5
@@ -75,6 +79,7 @@ class Training:
                     "corpus that offers restartable iteration = an iterable)."
                 )
             vocabulary = Vocabulary.of(model)
+            self._subwords = vocabulary.subwords
             entries = unit_entries(config, vocabulary, corpus.total_tokens)
             self.units: list[WorkUnit] = corpus.units(entries)
             self._checkpoints: Checkpoints | None = None
@@ -186,14 +191,24 @@ class Training:
             return
         if self._checkpoints is not None:
             self._checkpoints.wait()  # which may be writing the rows that are there
-        self.regime.export(_writable_tables(self._model))
-        self._model.wv.norms = None
+        self._write(self.regime.export)
         self._set_model_position()
 
     def save(self) -> None:
         """Write a checkpoint of the model's arrays and of the position that they are from."""
         if self._checkpoints is not None:
-            self._checkpoints.save(tables_of(self._model)._asdict(), self._model_position.state())
+            self._checkpoints.save(self._tables()._asdict(), self._model_position.state())
+
+    def _tables(self) -> Tables:
+        return tables_of(self._model, self._subwords)
+
+    def _write(self, fill: Callable[[Tables], None]) -> None:
+        """Have the model's arrays filled, and put right what is made of them."""
+        tables = _writable_tables(self._model, self._subwords)
+        fill(tables)
+        if self._subwords is not None:
+            self._subwords.scatter(self._model.wv, tables.inputs)
+        self._model.wv.norms = None
 
     def _open_log(self) -> RunLog | None:
         model, options = self._model, self.config.log
@@ -210,7 +225,7 @@ class Training:
         """Start from the model's vectors, which a callback may have changed."""
         while True:
             try:
-                self.regime.load(tables_of(self._model))
+                self.regime.load(self._tables())
                 return
             except ClusterLost as lost:
                 self.reopen(lost)
@@ -249,15 +264,19 @@ class Training:
         units = None if self.config.regime_of_workers.trains_apart else self.units
 
         def take(arrays: dict[str, np.ndarray], state: Any) -> tuple[Tables, Position]:
-            check_arrays(arrays, tables_of(model)._asdict())
+            check_arrays(arrays, self._tables()._asdict())
             return Tables(**arrays), Position.of(state, model.epochs, units)
 
         found = self._checkpoints.latest(take)
         if found is None:
             return False
         tables, self.position = found
-        for array, kept in zip(_writable_tables(model), tables, strict=True):
-            array[:] = kept
+
+        def fill(arrays: Tables) -> None:
+            for array, kept in zip(arrays, tables, strict=True):
+                array[:] = kept
+
+        self._write(fill)
         model.running_training_loss = self.position.total_loss
         model.mean_losses = list(self.position.mean_losses)
         self._set_model_position()
@@ -282,21 +301,15 @@ class Training:
         self._model_position = copy.deepcopy(self.position)
 
 
-def _writable_tables(model: Any) -> Tables:
-    """The model's arrays, others in place of those to which float32 rows cannot be written."""
-    model.wv.vectors = _writable(model.wv.vectors)
+def _writable_tables(model: Any, subwords: Subwords | None) -> Tables:
+    """The model's arrays, copies in place of those to which float32 rows cannot be written."""
+    for name in ("vectors",) if subwords is None else ("vectors_vocab", "vectors_ngrams"):
+        setattr(model.wv, name, np.require(getattr(model.wv, name), np.float32, "W"))
     if model.negative:
-        model.syn1neg = _writable(model.syn1neg)
+        model.syn1neg = np.require(model.syn1neg, np.float32, "W")
     if model.hs:
-        model.syn1 = _writable(model.syn1)
-    return tables_of(model)
-
-
-def _writable(array: np.ndarray) -> np.ndarray:
-    """The array itself, which others may look at, if float32 rows can be written to it."""
-    if array.flags.writeable and array.dtype == np.float32:
-        return array
-    return np.empty(array.shape, np.float32)
+        model.syn1 = np.require(model.syn1, np.float32, "W")
+    return tables_of(model, subwords)
 
 
 def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
@@ -309,6 +322,7 @@ def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]
         # with none each program draws one: going on with another is as good
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
         **{name: _plain(getattr(model, name)) for name in OPTIONS},
+        **{name: getattr(model.wv, name) for name in SUBWORDS if model.has_subwords},
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from gensim import utils
 from gensim.models import KeyedVectors, Word2Vec
+from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.kernel.noise import noise_shares
@@ -17,6 +18,7 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.monitor.words import held_counts
 from gensim_tfw2v.parameter_server.combining import pair_rates
+from gensim_tfw2v.training.subwords import Subwords, lock_of
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,9 @@ class Vocabulary:
     noise: np.ndarray | None  # [V]: proportions of negatives; None without negative sampling
     #: Points and codes, see `huffman_tree`; None without hierarchical softmax.
     paths: tuple[Sequence[np.ndarray], Sequence[np.ndarray]] | None
-    lock: np.ndarray | None  # [V], float32: factors of each word's updates; None if all are 1
+    #: [rows of inputs], float32: factors of each row's updates; None if all are 1.
+    lock: np.ndarray | None
+    subwords: Subwords | None = None  # None where a word's input is its own row
 
     @classmethod
     def of(cls, model: Word2Vec) -> "Vocabulary":
@@ -37,13 +41,20 @@ class Vocabulary:
         keep = np.ones(len(model.wv), np.float32)
         if model.sample and "sample_int" in of_words:
             keep = ((of_words["sample_int"].astype(np.float64) + 1) / 2**32).astype(np.float32)
-        lock = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
+        counts = of_words["count"].astype(np.float64)
+        subwords = subwords_of(model.wv, counts * keep)
+        if subwords is None:
+            lock = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
+            lock = np.broadcast_to(lock, len(model.wv))
+        else:
+            lock = lock_of(model.wv, subwords)
         return cls(
-            counts=of_words["count"].astype(np.float64),
+            counts=counts,
             keep=keep,
             noise=np.diff(model.cum_table, prepend=0) if model.negative else None,
             paths=(of_words["point"], of_words["code"]) if model.hs else None,
-            lock=None if np.all(lock == 1.0) else np.array(np.broadcast_to(lock, len(model.wv))),
+            lock=None if np.all(lock == 1.0) else np.array(lock),
+            subwords=subwords,
         )
 
     def __len__(self) -> int:
@@ -56,13 +67,25 @@ class Vocabulary:
 
     def words(self, negative_shards: int) -> WordArrays:
         """The arrays that a unit is trained with."""
-        return WordArrays.of(self.keep, self.noise, self.paths, self.lock, negative_shards)
+        lists = None if self.subwords is None else self.subwords.lists
+        return WordArrays.of(
+            self.keep, self.noise, self.paths, self.lock, negative_shards, lists
+        )
+
+    def rows(self, config: TrainingConfig) -> Tables:
+        """How many rows each table has; 0 of one without use."""
+        words, objective = len(self), config.objective
+        return Tables(
+            inputs=words if self.subwords is None else len(self.subwords),
+            outputs=words if objective.negative else 0,
+            nodes=words if objective.hierarchical else 0,
+        )
 
     def rates(self, config: TrainingConfig, window: int) -> Tables:
         """How often each row is trained on, if windows reach so far; see `pair_rates`."""
         frequency = self.counts * self.keep
         pairs = min(config.window + 1, 2 * window) if config.shrink_windows else 2 * window
-        return pair_rates(
+        rates = pair_rates(
             frequency / frequency.sum(),
             pairs=pairs,
             skipgram=isinstance(config.objective, SkipGram),
@@ -74,6 +97,10 @@ class Vocabulary:
             ),
             paths=self.paths and self.paths[0],
         )
+        if self.subwords is None:
+            return rates
+        inputs = self.subwords.spread(rates.inputs / self.subwords.counts)
+        return rates._replace(inputs=inputs.astype(np.float32))
 
 
 def seed_of(model: Any) -> int:
@@ -89,11 +116,18 @@ def seed_of(model: Any) -> int:
     return int(np.random.SeedSequence(numbers.tolist()).generate_state(1, np.uint64)[0])
 
 
-def tables_of(model: Word2Vec) -> Tables:
-    """The model's arrays; those that are not trained have no rows."""
+def subwords_of(vectors: KeyedVectors, frequency: np.ndarray) -> Subwords | None:
+    """What makes the inputs of words, of frequencies [V]; None of vectors without n-grams."""
+    if not isinstance(vectors, FastTextKeyedVectors):
+        return None
+    return Subwords.of(vectors, frequency)
+
+
+def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
+    """The model's arrays, with subwords a copy of the inputs' rows; none of what is not trained."""
     nothing = np.zeros((0, model.vector_size), np.float32)
     return Tables(
-        inputs=model.wv.vectors,
+        inputs=model.wv.vectors if subwords is None else subwords.gather(model.wv),
         outputs=model.syn1neg if model.negative else nothing,
         nodes=model.syn1 if model.hs else nothing,
     )

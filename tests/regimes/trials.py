@@ -71,7 +71,7 @@ class Trial:
         self.workers = LocalWorkers(workers)
         self.setup = Setup(
             WorkerConfig(self.unit_program, workers, threads, "float32"),
-            self.words, rates, VOCABULARY, 64, SEED, folder,
+            self.words, rates, Tables(*map(len, self.arrays)), 64, SEED, folder,
         )  # fmt: skip
 
     def by_hand(self, units, epoch=0, tables=None, read=WorkUnit.read):
