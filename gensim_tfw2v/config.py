@@ -113,7 +113,6 @@ class TrainingConfig:
         if self.layout == "columns" and self.cluster is None:
             raise ValueError("layout='columns' spreads columns over ps tasks: give a cluster")
 
-
     def _check_subwords(self) -> None:
         by_graph = self.layout == "columns" or not self.regime_of_workers.has_kernels
         if self.has_subwords and by_graph:

@@ -46,6 +46,7 @@ class NativeUnit(NamedTuple):
                 tf.constant(program.vector_size),
                 self.tokens,
                 *words.subwords,
+                words.weights,
                 options=list(options_of(program)),
             )
         return UnitResult(self.kept, *tf.unstack(tf.cast(sums, tf.float32), num=3))
@@ -114,6 +115,8 @@ def number_rows(
         ids, words = ids._replace(nodes=nodes), words._replace(tree=tree)
     if words.lock.shape[0] != 0:
         words = words._replace(lock=tf.gather(words.lock, inputs))
+    if words.weights.shape[0] != 0:
+        words = words._replace(weights=tf.gather(words.weights, inputs))
     return ids, units, words
 
 

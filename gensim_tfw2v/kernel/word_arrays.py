@@ -47,8 +47,10 @@ class WordArrays(NamedTuple):
         What each input row's update is multiplied by: gensim's ``vectors_lockf``. [0] if none is
         locked.
     subwords : Lists
-        The rows of the table of inputs that make each word's input, its own first. Empty where it
-        is the word's own row alone.
+        The rows of the table of inputs that make each word's input. Empty where it is the word's
+        own row alone.
+    weights : [rows], float32
+        Of how many rows that always gain the same each input row is the sum. [0] if of none.
     """
 
     keep: tf.Tensor
@@ -56,6 +58,7 @@ class WordArrays(NamedTuple):
     tree: Lists
     lock: tf.Tensor
     subwords: Lists
+    weights: tf.Tensor
 
     @classmethod
     def of(
@@ -66,6 +69,7 @@ class WordArrays(NamedTuple):
         lock: np.ndarray | None = None,
         negative_shards: int = 1,
         subwords: Lists | None = None,
+        weights: np.ndarray | None = None,
     ) -> WordArrays:
         """Make the arrays: negatives are drawn in proportion to weights [V]; see `huffman_tree`."""
         noise = np.zeros((0, 2), np.int32)
@@ -77,6 +81,7 @@ class WordArrays(NamedTuple):
             tree=huffman_tree(*paths or ()),
             lock=np.asarray([] if lock is None else lock, np.float32),
             subwords=Lists.of(()) if subwords is None else subwords,
+            weights=np.asarray([] if weights is None else weights, np.float32),
         )
 
     def tensors(self) -> WordArrays:
@@ -88,13 +93,8 @@ class WordArrays(NamedTuple):
     def spec() -> WordArrays:
         """Shapes and dtypes for a program that serves any vocabulary."""
         lists = Lists(*[tf.TensorSpec([None], tf.int32)] * 2)
-        return WordArrays(
-            tf.TensorSpec([None], tf.float32),
-            tf.TensorSpec([None, 2], tf.int32),
-            lists,
-            tf.TensorSpec([None], tf.float32),
-            lists,
-        )
+        floats, noise = tf.TensorSpec([None], tf.float32), tf.TensorSpec([None, 2], tf.int32)
+        return WordArrays(floats, noise, lists, floats, lists, floats)
 
 
 def huffman_tree(points: Sequence[np.ndarray] = (), codes: Sequence[np.ndarray] = ()) -> Lists:

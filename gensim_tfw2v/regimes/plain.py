@@ -60,7 +60,10 @@ class PlainRegime:
         words = self._words
         inputs, outputs, nodes = (np.asarray(array, np.float32) for array in arrays)
         lock = words.lock if self.program.locked else None
-        self._tables = plain.Tables(inputs, outputs, nodes, lock, words.tree, words.subwords)
+        weights = words.weights if len(words.weights) else None
+        self._tables = plain.Tables(
+            inputs, outputs, nodes, lock, words.tree, words.subwords, weights
+        )
 
     def finite(self) -> bool:
         """Whether every row is finite."""

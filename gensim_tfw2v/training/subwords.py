@@ -1,4 +1,4 @@
-"""Rows of a FastText model as training has them: words' own, and those of n-grams in use."""
+"""Rows of a FastText model as training has them: of words and of the n-grams that are in use."""
 
 from __future__ import annotations
 
@@ -10,92 +10,122 @@ from scipy import sparse
 
 from gensim_tfw2v.kernel.word_arrays import Lists
 
+#: Odd, so that multiplying by it mixes all bits.
+MIXER = np.uint64(0x9E3779B97F4A7C15)
+
 
 @dataclass(frozen=True)
 class Subwords:
     """Which of R rows make the input of each of V words.
 
-    Row w < V is word w's own (``wv.vectors_vocab``). After them come the buckets of
-    ``wv.vectors_ngrams`` that the words' n-grams fall into, those of the most frequent n-grams
-    first, so that memory that is read often lies together. Buckets without use have no row.
+    gensim has a row for each word (``wv.vectors_vocab``) and for each bucket of n-grams
+    (``wv.vectors_ngrams``). Those that are in the inputs of the same words, as ``<numb`` and
+    ``umber`` nearly always are, always gain the same: here they are one row, their sum. Buckets
+    without use have none. Row w < V is word w's own, with what is in its input alone; then come
+    those of n-grams, the most frequent first, so that what is read often lies together.
 
     Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information", section 3.2.
     """
 
-    lists: Lists  # of each word: its own row, then those of its n-grams
-    buckets: np.ndarray  # [R - V], of each row after the words'
+    lists: Lists  # of each word
+    buckets: np.ndarray  # [U], those in use
+    of_buckets: np.ndarray  # [U], the row that each is part of
+    weights: np.ndarray  # [R], float32: of how many of gensim's rows each is the sum
+    lock: np.ndarray  # [R], float32: gensim's factors of updates
 
     @classmethod
     def of(cls, vectors: Any, frequency: np.ndarray) -> Subwords:
-        """Those of gensim's `FastTextKeyedVectors`; `frequency` is [V]."""
-        words, lists = len(vectors), vectors.buckets_word
-        lengths = np.fromiter(map(len, lists), np.int64, words)
-        entries = np.concatenate(lists).astype(np.int64) if words else np.zeros(0, np.int64)
+        """Those of gensim's `FastTextKeyedVectors`, whose words have frequencies [V]."""
+        words = len(vectors)
+        lengths, entries = _buckets(vectors)
         counts = np.bincount(entries, np.repeat(frequency, lengths), vectors.bucket)
         used = np.unique(entries)
         buckets = used[np.argsort(-counts[used], kind="stable")]
+        # of fewer factors than rows, gensim takes the first again
+        lock = np.append(
+            np.resize(vectors.vectors_vocab_lockf, words),
+            np.asarray(vectors.vectors_ngrams_lockf)[buckets % len(vectors.vectors_ngrams_lockf)],
+        ).astype(np.float32)
+        # a sum over the words of each row, each a random number, tells the rows' words apart
+        marks = np.random.default_rng(0).integers(1 << 63, size=words, dtype=np.uint64)
+        sums = np.zeros(vectors.bucket, np.uint64)
+        np.add.at(sums, entries, np.repeat(marks, lengths))
+        sums = np.append(marks, sums[buckets]) + MIXER * lock.view(np.uint32)
+        _, first, same, sizes = np.unique(
+            sums, return_index=True, return_inverse=True, return_counts=True
+        )
+        order = np.argsort(first)  # words first, as they come first among what is the same
+        row_of = np.argsort(order)[same]
+        # of rows that are one, the first stands for all in the lists
+        stands = np.zeros(vectors.bucket, bool)
+        stands[buckets[first[first >= words] - words]] = True
+        kept = stands[entries]
+        of_words = np.repeat(np.arange(words), lengths)[kept]
+        first_entry = np.append(0, np.cumsum(1 + np.bincount(of_words, minlength=words)))
         rows = np.zeros(vectors.bucket, np.int32)
-        rows[buckets] = np.arange(words, words + len(buckets))
-        first = np.append(0, np.cumsum(lengths + 1)).astype(np.int32)
-        of_words = np.empty(words + len(entries), np.int32)
-        is_own = np.zeros(len(of_words), bool)
-        is_own[first[:-1]] = True
-        of_words[is_own], of_words[~is_own] = np.arange(words), rows[entries]
-        return cls(Lists(first, of_words), buckets)
-
-    def __len__(self) -> int:
-        return len(self.lists.first) - 1 + len(self.buckets)
+        rows[buckets] = row_of[words:]
+        listed = np.insert(rows[entries[kept]], first_entry[:-1] - np.arange(words), range(words))
+        return cls(
+            Lists(first_entry.astype(np.int32), listed.astype(np.int32)),
+            buckets,
+            row_of[words:],
+            weights=sizes[order].astype(np.float32),
+            lock=lock[first[order]],
+        )
 
     def gather(self, vectors: Any) -> np.ndarray:
-        """The rows: [R, D]."""
-        return np.concatenate([vectors.vectors_vocab, vectors.vectors_ngrams[self.buckets]])
+        """The rows: [R, D], float32."""
+        rows = self._of_buckets.T @ vectors.vectors_ngrams[self.buckets].astype(np.float32)
+        rows[: len(vectors)] += vectors.vectors_vocab
+        return np.asarray(rows)
 
     def scatter(self, vectors: Any, rows: np.ndarray) -> None:
-        """Put the rows back, and what is made of them: ``wv.vectors``."""
-        words = len(vectors)
-        vectors.vectors_vocab[:] = rows[:words]
-        vectors.vectors_ngrams[self.buckets] = rows[words:]
-        vectors.vectors = self.composed(rows) if vectors.bucket else vectors.vectors_vocab
-
-    def composed(self, rows: np.ndarray) -> np.ndarray:
-        """The vectors of words [V, D], as gensim's ``adjust_vectors`` makes them: means of rows."""
-        return self.summed(rows) / self.counts.astype(np.float32)[:, None]
-
-    def summed(self, rows: np.ndarray) -> np.ndarray:
-        """Sums over the rows of each word: [V, D]."""
-        sums: np.ndarray = self._matrix @ rows
-        return sums
+        """Have gensim's rows gain what these have, and make ``wv.vectors`` of them."""
+        gains = (rows - self.gather(vectors)) / self.weights[:, None]
+        vectors.vectors_vocab += gains[: len(vectors)]
+        vectors.vectors_ngrams[self.buckets] += gains[self.of_buckets]
+        adjust_vectors(vectors)
 
     def spread(self, of_words: np.ndarray) -> np.ndarray:
-        """Sums over the words of each row: [R]."""
-        sums: np.ndarray = self._matrix.T @ of_words
-        return sums
+        """Of what there is for each word, the sum over the words of each row: [R], float32."""
+        sums: np.ndarray = self._of_words.T @ of_words
+        return sums.astype(np.float32)
 
     @property
-    def counts(self) -> np.ndarray:
-        """How many rows make the input of each word: [V]."""
-        return np.diff(self.lists.first)
+    def _of_words(self) -> sparse.csr_array:
+        """[V, R]: how often each row is in each list."""
+        return _ones(self.lists.first, self.lists.entries, len(self.weights))
 
     @property
-    def _matrix(self) -> sparse.csr_array:
-        first, entries = self.lists
-        ones = np.ones(len(entries), np.float32)
-        return sparse.csr_array((ones, entries, first), (len(first) - 1, len(self)))
+    def _of_buckets(self) -> sparse.csr_array:
+        """[U, R]: which row each bucket is part of."""
+        number = len(self.buckets)
+        return _ones(np.arange(number + 1), self.of_buckets, len(self.weights))
 
 
 def adjust_vectors(vectors: Any) -> None:
-    """What gensim's method of this name does, without its loop over words."""
-    if vectors.bucket:
-        subwords = Subwords.of(vectors, np.ones(len(vectors)))
-        vectors.vectors = subwords.composed(subwords.gather(vectors))
-    else:
+    """What gensim's method of this name does, to the bit, without its loop over words."""
+    if not vectors.bucket:
         vectors.vectors = vectors.vectors_vocab
+        return
+    lengths, entries = _buckets(vectors)
+    used, places = np.unique(entries, return_inverse=True)
+    first, number = np.append(0, np.cumsum(lengths)), len(vectors)
+    # with the word's own row first, as gensim adds them
+    places = np.insert(places + number, first[:-1], np.arange(number))
+    rows = np.concatenate([vectors.vectors_vocab, vectors.vectors_ngrams[used]])
+    sums = _ones(first + np.arange(number + 1), places, len(rows)) @ rows
+    vectors.vectors = sums / (lengths + 1).astype(np.float32)[:, None]
 
 
-def lock_of(vectors: Any, subwords: Subwords) -> np.ndarray:
-    """gensim's factors of updates, of each row: [R]. Of fewer, it takes the first again."""
-    words = len(vectors)
-    own, ngrams = vectors.vectors_vocab_lockf, vectors.vectors_ngrams_lockf
-    return np.concatenate(
-        [np.resize(own, words), np.asarray(ngrams)[subwords.buckets % len(ngrams)]]
-    ).astype(np.float32)
+def _buckets(vectors: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Of how many n-grams each word has a bucket, [V], and these, word after word."""
+    lists = vectors.buckets_word
+    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+    return lengths, np.concatenate([np.zeros(0, np.int64), *lists]).astype(np.int64)
+
+
+def _ones(first: np.ndarray, entries: np.ndarray, columns: int) -> sparse.csr_array:
+    """The matrix that has a one where a row's list has a column."""
+    ones = np.ones(len(entries), np.float32)
+    return sparse.csr_array((ones, entries, first), (len(first) - 1, columns))

@@ -18,7 +18,7 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.monitor.words import held_counts
 from gensim_tfw2v.parameter_server.combining import pair_rates
-from gensim_tfw2v.training.subwords import Subwords, lock_of
+from gensim_tfw2v.training.subwords import Subwords
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Vocabulary:
             lock = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
             lock = np.broadcast_to(lock, len(model.wv))
         else:
-            lock = lock_of(model.wv, subwords)
+            lock = subwords.lock
         return cls(
             counts=counts,
             keep=keep,
@@ -67,16 +67,16 @@ class Vocabulary:
 
     def words(self, negative_shards: int) -> WordArrays:
         """The arrays that a unit is trained with."""
-        lists = None if self.subwords is None else self.subwords.lists
-        return WordArrays.of(
-            self.keep, self.noise, self.paths, self.lock, negative_shards, lists
-        )
+        of_words = (self.keep, self.noise, self.paths, self.lock, negative_shards)
+        if self.subwords is None:
+            return WordArrays.of(*of_words)
+        return WordArrays.of(*of_words, self.subwords.lists, self.subwords.weights)
 
     def rows(self, config: TrainingConfig) -> Tables:
         """How many rows each table has; 0 of one without use."""
         words, objective = len(self), config.objective
         return Tables(
-            inputs=words if self.subwords is None else len(self.subwords),
+            inputs=words if self.subwords is None else len(self.subwords.weights),
             outputs=words if objective.negative else 0,
             nodes=words if objective.hierarchical else 0,
         )
@@ -99,8 +99,7 @@ class Vocabulary:
         )
         if self.subwords is None:
             return rates
-        inputs = self.subwords.spread(rates.inputs / self.subwords.counts)
-        return rates._replace(inputs=inputs.astype(np.float32))
+        return rates._replace(inputs=self.subwords.spread(rates.inputs))
 
 
 def seed_of(model: Any) -> int:

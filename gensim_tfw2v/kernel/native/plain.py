@@ -122,8 +122,8 @@ def draw(
 class Tables:
     """Rows that are trained: copies of `inputs`, `outputs` and `nodes`, each [rows, D], float32.
 
-    The attributes of these names are views of the rows as they are now. `lock`, `tree` and
-    `subwords` are as in `WordArrays`. Arrays of another dtype or shape are a TypeError or a
+    The attributes of these names are views of the rows as they are now. `lock`, `tree`,
+    `subwords` and `weights` are as in `WordArrays`. Arrays of another dtype or shape are a TypeError or a
     ValueError.
     """
 
@@ -135,24 +135,26 @@ class Tables:
         lock: np.ndarray | None = None,
         tree: Lists = NO_LISTS,
         subwords: Lists = NO_LISTS,
+        weights: np.ndarray | None = None,
     ) -> None:
         _require(inputs=(inputs, FLOAT32, (None, None)))
         rows, size = inputs.shape
         _require(outputs=(outputs, FLOAT32, (None, size)), nodes=(nodes, FLOAT32, (None, size)))
         for lists in (tree, subwords):
             _require(first=(lists.first, INT32, (None,)), entries=(lists.entries, INT32, (None,)))
-        if lock is not None:
-            _require(lock=(lock, FLOAT32, (rows,)))
-        self._lock, self._tree, self._subwords = lock, tree, subwords
+        of_rows = {"lock": lock, "weights": weights}
+        of_rows = {name: array for name, array in of_rows.items() if array is not None}
+        _require(**{name: (array, FLOAT32, (rows,)) for name, array in of_rows.items()})
+        self._of_rows, self._tree, self._subwords = of_rows, tree, subwords  # kept in memory
         self._padded = [
             np.pad(table, ((0, 0), (0, stride(size) - size))) for table in (inputs, outputs, nodes)
         ]
         self.inputs, self.outputs, self.nodes = (table[:, :size] for table in self._padded)
         self._tables = _Tables(
             *(_Table(table.ctypes.data, len(table)) for table in self._padded),
-            *(None if lock is None else lock.ctypes.data, None),
-            stride(size),
-            size,
+            **{name: array.ctypes.data for name, array in of_rows.items()},
+            stride=stride(size),
+            size=size,
         )
 
     def train(

@@ -17,13 +17,14 @@ class Training:
     """A unit and the rows that it is trained on, which change.
 
     tables: inputs, outputs, nodes [rows, D]; lock [rows]; paths: for each word of inputs its
-    2 node + code; subwords: for each word its rows, or None where it is its row. Sums `loss` and
-    `predictions`; `travelled` [rows, D] are sums of the sizes of changes.
+    2 node + code; subwords: for each word its rows, or None where it is its row; weights [rows]:
+    of how many rows each is the sum. Sums `loss` and `predictions`; `travelled` [rows, D] are sums
+    of the sizes of changes.
     """
 
-    def __init__(self, options, unit, tables, lock, paths, alphas, subwords=None):
+    def __init__(self, options, unit, tables, lock, paths, alphas, subwords=None, weights=None):
         self.o, self.unit, self.paths, self.subwords = options, unit, paths, subwords
-        self.weights = np.ones(len(tables[INPUTS]))  # as how many rows each counts in a mean
+        self.weights = np.ones(len(tables[INPUTS])) if weights is None else weights
         self.tables = [np.array(table, float) for table in tables]
         self.travelled = [np.zeros_like(table) for table in self.tables]
         self.lock = np.ones(len(tables[INPUTS])) if lock is None else lock
@@ -61,8 +62,10 @@ class Training:
 
         The gradient of a row is not divided by the number of rows, as in gensim.
         """
-        rows, travelled, lock = self.tables[INPUTS], self.travelled[INPUTS], self.lock
-        counts = [len(own) for own in self.subwords]
+        rows, travelled = self.tables[INPUTS], self.travelled[INPUTS]
+        before, weights = self.lock, self.weights
+        lock = before * weights
+        counts = [weights[own].sum() for own in self.subwords]
         divisors = [count - 1 if self.o.skipgram and count > 1 else 1 for count in counts]
         of_words = list(zip(self.subwords, divisors, strict=True))
         made = np.array([rows[own].sum(0) / divisor for own, divisor in of_words])
@@ -76,7 +79,8 @@ class Training:
                 np.add.at(rows, own, lock[own, None] * gain)
                 way = self.travelled[INPUTS][word] / self.lock[word]
                 np.add.at(travelled, own, lock[own, None] * way)
-        self.tables[INPUTS], self.travelled[INPUTS], self.lock = rows, travelled, lock
+        self.tables[INPUTS], self.travelled[INPUTS] = rows, travelled
+        self.lock, self.weights = before, weights
 
     def alpha(self, position):
         first, last = self.alphas

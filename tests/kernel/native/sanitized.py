@@ -32,7 +32,7 @@ CHANGES = [
     {"block": 31, "shared": 33, "tokens": 32},
     {"shared": 1, "vocabulary": 1},
     {"shards": 3, "skip_targets": 1, "locked": True},
-    {"ngrams": 5, "locked": True, "tokens": 600},
+    {"ngrams": 5, "weights": True, "locked": True, "tokens": 600},
     {"ngrams": 1, "window": 50, "block": 1, "tokens": 600},
     {"ngrams": 5, "tokens": 0},
     {"tokens": 0},

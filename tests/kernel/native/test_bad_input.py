@@ -89,6 +89,7 @@ def test_positions_that_are_no_blocks_of_the_unit(ends):
 #: Inputs of the op whose sizes do not fit each other.
 SIZES = {
     "lock": np.ones(11),
+    "weights": np.ones(11),
     "targets": np.zeros(59),
     "words": np.zeros(59),
     "reaches": np.zeros((59, 2)),
@@ -125,7 +126,7 @@ def test_tables_that_are_not_filled_up():
         with pytest.raises(tf.errors.InvalidArgumentError, match="Tfw2vTrain"):
             ops.tfw2v_train(
                 *(inputs, outputs, tables._padded[2], *rest),
-                *(np.array([0, 60, 0]), 9, unit.targets, *tables._subwords),
+                *(np.array([0, 60, 0]), 9, unit.targets, *tables._subwords, np.zeros(0)),
                 options=list(case.options),
             )
 
@@ -166,6 +167,7 @@ def test_other_arrays_for_the_plain_door():
         ((inputs, outputs[:, 1:].copy(), nodes), ValueError),
         ((inputs, outputs, nodes, np.ones(12)), TypeError),
         ((inputs, outputs, nodes, np.ones(11, np.float32)), ValueError),
+        ((inputs, outputs, nodes, None, *[Lists.of(())] * 2, np.ones(12)), TypeError),
         ((inputs, outputs, nodes, None, Lists(np.zeros(13, np.int64), None)), TypeError),
     ]:
         with pytest.raises(error):

@@ -35,8 +35,9 @@ def trained_by_ops(case, loss_end=0, first=0, last=None, **replaced):
         "words": np.maximum(0, case.unit.targets),
         "lists": tables._subwords.first,
         "subwords": tables._subwords.entries,
+        "weights": [] if case.weights is None else case.weights,
     } | replaced
-    dtypes = {"lock": tf.float32, "alphas": tf.float32, "range": tf.int64}
+    dtypes = {"lock": tf.float32, "weights": tf.float32, "alphas": tf.float32, "range": tf.int64}
     try:
         sums = load_ops().tfw2v_train(
             *(variable.read_value() for variable in variables),
@@ -62,8 +63,9 @@ def trained_by_ops(case, loss_end=0, first=0, last=None, **replaced):
     ],
     ids=str,
 )
+@pytest.mark.parametrize("rows", [{}, {"ngrams": 5, "weights": True}], ids=str)
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_they_give_the_same_bits(objective, changes):
+def test_they_give_the_same_bits(objective, rows, changes):
     options = DEFAULTS._replace(**OBJECTIVES[objective] | changes)
     rng = np.random.default_rng(0)
     entries = rng.integers(0, VOCABULARY, 400).astype(np.int32)
@@ -76,7 +78,7 @@ def test_they_give_the_same_bits(objective, changes):
     drawn = load_ops().tfw2v_draw(entries, key, keep, noise, options=list(options))
     for of_ops, array in zip(drawn, (unit.targets, unit.reaches, unit.negatives), strict=True):
         np.testing.assert_array_equal(of_ops.numpy().reshape(array.shape), array)
-    case = make_case(vocabulary=VOCABULARY, size=20, locked=True)
+    case = make_case(vocabulary=VOCABULARY, size=20, locked=True, **rows)
     case = case._replace(options=options, unit=unit)
     expected, sums = trained_by_ops(case, loss_end=100)
     tables = case.trained()

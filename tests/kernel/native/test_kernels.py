@@ -75,6 +75,8 @@ def test_of_any_length_of_rows(objective, size):
         {"tokens": 33, "block": 32},
         {"ngrams": 5},
         {"ngrams": 5, "locked": True},
+        {"ngrams": 5, "weights": True},
+        {"ngrams": 5, "weights": True, "locked": True},
         {"ngrams": 40, "vocabulary": 3},
         {"ngrams": 5, "vocabulary": 60, "tokens": 600, "block": 24},
     ],

@@ -45,25 +45,35 @@ class Case(NamedTuple):
     lock: np.ndarray | None
     paths: list
     subwords: list  # of each word; empty where its input is its row
+    weights: np.ndarray | None
     alphas: np.ndarray
 
     def trained(self):
         """Tables for the kernels."""
         lists = Lists.of(self.paths), Lists.of(self.subwords)
-        return plain.Tables(*self.tables, self.lock, *lists)
+        return plain.Tables(*self.tables, self.lock, *lists, self.weights)
 
     def reference(self):
         alphas = self.alphas.astype(float)
-        arrays = self.tables, self.lock, self.paths, alphas, self.subwords
+        arrays = self.tables, self.lock, self.paths, alphas, self.subwords, self.weights
         return Training(self.options, self.unit, *arrays)
 
 
 def make_case(
-    tokens=60, vocabulary=12, size=7, locked=False, sentence=20, seed=0, ngrams=0, **changes
+    tokens=60,
+    vocabulary=12,
+    size=7,
+    locked=False,
+    sentence=20,
+    seed=0,
+    ngrams=0,
+    weights=False,
+    **changes,
 ):
     """Make a case: any draws that are allowed, so that rows of inputs and targets differ.
 
-    With `ngrams`, words have up to so many rows beside their own.
+    With `ngrams`, words have up to so many rows beside their own; with `weights`, rows are sums of
+    several.
     """
     options = DEFAULTS._replace(**changes)
     rng = np.random.default_rng(seed)
@@ -96,9 +106,10 @@ def make_case(
     predictions = max(8, options.block) * width * (1 + options.negative)
     if not (options.skipgram or options.mean):
         predictions *= width  # each with the sum of the window
-    predictions *= (1 + ngrams) ** 2  # many words move each row
+    of_rows = rng.integers(1, 4, rows[0]).astype(np.float32) if weights else None
+    predictions *= (1 + ngrams) ** 2 * (1 + 3 * weights)  # many words move each row
     alphas = np.array([0.04, 0.01], np.float32) * min(1, 40 * vocabulary / predictions)
-    return Case(options, unit, tables, lock, paths, subwords, alphas.astype(np.float32))
+    return Case(options, unit, tables, lock, paths, subwords, of_rows, alphas.astype(np.float32))
 
 
 @functools.cache

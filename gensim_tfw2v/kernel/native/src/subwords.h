@@ -84,9 +84,10 @@ class Subwords {
     }
   }
 
+  template <int to_write>
   float* row(const int32_t* id) const {
     if (id + kAhead < ids_.data() + ids_.size())
-      fetch_ahead(t.inputs.rows + id[kAhead] * t.stride, t.stride);
+      fetch_ahead<to_write>(t.inputs.rows + id[kAhead] * t.stride, t.stride);
     return t.inputs.rows + *id * t.stride;
   }
 
@@ -94,15 +95,18 @@ class Subwords {
   // without the word itself.
   void make() {
     each([&](size_t w, float* made, int rows, const int32_t* ids) {
-      const float divisor = o.skipgram && rows > 1 ? rows - 1 : 1;
-      float lock = 0;
-      for (int r = 0; r < rows; ++r) lock += locked(ids[r]);
+      float lock = 0, number = 0;
+      for (int r = 0; r < rows; ++r) {
+        lock += share(ids[r]);
+        number += weight(ids[r]);
+      }
+      const float divisor = o.skipgram && number > 1 ? number - 1 : 1;
       locks_[w] = lock / divisor;
-      weights_[w] = static_cast<float>(rows);
+      weights_[w] = number;
       slices<kSlice>(static_cast<int>(t.stride / W), [&](auto L, int64_t d) {
         Vector sum[L] = {};
         for (int r = 0; r < rows; ++r) {
-          const float* from = row(ids + r) + d;
+          const float* from = row<0>(ids + r) + d;
           for (int l = 0; l < L; ++l) sum[l] += load(from + l * W);
         }
         for (int l = 0; l < L; ++l) {
@@ -113,7 +117,7 @@ class Subwords {
     });
   }
 
-  // A word's input has moved by its lock times what each of its rows gains.
+  // A word's input has moved by its lock times the gradient that each of its rows gets.
   void add() {
     each([&](size_t w, const float* made, int rows, const int32_t* ids) {
       if (locks_[w] == 0.f) return;
@@ -122,15 +126,17 @@ class Subwords {
         for (int l = 0; l < L; ++l)
           gain[l] = (load(made + d + l * W) - load(before(w) + d + l * W)) / locks_[w];
         for (int r = 0; r < rows; ++r) {
-          float* to = row(ids + r) + d;
-          const float share = locked(ids[r]);
-          for (int l = 0; l < L; ++l) store(to + l * W, load(to + l * W) + share * gain[l]);
+          float* to = row<1>(ids + r) + d;
+          const float own = share(ids[r]);
+          for (int l = 0; l < L; ++l) store(to + l * W, load(to + l * W) + own * gain[l]);
         }
       });
     });
   }
 
-  float locked(int32_t id) const { return t.lock ? t.lock[id] : 1.f; }
+  // What a row gains of a gradient: it may be the sum of several that always gain the same.
+  float share(int32_t id) const { return weight(id) * (t.lock ? t.lock[id] : 1.f); }
+  float weight(int32_t id) const { return t.weights ? t.weights[id] : 1.f; }
   float* before(size_t w) const {
     return made_.inputs.rows + (made_.inputs.number + static_cast<int64_t>(w)) * t.stride;
   }

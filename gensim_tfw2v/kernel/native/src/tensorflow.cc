@@ -174,6 +174,7 @@ void train(void* kernel, TF_OpKernelContext* context) {
   const Input rows(context, 4), targets(context, 5), reaches(context, 6), negatives(context, 7);
   const Input paths(context, 8), path(context, 9), alphas(context, 10), range(context, 11);
   const Input size(context, 12), words(context, 13), lists(context, 14), subwords(context, 15);
+  const Input weights(context, 16);
   const Tfw2vDraws draws = {rows.size(), negatives.dim(0), rows.data<int32_t>(),
                             targets.data<int32_t>(), reaches.data<int32_t>(),
                             negatives.data<int32_t>(), words.data<int32_t>(),
@@ -183,7 +184,7 @@ void train(void* kernel, TF_OpKernelContext* context) {
                               {outputs.data<float>(), outputs.dim(0)},
                               {nodes.data<float>(), nodes.dim(0)},
                               lock.size() ? lock.data<float>() : nullptr,
-                              nullptr,
+                              weights.size() ? weights.data<float>() : nullptr,
                               inputs.dim(1),
                               *size.data<int32_t>()};
   const int64_t* ends = range.data<int64_t>();  // first, last, end of what is given a loss
@@ -191,6 +192,7 @@ void train(void* kernel, TF_OpKernelContext* context) {
       reaches.size() != 2 * draws.kept || alphas.size() != 2 ||
       (options.negative && negatives.size() != draws.blocks * options.shared) ||
       range.size() != 3 || (lock.size() && lock.size() != tables.inputs.number) ||
+      (weights.size() && weights.size() != tables.inputs.number) ||
       (tables.outputs.number && outputs.dim(1) != tables.stride) ||
       (tables.nodes.number && nodes.dim(1) != tables.stride))
     return fail(context, "Tfw2vTrain: inputs do not have the sizes of one unit");
@@ -469,7 +471,7 @@ __attribute__((constructor)) void register_ops() {
          {"inputs: float", "outputs: float", "nodes: float", "lock: float", "rows: int32",
           "targets: int32", "reaches: int32", "negatives: int32", "paths: int32", "path: int32",
           "alphas: float", "range: int64", "size: int32", "words: int32", "lists: int32",
-          "subwords: int32"},
+          "subwords: int32", "weights: float"},
          {"sums: double"}, train, kHasOptions);
   define("Tfw2vRead", {"table: float", "first: int64", "count: int64", "size: int32"},
          {"rows: float"}, read);

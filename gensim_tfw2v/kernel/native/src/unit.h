@@ -59,7 +59,7 @@ struct Tfw2vTable {
 struct Tfw2vTables {
   struct Tfw2vTable inputs, outputs, nodes;
   const float* lock;         // [inputs] factor of each input row's updates; null: all 1
-  const float* weights;      // [inputs] as how many each row counts in a mean; null: all 1
+  const float* weights;      // [inputs] of how many rows each is the sum; null: all 1
   int64_t stride;
   int64_t size;              // D
 };

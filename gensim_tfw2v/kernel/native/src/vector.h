@@ -100,9 +100,10 @@ static inline float total(Vector x) {
   return x[0];
 }
 
-template <class T>
+// To be written, or only to be read: then other threads keep their copies.
+template <int to_write = 1, class T>
 static inline void fetch_ahead(const T* row, int64_t numbers) {
-  for (int64_t d = 0; d < numbers; d += 64 / sizeof(T)) __builtin_prefetch(row + d, 1, 2);
+  for (int64_t d = 0; d < numbers; d += 64 / sizeof(T)) __builtin_prefetch(row + d, to_write, 2);
   __asm__ volatile("");  // GCC drops calls of what does nothing but this
 }
 
