@@ -86,4 +86,4 @@ class TFFastText(TFWord2Vec, FastText):
         adjust_vectors(self.wv)
 
 
-TFFastText.__signature__ = signature_of(TFFastText)  # type: ignore[attr-defined]
+TFFastText.__signature__ = signature_of(TFFastText)

@@ -277,7 +277,7 @@ class TFWord2Vec(Word2Vec):
         gensim.models.Word2Vec, or FastText
             It shares this model's arrays: training either changes both.
         """
-        model = self._of_gensim.__new__(self._of_gensim)
+        model: Any = object.__new__(self._of_gensim)
         model.__dict__.update(self.__getstate__())
         for name in (*OWN, *EXPERIMENTAL, "mean_losses"):
             model.__dict__.pop(name, None)

@@ -51,7 +51,7 @@ class _Lists(ctypes.Structure):
     ]
 
     @classmethod
-    def of(cls, lists: Lists) -> "_Lists":
+    def of(cls, lists: Lists) -> _Lists:
         addresses = (array.ctypes.data for array in lists)
         return cls(*addresses, max(0, len(lists.first) - 1), len(lists.entries))
 
@@ -123,8 +123,8 @@ class Tables:
     """Rows that are trained: copies of `inputs`, `outputs` and `nodes`, each [rows, D], float32.
 
     The attributes of these names are views of the rows as they are now. `lock`, `tree`,
-    `subwords` and `weights` are as in `WordArrays`. Arrays of another dtype or shape are a TypeError or a
-    ValueError.
+    `subwords` and `weights` are as in `WordArrays`. Arrays of another dtype or shape are a
+    TypeError or a ValueError.
     """
 
     def __init__(
@@ -142,8 +142,8 @@ class Tables:
         _require(outputs=(outputs, FLOAT32, (None, size)), nodes=(nodes, FLOAT32, (None, size)))
         for lists in (tree, subwords):
             _require(first=(lists.first, INT32, (None,)), entries=(lists.entries, INT32, (None,)))
-        of_rows = {"lock": lock, "weights": weights}
-        of_rows = {name: array for name, array in of_rows.items() if array is not None}
+        given = {"lock": lock, "weights": weights}
+        of_rows = {name: array for name, array in given.items() if array is not None}
         _require(**{name: (array, FLOAT32, (rows,)) for name, array in of_rows.items()})
         self._of_rows, self._tree, self._subwords = of_rows, tree, subwords  # kept in memory
         self._padded = [
