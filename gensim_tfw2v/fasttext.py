@@ -9,7 +9,14 @@ from gensim_tfw2v.model import TFWord2Vec, signature_of
 from gensim_tfw2v.training.subwords import adjust_vectors
 
 
-class TFFastText(TFWord2Vec, FastText):
+class _WithLoss(Word2Vec):
+    """gensim's `Word2Vec` given `compute_loss`, which its `FastText` does not hand on."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs, compute_loss=self.compute_loss)
+
+
+class TFFastText(TFWord2Vec, FastText, _WithLoss):
     """gensim's FastText, trained as `TFWord2Vec` is.
 
     A word's vector is the mean of a row of its own and of those of its character n-grams, so that
@@ -22,6 +29,8 @@ class TFFastText(TFWord2Vec, FastText):
     min_n, max_n, bucket, word_ngrams
         Lengths of n-grams, and into how many rows they are hashed, as for gensim's `FastText`;
         of `word_ngrams` gensim, too, knows 1 only.
+    compute_loss : bool
+        As for gensim's `Word2Vec`; its `FastText` computes none.
     others
         As for `TFWord2Vec`, but `tables_dir`, and for `regime` and `layout` those alone that the
         compiled kernels train: ``"asynchronous"``, ``"synchronous"`` and ``"submodels"``, and
@@ -45,7 +54,8 @@ class TFFastText(TFWord2Vec, FastText):
     _of_gensim = FastText
     has_subwords = True
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, compute_loss: bool = False, **kwargs: Any) -> None:
+        self.compute_loss = compute_loss
         if kwargs.get("tables_dir") is not None:
             raise ValueError(
                 "tables_dir is for the arrays of Word2Vec, and FastText keeps rows of n-grams in "

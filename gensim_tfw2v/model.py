@@ -215,7 +215,11 @@ class TFWord2Vec(Word2Vec):
     @classmethod
     def load(cls, *args: Any, **kwargs: Any) -> "TFWord2Vec":
         """Load a model saved by this class or by gensim's Word2Vec; see gensim."""
-        model = super().load(*args, **kwargs)
+        return cls.take_over(super().load(*args, **kwargs))
+
+    @classmethod
+    def take_over(cls, model: Any) -> Any:
+        """Make a model of gensim's class one of this class, in place; give it."""
         if type(model) is cls._of_gensim:
             model.__class__ = cls  # the same attributes; what is new has class defaults
         return model
@@ -600,7 +604,8 @@ def signature_of(class_: type[TFWord2Vec]) -> inspect.Signature:
             *inspect.signature(class_._of_gensim).parameters.values(),
             *(
                 parameter.replace(annotation=inspect.Parameter.empty)
-                for parameter in inspect.signature(TFWord2Vec.__init__).parameters.values()
+                for init in dict.fromkeys((class_.__init__, TFWord2Vec.__init__))
+                for parameter in inspect.signature(init).parameters.values()
                 if parameter.kind is inspect.Parameter.KEYWORD_ONLY
             ),
         ]

@@ -111,17 +111,15 @@ def evaluate(
 
 
 def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
-    from gensim.models import Word2Vec
-
     corpus = corpus_arguments(text)
     with phase("loading gensim", None):
-        from gensim_tfw2v import TFWord2Vec
-    if type(saved) is Word2Vec:
-        saved.__class__ = TFWord2Vec  # as TFWord2Vec.load does
+        from gensim_tfw2v import TFFastText, TFWord2Vec
+    for ours in (TFWord2Vec, TFFastText):
+        ours.take_over(saved)
     if not isinstance(saved, TFWord2Vec):
         raise BadInput(
             f"{path}: holds a {type(saved).__name__}; how badly a text is predicted is told by a "
-            "whole Word2Vec model"
+            "whole model of Word2Vec or FastText"
         )
     return saved.held_out_loss(corpus.get("sentences"), corpus.get("corpus_file"))
 

@@ -24,10 +24,14 @@ from gensim_tfw2v.monitor.progress import phase
 OF_THE_COMMAND = {"corpus", "output", "vectors", "binary", "verbose"}
 OWN_SWITCHES = {"corrected_cbow", "projector_each_epoch"}
 
+#: Options of FastText alone.
+OF_FASTTEXT = ("min_n", "max_n", "bucket")
+
 #: The words whose neighbours `demo` prints.
 PROBES = ("attacks", "israeli", "qantas", "economy", "cricket")
 
 _model = partial(option, rich_help_panel="Model")
+_fasttext = partial(option, rich_help_panel="FastText")
 _counting = partial(option, rich_help_panel="Vocabulary")
 _running = partial(option, rich_help_panel="Running")
 _log = partial(option, rich_help_panel="TensorBoard")
@@ -75,6 +79,20 @@ def train(
     min_alpha: Annotated[float, _model("Learning rate at the end.", min=0)] = 0.0001,
     epochs: Annotated[int, _model("Passes over the corpus.", min=1)] = 5,
     seed: Annotated[int, _model("Seed of the random numbers.")] = 1,
+    fasttext: Annotated[
+        bool,
+        _fasttext(
+            "Vectors of words and of their character n-grams, so that unknown words have some too.",
+            "--fasttext",
+        ),
+    ] = False,
+    min_n: Annotated[int | None, _fasttext("Shortest n-grams (3).", min=1)] = None,
+    max_n: Annotated[
+        int | None, _fasttext("Longest n-grams (6); below the shortest: none.", min=0)
+    ] = None,
+    bucket: Annotated[
+        int | None, _fasttext("Rows that n-grams are hashed into (2000000).", min=1)
+    ] = None,
     min_count: Annotated[int, _counting("Leave out words that are rarer than this.", min=0)] = 5,
     max_vocab_size: Annotated[
         int | None, _counting("While counting, drop rare words beyond this many.", min=1)
@@ -169,6 +187,9 @@ def train(
     options = {name: value for name, value in options.items() if name not in left_out}
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to learn; give one of the two")
+    if not fasttext and (given := [name for name in OF_FASTTEXT if name in options]):
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise BadInput(f"{flags} is of FastText's n-grams; give --fasttext too, or leave it out")
     if max_vocab_size is not None and training.is_stream(corpus):
         raise BadInput(
             f"{corpus}: can be read once, but --max-vocab-size reads the corpus twice; write the "

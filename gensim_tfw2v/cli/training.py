@@ -87,18 +87,18 @@ def set_log(options: dict[str, Any]) -> None:
         raise BadInput(f"--log-pairs: {one_line(error)}") from error
 
 
-def model_class() -> type[TFWord2Vec]:
+def model_class(fasttext: bool = False) -> type[TFWord2Vec]:
     """Give the class that the commands train."""
-    from gensim_tfw2v import TFWord2Vec
+    from gensim_tfw2v import TFFastText, TFWord2Vec
 
-    return TFWord2Vec
+    return TFFastText if fasttext else TFWord2Vec
 
 
-def train_model(**arguments: Any) -> tuple[TFWord2Vec, float]:
+def train_model(fasttext: bool = False, **arguments: Any) -> tuple[TFWord2Vec, float]:
     """Construct a model, which trains it; give it with the seconds that this took."""
     start = time.perf_counter()
     try:
-        model = model_class()(**arguments)
+        model = model_class(fasttext)(**arguments)
     except RuntimeError as error:
         if "build vocabulary" not in str(error):
             raise

@@ -68,7 +68,7 @@ class ALiR(Merging):
         return rows * (wanted * _inverse(np.linalg.norm(rows, axis=1, keepdims=True)))
 
     def merge_outputs(self, piece: Piece) -> np.ndarray:
-        """Merged rows of outputs or of nodes, [p, D]."""
+        """Merged rows of outputs, nodes or subwords, [p, D]."""
         return piece.rows @ self._maps * _inverse(_holders(piece))
 
 

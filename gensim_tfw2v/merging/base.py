@@ -31,12 +31,15 @@ class SubModel(NamedTuple):
         ``syn1``: row j is that of inner node j of the Huffman tree, which has to be the same in all
         sub-models (same words, same counts). Rows of zeros are those of nodes that the sub-model
         was not trained on.
+    subwords : ndarray [R, D_i], optional
+        Rows that inputs are sums of, the same in all sub-models, as `nodes`.
     """
 
     words: np.ndarray
     inputs: np.ndarray
     outputs: np.ndarray | None = None
     nodes: np.ndarray | None = None
+    subwords: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,8 @@ class Merged(NamedTuple):
         In how many sub-models each word was.
     models : int
         Number of sub-models.
+    subwords : ndarray [R, D], float32, optional
+        None if a sub-model has none. Zeros for rows that no sub-model was trained on.
     """
 
     inputs: np.ndarray
@@ -107,6 +112,7 @@ class Merged(NamedTuple):
     nodes: np.ndarray | None
     held: np.ndarray
     models: int
+    subwords: np.ndarray | None = None
 
     def report(self, words: Sequence[str] | None = None) -> MergeReport:
         """Count which words, of this vocabulary, were missing in how many sub-models."""
@@ -158,7 +164,7 @@ class Merging(ABC):
 
     @abstractmethod
     def merge_outputs(self, piece: Piece) -> np.ndarray:
-        """Merged rows of outputs or of nodes, [p, D]."""
+        """Merged rows of outputs, nodes or subwords, [p, D]."""
 
 
 def check_size(vector_size: int | None, default: int, largest: int, why: str) -> int:

@@ -57,13 +57,17 @@ def merge(
     inputs = _table("inputs", sub_models, row_of)
     assert inputs is not None
     merging = chosen(inputs, vector_size, seed)
-    outputs, nodes = _table("outputs", sub_models, row_of), _nodes(sub_models)
+
+    def merged(table: Table | None) -> np.ndarray | None:
+        return None if table is None else _apply(merging.merge_outputs, table, merging.size)
+
     return Merged(
         _apply(merging.merge_inputs, inputs, merging.size),
-        None if outputs is None else _apply(merging.merge_outputs, outputs, merging.size),
-        None if nodes is None else _apply(merging.merge_outputs, nodes, merging.size),
+        merged(_table("outputs", sub_models, row_of)),
+        merged(_trained_rows("nodes", sub_models)),
         np.array([of_one >= 0 for of_one in row_of]).sum(axis=0, dtype=np.int64),
         len(sub_models),
+        merged(_trained_rows("subwords", sub_models)),
     )
 
 
@@ -116,17 +120,18 @@ def _table(name: str, sub_models: Sequence[SubModel], row_of: Sequence[np.ndarra
     return Table(name, arrays, row_of)
 
 
-def _nodes(sub_models: Sequence[SubModel]) -> Table | None:
-    """The rows of the tree's nodes that each sub-model was trained on; None if one has none."""
-    arrays = [sub_model.nodes for sub_model in sub_models if sub_model.nodes is not None]
-    if len(arrays) < len(sub_models):
+def _trained_rows(name: str, sub_models: Sequence[SubModel]) -> Table | None:
+    """Nodes or subwords that each sub-model was trained on; None if one has none."""
+    arrays = [getattr(sub_model, name) for sub_model in sub_models]
+    if any(array is None for array in arrays):
         return None
     for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
         if array.shape != (len(arrays[0]), sub_model.inputs.shape[1]):
             raise ValueError(
-                f"sub-model {number}: nodes have the shape {array.shape}: the Huffman tree, and so "
-                "the number of nodes, has to be the same in all, and the size that of inputs"
+                f"sub-model {number}: {name} have the shape {array.shape}: the vocabulary's Huffman "
+                f"tree or n-grams, and so the number of {name}, have to be the same in all, and "
+                "the size that of inputs"
             )
     order = np.arange(len(arrays[0]), dtype=np.int32)
     row_of = [np.where(np.any(array, axis=1), order, np.int32(-1)) for array in arrays]
-    return Table("nodes", arrays, row_of)
+    return Table(name, arrays, row_of)

@@ -20,6 +20,7 @@ from gensim_tfw2v.regimes.options import SubModels
 from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan, file_of
 from gensim_tfw2v.training.checkpoints import Checkpoints, check_arrays
 from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.subwords import Subwords
 from gensim_tfw2v.training.vocabulary import seed_of, tables_of
 
 logger = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ class SubModelTraining(Training):
                 self.reopen(lost)
         for checkpoints in writing:
             checkpoints.wait()
-        _merge(self._model, options, folder)
+        _merge(self._model, self._subwords, options, folder)
 
     def export(self) -> None:
         """Leave the model's arrays: they are what sub-models start from, or merged from them."""
@@ -109,7 +110,7 @@ class SubModelTraining(Training):
         return True
 
     def _checked(self, arrays: dict[str, np.ndarray], state: Any) -> dict[str, np.ndarray]:
-        tables = tables_of(self._model)._asdict().items()
+        tables = self._tables()._asdict().items()
         like = {name: rows for name, rows in tables if len(rows)}
         check_arrays(arrays, like | {"seen": np.zeros(len(self._model.wv), np.int64)})
         return arrays
@@ -147,28 +148,37 @@ def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[
 
 
 def _arrays(folder: Path, number: int) -> dict[str, np.ndarray]:
-    """A sub-model's files, mapped into memory; tables without use have none."""
+    """A sub-model's files, mapped into memory, not to be changed; tables without use have none."""
     paths = {name: file_of(folder, number, name) for name in ("inputs", "outputs", "nodes", "seen")}
-    return {name: np.load(path, "r") for name, path in paths.items() if path.exists()}
+    return {name: np.load(path, "c") for name, path in paths.items() if path.exists()}
 
 
-def _merge(model: Any, options: SubModels, folder: Path) -> None:
+def _merge(model: Any, subwords: Subwords | None, options: SubModels, folder: Path) -> None:
     """Merge the sub-models in the files into the model's arrays."""
     sub_models = []
     for number in range(options.models):
         arrays = _arrays(folder, number)
-        words = np.flatnonzero(arrays["seen"])
+        seen = arrays.pop("seen")
+        words = np.flatnonzero(seen)
+        if subwords is not None:
+            arrays["subwords"] = arrays["inputs"]
+            arrays["inputs"] = subwords.means(arrays["subwords"])
+            arrays["subwords"][subwords.spread(seen) == 0] = 0
         if len(words):
-            sub_models.append(
-                SubModel(words, arrays["inputs"], arrays.get("outputs"), arrays.get("nodes"))
-            )
+            sub_models.append(SubModel(words, **arrays))
     merged = merge(sub_models, len(model.wv), options.merging, seed=seed_of(model))
-    before = tables_of(model)
-    unseen = np.flatnonzero(merged.held == 0)
-    if merged.inputs.shape[1] == model.vector_size:
-        merged.inputs[unseen] = before.inputs[unseen]
-    model.wv.vectors = merged.inputs
-    model.vector_size = model.layer1_size = model.wv.vector_size = merged.inputs.shape[1]
+    before, size = tables_of(model, subwords).inputs, merged.inputs.shape[1]
+    rows, is_trained = merged.inputs, merged.held > 0
+    if merged.subwords is not None:
+        rows = merged.subwords
+        is_trained = np.any(rows, axis=1)
+    if size == model.vector_size:
+        rows[~is_trained] = before[~is_trained]
+    model.vector_size = model.layer1_size = model.wv.vector_size = size
+    if subwords is None:
+        model.wv.vectors = rows
+    else:
+        subwords.scatter(model.wv, rows)
     if merged.outputs is not None:
         model.syn1neg = merged.outputs
     if merged.nodes is not None:

@@ -80,7 +80,13 @@ class Subwords:
         return np.asarray(rows)
 
     def scatter(self, vectors: Any, rows: np.ndarray) -> None:
-        """Have gensim's rows gain what these have, and make ``wv.vectors`` of them."""
+        """Have gensim's rows gain what these have, and make ``wv.vectors`` of them.
+
+        Rows of another size replace them.
+        """
+        if vectors.vectors_vocab.shape[1] != rows.shape[1]:
+            vectors.vectors_vocab = np.zeros((len(vectors), rows.shape[1]), np.float32)
+            vectors.vectors_ngrams = np.zeros((vectors.bucket, rows.shape[1]), np.float32)
         gains = (rows - self.gather(vectors)) / self.weights[:, None]
         vectors.vectors_vocab += gains[: len(vectors)]
         vectors.vectors_ngrams[self.buckets] += gains[self.of_buckets]
@@ -90,6 +96,12 @@ class Subwords:
         """Of what there is for each word, the sum over the words of each row: [R], float32."""
         sums: np.ndarray = self._of_words.T @ of_words
         return sums.astype(np.float32)
+
+    def means(self, rows: np.ndarray) -> np.ndarray:
+        """Each word's vector, of rows [R, D]: [V, D]."""
+        of_words = self._of_words
+        means: np.ndarray = (of_words @ rows) / (of_words @ self.weights)[:, None]
+        return means
 
     @property
     def _of_words(self) -> sparse.csr_array:

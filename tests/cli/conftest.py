@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def gensim_class(monkeypatch):
     """Let the commands train gensim's class: what is tested here is the tool."""
-    monkeypatch.setattr(training, "model_class", lambda: Word2Vec)
+    monkeypatch.setattr(training, "model_class", lambda *_: Word2Vec)
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
             del options[ours]
         return Word2Vec(**options)
 
-    monkeypatch.setattr(training, "model_class", lambda: record)
+    monkeypatch.setattr(training, "model_class", lambda *_: record)
     options = {
         "vector_size": 8, "window": 3, "negative": 2, "ns_exponent": 0.5, "sample": 0.01,
         "alpha": 0.05, "min_alpha": 0.001, "epochs": 1, "seed": 7, "min_count": 2,

@@ -13,5 +13,5 @@ from gensim_tfw2v.cli.main import app
 if __name__ == "__main__":
     # a process started in the background by a shell ignores Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    training.model_class = lambda: Word2Vec
+    training.model_class = lambda *_: Word2Vec
     app(prog_name="tfw2v")

@@ -70,7 +70,7 @@ def test_the_command_says_where_the_checkpoint_is_and_that_it_resumes(tmp_path, 
     command += ["--vector-size", "8", "--workers", "1", "--epochs", "4"]
     stopped = functools.partial(TFWord2Vec, callbacks=[Watching(3)])
     with monkeypatch.context() as patched:
-        patched.setattr(cli_training, "model_class", lambda: stopped)
+        patched.setattr(cli_training, "model_class", lambda *_: stopped)
         result = CliRunner().invoke(app, command)
     assert result.exit_code == 130
     assert result.stderr.endswith(
