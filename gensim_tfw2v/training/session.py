@@ -80,6 +80,7 @@ class Training:
                 )
             vocabulary = Vocabulary.of(model)
             self._subwords = vocabulary.subwords
+            self._inputs: np.ndarray | None = None  # what the model's rows of n-grams were
             entries = unit_entries(config, vocabulary, corpus.total_tokens)
             self.units: list[WorkUnit] = corpus.units(entries)
             self._checkpoints: Checkpoints | None = None
@@ -204,10 +205,14 @@ class Training:
 
     def _write(self, fill: Callable[[Tables], None]) -> None:
         """Have the model's arrays filled, and put right what is made of them."""
-        tables = _writable_tables(self._model, self._subwords)
+        tables, subwords = _writable_tables(self._model), self._subwords
+        if subwords is not None:
+            rows = np.empty((len(subwords.weights), self._model.vector_size), np.float32)
+            tables = tables._replace(inputs=rows)
         fill(tables)
-        if self._subwords is not None:
-            self._subwords.scatter(self._model.wv, tables.inputs)
+        if subwords is not None:
+            subwords.scatter(self._model.wv, rows, self._inputs)
+            self._inputs = rows
         self._model.wv.norms = None
 
     def _open_log(self) -> RunLog | None:
@@ -223,9 +228,11 @@ class Training:
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
+        tables = self._tables()
+        self._inputs = tables.inputs
         while True:
             try:
-                self.regime.load(self._tables())
+                self.regime.load(tables)
                 return
             except ClusterLost as lost:
                 self.reopen(lost)
@@ -301,15 +308,15 @@ class Training:
         self._model_position = copy.deepcopy(self.position)
 
 
-def _writable_tables(model: Any, subwords: Subwords | None) -> Tables:
+def _writable_tables(model: Any) -> Tables:
     """The model's arrays, copies in place of those to which float32 rows cannot be written."""
-    for name in ("vectors",) if subwords is None else ("vectors_vocab", "vectors_ngrams"):
+    for name in ("vectors_vocab", "vectors_ngrams") if model.has_subwords else ("vectors",):
         setattr(model.wv, name, np.require(getattr(model.wv, name), np.float32, "W"))
     if model.negative:
         model.syn1neg = np.require(model.syn1neg, np.float32, "W")
     if model.hs:
         model.syn1 = np.require(model.syn1, np.float32, "W")
-    return tables_of(model, subwords)
+    return tables_of(model)
 
 
 def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:

@@ -14,6 +14,10 @@ from gensim_tfw2v.kernel.word_arrays import Lists
 MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
+#: So few that copies of them stay in the processor's cache.
+ROWS_AT_A_TIME = 1 << 10
+
+
 @dataclass(frozen=True)
 class Subwords:
     """Which of R rows make the input of each of V words.
@@ -79,18 +83,21 @@ class Subwords:
         rows[: len(vectors)] += vectors.vectors_vocab
         return np.asarray(rows)
 
-    def scatter(self, vectors: Any, rows: np.ndarray) -> None:
-        """Have gensim's rows gain what these have, and make ``wv.vectors`` of them.
+    def scatter(self, vectors: Any, rows: np.ndarray, before: np.ndarray | None = None) -> None:
+        """Have gensim's rows gain what these have since they were gathered: `before`, or now.
 
-        Rows of another size replace them.
+        ``wv.vectors`` is made of them anew. Rows of another size replace gensim's.
         """
         if vectors.vectors_vocab.shape[1] != rows.shape[1]:
             vectors.vectors_vocab = np.zeros((len(vectors), rows.shape[1]), np.float32)
             vectors.vectors_ngrams = np.zeros((vectors.bucket, rows.shape[1]), np.float32)
-        gains = (rows - self.gather(vectors)) / self.weights[:, None]
+        gains = rows - (self.gather(vectors) if before is None else before)
+        gains /= self.weights[:, None]
         vectors.vectors_vocab += gains[: len(vectors)]
-        vectors.vectors_ngrams[self.buckets] += gains[self.of_buckets]
-        adjust_vectors(vectors)
+        for first in range(0, len(self.buckets), ROWS_AT_A_TIME):
+            piece = slice(first, first + ROWS_AT_A_TIME)
+            vectors.vectors_ngrams[self.buckets[piece]] += gains[self.of_buckets[piece]]
+        vectors.vectors = self.means(rows)
 
     def spread(self, of_words: np.ndarray) -> np.ndarray:
         """Of what there is for each word, the sum over the words of each row: [R], float32."""

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "draws.h"
 #include "kernel.h"
@@ -114,7 +115,10 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
     return "the positions to train are not whole blocks of the unit";
   const int64_t words = u.subwords.number ? u.subwords.number : tables->inputs.number;
   if (outside(u.inputs, u.kept, words) >= 0) return "a token's row is not in the table of inputs";
+  std::vector<bool> has_rows(u.subwords.number);
   for (int64_t a = 0; u.subwords.number && a < u.kept; ++a) {
+    if (has_rows[u.inputs[a]]) continue;
+    has_rows[u.inputs[a]] = true;
     const int32_t begin = u.subwords.first[u.inputs[a]], end = u.subwords.first[u.inputs[a] + 1];
     if (begin < 0 || end <= begin || end > u.subwords.length ||
         outside(u.subwords.entries + begin, end - begin, tables->inputs.number) >= 0)

@@ -25,7 +25,7 @@ class Subwords {
     inputs_.resize(u.kept);
     own_.inputs = inputs_.data();
     own_.subwords = {};
-    const int64_t most = std::min<int64_t>(u.kept, length() + 2 * int64_t{o.window});
+    const int64_t most = std::min<int64_t>(u.kept, length() + 2 * around());
     locks_.resize(most);
     weights_.resize(most);
     made_.lock = locks_.data();
@@ -42,7 +42,7 @@ class Subwords {
   void spans(int64_t first, int64_t last, Train train) {
     for (int64_t p = first; p < last; p += length()) {
       const int64_t end = std::min(last, p + length());
-      find(std::max<int64_t>(0, p - o.window), std::min<int64_t>(u.kept, end + o.window));
+      find(std::max<int64_t>(0, p - around()), std::min<int64_t>(u.kept, end + around()));
       make();
       train(p, end);
       add();
@@ -54,6 +54,8 @@ class Subwords {
   // that many words share gains from all of them at once.
   int64_t length() const { return rounded(kSpan, o.block); }
   static constexpr int64_t kSpan = 512;
+  // Positions before and after a span whose words are inputs of its blocks.
+  int64_t around() const { return o.skipgram && !o.hierarchical ? 0 : o.window; }
   static constexpr int kAhead = 6;  // rows that are fetched before they are needed
 
   // Numbers the distinct words of positions, and lists all their rows.
