@@ -189,7 +189,7 @@ def train(
         raise BadInput("--negative 0 without --hs leaves nothing to learn; give one of the two")
     if not fasttext and (given := [name for name in OF_FASTTEXT if name in options]):
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        raise BadInput(f"{flags} is of FastText's n-grams; give --fasttext too, or leave it out")
+        raise BadInput(f"{flags}: of FastText's n-grams; give --fasttext too, or leave it out")
     if max_vocab_size is not None and training.is_stream(corpus):
         raise BadInput(
             f"{corpus}: can be read once, but --max-vocab-size reads the corpus twice; write the "

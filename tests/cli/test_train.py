@@ -11,7 +11,7 @@ import pytest
 from gensim.models import KeyedVectors, Word2Vec
 from gensim.test.utils import datapath
 
-from gensim_tfw2v import TensorBoardLog
+from gensim_tfw2v import TensorBoardLog, TFFastText
 from gensim_tfw2v.cli import training
 from gensim_tfw2v.cli.train import train
 from gensim_tfw2v.model import OWN, RUNNING
@@ -59,6 +59,33 @@ def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
                 for name, flag in flags.items()}  # fmt: skip
     options["log_dir"] = TensorBoardLog(tmp_path / "log")
     assert given == {**options, **switches, "corpus_file": str(corpus)}
+
+
+def test_fasttext(tfw2v, corpus, tmp_path):
+    output, n_grams = tmp_path / "model", ("--min-n", 2, "--max-n", 4, "--bucket", 900)
+    result = tfw2v("train", corpus, "-o", output, "--fasttext", *n_grams, *QUICK, "--compute-loss")
+    assert "loss" in result.stdout
+    model = TFFastText.load(str(output))
+    assert type(model) is TFFastText
+    assert (model.wv.min_n, model.wv.max_n, model.wv.bucket) == (2, 4, 900)
+    assert "policement" not in model.wv.key_to_index
+    assert "policement" in tfw2v("neighbours", output, "policement").stdout
+    model.to_gensim().save(str(output))
+    said = tfw2v("evaluate", output, "--no-standard", "--text", corpus).stdout
+    assert "a prediction costs" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--min-n", 2, "--bucket", 900), "--min-n, --bucket: of FastText's n-grams"),
+        (("--fasttext", "--regime", "downpour"), "FastText needs"),
+    ],
+)
+def test_what_fasttext_cannot_be_trained_with(tfw2v, corpus, tmp_path, options, said):
+    result = tfw2v("train", corpus, "-o", tmp_path / "model", *options, status=2)
+    assert said in " ".join(result.output.split())
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.usefixtures("gensim_class")
