@@ -128,9 +128,9 @@ def _trained_rows(name: str, sub_models: Sequence[SubModel]) -> Table | None:
     for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
         if array.shape != (len(arrays[0]), sub_model.inputs.shape[1]):
             raise ValueError(
-                f"sub-model {number}: {name} have the shape {array.shape}: the vocabulary's Huffman "
-                f"tree or n-grams, and so the number of {name}, have to be the same in all, and "
-                "the size that of inputs"
+                f"sub-model {number}: {name} have the shape {array.shape}: the Huffman tree or the "
+                f"n-grams, and so the number of {name}, have to be the same in all, and the size "
+                "that of inputs"
             )
     order = np.arange(len(arrays[0]), dtype=np.int32)
     row_of = [np.where(np.any(array, axis=1), order, np.int32(-1)) for array in arrays]

@@ -26,7 +26,6 @@ from gensim_tfw2v.training.checkpoints import Checkpoints, check_arrays, lock_fo
 from gensim_tfw2v.training.opening import open_regime
 from gensim_tfw2v.training.position import Position
 from gensim_tfw2v.training.programs import setup_of, trains_plainly, unit_entries
-from gensim_tfw2v.training.subwords import Subwords
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of, tables_of
 
 if TYPE_CHECKING:
