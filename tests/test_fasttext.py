@@ -145,6 +145,17 @@ def test_rows_that_gain_the_same_are_one(bucket):
     np.testing.assert_allclose(trained, wv.vectors, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("n_grams", [{"max_n": 1}, {"max_n": 2, "bucket": 50}, {"max_n": 3}])
+@pytest.mark.parametrize("sg", [0, 1])
+def test_rows_that_nearly_all_words_share_do_not_diverge(sg, n_grams):
+    news = {"corpus_file": datapath("lee_background.cor"), "sg": sg, "workers": 1, "epochs": 2}
+    options = SMALL | {"min_count": 5, "vector_size": 50, "min_n": 1} | n_grams | news
+    ours, gensims = TFFastText(**options, compute_loss=True), FastText(**options)
+    lengths = [np.linalg.norm(model.wv.vectors, axis=1).mean() for model in (ours, gensims)]
+    assert 0.5 * lengths[1] < lengths[0] < 1.2 * lengths[1]
+    assert ours.mean_losses[1] < ours.mean_losses[0] < 6 * np.log(2)
+
+
 def test_rows_that_no_word_has_stay(texts):
     untrained, model = (TFFastText(**SMALL, sg=1) for _ in range(2))
     for each in (untrained, model):

@@ -32,6 +32,9 @@ from gensim_tfw2v.training.vocabulary import Vocabulary
 #: import and its graph take three to four: a quarter of the whole.
 MOST_PLAIN_WORDS = 30_000_000
 
+#: The same of FastText, which takes longer for a word, and no longer without TensorFlow.
+MOST_PLAIN_SUBWORDS = 100_000_000
+
 
 def setup_of(
     config: TrainingConfig,
@@ -159,7 +162,7 @@ def trains_plainly(config: TrainingConfig, words: int) -> bool:
     return (
         config.shares_rows
         and config.log is None
-        and words <= MOST_PLAIN_WORDS
+        and words <= (MOST_PLAIN_SUBWORDS if config.has_subwords else MOST_PLAIN_WORDS)
         and library("kernels").exists()
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 
 INPUTS, OUTPUTS, NODES = range(3)
 GROUP = 4  # windows of CBOW whose scores are computed before any of them is trained
-SPAN = 512  # positions, at least, that are trained before rows that make a word's input change
+SPAN = 64  # positions, at least, that are trained before rows that make a word's input change
 
 
 def softplus(x):
