@@ -22,8 +22,6 @@ from benchmarks.records import REFERENCE, Run, Task
 from benchmarks.report import markdown
 from gensim_tfw2v.processes.machine import usable_cores
 
-GENSIM = "gensim.models:Word2Vec"
-
 
 def setting_options(name: str) -> dict[str, Any]:
     """Constructor arguments of a named row of settings: ``sg300`` is skip-gram with D = 300."""
@@ -57,17 +55,17 @@ class Engine(NamedTuple):
 
 def engines(arguments: argparse.Namespace) -> dict[str, Engine]:
     """Engines by name, in the first round's order."""
+    candidate = arguments.candidate.partition(":")[2]
     known = {
-        REFERENCE: Engine(GENSIM, True, {}),
-        "gensim iterable": Engine(GENSIM, False, {}),
-        "TFWord2Vec corpus_file": Engine(arguments.candidate, True, {}),
-        "TFWord2Vec iterable": Engine(arguments.candidate, False, {}),
+        REFERENCE: Engine(arguments.reference, True, {}),
+        "gensim iterable": Engine(arguments.reference, False, {}),
+        f"{candidate} corpus_file": Engine(arguments.candidate, True, {}),
+        f"{candidate} iterable": Engine(arguments.candidate, False, {}),
     }
     if not arguments.iterable:
-        del known["TFWord2Vec iterable"]
+        del known[f"{candidate} iterable"]
     for cluster in arguments.cluster:
-        name = f"TFWord2Vec {cluster}"
-        known[name] = Engine(arguments.candidate, True, {"cluster": cluster})
+        known[f"{candidate} {cluster}"] = Engine(arguments.candidate, True, {"cluster": cluster})
     return known
 
 
@@ -119,6 +117,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add("--iterable-rounds", type=int, default=1, help="rounds with iterables, the slowest (1)")
     add("--pin", action=flag, default=True, help="bind each run to as many cores as threads")
+    add("--reference", default="gensim.models:Word2Vec", help="module:Class to compare with")
     add("--candidate", default="gensim_tfw2v:TFWord2Vec", help="module:Class to compare")
     return made
 

@@ -81,6 +81,20 @@ def spearman(vectors: Any, path: str) -> float | None:
     return None if math.isnan(value) else value
 
 
+def unknown_words(vectors: Any, path: str) -> float | None:
+    """Rank correlation of the pairs with a word that is not in the vocabulary, but has n-grams."""
+    from scipy.stats import spearmanr
+
+    with open(path, encoding="utf-8") as lines:
+        pairs = [line.split("\t") for line in lines if not line.startswith("#")]
+    scores = [
+        (float(vectors.similarity(*pair[:2])), float(pair[2]))
+        for pair in pairs
+        if not all(word in vectors.key_to_index for word in pair[:2])
+    ]
+    return float(spearmanr(*zip(*scores, strict=True)).statistic) if len(scores) > 1 else None
+
+
 def evaluate(vectors: Any, pairs: dict[str, str]) -> dict[str, float | None]:
     """Quality by gensim's own function for pairs, and one with the same counts for analogies."""
     from gensim.test.utils import datapath
@@ -90,6 +104,8 @@ def evaluate(vectors: Any, pairs: dict[str, str]) -> dict[str, float | None]:
     files = {"WS353": datapath("wordsim353.tsv"), "SimLex999": datapath("simlex999.txt"), **pairs}
     scores = {name: spearman(vectors, path) for name, path in files.items()}
     analogies = evaluate_analogies(vectors, metric="gensim")
+    if hasattr(vectors, "vectors_ngrams"):
+        scores |= {f"{name}, unknown": unknown_words(vectors, path) for name, path in pairs.items()}
     scores["analogies"] = analogies.total if analogies.counted else None
     return scores
 

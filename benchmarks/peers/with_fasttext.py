@@ -17,7 +17,9 @@ LEAST_THREADS = 10
 
 def main() -> None:
     """Train, and write the vectors."""
-    given = adapter.parser(__doc__).parse_args()
+    parser = adapter.parser(__doc__)
+    parser.add_argument("--max-n", type=int, default=0, help="longest n-grams (0: none)")
+    given = parser.parse_args()
     import fasttext
 
     if hasattr(os, "sched_setaffinity"):  # more threads, but no more cores
@@ -36,11 +38,11 @@ def main() -> None:
         lr=given.alpha,
         epoch=given.epochs,
         thread=max(given.threads, LEAST_THREADS),
-        minn=0,
-        maxn=0,  # no subwords: a word's vector is its row
+        minn=3 if given.max_n else 0,
+        maxn=given.max_n,  # without n-grams a word's vector is its row
         verbose=0,
     )
-    rows = zip(model.words, model.get_input_matrix(), strict=False)
+    rows = ((word, model.get_word_vector(word)) for word in model.words)
     adapter.write_text(given.vectors, given.vector_size, rows, len(model.words))
 
 
