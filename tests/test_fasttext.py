@@ -10,8 +10,10 @@ from gensim.models.callbacks import CallbackAny2Vec
 from gensim.test.utils import common_texts, datapath
 
 from gensim_tfw2v import TFFastText, TFWord2Vec
+from gensim_tfw2v.kernel.config import choose_span
 from gensim_tfw2v.model import OWN
 from gensim_tfw2v.training.subwords import Subwords, adjust_vectors
+from gensim_tfw2v.training.vocabulary import Vocabulary
 
 STEMS = (("kick", "goal", "team", "play"), ("bank", "loan", "cred", "fund"))
 ENDS = ("ing", "ed", "s", "ment", "able", "ness")
@@ -307,3 +309,15 @@ def test_arrays_that_do_not_fit_are_refused(change, error, said):
     change(model.wv)
     with pytest.raises(error, match=said):
         model.train(common_texts, total_examples=len(common_texts), epochs=1)
+
+
+@pytest.mark.parametrize(
+    ("n_grams", "span"),
+    [({}, 512), ({"bucket": 1000}, 128), ({"min_n": 1, "max_n": 3}, 64), ({"max_n": 0}, 512)],
+    ids=str,
+)
+def test_spans_are_short_where_words_share_much(n_grams, span):
+    model = FastText(min_n=n_grams.pop("min_n", 3), vector_size=4, **n_grams)
+    model.build_vocab(corpus_file=datapath("lee_background.cor"))
+    vocabulary = Vocabulary.of(model)
+    assert choose_span(vocabulary.subwords.sharing) == span

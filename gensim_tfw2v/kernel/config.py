@@ -42,6 +42,10 @@ FEW_TOKENS = 1 << 22
 #: 2048.
 STEP_NUMBERS = 1 << 18
 
+#: Positions of a span of subwords, at most and at least, and of how many other positions a word
+#: then takes the gain: see `choose_span`.
+LONGEST_SPAN, SHORTEST_SPAN, MOST_SHARED = 512, 64, 4
+
 #: Windows up to this are not cut to the corpus's longest sentence: each width is another program,
 #: which takes seconds to build, and the parts of a stream are of different lengths.
 NARROW_WINDOW = 16
@@ -85,6 +89,8 @@ class KernelConfig:
         The longest that a row's summed update of a step may be.
     adagrad : bool
         Whether rows have step sizes of their own: see `gensim_tfw2v.kernel.updates.adagrad`.
+    span : int
+        Positions whose words' inputs are made of rows of n-grams at a time: see `choose_span`.
     native : bool
         Whether compiled kernels train, instead of a graph: see `gensim_tfw2v.kernel.native`.
     """
@@ -103,6 +109,7 @@ class KernelConfig:
     product_dtype: str = "float32"
     max_norm: float = 0.5
     adagrad: bool = False
+    span: int = 1
     native: bool = False
 
     @property
@@ -168,6 +175,19 @@ def choose_shape(
     # With hierarchical softmax the centres bring more rows than the inputs do.
     side: Literal["inputs", "centres"] = "centres" if skipgram and not hierarchical else "inputs"
     return StepShape(step, 32, window, max(shared, negative, negative_shards), side)
+
+
+def choose_span(sharing: float) -> int:
+    """Choose how many positions of a unit have their inputs made of subwords at a time.
+
+    Of longer spans fewer rows are read and written, but what words share gains from all of them at
+    once, from rows that none of them has changed. `sharing` is as in `Subwords`: n-grams of 3 to 6
+    letters have .003, which leaves 512 positions; of one letter .3, and with 512 they diverge.
+    """
+    span = LONGEST_SPAN
+    while span > SHORTEST_SPAN and span * sharing > MOST_SHARED:
+        span //= 2
+    return span
 
 
 def choose_window(window: int, longest_sentence: int) -> int:

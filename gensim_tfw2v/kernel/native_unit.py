@@ -68,6 +68,7 @@ def options_of(program: KernelConfig) -> Options:
         widest=program.widest_window or shape.window,
         block=shape.block,
         shared=shape.shared,
+        span=program.span,
     )
     return Options(*map(int, options))
 

@@ -14,6 +14,7 @@ from gensim_tfw2v.kernel.config import (
     choose_max_norm,
     choose_product_dtype,
     choose_shape,
+    choose_span,
     choose_window,
 )
 from gensim_tfw2v.kernel.native import library, load_ops
@@ -111,6 +112,7 @@ def unit_program(
         locked=vocabulary.lock is not None,
         negative_shards=config.negative_shards,
         product_dtype="float32" if native else choose_product_dtype(),
+        span=1 if vocabulary.subwords is None else choose_span(vocabulary.subwords.sharing),
         max_norm=choose_max_norm(isinstance(objective, SkipGram), objective.hierarchical),
         native=native,
     )

@@ -36,6 +36,7 @@ class Subwords:
     of_buckets: np.ndarray  # [U], the row that each is part of
     weights: np.ndarray  # [R], float32: of how many of gensim's rows each is the sum
     lock: np.ndarray  # [R], float32: gensim's factors of updates
+    frequency: np.ndarray  # [V]
 
     @classmethod
     def of(cls, vectors: Any, frequency: np.ndarray) -> Subwords:
@@ -75,7 +76,15 @@ class Subwords:
             row_of[words:],
             weights=sizes[order].astype(np.float32),
             lock=lock[first[order]],
+            frequency=frequency / frequency.sum(),
         )
+
+    @property
+    def sharing(self) -> float:
+        """How much of what another position's word gains, on average, a word's input gains too."""
+        rows, of_words = self.spread(self.frequency), self._of_words
+        shares = (of_words @ (rows * self.weights)) / (of_words @ self.weights)
+        return float(self.frequency @ (shares - self.frequency))
 
     def gather(self, vectors: Any) -> np.ndarray:
         """The rows: [R, D], float32."""

@@ -36,6 +36,7 @@ class Options(NamedTuple):
     widest: int
     block: int
     shared: int
+    span: int
 
 
 def library(name: str) -> Path:

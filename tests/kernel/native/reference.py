@@ -6,7 +6,6 @@ import numpy as np
 
 INPUTS, OUTPUTS, NODES = range(3)
 GROUP = 4  # windows of CBOW whose scores are computed before any of them is trained
-SPAN = 64  # positions, at least, that are trained before rows that make a word's input change
 
 
 def softplus(x):
@@ -34,7 +33,7 @@ class Training:
     def train(self, first, last, loss_end):
         o = self.o
         passes = [self.sampled] * (o.negative > 0) + [self.tree] * o.hierarchical
-        length = -(-SPAN // o.block) * o.block if self.subwords else max(1, last - first)
+        length = -(-o.span // o.block) * o.block if self.subwords else max(1, last - first)
         for train in passes if o.skipgram else [self.cbow]:
             for begin in range(first, last, length):
                 with self.made_of_subwords() if self.subwords else contextlib.nullcontext():

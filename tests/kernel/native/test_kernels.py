@@ -79,6 +79,7 @@ def test_of_any_length_of_rows(objective, size):
         {"ngrams": 5, "weights": True, "locked": True},
         {"ngrams": 40, "vocabulary": 3},
         {"ngrams": 5, "vocabulary": 60, "tokens": 600, "block": 24},
+        {"ngrams": 5, "vocabulary": 60, "tokens": 600, "span": 200},
     ],
     ids=str,
 )

@@ -50,11 +50,7 @@ class Subwords {
   }
 
  private:
-  // Positions of a span, whole blocks. Of longer ones fewer rows are read and written, but not
-  // sooner, for they do not stay in a core's cache; and a row that many words share gains from all
-  // of them at once: with n-grams of one letter, spans of 512 positions diverge.
-  int64_t length() const { return rounded(kSpan, o.block); }
-  static constexpr int64_t kSpan = 64;
+  int64_t length() const { return rounded(o.span, o.block); }  // of a span: whole blocks
   // Positions before and after a span whose words are inputs of its blocks.
   int64_t around() const { return o.skipgram && !o.hierarchical ? 0 : o.window; }
   static constexpr int kAhead = 6;  // rows that are fetched before they are needed

@@ -20,6 +20,7 @@ struct Tfw2vOptions {
   int32_t widest;         // what windows are reduced from, before they are cut to w
   int32_t block;          // B, positions a block
   int32_t shared;         // negatives a block
+  int32_t span;           // positions whose words' inputs are made of subwords at a time
 };
 
 // What is known of each word.
