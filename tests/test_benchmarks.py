@@ -18,6 +18,7 @@ import pytest
 
 from benchmarks.compare import checked, parser, setting_options, tasks
 from benchmarks.machine import describe
+from benchmarks.one_run import unknown_words
 from benchmarks.process import FamilyPeak, one_run
 from benchmarks.records import REFERENCE, Run
 from benchmarks.report import markdown, paired_ratios, quality_cell, spread
@@ -268,3 +269,27 @@ def test_what_a_faulty_training_leaves_is_found(
     for failure in ("5 words of 6", "the new model is not there", "left running", "behind: tfw2v-"):
         assert failure in found
     assert not list(training.processes())
+
+
+def test_other_classes_are_compared(tmp_path):
+    options = [str(tmp_path / "text"), "--out", str(tmp_path), "--cluster", "local:ps=1,worker=1"]
+    options += ["--reference", "gensim.models:FastText", "--candidate", "gensim_tfw2v:TFFastText"]
+    plan = tasks(parser().parse_args(options), {"sg100": {}})
+    targets = {task.engine: task.target for task in plan}
+    assert targets[REFERENCE] == "gensim.models:FastText"
+    for engine in ("TFFastText corpus_file", "TFFastText local:ps=1,worker=1"):
+        assert targets[engine] == "gensim_tfw2v:TFFastText"
+
+
+def test_unknown_words_are_those_of_no_row(tmp_path):
+    class Vectors:
+        key_to_index = {"known": 0, "other": 1}
+
+        def similarity(self, first, second):
+            return len(first) + len(second)
+
+    path = tmp_path / "pairs.tsv"
+    path.write_text("known\tother\t9\na\tknown\t1\nlonger\tother\t2\nlongest\twords\t3\n")
+    assert unknown_words(Vectors(), str(path)) == pytest.approx(1)
+    path.write_text("known\tother\t9\n")
+    assert unknown_words(Vectors(), str(path)) is None
