@@ -20,7 +20,7 @@ PACKAGE = "gensim_tfw2v"
 AXES = ("corpus", "merging", "evaluation")
 ABOVE = (
     *("monitor", "kernel", "cluster", "parameter_server", "planning", "regimes", "config"),
-    *("checks", "training", "model", "merged", "", "cli", "__main__"),
+    *("checks", "training", "model", "fasttext", "merged", "", "cli", "__main__"),
 )
 LEVELS = dict.fromkeys(AXES, 1) | {name: level for level, name in enumerate(ABOVE, 2)}
 
