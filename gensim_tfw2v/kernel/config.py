@@ -42,8 +42,8 @@ FEW_TOKENS = 1 << 22
 #: 2048.
 STEP_NUMBERS = 1 << 18
 
-#: Positions of a span of subwords, at most and at least, and of how many other positions a word
-#: then takes the gain: see `choose_span`.
+#: Positions of a span of subwords, at most and at least; and gains of how many other positions a
+#: word may take on in one: see `choose_span`.
 LONGEST_SPAN, SHORTEST_SPAN, MOST_SHARED = 512, 64, 4
 
 #: Windows up to this are not cut to the corpus's longest sentence: each width is another program,
@@ -182,7 +182,7 @@ def choose_span(sharing: float) -> int:
 
     Of longer spans fewer rows are read and written, but what words share gains from all of them at
     once, from rows that none of them has changed. `sharing` is as in `Subwords`: n-grams of 3 to 6
-    letters have .003, which leaves 512 positions; of one letter .3, and with 512 they diverge.
+    letters have .003, which leaves 512 positions; of one letter .2 to .3, and 512 diverge.
     """
     span = LONGEST_SPAN
     while span > SHORTEST_SPAN and span * sharing > MOST_SHARED:

@@ -148,7 +148,7 @@ def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[
 
 
 def _arrays(folder: Path, number: int) -> dict[str, np.ndarray]:
-    """A sub-model's files, mapped into memory, not to be changed; tables without use have none."""
+    """A sub-model's files, mapped so that they stay as they are; tables without use have none."""
     paths = {name: file_of(folder, number, name) for name in ("inputs", "outputs", "nodes", "seen")}
     return {name: np.load(path, "c") for name, path in paths.items() if path.exists()}
 

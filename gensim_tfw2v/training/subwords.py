@@ -36,7 +36,7 @@ class Subwords:
     of_buckets: np.ndarray  # [U], the row that each is part of
     weights: np.ndarray  # [R], float32: of how many of gensim's rows each is the sum
     lock: np.ndarray  # [R], float32: gensim's factors of updates
-    frequency: np.ndarray  # [V]
+    frequency: np.ndarray  # [V]: shares of the words trained on
 
     @classmethod
     def of(cls, vectors: Any, frequency: np.ndarray) -> Subwords:
@@ -114,7 +114,7 @@ class Subwords:
         return sums.astype(np.float32)
 
     def means(self, rows: np.ndarray) -> np.ndarray:
-        """Each word's vector, of rows [R, D]: [V, D]."""
+        """Vectors of words [V, D], the means of their rows [R, D]."""
         of_words = self._of_words
         means: np.ndarray = (of_words @ rows) / (of_words @ self.weights)[:, None]
         return means
