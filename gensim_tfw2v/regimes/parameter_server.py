@@ -86,8 +86,8 @@ class ParameterServerRegime:
         self.program = replace(setup.program, shared_corpus=workers.sees(setup.folder))
         with naming_lost_tasks(), workers.scope():
             self.server = self._serve(setup)
-        # traced once for a cluster, and for each thread that is a worker
-        self._function_of = functools.lru_cache(maxsize=None)(self._function)
+        self._making = threading.Lock()
+        self._made = functools.lru_cache(maxsize=None)(self._function)
 
     def _serve(self, setup: Setup) -> ParameterServer:
         """Make the variables of the ps tasks."""
@@ -104,6 +104,11 @@ class ParameterServerRegime:
             tf.Variable(tf.zeros([setup.units], tf.int32), trainable=False),
         )
         return ParameterServer(tables, own_words, own_rates, push_counter)
+
+    def _function_of(self, worker: int) -> Any:
+        """What `_function` gives: made once for a cluster, and for each thread that is a worker."""
+        with self._making:  # else threads that ask at once would each make one
+            return self._made(worker)
 
     def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
         """What a worker runs, with variables of its own for each worker of this process."""
@@ -241,4 +246,4 @@ class ParameterServerRegime:
     def close(self) -> None:
         """Free the tables, and end workers that are threads."""
         self.workers.close()
-        del self.server, self._function_of
+        del self.server, self._made

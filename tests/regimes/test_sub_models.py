@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
@@ -164,6 +165,37 @@ def test_jobs_that_meet_the_wrong_worker_find_the_right_one(units, tmp_path, mon
     assert len(refused) > 20 and regime.traffic.repeated == 0
     for number in (0, 3, 5):
         assert_equal(files[number], by_hand(trial, given, number)[0])
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_worker_without_a_sub_model_refuses_jobs(native, units, tmp_path):
+    trial = Trial(OBJECTIVES[0], folder=tmp_path, native=native)
+    given = sub_model_plan(units)
+    # the first job meets one worker, and the second another, which has never held rows
+    regime, _, files = train(trial, given, Anyone(2), which=[0])
+    assert regime.traffic.repeated == 0
+    assert_equal(files[0], by_hand(trial, given, 0)[0])
+
+
+def test_threads_that_ask_at_once_are_given_one_function(units, tmp_path, monkeypatch):
+    class OneWorker(Anyone):
+        def schedule(self, function_of, *arguments, slot=None):
+            function = function_of(0)
+            return super().schedule(lambda _: function, *arguments)
+
+    made, make = [], sub_models.sub_model_functions
+
+    def slowly(*arguments):
+        made.append(arguments)
+        time.sleep(0.05)
+        return make(*arguments)
+
+    monkeypatch.setattr(sub_models, "sub_model_functions", slowly)
+    workers = OneWorker(3)
+    workers.locks = [threading.Lock()] * 3  # a worker trains a job at a time
+    _, reports, files = train(Trial(OBJECTIVES[0], folder=tmp_path), sub_model_plan(units), workers)
+    assert len(made) == 1
+    assert len(files) == MODELS and len(reports) == MODELS * EPOCHS * len(units)
 
 
 def test_threads_of_one_process_are_given_jobs_of_their_own_sub_models(

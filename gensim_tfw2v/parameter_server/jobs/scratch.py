@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import uuid
 from functools import partial
 
@@ -10,12 +9,10 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops, stride
 from gensim_tfw2v.parameter_server.curvature import DirectedShare
 
-_process, _number = uuid.uuid4().hex[:12], itertools.count()
-
 
 def unique_name(what: str) -> str:
     """A name that no other variable of a worker has, whatever process asks for it."""
-    return f"tfw2v-{what}-{_process}-{next(_number)}"
+    return f"tfw2v-{what}-{uuid.uuid4().hex}"
 
 
 class Scratch:

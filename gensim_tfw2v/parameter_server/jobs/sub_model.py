@@ -132,26 +132,31 @@ def sub_model_functions(program: WorkerConfig, server: ParameterServer) -> SubMo
         is_next = tf.cond(is_free, lambda: begin(attempt), lambda: is_mine & tf.equal(held[1], job))
         # one that was trained, and whose answer has not arrived
         was_trained = is_mine & tf.equal(held[1], job + 1)
-        # of what is not to be trained, nothing is drawn either
-        entries = tf.where(is_next, entries, tf.zeros_like(entries))
-        prepared = [
-            prepare_unit(unit, known, tf.io.decode_raw(entries[number], tf.int32), key, alpha)
-            for number, (key, alpha) in enumerate(
-                zip(tf.unstack(keys), tf.unstack(alphas), strict=True)
-            )
-        ]
-        with tf.control_dependencies([is_next]):
-            results = [
-                part.train(unit, Tables.of_handles(table.handle() for table in tables), known)
-                for part in prepared
+
+        def train_units() -> tf.Tensor:
+            rows = Tables.of_handles(table.handle() for table in tables)
+            prepared = [
+                prepare_unit(unit, known, tf.io.decode_raw(entries[number], tf.int32), key, alpha)
+                for number, (key, alpha) in enumerate(
+                    zip(tf.unstack(keys), tf.unstack(alphas), strict=True)
+                )
             ]
-        with tf.control_dependencies(tf.nest.flatten(results)):
+            results = [part.train(unit, rows, known) for part in prepared]
+            numbers = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*results, strict=True)]
+            return tf.concat(numbers, 0)
+
+        # a worker that refuses a job may have had no sub-model yet, and has no rows then
+        results = tf.cond(
+            is_next,
+            train_units,
+            lambda: tf.zeros([len(UnitResult._fields) * threads], tf.float64),
+        )
+        with tf.control_dependencies([results]):
             noted = lease.write(
                 tf.where(is_next, attempt, held[0]), tf.where(is_next, job + 1, held[1])
             )
         with tf.control_dependencies([noted]):
-            numbers = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*results, strict=True)]
-            return tf.concat([tf.cast([is_next | was_trained], tf.float64), *numbers], 0)
+            return tf.concat([tf.cast([is_next | was_trained], tf.float64), results], 0)
 
     def reader(table: Scratch) -> Function:
         @tf.function(autograph=False, input_signature=[tf.TensorSpec([], tf.int64)] * 2)
