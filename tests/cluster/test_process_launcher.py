@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import time
 
 import psutil
 import pytest
@@ -23,10 +24,18 @@ def forking():
     return [child for child in children if "gensim_tfw2v.processes.forkserver" in child.cmdline()]
 
 
+def started_forking():
+    """The same, when there are any: a process about to be another program has no command."""
+    deadline = time.monotonic() + 10
+    while not (found := forking()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return found
+
+
 def test_another_process_forks_when_it_is_killed(caplog):
     process_launcher, started = ProcessLauncher(isolated=False), []
     for _ in range(2):  # while it is still importing, and after it has forked
-        (process,) = forking()
+        (process,) = started_forking()
         process.send_signal(signal.SIGKILL)
         process_launcher._forks.process.wait(10)
         forked = process_launcher.start_module("tests.forked", "wait")
@@ -41,7 +50,7 @@ def test_one_that_cannot_work_is_not_started_again(monkeypatch, tmp_path):
     (tmp_path / "grpc.py").write_text("raise ImportError('no grpc here')")
     monkeypatch.syspath_prepend(tmp_path)
     process_launcher = ProcessLauncher(isolated=False)
-    (process,) = forking()
+    (process,) = started_forking()
     for _ in range(2):
         with pytest.raises(ConnectionError, match="no grpc here"):
             process_launcher.start_module("tests.forked", "wait")
