@@ -65,7 +65,8 @@ class Position:
     def of(cls, state: Any, epochs: int, units: Iterable[WorkUnit] | None = None) -> "Position":
         """Make one of what `state` gave, in a training of so many epochs of these units.
 
-        Without `units`, what is done may be units of any kind.
+        Without `units`, what is done may be units of any kind, and words may be of several
+        sub-models' samples.
 
         Raises
         ------
@@ -87,8 +88,8 @@ class Position:
         check("mean_losses", len(state["mean_losses"]) <= epoch, f"epoch is {epoch}")
         check("done", len(done) == len(state["done"]), "some are there twice")
         check("done", epoch < epochs or not done, "all epochs have ended")
-        check("trained", state["trained"] <= state["raw_words"], "there are fewer words")
         if units is not None:
+            check("trained", state["trained"] <= state["raw_words"], "there are fewer words")
             of_index = {unit.index: unit for unit in units}
             check("done", done <= set(of_index), f"there are {len(of_index)} units")
             for name in ("sentences", "raw_words"):

@@ -88,7 +88,7 @@ def test_a_killed_task_costs_sub_models_that_are_not_done(monkeypatch, watch, un
 
 def test_a_training_that_was_interrupted_goes_on(tmp_path, watch, undisturbed, caplog):
     def interrupt():
-        signal.raise_signal(signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)  # to the main thread, as Ctrl-C
 
     watch(2, interrupt)
     with pytest.raises(KeyboardInterrupt):

@@ -263,6 +263,8 @@ def test_what_is_whole_is_taken(folder, caplog):
 
 def test_units_of_sub_models_are_not_those_of_an_epoch():
     assert Position.of(position(0, [40]).state(), EPOCHS).done == {40}
+    of_several = position(0, [40]).state() | {"trained": 10**9}
+    assert Position.of(of_several, EPOCHS).trained == 10**9
 
 
 SENTENCES = [[f"w{n % 40}", f"w{n % 7}", f"w{n % 11}"] for n in range(300)]
