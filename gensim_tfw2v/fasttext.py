@@ -22,7 +22,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
     A word's vector is the mean of a row of its own and of those of its character n-grams, so that
     words that were not in the text have vectors, too (Bojanowski et al. 2017, "Enriching Word
     Vectors with Subword Information"). Training reads and writes the rows of a word once for all
-    of its occurrences in some hundred words of text, not for each pair of words.
+    of its occurrences in a few hundred words of text, not for each pair of words.
 
     Beside the parameters below it takes those of `TFWord2Vec`, but `tables_dir`, and of `regime`
     and `layout` those alone that the compiled kernels train: ``"asynchronous"``,

@@ -33,8 +33,8 @@ from gensim_tfw2v.training.vocabulary import Vocabulary
 #: import and its graph take three to four: a quarter of the whole.
 MOST_PLAIN_WORDS = 30_000_000
 
-#: The same of FastText, whose epochs take no longer without TensorFlow: 51 M words were trained in
-#: 14 s, and in 17 s with it.
+#: The same for FastText, whose epochs take no longer without TensorFlow: 51 M words took 14 s, and
+#: 17 s with it.
 MOST_PLAIN_SUBWORDS = 100_000_000
 
 

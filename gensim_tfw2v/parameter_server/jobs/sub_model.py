@@ -141,11 +141,11 @@ def sub_model_functions(program: WorkerConfig, server: ParameterServer) -> SubMo
                     zip(tf.unstack(keys), tf.unstack(alphas), strict=True)
                 )
             ]
-            results = [part.train(unit, rows, known) for part in prepared]
-            numbers = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*results, strict=True)]
+            trained = [part.train(unit, rows, known) for part in prepared]
+            numbers = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*trained, strict=True)]
             return tf.concat(numbers, 0)
 
-        # a worker that refuses a job may have had no sub-model yet, and has no rows then
+        # a worker that has had no sub-model yet has no rows: where it refuses, none may be read
         results = tf.cond(
             is_next,
             train_units,

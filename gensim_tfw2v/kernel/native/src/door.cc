@@ -96,7 +96,8 @@ TFW2V_EXPORT const char* tfw2v_check_options(const Tfw2vOptions* options) {
   if (o.block < 1 || o.shared < 1 || o.shards < 1 || o.window < 1 ||
       o.span < 1 || o.negative < 0 || (o.shrink && o.widest < 1))
     return "an option is below its least value";
-  if (o.window > kMost || o.span > kMost || o.negative > kMost || int64_t{o.block} * o.shared > kMost)
+  if (o.window > kMost || o.span > kMost || o.negative > kMost ||
+      int64_t{o.block} * o.shared > kMost)
     return "the window, the negatives, a block or a span are too large";
   if (o.negative && o.shards > o.shared) return "a block has fewer negatives than there are shards";
   return nullptr;
