@@ -15,7 +15,7 @@ from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, parse_regi
 #: What a model's attributes say of its training. What `train` is told as well, it says itself.
 ATTRIBUTES = (
     *("sg", "hs", "negative", "cbow_mean", "corrected_cbow", "negative_shards"),
-    *("vector_size", "window", "shrink_windows", "workers"),
+    *("vector_size", "window", "alpha", "shrink_windows", "workers"),
     *("cluster", "regime", "layout", "log_dir", "checkpoint_dir", "checkpoint_minutes"),
     *("encoded_dir", "progress", "has_subwords"),
 )
@@ -29,6 +29,7 @@ class TrainingConfig:
     has_subwords: bool  # whether inputs are made of n-grams' rows, too
     vector_size: int
     window: int
+    alpha: float
     negative_shards: int
     workers: int
     shrink_windows: bool
@@ -66,6 +67,7 @@ class TrainingConfig:
             has_subwords=options.get("has_subwords", False),
             vector_size=options["vector_size"],
             window=int(options["window"]),
+            alpha=float(options["alpha"]),
             negative_shards=int(options.get("negative_shards", 1)) if negative else 1,
             workers=int(options["workers"]),
             shrink_windows=bool(options["shrink_windows"]),

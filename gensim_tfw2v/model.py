@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -480,7 +481,9 @@ class TFWord2Vec(Word2Vec):
         config = check_attributes(self)
         check_options(arguments, ARGUMENTS)
         check_state(self, config)
-        return config
+        # gensim takes these of `train` in place of the model's
+        start, end = arguments.get("start_alpha"), arguments.get("end_alpha")
+        return replace(config, alpha=max(start or config.alpha, end or self.min_alpha))
 
     @contextlib.contextmanager
     def _being_trained(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ the corpus and from measurements (see docs/how-it-works.md), and needs no though
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -28,13 +29,27 @@ LARGEST_STEP = {"skipgram": 512, "cbow": 2048, "hierarchical softmax": 256}
 #: Of the compiled kernels: positions of a block, and negatives that it shares.
 NATIVE_BLOCK = NATIVE_SHARED = 32
 
-#: Pairs of a position, on average, from which skip-gram's blocks are shorter, by the square: all
-#: changes of a block are computed from the same rows, and those of many pairs go too far. With 60
-#: pairs blocks of 16 positions diverge and of 8 do not, with 120 those of 4 and of 1.
-MANY_PAIRS = 21
+#: Steps of a row are alpha times its predictions. Those of a block start from the same rows, and
+#: too many go too far: of a position's input, and of the most frequent word, in a block of
+#: skip-gram; beyond, windows are trained one after the other. gensim's defaults take .9.
+BLOCK_STEPS, WORD_STEPS = 1.0, 2.0
 
-#: With fewer tokens, the parts of a corpus are trained in their own order, as in gensim: else the
-#: step size of each is another with each seed, and so are the neighbours of the words.
+#: Steps of a centre's output by the words of its window that start from the same rows.
+GROUP_STEPS = 0.25
+
+#: Steps of a hidden layer by the windows of CBOW that start from the same rows, and how many these
+#: are at most. A path of hierarchical softmax takes steps as so many predictions do.
+HIDDEN_STEPS, LARGEST_GROUP, PATH_PREDICTIONS = 0.8, 4, 6
+
+#: Uses of each of a block's negatives by CBOW: more push it too far from the same hidden layer.
+NEGATIVE_USES = 5
+
+#: Negatives of a position, at most, and of a work unit: 32 MiB.
+POSITION_NEGATIVES, UNIT_NEGATIVES = 512, 1 << 23
+
+#: With fewer tokens, gensim's rows are met as it leaves them, one window after the other, and the
+#: parts of a corpus are trained in their own order also by workers. Rows grow from 0, and the
+#: faster the longer they are: of little text, nothing makes up for a late start.
 FEW_TOKENS = 1 << 22
 
 #: Numbers in the rows of a step's tokens, T D, at most: above, what passes between its operations
@@ -42,9 +57,12 @@ FEW_TOKENS = 1 << 22
 #: 2048.
 STEP_NUMBERS = 1 << 18
 
-#: Positions of a span of subwords, at most and at least; and gains of how many other positions a
-#: word may take on in one: see `choose_span`.
+#: Positions of a span of subwords, at most, and at least with gensim's defaults; and gains of how
+#: many other positions a word may take on in one: see `choose_span`.
 LONGEST_SPAN, SHORTEST_SPAN, MOST_SHARED = 512, 64, 4
+
+#: Words share most of their n-grams: in skip-gram, what one of a window gains the next must have.
+MUCH_SHARED = 0.05
 
 #: Windows up to this are not cut to the corpus's longest sentence: each width is another program,
 #: which takes seconds to build, and the parts of a stream are of different lengths.
@@ -125,7 +143,7 @@ class KernelConfig:
     @property
     def max_steps(self) -> int:
         """The most steps that a unit can have."""
-        return -(-self.max_entries // self.shape.tokens)
+        return -(-self.max_entries // self.shape.tokens) * self.shape.turns
 
 
 def choose_shape(
@@ -138,6 +156,10 @@ def choose_shape(
     vector_size: int = 100,
     native: bool = False,
     shrink_windows: bool = True,
+    alpha: float = 0.025,
+    most_frequent: float = 0.0,
+    span: int | None = None,
+    sharing: float = 0.0,
 ) -> StepShape:
     """Choose the step for a corpus.
 
@@ -151,6 +173,12 @@ def choose_shape(
         Skip-gram, or CBOW.
     negative_shards, native
         As in `KernelConfig`. Each shard has at least one of a block's negatives.
+    alpha : float
+        The largest step size.
+    most_frequent : float
+        Share of the most frequent word among the tokens.
+    span, sharing
+        Of subwords: see `choose_span`.
 
     Returns
     -------
@@ -164,28 +192,65 @@ def choose_shape(
         largest //= 2
     while step < largest and tokens >= 2 * step * STEPS_PER_EPOCH:
         step *= 2
+    pairs = window + 1 if shrink_windows else 2 * window
+    steps = steps_of(alpha, pairs, negative, hierarchical)
+    least = max(1, negative, negative_shards)
     if native:
-        block, pairs = NATIVE_BLOCK, window + 1 if shrink_windows else 2 * window
-        while skipgram and block > 1 and block * pairs**2 > NATIVE_BLOCK * MANY_PAIRS**2:
+        block = min(NATIVE_BLOCK, span or NATIVE_BLOCK)
+        word_steps = block * most_frequent * steps
+        in_blocks = tokens >= FEW_TOKENS and steps <= BLOCK_STEPS and word_steps <= WORD_STEPS
+        if skipgram and (in_blocks or sharing > MUCH_SHARED):
+            return StepShape(step, block, window, max(NATIVE_SHARED, least))
+        predictions = max(1 + negative, PATH_PREDICTIONS * hierarchical)
+        if skipgram:
+            group = _at_least_1(GROUP_STEPS / alpha if alpha else 2 * window, 2 * window)
+            negatives: float = negative * -(-pairs // group)
+        else:
+            hidden = alpha * predictions
+            group = _at_least_1(HIDDEN_STEPS / hidden if hidden else LARGEST_GROUP, LARGEST_GROUP)
+            # of a hidden layer that stays much the same, by 12 positions with gensim's defaults
+            alike = alpha / 0.025 * min(block, 2 * pairs) / 12
+            negatives = negative * min(1.0, max(1.0, alike) / NEGATIVE_USES)
+        of_block = math.ceil(block * min(POSITION_NEGATIVES, negatives))
+        floor = NATIVE_SHARED if block == NATIVE_BLOCK else 1
+        return StepShape(
+            *(step, block, window, max(of_block, floor, least)), windows=skipgram, group=group
+        )
+    if negative and steps > BLOCK_STEPS:  # clipping alone would distort rows
+        block = 32
+        while block > 1 and block * alpha > BLOCK_STEPS:
             block //= 2
-        return StepShape(step, block, window, max(NATIVE_SHARED, negative, negative_shards))
+        turns = math.ceil(min(steps / BLOCK_STEPS, 2 * window + 1))
+        return StepShape(block, block, window, max(32, least), turns=turns)
     # small corpora have few words, each drawn often: more negatives steady them
     shared = 16 if step == largest else 32
     # Skip-gram's negatives then meet a block's inputs, not the halo's: 8 % less to multiply.
     # With hierarchical softmax the centres bring more rows than the inputs do.
     side: Literal["inputs", "centres"] = "centres" if skipgram and not hierarchical else "inputs"
-    return StepShape(step, 32, window, max(shared, negative, negative_shards), side)
+    return StepShape(step, 32, window, max(shared, least), side)
 
 
-def choose_span(sharing: float) -> int:
+def steps_of(alpha: float, pairs: int, negative: int, hierarchical: bool = False) -> float:
+    """Steps of an input by all the predictions that one position is part of; see `BLOCK_STEPS`."""
+    return alpha * pairs * (1 + negative + PATH_PREDICTIONS * hierarchical)
+
+
+def _at_least_1(number: float, most: int) -> int:
+    return int(max(1, min(number, most)))
+
+
+def choose_span(sharing: float, steps: float, skipgram: bool) -> int:
     """Choose how many positions of a unit have their inputs made of subwords at a time.
 
     Of longer spans fewer rows are read and written, but what words share gains from all of them at
     once, from rows that none of them has changed. `sharing` is as in `Subwords`: n-grams of 3 to 6
-    letters have .003, which leaves 512 positions; of one letter .2 to .3, and 512 diverge.
+    letters have .003, which leaves 512 positions; of one letter .2 to .3, and 512 diverge. `steps`
+    are those of `steps_of`: spans are the shorter, the more these are than with gensim's defaults.
     """
-    span = LONGEST_SPAN
-    while span > SHORTEST_SPAN and span * sharing > MOST_SHARED:
+    if skipgram and sharing > MUCH_SHARED:
+        return 1
+    span, times = LONGEST_SPAN, max(1.0, steps / steps_of(0.025, 6, 5))
+    while span > 1 and span * times > SHORTEST_SPAN and span * sharing * times > MOST_SHARED:
         span //= 2
     return span
 

@@ -50,20 +50,31 @@ def draw(program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.T
         if shape.halo_side == "centres":
             of_inputs, of_centres = in_blocks, in_halos
         inputs = of_inputs(ids, shape, blocks)
-        centres, windows = (of_centres(x, shape, blocks) for x in (ids, windows))
+        centres = of_centres(ids, shape, blocks)
+        turn = tf.math.floormod(tf.range(kept), shape.turns)  # the only one that a centre has
+        windows = tf.stack(
+            [
+                of_centres(tf.where(turn == of_turn, windows, 0), shape, blocks)
+                for of_turn in range(shape.turns)
+            ],
+            1,
+        )
     with tf.name_scope("negatives"):
         negatives = None
         if program.objective.negative:
             negatives = draw_negatives(
-                keys[2], blocks, shape.shared, words.noise, program.negative_shards
+                keys[2], blocks * shape.turns, shape.shared, words.noise, program.negative_shards
             )
 
     def in_steps(x: tf.Tensor, width: int) -> tf.Tensor:
         return tf.reshape(x, [-1, shape.blocks, width])
 
+    def in_turns(x: tf.Tensor) -> tf.Tensor:
+        return tf.repeat(x, shape.turns, 0) if shape.turns > 1 else x
+
     return Draws(
-        inputs=in_steps(inputs, shape.inputs),
-        centres=in_steps(centres, shape.centres),
+        inputs=in_steps(in_turns(inputs), shape.inputs),
+        centres=in_steps(in_turns(centres), shape.centres),
         negatives=None if negatives is None else in_steps(negatives, shape.shared),
         windows=in_steps(windows, shape.centres),
         kept=kept,

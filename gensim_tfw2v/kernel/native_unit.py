@@ -69,6 +69,8 @@ def options_of(program: KernelConfig) -> Options:
         block=shape.block,
         shared=shape.shared,
         span=program.span,
+        windows=shape.windows,
+        group=shape.group,
     )
     return Options(*map(int, options))
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.kernel.config import KernelConfig
 
 
 def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
@@ -60,4 +61,14 @@ class UnitReport(NamedTuple):
 
 
 class Divergence(ArithmeticError):
-    """Training has turned non-finite."""
+    """Rows are not finite, or so long that they mean nothing."""
+
+    @classmethod
+    def at(cls, place: str, program: KernelConfig, alpha: float) -> "Divergence":
+        """Name the options that make steps shorter; `place` says what diverged where."""
+        window = program.widest_window or program.shape.window
+        return cls(
+            f"{place} diverged: rows are not finite, or so long that they mean nothing, with "
+            f"alpha={alpha:g}, window={window} and negative={program.objective.negative}: give a "
+            "smaller alpha, window or negative"
+        )

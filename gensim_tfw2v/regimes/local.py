@@ -65,13 +65,11 @@ def train_in_threads(
     run_threads(work, min(workers, max(1, len(tasks))), "tfw2v-worker")
 
 
-def reported(task: UnitTask, result: UnitResult, tokens: int) -> UnitReport:
-    """What training a unit, `tokens` a step, has given, if it is finite."""
+def reported(task: UnitTask, result: UnitResult, program: KernelConfig) -> UnitReport:
+    """Report what training a unit has given, if it has not diverged."""
     if not np.isfinite(result.magnitude):
-        raise Divergence(
-            f"training turned non-finite in epoch {task.epoch}, unit {task.unit.index}, at "
-            f"step size alpha={task.alphas[0]:g} with {tokens} tokens a step"
-        )
+        place = f"training of unit {task.unit.index} in epoch {task.epoch}"
+        raise Divergence.at(place, program, task.alphas[0])
     loss, predictions = float(result.loss), float(result.predictions)
     return UnitReport(task.unit, int(result.kept), loss, predictions, task.alphas[1])
 
@@ -121,7 +119,7 @@ class LocalRegime:
             tf.constant(task.key),
             tf.constant(task.alphas, tf.float32),
         )
-        return reported(task, UnitResult(*(x.numpy() for x in result)), self.program.shape.tokens)
+        return reported(task, UnitResult(*(x.numpy() for x in result)), self.program)
 
     @holding_interrupts()
     def load(self, arrays: Tables) -> None:

@@ -175,7 +175,7 @@ class ParameterServerRegime:
         Raises
         ------
         Divergence
-            If an update was not finite.
+            If its rows are not finite, or mean nothing.
         """
         return self.reported(job.fetch(), tasks)
 
@@ -183,10 +183,8 @@ class ParameterServerRegime:
         """The reports of the units of a job whose result has come, as from `reports`."""
         result = JobResult.unpacked(packed)
         if not np.isfinite(result.units.magnitude).all():
-            raise Divergence(
-                f"training turned non-finite in epoch {tasks[0].epoch}, at step size "
-                f"alpha={tasks[0].alphas[0]:g} with {self.program.unit.shape.tokens} tokens a step"
-            )
+            place = f"training in epoch {tasks[0].epoch}"
+            raise Divergence.at(place, self.program.unit, tasks[0].alphas[0])
         return self.counted(result, tasks)
 
     def counted(self, result: JobResult, tasks: Sequence[UnitTask]) -> list[UnitReport]:

@@ -53,7 +53,7 @@ class PlainRegime:
         result = self._tables.train(
             self._options, unit, alphas, loss_end=min(kept, loss_end[self.program.loss_of])
         )
-        return reported(task, UnitResult(kept, *result), self.program.shape.tokens)
+        return reported(task, UnitResult(kept, *result), self.program)
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""

@@ -215,11 +215,8 @@ class SubModelsRegime(ParameterServerRegime):
 
     def _check(self, result: SubModelResult, number: int, arguments: tuple[Any, ...]) -> None:
         if not np.isfinite(result.units.magnitude).all():
-            raise Divergence(
-                f"training of sub-model {number} turned non-finite, at step size "
-                f"alpha={float(arguments[2][0, 0]):g} with {self.program.unit.shape.tokens} "
-                "tokens a step"
-            )
+            alpha = float(arguments[2][0, 0])
+            raise Divergence.at(f"sub-model {number}", self.program.unit, alpha)
 
     def _count_units(
         self, units: list[WorkUnit], result: SubModelResult, arguments: tuple[Any, ...]

@@ -21,6 +21,9 @@ from gensim_tfw2v.training.session import Training
 
 logger = logging.getLogger(__name__)
 
+#: gensim's ``MAX_SENTENCE_LEN``: words of a batch that its threads read from a file.
+FILE_BATCH_WORDS = 10_000
+
 
 def train_epoch(
     model: Any,
@@ -102,14 +105,16 @@ def _tasks_of(
     units, all_words = training.units_of(epoch), max(1, training.corpus.total_raw_words)
     # in gensim each thread counts only what it has trained of a file itself
     threads = training.config.counting_threads if is_corpus_file_mode else 1
-    reached = (
-        corpus_ratio * np.cumsum([0] + [unit.raw_words for unit in units]) / all_words / threads
-    )
+    # gensim trains a batch with the step size at its beginning, so it never reaches the smallest
+    batch = threads * FILE_BATCH_WORDS if is_corpus_file_mode else model.batch_words
+    last = max(0.0, 1 - batch / all_words)
+    reached = last * np.cumsum([0] + [unit.raw_words for unit in units]) / all_words
+    reached *= corpus_ratio / threads
     before = model.min_alpha_yet_reached
     alphas = [float(model._get_next_alpha(part, epoch)) for part in reached]
     # what gensim has noted at the end, and warns of later: nothing for files, else what its
     # last batch began with
-    model._get_next_alpha(corpus_ratio * max(0.0, 1 - model.batch_words / all_words), epoch)
+    model._get_next_alpha(corpus_ratio * last, epoch)
     if is_corpus_file_mode:
         model.min_alpha_yet_reached = before
     return [

@@ -10,18 +10,21 @@ from gensim_tfw2v.kernel.config import (
     FEW_WORDS,
     NARROW_WINDOW,
     UNIT_ENTRIES,
+    UNIT_NEGATIVES,
     KernelConfig,
     choose_max_norm,
     choose_product_dtype,
     choose_shape,
     choose_span,
     choose_window,
+    steps_of,
 )
 from gensim_tfw2v.kernel.native import library, load_ops
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.parameter_server.config import (
+    LEAST_ENTRIES,
     WorkerConfig,
     choose_unit_entries,
 )
@@ -75,13 +78,15 @@ def setup_of(
 
 def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) -> int:
     """Entries of a work unit, at most, for a corpus of so many tokens."""
+    shape = _step_shape(config, vocabulary, tokens, True, config.window)
+    most = max(LEAST_ENTRIES, UNIT_NEGATIVES * shape.block // shape.shared)
     if config.shares_rows:
-        return UNIT_ENTRIES
+        return min(UNIT_ENTRIES, most)
     workers, threads = _workers_and_threads(config)
     regime = config.regime_of_workers
     of_model = regime.tokens_of_model(tokens)
     of_all = threads if regime.trains_apart else workers * threads
-    entries = choose_unit_entries(of_model, of_all, regime.combines_by_direction)
+    entries = min(most, choose_unit_entries(of_model, of_all, regime.combines_by_direction))
     step = _step_shape(config, vocabulary, tokens, False, config.window).tokens
     return regime.unit_entries(entries, step / max(1e-9, vocabulary.kept_share))
 
@@ -113,7 +118,7 @@ def unit_program(
         locked=vocabulary.lock is not None,
         negative_shards=config.negative_shards,
         product_dtype="float32" if native else choose_product_dtype(),
-        span=1 if vocabulary.subwords is None else choose_span(vocabulary.subwords.sharing),
+        span=_span(config, vocabulary, window) or 1,
         max_norm=choose_max_norm(isinstance(objective, SkipGram), objective.hierarchical),
         native=native,
     )
@@ -138,7 +143,19 @@ def _step_shape(
         config.vector_size,
         native,
         config.shrink_windows,
+        config.alpha,
+        vocabulary.most_frequent,
+        _span(config, vocabulary, window),
+        0.0 if vocabulary.subwords is None else vocabulary.subwords.sharing,
     )
+
+
+def _span(config: TrainingConfig, vocabulary: Vocabulary, window: int) -> int | None:
+    if vocabulary.subwords is None:
+        return None
+    objective, pairs = config.objective, window + 1 if config.shrink_windows else 2 * window
+    steps = steps_of(config.alpha, pairs, objective.negative, objective.hierarchical)
+    return choose_span(vocabulary.subwords.sharing, steps, isinstance(objective, SkipGram))
 
 
 def worker_program(config: TrainingConfig, program: KernelConfig, tokens: int) -> WorkerConfig:

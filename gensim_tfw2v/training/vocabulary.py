@@ -65,6 +65,12 @@ class Vocabulary:
         """Share of the text's known words that survives subsampling."""
         return float((self.counts * self.keep).sum() / max(1.0, self.counts.sum()))
 
+    @property
+    def most_frequent(self) -> float:
+        """Share of the most frequent word among the tokens that are trained on."""
+        kept = self.counts * self.keep
+        return float(kept.max(initial=0.0) / max(1e-9, kept.sum()))
+
     def words(self, negative_shards: int) -> WordArrays:
         """The arrays that a unit is trained with."""
         of_words = (self.keep, self.noise, self.paths, self.lock, negative_shards)

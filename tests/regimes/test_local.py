@@ -90,7 +90,7 @@ def test_threads_learn_as_much_as_one(corpus):
 
 @pytest.mark.parametrize("alpha", [np.inf, np.nan])
 def test_divergence_names_alpha_and_step(corpus, alpha):
-    with pytest.raises(Divergence, match=f"alpha={alpha} with 64 tokens a step"):
+    with pytest.raises(Divergence, match=f"diverged: .*alpha={alpha}, "):
         train(corpus, alpha=alpha)
 
 
@@ -99,7 +99,7 @@ def test_rows_that_overflow_are_a_divergence(corpus):
     rows = np.full((VOCABULARY, SIZE), 1e25, np.float32)
     trainer.load(Tables(rows, rows, np.zeros((0, SIZE))))
     units = corpus.units(ENTRIES)
-    with pytest.raises(Divergence, match="non-finite"):
+    with pytest.raises(Divergence, match="not finite"):
         trainer.train_epoch(tasks(units), lambda _: None)
 
 

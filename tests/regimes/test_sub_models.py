@@ -238,7 +238,7 @@ def test_a_sub_model_without_units_is_what_it_began_as(units, tmp_path):
 def test_divergence_is_an_error(units, tmp_path):
     trial = Trial(OBJECTIVES[0], folder=tmp_path)
     trial.arrays.inputs[3] = np.nan
-    with pytest.raises(Divergence, match="sub-model 0 turned non-finite"):
+    with pytest.raises(Divergence, match="sub-model 0 diverged"):
         train(trial, sub_model_plan(units))
 
 

@@ -37,6 +37,8 @@ class Options(NamedTuple):
     block: int
     shared: int
     span: int
+    windows: int
+    group: int
 
 
 def library(name: str) -> Path:

@@ -30,6 +30,13 @@ class StepShape:
         Negatives shared by the pairs of a block.
     halo_side : {"inputs", "centres"}
         What is taken from the halo.
+    windows : bool
+        Compiled skip-gram trains one window after the other, instead of a block at once.
+    group : int
+        Windows of compiled CBOW, or words of a window of compiled skip-gram, whose scores are
+        computed from the same rows.
+    turns : int
+        Steps of the graph that tokens are trained in, each on every so manieth of the centres.
 
     Raises
     ------
@@ -42,13 +49,18 @@ class StepShape:
     window: int
     shared: int
     halo_side: Literal["inputs", "centres"] = "inputs"
+    windows: bool = False
+    group: int = 4
+    turns: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("tokens", "block", "window", "shared"):
+        for name in ("tokens", "block", "window", "shared", "group", "turns"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.halo_side not in ("inputs", "centres"):
             raise ValueError(f"halo_side must be 'inputs' or 'centres', got {self.halo_side!r}")
+        if self.turns > 1 and self.tokens != self.block:
+            raise ValueError(f"a step of {self.turns} turns is one block, not {self.blocks}")
         if self.tokens % self.block:
             raise ValueError(
                 f"tokens ({self.tokens}) must be a multiple of block ({self.block}): "

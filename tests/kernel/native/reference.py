@@ -1,11 +1,13 @@
 """What the compiled kernels compute, as slow loops that anyone can read, in float64."""
 
 import contextlib
+import itertools
 
 import numpy as np
 
 INPUTS, OUTPUTS, NODES = range(3)
-GROUP = 4  # windows of CBOW whose scores are computed before any of them is trained
+MOST_GROUPED = 4  # windows of CBOW
+TAUGHT = 6.0  # below which scores teach
 
 
 def softplus(x):
@@ -32,7 +34,9 @@ class Training:
 
     def train(self, first, last, loss_end):
         o = self.o
-        passes = [self.sampled] * (o.negative > 0) + [self.tree] * o.hierarchical
+        in_blocks = o.negative > 0 and not o.windows
+        passes = [self.sampled] * in_blocks
+        passes += [self.windows] * (o.hierarchical or not in_blocks)
         length = -(-o.span // o.block) * o.block if self.subwords else max(1, last - first)
         for train in passes if o.skipgram else [self.cbow]:
             for begin in range(first, last, length):
@@ -43,17 +47,20 @@ class Training:
         for begin in range(first, last, self.o.block):
             self.sampled_block(begin, begin < loss_end)
 
-    def tree(self, first, last, loss_end):
-        for position in range(first, last):
-            self.tree_window(position, position // self.o.block * self.o.block < loss_end)
+    def windows(self, first, last, loss_end):
+        for begin in range(first, last, self.o.block):
+            groups = itertools.count()  # each takes other negatives of the block
+            for position in range(begin, min(begin + self.o.block, last)):
+                self.window(position, groups, begin < loss_end)
 
     def cbow(self, first, last, loss_end):
         for begin in range(first, last, self.o.block):
             block = range(begin, min(begin + self.o.block, last))
             alone = [position for position in block if not self.reached(position)]
             windows = [position for position in block if position not in alone]
-            for place in range(0, len(windows), GROUP):
-                self.cbow_windows(windows[place : place + GROUP], begin < loss_end)
+            group = min(self.o.group, MOST_GROUPED)
+            for place in range(0, len(windows), group):
+                self.cbow_windows(windows[place : place + group], begin < loss_end)
 
     @contextlib.contextmanager
     def made_of_subwords(self):
@@ -95,6 +102,10 @@ class Training:
         """Those of a block that are of a target's shard."""
         return self.unit.negatives[block][target % self.o.shards :: self.o.shards]
 
+    def errors(self, labels, scores):
+        """How far predictions are off; nothing is learnt from large scores, as in gensim."""
+        return np.where(np.abs(scores) < TAUGHT, labels - 1.0 / (1.0 + np.exp(-scores)), 0.0)
+
     def change(self, changes):
         """Make all of these: (table, rows, what is added to them)."""
         for table, rows, added in changes:
@@ -107,7 +118,7 @@ class Training:
         moved: what has been added to those others since their scores were computed.
         """
         scores = self.tables[table][rows] @ hidden
-        g = alpha * weights * (labels - 1.0 / (1.0 + np.exp(-scores)))
+        g = alpha * weights * self.errors(labels, scores)
         if with_loss:
             self.loss += weights @ softplus(np.where(labels, -scores, scores))
         return g @ (self.tables[table][rows] + moved), np.outer(g, hidden)
@@ -135,46 +146,44 @@ class Training:
                 self.predictions += with_loss
         self.change(changes)
 
-    def layers(self, position):
-        """What a window predicts: (table, rows, labels) of each layer."""
+    def layers(self, position, place):
+        """What a window predicts, with the block's negatives at a place: (table, rows, labels)."""
         o, target = self.o, self.unit.targets[position]
         if o.hierarchical:
             path = self.paths[self.unit.inputs[position]]
             yield NODES, path // 2, 1.0 - path % 2
-        if o.negative and not o.skipgram:
+        if o.negative and (o.windows or not o.skipgram):
             own = self.negatives(position // o.block, target)
-            places = position % o.block * o.negative + np.arange(o.negative)
+            places = place * o.negative + np.arange(o.negative)
             negatives = own[places % len(own)]
             if o.skip_targets:
                 negatives = negatives[negatives != target]
             rows = np.append(negatives, target)
             yield OUTPUTS, rows, np.append(np.zeros(len(negatives)), 1.0)
 
-    def tree_window(self, position, with_loss):
-        """Skip-gram with hierarchical softmax: rows change after each window.
+    def window(self, position, groups, with_loss):
+        """A window of skip-gram, by groups of its words: rows change after each group.
 
-        A word meets nodes that the words before it have moved, as in gensim; its scores are those
-        of the nodes at the window's beginning.
+        A word meets outputs that the words before it have moved, as in gensim; its scores are those
+        of the outputs at the group's beginning.
         """
         words = self.unit.inputs[self.reached(position)]
-        if not len(words):
-            return
-        (table, rows, labels), changes = next(self.layers(position)), []
-        moved, ones = np.zeros((len(rows), self.tables[table].shape[1])), np.ones(len(rows))
-        for word in words:
-            d_x, d_rows = self.predict(
-                self.tables[INPUTS][word],
-                table,
-                rows,
-                labels,
-                ones,
-                self.alpha(position),
-                with_loss,
-                moved,
-            )
-            moved += d_rows
-            changes += [(table, rows, d_rows), (INPUTS, word, self.lock[word] * d_x)]
-        self.change(changes)
+        for first in range(0, len(words), self.o.group):
+            changes, place = [], next(groups)
+            layers = [[*layer, 0.0] for layer in self.layers(position, place)]
+            for word in words[first : first + self.o.group]:
+                for layer in layers:
+                    table, rows, labels, moved = layer
+                    d_x, d_rows = self.predict(
+                        self.tables[INPUTS][word],
+                        *(table, rows, labels, np.ones(len(rows)), self.alpha(position)),
+                        *(with_loss, moved),
+                    )
+                    layer[3] = (
+                        moved + d_rows
+                    )  # of each place: a row that is there twice moves twice
+                    changes += [(table, rows, d_rows), (INPUTS, word, self.lock[word] * d_x)]
+            self.change(changes)
         self.predictions += with_loss * len(words)
 
     def cbow_windows(self, positions, with_loss):
@@ -186,9 +195,9 @@ class Training:
             hidden = self.tables[INPUTS][words].sum(0) / (number if o.mean else 1)
             # gensim divides the gradient of a sum, and leaves that of a mean undivided
             share = 1.0 / number if o.mean == o.corrected else 1.0
-            for table, rows, labels in self.layers(position):
+            for table, rows, labels in self.layers(position, position % o.block):
                 scores = self.tables[table][rows] @ hidden
-                g = self.alpha(position) * (labels - 1.0 / (1.0 + np.exp(-scores)))
+                g = self.alpha(position) * self.errors(labels, scores)
                 if with_loss:
                     self.loss += softplus(np.where(labels, -scores, scores)).sum()
                 predicted.append((words, share, hidden, table, rows, g))

@@ -73,6 +73,8 @@ def test_of_any_length_of_rows(objective, size):
         {"sentence": 1},
         {"sentence": 2},
         {"tokens": 33, "block": 32},
+        {"group": 1},
+        {"group": 3, "window": 20, "shared": 33},
         {"ngrams": 5},
         {"ngrams": 5, "locked": True},
         {"ngrams": 5, "weights": True},
@@ -83,7 +85,10 @@ def test_of_any_length_of_rows(objective, size):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("objective", ["skip-gram", "skip-gram with both", "CBOW with both"])
+@pytest.mark.parametrize(
+    "objective",
+    ["skip-gram", "skip-gram with both", "skip-gram by windows, with both", "CBOW with both"],
+)
 def test_of_any_option(objective, changes):
     changes = {"size": 40} | OBJECTIVES[objective] | changes
     moved = check(make_case(**changes))
@@ -107,6 +112,7 @@ def test_of_any_option(objective, changes):
             "shared": st.integers(3, 66),
             "shards": st.integers(1, 3),
             "skip_targets": st.integers(0, 1),
+            "group": st.sampled_from([1, 2, 3, 8, 100]),
         }
     ),
     seed=st.integers(0, 100),
@@ -176,7 +182,7 @@ def test_rows_that_are_not_finite_are_told(objective, kernel, bad):
 
 
 @pytest.mark.parametrize("kernel", kernels_here())
-def test_large_scores_are_no_trouble(kernel):
+def test_vectors_that_mean_nothing_are_told(kernel):
     for changes in OBJECTIVES.values():
         case = make_case(**changes)
         for table in case.tables:
@@ -184,8 +190,31 @@ def test_large_scores_are_no_trouble(kernel):
         tables = case.trained()
         with trained_by(kernel):
             result = tables.train(case.options, case.unit, case.alphas, loss_end=60)
-        assert np.isfinite([*result]).all()
+        assert np.isfinite([result.loss, result.predictions]).all()
+        assert not np.isfinite(result.magnitude)
         assert all(np.isfinite(table).all() for table in tables._padded)
+
+
+@pytest.mark.parametrize("kernel", kernels_here())
+@pytest.mark.parametrize("wide", [2, 6])
+def test_a_block_of_wild_scores_is_trained_word_by_word(kernel, wide):
+    case = make_case(tokens=8, sentence=8, size=40)
+    for table in case.tables[:2]:
+        table *= wide
+    tables = case.trained()
+    with trained_by(kernel):
+        result = tables.train(case.options, case.unit, case.alphas, loss_end=8)
+    expected = {}
+    for windows in (0, 1):
+        options = case.options._replace(windows=windows, group=1)
+        expected[windows] = case._replace(options=options).reference()
+        expected[windows].train(0, 8, 8)
+    is_wild = wide == 6  # scores of 12 and more, where 8 is wild
+    assert result.loss == pytest.approx(expected[is_wild].loss, rel=1e-2)
+    assert result.predictions == expected[is_wild].predictions
+    for windows, training in expected.items():
+        far = np.abs(tables.outputs - training.tables[1]).max()
+        assert (far < 2e-2 * training.travelled[1].max() + 1e-4) == (windows == is_wild)
 
 
 def test_the_portable_kernel_runs_anywhere():

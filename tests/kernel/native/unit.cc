@@ -18,7 +18,7 @@ std::vector<float> table(uint64_t purpose) {
 }
 
 void train(bool skipgram) {
-  const Tfw2vOptions options = {skipgram, 5, 0, 1, 0, 1, 1, 1, 5, 5, 16, 8, 1};
+  const Tfw2vOptions options = {skipgram, 5, 0, 1, 0, 1, 1, 1, 5, 5, 16, 8, 1, 0, 4};
   std::vector<int32_t> entries, noise;
   for (int i = 0; i < 400; ++i) entries.push_back(i % 41 == 40 ? -1 : i * i % V);
   for (int word = 0; word < V; ++word) noise.insert(noise.end(), {0x7FFFFFFF, word});

@@ -19,7 +19,7 @@ KERNELS = ("avx512bf16", "avx512", "avx2", "portable")
 
 DEFAULTS = Options(
     **dict(skipgram=1, negative=5, hierarchical=0, mean=1, corrected=0, skip_targets=0, shards=1),
-    **dict(shrink=1, window=5, widest=5, block=8, shared=5, span=64),
+    **dict(shrink=1, window=5, widest=5, block=8, shared=5, span=64, windows=0, group=100),
 )
 
 #: Changes of options that make each objective.
@@ -27,6 +27,8 @@ OBJECTIVES = {
     "skip-gram": {},
     "skip-gram with a tree": {"negative": 0, "hierarchical": 1},
     "skip-gram with both": {"hierarchical": 1},
+    "skip-gram by windows": {"windows": 1},
+    "skip-gram by windows, with both": {"windows": 1, "hierarchical": 1},
     "CBOW": {"skipgram": 0},
     "CBOW of sums": {"skipgram": 0, "mean": 0},
     "CBOW, corrected": {"skipgram": 0, "corrected": 1},

@@ -13,7 +13,7 @@ class Cbow : Windows {
   Cbow(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
        const float alphas[2], Tfw2vResult& result)
       : Windows(options, draws, tables, alphas, result, kGroup),
-        scores_(z_.of(labels_.size())), parts_(p_.of(labels_.size() * W)),
+        group_(std::min<int>(o.group, kGroup)), scores_(z_.of(labels_.size())), parts_(p_.of(labels_.size() * W)),
         hidden_(h_.of(kGroup * t.stride)) {}
 
   void block(int64_t p, bool with_loss) {
@@ -29,7 +29,7 @@ class Cbow : Windows {
         counts_[number] = count(p + i);
         ++number;
       }
-      if (number && (number == kGroup || i + 1 == nb)) {
+      if (number && (number == group_ || i + 1 == nb)) {
         train(number, alpha(p), with_loss);
         number = 0;
       }
@@ -37,7 +37,7 @@ class Cbow : Windows {
   }
 
  private:
-  static constexpr int kGroup = 4;
+  static constexpr int kGroup = 4;  // at most
 
   void train(int number, float alpha, bool with_loss) {
     const int columns = y_ends_[number], ld = static_cast<int>(rounded(columns, W));
@@ -46,6 +46,7 @@ class Cbow : Windows {
       slices<kSlice>(N, [&](auto L, int64_t d) { predict<L>(g, d); });
     sum_lanes(parts_, columns, scores_);
     coefficients(scores_, labels_.data(), ld, alpha, scores_, with_loss);
+    if (!sane(columns)) group_ = 1;
     for (int g = 0; g < number; ++g)
       slices<kSlice>(N, [&](auto L, int64_t d) { update<L>(g, d); });
     if (with_loss) result.predictions += number;
@@ -100,6 +101,7 @@ class Cbow : Windows {
     return sum;
   }
 
+  int group_;
   int x_ends_[kGroup + 1] = {}, y_ends_[kGroup + 1] = {};  // of each window of a group
   float counts_[kGroup];
   Buffer z_, p_, h_;

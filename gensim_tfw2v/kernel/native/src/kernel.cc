@@ -4,7 +4,7 @@
 #include "cbow.h"
 #include "rows_kernel.h"
 #include "skipgram_sampled.h"
-#include "skipgram_tree.h"
+#include "skipgram_windows.h"
 #include "subwords.h"
 
 namespace tfw2v {
@@ -20,8 +20,9 @@ void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, con
   const auto train_all = [&](const Tfw2vDraws& draws, const Tfw2vTables& tables, auto spans) {
     const auto train_with = [&](auto trainer) { spans(trained(trainer)); };
     if (!o.skipgram) return train_with(Cbow(o, draws, tables, alphas, result));
-    if (o.negative) train_with(SkipgramSampled(o, draws, tables, alphas, result));
-    if (o.hierarchical) train_with(SkipgramTree(o, draws, tables, alphas, result));
+    const bool in_blocks = o.negative && !o.windows;
+    if (in_blocks) train_with(SkipgramSampled(o, draws, tables, alphas, result));
+    if (o.hierarchical || !in_blocks) train_with(SkipgramWindows(o, draws, tables, alphas, result));
   };
   if (!u.subwords.number) return train_all(u, t, [&](auto train) { train(first, last); });
   Subwords subwords(o, u, t);

@@ -2,21 +2,23 @@
 #pragma once
 
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "block.h"
-#include "trainer.h"
+#include "skipgram_windows.h"
 
 namespace tfw2v {
 namespace TFW2V_ISA {
 
 // Skip-gram with negative sampling: blocks of B inputs share their negatives, and rows are updated
-// after each block.
+// after each block; those of a block whose scores are wild, after each word of each window.
 class SkipgramSampled : Trainer {
  public:
   SkipgramSampled(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
                 const float alphas[2], Tfw2vResult& result)
       : Trainer(options, draws, tables, alphas, result),
+        alone_(one_by_one(options)), windows_(alone_, draws, tables, alphas, result),
         B(o.block), K(o.shared), Kr(static_cast<int>(rounded(K, W))), w(o.window),
         halo(static_cast<int>(std::min<int64_t>(B + 2 * int64_t{w}, draws.kept + 1))),
         pairs_(B), x_(B), dx_(B), y_(K), used_(Kr), products_(N, t.size, B, K) {
@@ -50,6 +52,10 @@ class SkipgramSampled : Trainer {
     const float a = alpha(p);
     centres(p, nb, low, high, a, with_loss);
     noise(p, nb, low, high, negatives, a, with_loss);
+    const int64_t pairs = std::accumulate(pairs_.begin(), pairs_.begin() + nb, int64_t{0});
+    if (!sane(pairs + nb * K, true)) return windows_.block(p, with_loss);
+    if (with_loss) result.predictions += pairs;
+    products_.to_inputs<false>(g_, nb, y_.data(), K, Kr, dx_.data());
     for (int i = 0; i < nb; ++i)
       gather(&lists_[i * capacity_], 0, 1, &columns_[i * capacity_], pairs_[i], &dx_[i], 1, N);
     // from here on rows change
@@ -64,6 +70,12 @@ class SkipgramSampled : Trainer {
   }
 
  private:
+  static Tfw2vOptions one_by_one(Tfw2vOptions options) {
+    options.hierarchical = 0;  // which is trained apart
+    options.windows = options.group = 1;
+    return options;
+  }
+
   // Inputs of the block that lie in the window of a centre.
   std::pair<int, int> reached(int64_t c, int64_t p, int nb) const {
     return {static_cast<int>(std::max<int64_t>(0, c - u.reaches[2 * c] - p)),
@@ -108,8 +120,6 @@ class SkipgramSampled : Trainer {
         columns[place] = y;
       }
     }
-    if (with_loss)
-      for (int i = 0; i < nb; ++i) result.predictions += pairs_[i];
   }
 
   void noise(int64_t p, int nb, int64_t low, int64_t high, const int32_t* negatives, float a,
@@ -123,7 +133,6 @@ class SkipgramSampled : Trainer {
     if (o.skip_targets || o.shards > 1) select(p, nb, low, high, negatives, share);
     products_.scores(x_.data(), nb, y_.data(), K, g_, Kr);
     coefficients(g_, weights_, nb * Kr, a, g_, with_loss);
-    products_.to_inputs<false>(g_, nb, y_.data(), K, Kr, dx_.data());
   }
 
   // Weights where negatives do not count the same for each centre.
@@ -140,6 +149,8 @@ class SkipgramSampled : Trainer {
     }
   }
 
+  const Tfw2vOptions alone_;
+  SkipgramWindows windows_;
   const int B, K, Kr, w, halo;
   std::vector<int> pairs_;
   std::vector<float*> x_, dx_, y_;

@@ -52,7 +52,7 @@ class Subwords {
  private:
   int64_t length() const { return rounded(o.span, o.block); }  // of a span: whole blocks
   // Positions before and after a span whose words are inputs of its blocks.
-  int64_t around() const { return o.skipgram && !o.hierarchical ? 0 : o.window; }
+  int64_t around() const { return o.skipgram && !o.hierarchical && !o.windows ? 0 : o.window; }
   static constexpr int kAhead = 6;  // rows that are fetched before they are needed
 
   // Numbers the distinct words of positions, and lists all their rows.

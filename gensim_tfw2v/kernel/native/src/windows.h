@@ -1,4 +1,4 @@
-// What CBOW and skip-gram's tree share: rows of a window's words, and of what they predict.
+// What CBOW and skip-gram's windows share: rows of a window's words, and of what they predict.
 #pragma once
 
 #include "trainer.h"
@@ -11,7 +11,7 @@ class Windows : protected Trainer {
   // Room for the rows of `number` windows at a time.
   Windows(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
           const float alphas[2], Tfw2vResult& result, int number)
-      : Trainer(options, draws, tables, alphas, result), sampled_(!o.skipgram && o.negative) {
+      : Trainer(options, draws, tables, alphas, result), sampled_(o.negative && (!o.skipgram || o.windows)) {
     int64_t longest = 0;
     for (int64_t w = 0; o.hierarchical && w < u.paths.number; ++w)
       longest = std::max<int64_t>(longest, u.paths.first[w + 1] - u.paths.first[w]);
@@ -32,10 +32,9 @@ class Windows : protected Trainer {
     return end;
   }
 
-  // Adds what the i-th position of a block predicts from y_[end] on, its target last: the new end.
-  // Negatives are K of its block's, of its target's shard: those after the ones of the position
-  // before, and from the first on again.
-  int add_predicted(int64_t a, int64_t block, int i, int end) {
+  // Adds what a position predicts from y_[end] on, its target last: the new end. Negatives are the
+  // i-th K of its block's, of its target's shard; after the last of these comes the first again.
+  int add_predicted(int64_t a, int64_t block, int64_t i, int end) {
     if (o.hierarchical)
       for (int32_t k = path_begin(a); k < path_end(a); ++k) {
         y_[end] = node(u.paths.entries[k] / 2);
@@ -45,7 +44,7 @@ class Windows : protected Trainer {
     const int32_t target = u.targets[a];
     const int first = shard(a), number = (o.shared - first + o.shards - 1) / o.shards;
     const int32_t* negatives = u.negatives + block * o.shared + first;
-    int at = i * o.negative % number;
+    int at = static_cast<int>(i * o.negative % number);
     for (int k = 0; k < o.negative; ++k) {
       const int32_t negative = negatives[o.shards * at];
       if (++at == number) at = 0;

@@ -1,0 +1,107 @@
+"""The corpora of the grid: a file each, one sentence a line."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from gensim.test.utils import datapath
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What a corpus is like, and how it is trained on.
+
+    Attributes
+    ----------
+    words : int
+        Words of an epoch, roughly.
+    sentence : int
+        Words of a sentence, roughly.
+    dearest : float
+        Multiplications of a training by gensim, at most: see `Cell.cost`.
+    seeds : int
+        Trainings of each class, of which means are compared.
+    """
+
+    words: int
+    sentence: int
+    epochs: int
+    min_count: int
+    dearest: float
+    seeds: int = 2
+
+
+CORPORA = {
+    "lee": Corpus(60_000, 150, 2, 5, 2e10),
+    "words": Corpus(1_200_000, 90, 1, 5, 3e10),
+    "text": Corpus(17_000_000, 90, 1, 5, 8e10),
+    "baskets": Corpus(30_000, 30, 5, 1, 2e10),
+    "walks": Corpus(80_000, 40, 2, 1, 2e10),
+    "ten words": Corpus(20_000, 20, 2, 1, 2e9, seeds=12),
+}
+
+
+def write_corpora(text: Path | None, folder: Path) -> dict[str, Path]:
+    """Write each corpus into a file; without a `text`, those that need none.
+
+    Parameters
+    ----------
+    text : Path, optional
+        A file of a million words or more, one paragraph a line.
+    """
+    made = {"baskets": _baskets(), "walks": _walks(), "ten words": _ten_words()}
+    for name, sentences in made.items():
+        (folder / name).write_text("\n".join(map(" ".join, sentences)) + "\n", encoding="utf-8")
+    shutil.copy(datapath("lee_background.cor"), folder / "lee")
+    files = {name: folder / name for name in (*made, "lee")}
+    if text is not None:
+        files["text"] = text
+        files["words"] = folder / "words"
+        number = CORPORA["words"].words // CORPORA["words"].sentence
+        with text.open(encoding="utf-8") as lines:
+            files["words"].write_text("".join(islice(lines, number)), encoding="utf-8")
+    return files
+
+
+def _baskets() -> list[list[str]]:
+    """1,000 baskets of 30 of 1,200 items, most of them of one of 24 departments."""
+    random = np.random.default_rng(1)
+    popular = 1 / np.arange(1, 1201) ** 0.8
+    baskets = []
+    for _ in range(1000):
+        own = np.where(np.arange(1200) % 24 == random.integers(24), 30.0, 1.0) * popular
+        baskets.append([f"item{i}" for i in random.choice(1200, 30, p=own / own.sum())])
+    return baskets
+
+
+def _walks() -> list[list[str]]:
+    """Walks of 40 steps, four from each of 500 nodes of a graph with ten communities."""
+    random = np.random.default_rng(2)
+    edges: list[list[int]] = [[] for _ in range(500)]
+    for node in range(500):
+        for _ in range(4):
+            near = random.random() < 0.85
+            other = int(random.integers(50)) * 10 + node % 10 if near else int(random.integers(500))
+            edges[node].append(other)
+            edges[other].append(node)
+    walks = []
+    for node in random.permutation(np.repeat(np.arange(500), 4)):
+        walk = [int(node)]
+        while len(walk) < 40:
+            walk.append(edges[walk[-1]][random.integers(len(edges[walk[-1]]))])
+        walks.append([f"node{step}" for step in walk])
+    return walks
+
+
+def _ten_words() -> list[list[str]]:
+    """1,000 sentences of 20 of ten words, each of which often follows the one before it."""
+    random = np.random.default_rng(3)
+    sentences = []
+    for _ in range(1000):
+        steps = np.where(random.random(20) < 0.6, 1, random.integers(10, size=20))
+        sentences.append([f"word{i}" for i in np.cumsum(steps) % 10])
+    return sentences

@@ -1,0 +1,66 @@
+"""Train cells, each in a process of a pool, and keep a record of each training."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from benchmarks.options.cells import Cell
+from benchmarks.options.corpora import CORPORA
+from benchmarks.options.measure import measure
+
+#: Where this package trains, with its options; the first is one machine.
+PLACES: dict[str, dict[str, Any]] = {
+    "machine": {},
+    "cluster": {"cluster": "local:2ps+4workers"},
+    "graph": {},
+}
+
+
+def train(
+    cells: list[Cell], engines: list[str], files: dict[str, Path], records: Path, processes: int
+) -> None:
+    """Train each cell by each engine, where no record of it is kept yet."""
+    records.mkdir(parents=True, exist_ok=True)
+    todo = [
+        (cell, engine, seed)
+        for cell in cells
+        for engine in engines
+        for seed in seeds(cell, engine)
+        if not record_path(records, cell, engine, seed).exists()
+    ]
+    # TensorFlow can't be forked
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        running = {
+            pool.submit(measured, cell, files[cell.corpus], engine, seed): (cell, engine, seed)
+            for cell, engine, seed in todo
+        }
+        for done, future in enumerate(as_completed(running), 1):
+            cell, engine, seed = running[future]
+            record = future.result()
+            record_path(records, cell, engine, seed).write_text(json.dumps(record))
+            print(f"{done}/{len(todo)} {engine} {seed}: {cell.name}", flush=True)
+
+
+def seeds(cell: Cell, engine: str) -> list[int]:
+    """Each engine has its own, so that no two start from the same vectors."""
+    number = CORPORA[cell.corpus].seeds
+    return [*range(1, 1 + number)] if engine == "gensim" else [*range(11, 11 + number)]
+
+
+def record_path(records: Path, cell: Cell, engine: str, seed: int) -> Path:
+    """The file of a training's record."""
+    return records / f"{cell.name}, {engine} {seed}.json"
+
+
+def measured(cell: Cell, path: Path, engine: str, seed: int) -> dict[str, Any]:
+    """Train in this process, or a child of the pool."""
+    if engine == "graph":
+        from gensim_tfw2v.training import programs
+
+        programs.MOST_PLAIN_WORDS = -1
+        programs.trains_natively = lambda config: False
+    return measure(cell, path, engine, seed, **PLACES.get(engine, {}))
