@@ -3,9 +3,10 @@
 import os
 from typing import Any
 
-from gensim.models import FastText, Word2Vec, fasttext
+from gensim.models import fasttext
 
 from gensim_tfw2v.model import TFWord2Vec, signature_of
+from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.training.subwords import adjust_vectors
 
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from gensim.models import KeyedVectors, Word2Vec
+from gensim.models import KeyedVectors
 
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.monitor.words import held_counts
+from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.training.vocabulary import take_vectors, word_counts
 
 #: Options that the merged model has from the first of the given ones.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gensim.models import KeyedVectors, Word2Vec
+from gensim.models import KeyedVectors
 
 from gensim_tfw2v.checks.options import ARGUMENTS, Number, check_attributes, check_options
 from gensim_tfw2v.checks.state import check_state
@@ -26,6 +26,7 @@ from gensim_tfw2v.files.whole import save_local
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.monitor.progress import phase
+from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.training.epoch import held_out_loss, train_epoch

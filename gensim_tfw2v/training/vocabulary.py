@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from gensim import utils
-from gensim.models import KeyedVectors, Word2Vec
+from gensim.models import KeyedVectors
 from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.config import TrainingConfig
@@ -17,6 +17,7 @@ from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.monitor.words import held_counts
+from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.parameter_server.combining import pair_rates
 from gensim_tfw2v.training.subwords import Subwords
 
