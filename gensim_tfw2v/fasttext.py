@@ -93,8 +93,8 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
 
     def _clear_post_train(self) -> None:
         """Make words' vectors of the rows: gensim's hook, without its slow loop."""
-        Word2Vec._clear_post_train(self)
         adjust_vectors(self.wv)
+        super()._clear_post_train()
 
 
 TFFastText.__signature__ = signature_of(TFFastText)

@@ -38,7 +38,7 @@ from gensim_tfw2v.training.opening import (
 from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.sub_models import begin_training
-from gensim_tfw2v.training.vocabulary import take_vectors
+from gensim_tfw2v.training.vocabulary import renew_norms, take_vectors
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = (
@@ -293,7 +293,8 @@ class TFWord2Vec(Word2Vec):
 
     def __getstate__(self) -> dict[str, Any]:
         left_out = {*TRANSIENT, *RUNNING}
-        return {name: value for name, value in self.__dict__.items() if name not in left_out}
+        held = self.__dict__.copy()  # at once: training in another thread adds attributes
+        return {name: value for name, value in held.items() if name not in left_out}
 
     def scan_vocab(
         self,
@@ -544,6 +545,10 @@ class TFWord2Vec(Word2Vec):
             self._process_launcher.close()
             self._process_launcher = None
         self.__dict__.pop("_config", None)
+
+    def _clear_post_train(self) -> None:
+        """Renew what was computed from the vectors: gensim's hook, without a moment of None."""
+        renew_norms(self.wv)
 
     def _log_train_end(  # gensim's hook
         self, raw_word_count: int, trained_word_count: int, total_elapsed: float, job_tally: int

@@ -148,7 +148,15 @@ def take_vectors(
     finally:
         model.sorted_vocab = in_order
     model.wv.vectors[:] = vectors.vectors
-    model.wv.norms = None
+
+
+def renew_norms(vectors: KeyedVectors) -> None:
+    """Make vectors' lengths anew, if there are any; never None, which another thread may meet.
+
+    gensim's queries make them if they are None, and then take for granted that they are there.
+    """
+    if vectors.norms is not None:
+        vectors.fill_norms(force=True)
 
 
 def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) -> dict[str, int]:
