@@ -23,6 +23,7 @@ from gensim_tfw2v.corpus.files import is_compressed, is_pipe
 from gensim_tfw2v.corpus.texts import Source
 from gensim_tfw2v.files.mapped import map_weights
 from gensim_tfw2v.files.whole import save_local
+from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.monitor.progress import phase
@@ -251,6 +252,7 @@ class TFWord2Vec(Word2Vec):
         ValueError
             If `counts` lacks a word.
         """
+        vectors = with_keys(vectors)
         model = cls(vector_size=vectors.vector_size, **options)
         take_vectors(model, vectors, counts)
         return model
