@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import logging
+import math
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -250,7 +251,7 @@ class TFWord2Vec(Word2Vec):
         Raises
         ------
         ValueError
-            If `counts` lacks a word.
+            If `counts` lacks a word, or a count is no whole number from 1 up.
         """
         vectors = with_keys(vectors)
         model = cls(vector_size=vectors.vector_size, **options)
@@ -271,9 +272,25 @@ class TFWord2Vec(Word2Vec):
             map_weights(self, Path(self.tables_dir))
 
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:
-        """Make gensim's table of the noise distribution, bit for bit, without its slow loop."""
+        """Make gensim's table of the noise distribution, bit for bit, without its slow loop.
+
+        Raises
+        ------
+        ValueError
+            If `ns_exponent` makes of the counts weights that are all 0, or not finite.
+        """
         counts = np.asarray(self.wv.expandos.get("count", ())).tolist()
-        cumulative = np.cumsum([count ** float(self.ns_exponent) for count in counts])
+        exponent = float(self.ns_exponent)
+        try:
+            cumulative = np.cumsum([math.pow(count, exponent) for count in counts])
+        except (OverflowError, ValueError):  # of 0 or less, not every power is a number
+            cumulative = np.full(1, np.nan)
+        if len(cumulative) and not 0.0 < cumulative[-1] < math.inf:
+            raise ValueError(
+                f"no negatives can be drawn: ns_exponent={self.ns_exponent!r} makes weights that "
+                f"are all 0, too large or not defined, of counts from {min(counts)} to "
+                f"{max(counts)}; give an exponent nearer to 0, such as gensim's 0.75"
+            )
         self.cum_table = np.rint(cumulative / cumulative[-1:] * domain).astype(np.uint32)
 
     def to_gensim(self) -> Word2Vec:

@@ -109,7 +109,7 @@ def _tasks_of(
     alphas = [float(model._get_next_alpha(part, epoch)) for part in reached]
     # what gensim has noted at the end, and warns of later: nothing for files, else what its
     # last batch began with
-    model._get_next_alpha(corpus_ratio * max(0.0, 1 - model.batch_words / all_words), epoch)
+    model._get_next_alpha(corpus_ratio * (1 - min(model.batch_words, all_words) / all_words), epoch)
     if is_corpus_file_mode:
         model.min_alpha_yet_reached = before
     return [
