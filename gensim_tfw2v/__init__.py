@@ -20,6 +20,7 @@ __all__ = [
     "TensorBoardLog",
     "__version__",
     "merge_models",
+    "patch_gensim",
 ]
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.merged import merge_models
     from gensim_tfw2v.model import TFWord2Vec
     from gensim_tfw2v.monitor.options import TensorBoardLog
+    from gensim_tfw2v.patch import patch_gensim
     from gensim_tfw2v.regimes.options import (
         Asynchronous,
         Downpour,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "merge_models": "merged",
+    "patch_gensim": "patch",
     "TFFastText": "fasttext",
     "TFWord2Vec": "model",
     "TensorBoardLog": "monitor.options",

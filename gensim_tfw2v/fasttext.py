@@ -3,9 +3,10 @@
 import os
 from typing import Any
 
-from gensim.models import FastText, Word2Vec, fasttext
+from gensim.models import fasttext
 
 from gensim_tfw2v.model import TFWord2Vec, signature_of
+from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.training.subwords import adjust_vectors
 
 
@@ -92,8 +93,8 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
 
     def _clear_post_train(self) -> None:
         """Make words' vectors of the rows: gensim's hook, without its slow loop."""
-        Word2Vec._clear_post_train(self)
         adjust_vectors(self.wv)
+        super()._clear_post_train()
 
 
 TFFastText.__signature__ = signature_of(TFFastText)

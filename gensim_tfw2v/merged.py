@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from gensim.models import KeyedVectors, Word2Vec
+from gensim.models import KeyedVectors
 
+from gensim_tfw2v.keyed import keyed, with_keys
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.monitor.words import held_counts
+from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.training.vocabulary import take_vectors, word_counts
 
 #: Options that the merged model has from the first of the given ones.
@@ -94,7 +96,7 @@ def merge_models(
     }
     model = TFWord2Vec(vector_size=merged.inputs.shape[1], **options)
     counts = dict(zip(union.words, union.counts.tolist(), strict=True))
-    take_vectors(model, _keyed(union.words, merged.inputs), counts)
+    take_vectors(model, keyed(union.words, merged.inputs), counts)
     if merged.outputs is not None and model.negative:
         model.syn1neg = merged.outputs
     if merged.nodes is not None and model.hs:
@@ -109,13 +111,13 @@ def _vectors(number: int, model: Any) -> KeyedVectors:
         raise TypeError(
             f"model {number} is a {type(model).__name__}: give models of Word2Vec, or KeyedVectors"
         )
-    return vectors
+    return with_keys(vectors)
 
 
 def _counts(vectors: Sequence[KeyedVectors], held: bool) -> list[np.ndarray]:
     """Counts of the words of each model: its own if all have some, else by Zipf's law."""
     if not held:
-        vectors = [_keyed(of_one.index_to_key, of_one.vectors) for of_one in vectors]
+        vectors = [keyed(of_one.index_to_key, of_one.vectors) for of_one in vectors]
     return [np.array(list(word_counts(of_one).values()), np.int64) for of_one in vectors]
 
 
@@ -126,15 +128,6 @@ def _have_same_tree(models: Sequence[Word2Vec]) -> bool:
         and np.array_equal(model.wv.expandos["count"], models[0].wv.expandos["count"])
         for model in models
     )
-
-
-def _keyed(words: list[str], rows: np.ndarray) -> KeyedVectors:
-    """Vectors, without copying them."""
-    vectors = KeyedVectors(rows.shape[1])
-    vectors.index_to_key = words
-    vectors.key_to_index = {word: row for row, word in enumerate(words)}
-    vectors.vectors = rows
-    return vectors
 
 
 class Union(NamedTuple):

@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import logging
+import math
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gensim.models import KeyedVectors, Word2Vec
+from gensim.models import KeyedVectors
 
 from gensim_tfw2v.checks.options import ARGUMENTS, Number, check_attributes, check_options
 from gensim_tfw2v.checks.state import check_state
@@ -24,9 +25,11 @@ from gensim_tfw2v.corpus.files import is_compressed, is_pipe
 from gensim_tfw2v.corpus.texts import Source
 from gensim_tfw2v.files.mapped import map_weights
 from gensim_tfw2v.files.whole import save_local
+from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.monitor.progress import phase
+from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
@@ -38,7 +41,7 @@ from gensim_tfw2v.training.opening import (
 from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.sub_models import begin_training
-from gensim_tfw2v.training.vocabulary import take_vectors
+from gensim_tfw2v.training.vocabulary import renew_norms, take_vectors
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = (
@@ -249,8 +252,9 @@ class TFWord2Vec(Word2Vec):
         Raises
         ------
         ValueError
-            If `counts` lacks a word.
+            If `counts` lacks a word, or a count is no whole number from 1 up.
         """
+        vectors = with_keys(vectors)
         model = cls(vector_size=vectors.vector_size, **options)
         take_vectors(model, vectors, counts)
         return model
@@ -269,9 +273,25 @@ class TFWord2Vec(Word2Vec):
             map_weights(self, Path(self.tables_dir))
 
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:
-        """Make gensim's table of the noise distribution, bit for bit, without its slow loop."""
+        """Make gensim's table of the noise distribution, bit for bit, without its slow loop.
+
+        Raises
+        ------
+        ValueError
+            If `ns_exponent` makes of the counts weights that are all 0, or not finite.
+        """
         counts = np.asarray(self.wv.expandos.get("count", ())).tolist()
-        cumulative = np.cumsum([count ** float(self.ns_exponent) for count in counts])
+        exponent = float(self.ns_exponent)
+        try:
+            cumulative = np.cumsum([math.pow(count, exponent) for count in counts])
+        except (OverflowError, ValueError):  # of 0 or less, not every power is a number
+            cumulative = np.full(1, np.nan)
+        if len(cumulative) and not 0.0 < cumulative[-1] < math.inf:
+            raise ValueError(
+                f"no negatives can be drawn: ns_exponent={self.ns_exponent!r} makes weights that "
+                f"are all 0, too large or not defined, of counts from {min(counts)} to "
+                f"{max(counts)}; give an exponent nearer to 0, such as gensim's 0.75"
+            )
         self.cum_table = np.rint(cumulative / cumulative[-1:] * domain).astype(np.uint32)
 
     def to_gensim(self) -> Word2Vec:
@@ -293,7 +313,8 @@ class TFWord2Vec(Word2Vec):
 
     def __getstate__(self) -> dict[str, Any]:
         left_out = {*TRANSIENT, *RUNNING}
-        return {name: value for name, value in self.__dict__.items() if name not in left_out}
+        held = self.__dict__.copy()  # at once: training in another thread adds attributes
+        return {name: value for name, value in held.items() if name not in left_out}
 
     def scan_vocab(
         self,
@@ -546,6 +567,10 @@ class TFWord2Vec(Word2Vec):
             self._process_launcher.close()
             self._process_launcher = None
         self.__dict__.pop("_config", None)
+
+    def _clear_post_train(self) -> None:
+        """Renew what was computed from the vectors: gensim's hook, without a moment of None."""
+        renew_norms(self.wv)
 
     def _log_train_end(  # gensim's hook
         self, raw_word_count: int, trained_word_count: int, total_elapsed: float, job_tally: int

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gensim.models import KeyedVectors
+from gensim.models import KeyedVectors, Word2Vec
 from gensim.models.word2vec import LineSentence, PathLineSentences
 from gensim.test.utils import common_texts
 
@@ -19,7 +19,7 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.regimes.options import Downpour, Sandblaster, SubModels, Synchronous
 
-NAN, INF = float("nan"), float("inf")
+NAN, INF, HUGE = float("nan"), float("inf"), 10**400
 BOTH = (TypeError, ValueError)
 
 
@@ -76,6 +76,9 @@ BAD_OPTIONS = [
     *(("vector_size", bad, TypeError, "vector_size must be a whole") for bad in ("100", 4.0)),
     *(("vector_size", bad, TypeError, "vector_size must be a") for bad in (None, [4], 4.5, NAN)),
     *(("vector_size", bad, ValueError, "vector_size must be at least 1") for bad in (0, -4)),
+    *(("vector_size", bad, ValueError, "vector_size must be at most") for bad in (1 << 31, HUGE)),
+    *((name, HUGE, ValueError, f"{name} must be a finite") for name in ("alpha", "ns_exponent")),
+    *(("sample", bad, ValueError, "sample must be") for bad in (1e308, HUGE)),
     *(("window", bad, ValueError, "window must be a whole number") for bad in (2.5, NAN, INF)),
     *(("window", bad, BOTH, "window must be a whole number.*of type") for bad in ("x", None, [5])),
     *(("window", bad, ValueError, "window must be at least 1, got") for bad in (0, -1, False)),
@@ -87,7 +90,7 @@ BAD_OPTIONS = [
     ("negative", None, TypeError, "negative must be a whole number, got None"),
     ("negative", "five", BOTH, "negative must be a whole number, got 'five'"),
     ("negative", -1, ValueError, "negative must be at least 0"),
-    ("negative", 1 << 31, ValueError, "negative must be at most"),
+    *(("negative", bad, ValueError, "negative must be at most") for bad in (1 << 31, 9_000_000)),
     *(("sg", bad, BOTH, "sg must be a whole number") for bad in (None, "skipgram", 0.5, NAN)),
     *(("hs", bad, BOTH, "hs must be a whole number") for bad in (None, "yes", 0.5)),
     *(("cbow_mean", bad, BOTH, "cbow_mean must be a whole number") for bad in (None, "mean", 0.5)),
@@ -116,6 +119,7 @@ BAD_OPTIONS = [
     ("layout", "columns", ValueError, "give a cluster"),
     *(("cluster", bad, ValueError, "cluster is .*give") for bad in (5, "", [], "local", "x:1")),
     *(("cluster", bad, ValueError, "cluster is") for bad in ("local:ps=0,worker=1", "local:ps=1")),
+    *(("cluster", f"local:ps={bad},worker=1", ValueError, "to 9999") for bad in ("1٣", "9" * 20)),
     ("cluster", "TF_CONFIG", ValueError, "TF_CONFIG"),
     *(("regime", bad, ValueError, "regime is .*give 'async") for bad in (5, "", "fast", [])),
     ("regime", Downpour, ValueError, "regime is"),
@@ -127,18 +131,18 @@ BAD_OPTIONS = [
         for bad, says in (
             ("n_fetch=0", "n_fetch must be a whole number from 1"),
             ("n_push=-1", "n_push must be a whole number from 1"),
-            ("n_push=2.5", "n_push is '2.5': give a value of type int"),
+            ("n_push=2.5", "n_push is '2.5': give a whole number"),
             ("n_push", "n_push is ''"),
             ("adagrad=yes", "adagrad is 'yes': give true or false"),
             ("warm_start=2", "warm_start must be from 0 to 1"),
-            ("warm_start=nan", "warm_start must be from 0 to 1"),
+            ("warm_start=nan", "warm_start is 'nan': give a finite number"),
         )
     ),
     ("regime", "synchronous:steps=0", ValueError, "steps must be a whole number from 1"),
     ("regime", "synchronous:combining=mean", ValueError, "combining is 'mean': give 'adasum' or"),
     ("regime", "submodels:models=0", ValueError, "models must be a whole number from 1"),
     ("regime", "submodels:rate=0", ValueError, "rate must be above 0"),
-    ("regime", "submodels:rate=nan", ValueError, "rate must be above 0"),
+    ("regime", "submodels:rate=nan", ValueError, "rate is 'nan': give a finite number"),
     ("regime", "submodels:sampling=equal,rate=.5", ValueError, "leave out rate"),
     ("regime", "submodels:merging=mean", ValueError, "merging is 'mean'"),
     ("regime", "sandblaster:history=0", ValueError, "history must be a whole number from 1"),
@@ -228,6 +232,8 @@ def test_arguments_of_train(name, bad, error, says):
         (lambda: SubModels(sampling="some"), ValueError, "sampling is 'some'"),
         (lambda: Sandblaster(history=[]), ValueError, "history must be a whole"),
         (lambda: TensorBoardLog("x", projector_words=-1), ValueError, "projector_words must be"),
+        (lambda: TensorBoardLog("x", projector_words=NAN), ValueError, "projector_words must be"),
+        (lambda: TensorBoardLog("x", projector_words="9"), ValueError, "projector_words must be"),
         (lambda: TensorBoardLog("x", word_pairs="ws353"), ValueError, "word_pairs must be a list"),
         (lambda: TensorBoardLog("x", probe_words="the"), ValueError, "probe_words must be a list"),
     ],
@@ -235,6 +241,49 @@ def test_arguments_of_train(name, bad, error, says):
 def test_options_that_are_objects(make, error, says):
     with pytest.raises(error, match=says):
         make()
+
+
+#: Counts of words, and exponents that make no weights of them.
+NO_NOISE = [
+    *((common_texts, bad) for bad in (1000, -1e308, 600.0, "1000")),
+    ([["a"] * 9, ["b"] * 2], -2000),  # all 0
+    ([["a"], ["b"] * 2], 2000),
+]
+
+
+@pytest.mark.parametrize(("texts", "exponent"), NO_NOISE)
+def test_exponents_that_make_no_noise(texts, exponent):
+    model = TFWord2Vec(min_count=1, vector_size=4, ns_exponent=exponent)
+    with pytest.raises(ValueError, match=r"ns_exponent=.* makes weights that are all 0, too large"):
+        model.build_vocab(texts)
+
+
+@pytest.mark.parametrize("counts", [{"a": -1, "b": 5}, {"a": -3, "b": -2}])
+def test_counts_that_make_no_noise(counts):
+    model = TFWord2Vec(min_count=-9, vector_size=4, sample=0)
+    with pytest.raises(ValueError, match="ns_exponent=0.75 makes weights .* from -"):
+        model.build_vocab_from_freq(counts)
+
+
+@pytest.mark.parametrize(
+    ("texts", "options"),
+    [
+        ([["a"], ["b"] * 2], {"ns_exponent": -2000}),  # only a is drawn
+        ([["a"], ["b"]], {"ns_exponent": 1e308}),
+        (common_texts, {"ns_exponent": 400}),
+        (common_texts, {"ns_exponent": "0.75"}),
+        (common_texts, {"ns_exponent": 1000, "negative": 0, "hs": 1}),
+        (common_texts, {"sample": 1e30}),
+        (common_texts, {"batch_words": HUGE, "workers": HUGE, "max_vocab_size": HUGE}),
+    ],
+)
+def test_extremes_that_gensim_trains(texts, options):
+    model = TFWord2Vec(texts, min_count=1, vector_size=4, **options)
+    expected = Word2Vec(min_count=1, vector_size=4, **options)
+    expected.build_vocab(texts)
+    assert np.isfinite(model.wv.vectors).all()
+    if model.negative:
+        np.testing.assert_array_equal(model.cum_table, expected.cum_table)
 
 
 def expando(name, value):

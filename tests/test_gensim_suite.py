@@ -1,34 +1,21 @@
-"""gensim's own tests of Word2Vec and of what builds on it, run on TFWord2Vec.
-
-Its modules find the class as ``word2vec.Word2Vec`` or ``Word2Vec``: there a module stands in that
-gives TFWord2Vec under that name, and everything else of gensim's.
-"""
+"""gensim's own tests of Word2Vec and of what builds on it, run with TFWord2Vec in its place."""
 
 import tempfile
-import types
-from typing import Any
 
 import gensim.test.test_keyedvectors as keyedvectors
 import gensim.test.test_similarities as similarities
 import gensim.test.test_word2vec as suite
 import pytest
-from gensim.models import word2vec
 
-from gensim_tfw2v import TFWord2Vec
-
-
-class StandIn(types.ModuleType):
-    """gensim's module with another class."""
-
-    Word2Vec = TFWord2Vec
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(word2vec, name)
+from gensim_tfw2v import TFWord2Vec, patch_gensim
 
 
-suite.word2vec = StandIn("word2vec")
-similarities.word2vec = StandIn("word2vec")
-similarities.Word2Vec = TFWord2Vec
+@pytest.fixture(autouse=True)
+def in_place():
+    """Its modules find the class as ``word2vec.Word2Vec`` or ``Word2Vec``."""
+    with patch_gensim():
+        assert suite.word2vec.Word2Vec is similarities.Word2Vec is TFWord2Vec
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -20,9 +20,11 @@ PACKAGE = "gensim_tfw2v"
 AXES = ("corpus", "merging", "evaluation")
 ABOVE = (
     *("monitor", "kernel", "cluster", "parameter_server", "planning", "regimes", "config"),
-    *("checks", "training", "model", "fasttext", "merged", "", "cli", "__main__"),
+    *("checks", "training", "model", "fasttext", "merged", "patch", "", "cli", "__main__"),
 )
 LEVELS = dict.fromkeys(AXES, 1) | {name: level for level, name in enumerate(ABOVE, 2)}
+
+CLASSES = {"Word2Vec", "FastText"}
 
 #: Axes that are rooms of components: none imports another.
 APART = ("kernel.objectives", "parameter_server.layouts")
@@ -198,6 +200,15 @@ def test_importing_does_not_log() -> None:
         for node in statements(ast.parse(path.read_text("utf-8")).body, deferred=False):
             found = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
             assert not str(found).startswith("gensim.test"), name
+
+
+def test_gensims_classes_come_from_one_module() -> None:
+    """gensim's modules may have other classes by their names when a module is imported."""
+    for name, path in modules(ROOT, PACKAGE).items():
+        for node in statements(ast.parse(path.read_text("utf-8")).body, deferred=False):
+            names = {alias.name for alias in node.names if isinstance(node, ast.ImportFrom)}
+            is_gensims = getattr(node, "module", None) == "gensim.models"
+            assert not is_gensims or name.endswith(".originals") or not names & CLASSES, name
 
 
 # Written so that this file does not hold what it looks for.

@@ -2,14 +2,16 @@
 
 import copy
 import pickle
+import sys
 import threading
 
 import numpy as np
 import pytest
+from gensim.models import KeyedVectors
 from gensim.models.callbacks import CallbackAny2Vec
 from gensim.test.utils import common_texts
 
-from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v import TFFastText, TFWord2Vec
 
 LIMIT = 60
 
@@ -117,3 +119,67 @@ def test_two_models_are_trained_at_the_same_time():
         thread.join(LIMIT)
     for model in models:
         np.testing.assert_array_equal(model.wv.vectors, alone.wv.vectors)
+
+
+QUERIES = {
+    "most_similar": lambda wv: wv.most_similar("human"),
+    "similarity": lambda wv: wv.similarity("human", "trees"),
+    "get_vector": lambda wv: wv.get_vector("human", norm=True),
+    "similar_by_vector": lambda wv: wv.similar_by_vector(np.ones(4, np.float32)),
+    "get_normed_vectors": lambda wv: wv.get_normed_vectors(),
+    "doesnt_match": lambda wv: wv.doesnt_match(["human", "trees", "user"]),
+    "most_similar_cosmul": lambda wv: wv.most_similar_cosmul("human"),
+}
+
+
+@pytest.mark.parametrize("of", ["words", "n-grams"])
+def test_queries_while_another_thread_trains(of):
+    model = built()
+    if of == "n-grams":
+        model = TFFastText(common_texts, min_count=1, vector_size=4, sample=0, bucket=50)
+    errors, reads, ended = [], 0, threading.Event()
+
+    def read():
+        nonlocal reads
+        while not ended.is_set():
+            for name, query in QUERIES.items():
+                try:
+                    query(model.wv)
+                except Exception as error:
+                    errors.append((name, error))
+                reads += 1
+
+    reader, switching = threading.Thread(target=read), sys.getswitchinterval()
+    reader.start()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(3):
+            model.train(common_texts, total_examples=9, epochs=40)
+    finally:
+        sys.setswitchinterval(switching)
+        ended.set()
+        reader.join(LIMIT)
+    assert reads > 100 and errors == []
+    np.testing.assert_array_equal(model.wv.norms, np.linalg.norm(model.wv.vectors, axis=1))
+
+
+@pytest.mark.parametrize("regime", [None, "submodels:models=2"])
+def test_norms_are_never_taken_away(regime):
+    class Watched(KeyedVectors):
+        taken = False
+
+        @property
+        def norms(self):
+            return vars(self)["norms"]
+
+        @norms.setter
+        def norms(self, value):
+            self.taken |= value is None
+            vars(self)["norms"] = value
+
+    model = built(regime=regime)
+    model.wv.__class__ = Watched
+    model.wv.fill_norms()
+    train(model)
+    assert not model.wv.taken
+    np.testing.assert_array_equal(model.wv.norms, np.linalg.norm(model.wv.vectors, axis=1))

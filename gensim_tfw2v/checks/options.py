@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -10,7 +11,13 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.kernel.config import WIDEST_WINDOW
+from gensim_tfw2v.kernel.config import NATIVE_BLOCK, WIDEST_WINDOW
+
+#: Kernels count the negatives of all positions of a block as int.
+MOST_NEGATIVES = (1 << 28) // NATIVE_BLOCK
+
+#: gensim makes a whole number of this times 3 + sqrt(5).
+LARGEST_SAMPLE = sys.float_info.max / 6
 
 #: A kind of values, which refuses others: called with the option's name and what came.
 Kind = Callable[[str, Any], None]
@@ -34,14 +41,19 @@ class Number:
         if value is None and self.none:
             return
         number = self._number(name, value)
-        is_allowed = math.isfinite(number) or (self.infinite and math.isinf(number))
+        is_allowed = (
+            isinstance(number, int)
+            or math.isfinite(number)
+            or (self.infinite and math.isinf(number))
+        )
         if not is_allowed or (self.whole and number != int(number)):
             raise ValueError(f"{name} must be {self._expected}, got {value!r}")
         if number < self.least or (self.above and number == self.least):
             bound = "above" if self.above else "at least"
             raise ValueError(f"{name} must be {bound} {self.least:g}, got {value!r}")
         if number > self.most:
-            raise ValueError(f"{name} must be at most {self.most:,}, got {value!r}")
+            most = f"{self.most:{',' if isinstance(self.most, int) else 'g'}}"
+            raise ValueError(f"{name} must be at most {most}, got {value!r}")
 
     @property
     def _expected(self) -> str:
@@ -49,7 +61,7 @@ class Number:
         return f"a {kind} or None" if self.none else f"a {kind}"
 
     def _number(self, name: str, value: Any) -> float:
-        if isinstance(value, Integral | np.bool_):
+        if isinstance(value, Integral | np.bool_) and (self.whole or self.exact):
             return int(value)
         try:
             if self.exact or isinstance(value, str | bytes | bytearray) and not self.from_text:
@@ -57,6 +69,8 @@ class Number:
             if self.whole and isinstance(value, str):
                 return int(value)
             return float(value)
+        except OverflowError:  # of a whole number
+            return math.inf if value > 0 else -math.inf
         except (TypeError, ValueError) as error:
             raise type(error)(
                 f"{name} must be {self._expected}, got {value!r} of type {type(value).__name__}"
@@ -133,17 +147,17 @@ _CONVERTED = {"whole": True, "from_text": True}
 
 #: Of the constructor; those that are attributes, too, are checked in `train` again.
 OPTIONS: dict[str, Kind] = {
-    "vector_size": Number(least=1, whole=True, exact=True),
+    "vector_size": Number(least=1, most=2**31 - 1, whole=True, exact=True),
     "window": Number(least=1, most=WIDEST_WINDOW, **_CONVERTED),
     "workers": Number(least=1, **_CONVERTED),
-    "negative": Number(least=0, most=2**31 - 1, **_CONVERTED),
+    "negative": Number(least=0, most=MOST_NEGATIVES, **_CONVERTED),
     "sg": Number(**_CONVERTED),
     "hs": Number(**_CONVERTED),
     "cbow_mean": Number(**_CONVERTED),
     "alpha": Number(from_text=True),
     "min_alpha": Number(from_text=True),
     "epochs": Number(whole=True, exact=True, none=True),
-    "sample": Number(none=True),
+    "sample": Number(most=LARGEST_SAMPLE, none=True),
     "ns_exponent": Number(from_text=True),
     "min_count": _real,
     "max_vocab_size": Number(none=True, infinite=True),
@@ -155,7 +169,7 @@ OPTIONS: dict[str, Kind] = {
     "seed": _seed,
     "trim_rule": _function,
     "callbacks": _callbacks,
-    "negative_shards": Number(least=1, whole=True),
+    "negative_shards": Number(least=1, most=MOST_NEGATIVES, whole=True),
     "checkpoint_minutes": Number(least=0, above=True, infinite=True),
     "checkpoint_dir": _folder,
     "encoded_dir": _folder,
@@ -168,7 +182,7 @@ ATTRIBUTES: dict[str, Kind] = {
     name: replace(kind, from_text=False) if isinstance(kind, Number) else kind  # none is converted
     for name, kind in OPTIONS.items()
     if name not in ("trim_rule", "callbacks")
-} | {"seed": _stored_seed}
+} | {"seed": _stored_seed, "ns_exponent": OPTIONS["ns_exponent"]}  # gensim converts it later
 
 #: Arguments of `train`; gensim says which of them are missing.
 ARGUMENTS: dict[str, Kind] = {

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from gensim.models import FastText, KeyedVectors, Word2Vec
+from gensim.models import KeyedVectors
 
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.files.mapped import all_finite
+from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.regimes.options import RegimeOptions
 
 #: The rows of FastText's n-grams, which are no words'.

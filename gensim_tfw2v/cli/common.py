@@ -1,6 +1,7 @@
 """What all commands share: how they declare options, print results, and say what failed."""
 
 import logging
+import math
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -39,7 +40,15 @@ def print_rows(rows: Iterable[tuple[str, object]]) -> None:
 
 def option(help: str, *names: str, **settings: Any) -> Any:
     """Declare an option: its help, its names if they do not follow from the parameter, limits."""
+    settings.setdefault("callback", _check_finite)
     return typer.Option(*names, help=help, **settings)
+
+
+def _check_finite(value: Any) -> Any:
+    """Refuse NaN, which is within any limits, and infinity."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is no finite number.")
+    return value
 
 
 def _turn_on_log(verbose: bool) -> None:

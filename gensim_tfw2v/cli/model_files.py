@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import pickle
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,15 +38,22 @@ def load_saved(path: Path, *, mapped: bool = False) -> Word2Vec | KeyedVectors:
     if not path.is_file():
         what = "is a folder; give the file of a model" if path.is_dir() else "no such file"
         raise BadInput(f"{path}: {what}")
+    notices: list[str] = []
     with phase(f"loading {path}", None):
         import numpy as np
 
+        from gensim_tfw2v.keyed import with_keys
+
         saved = _load(path, mapped)
+        if not hasattr(saved, "wv"):
+            saved = with_keys(saved, notices.append)
         vectors = getattr(saved, "wv", saved)
         if not len(vectors):
             raise BadInput(f"{path}: holds no vectors")
         if not np.isfinite(vectors.vectors).all():
             raise BadInput(f"{path}: holds vectors that are NaN or infinite")
+    for notice in notices:
+        print(f"tfw2v: {path}: {notice}", file=sys.stderr)
     return saved
 
 
@@ -90,8 +99,10 @@ def _load_pickled(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
 
 def _load_word2vec(path: Path, first: bytes, second: bytes) -> KeyedVectors:
     """Load vectors in the word2vec tool's form, which the first two lines tell."""
-    from gensim.models import KeyedVectors
+    from gensim.models import KeyedVectors, keyedvectors
 
+    # one line for all of them is enough, and `with_keys` counts them
+    keyedvectors.logger.addFilter(_is_no_duplicate)
     sizes, numbers = first.split(), _numbers_after_word(second)
     if len(sizes) == 2 and all(size.isdigit() for size in sizes):
         is_text = numbers == int(sizes[1])
@@ -102,6 +113,10 @@ def _load_word2vec(path: Path, first: bytes, second: bytes) -> KeyedVectors:
         f"{path}: no vectors in a known form; give a model or vectors saved by gensim, or "
         "word2vec's text or binary form"
     )
+
+
+def _is_no_duplicate(record: logging.LogRecord) -> bool:
+    return not str(record.msg).startswith("duplicate word")
 
 
 def _numbers_after_word(line: bytes) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from gensim_tfw2v.cli.common import BadInput, Tokens, Verbose, Workers, option
+from gensim_tfw2v.numerals import number
 
 if TYPE_CHECKING:
     from gensim_tfw2v.planning import Choice
@@ -106,12 +108,12 @@ def _advice(best: Choice, *others: Choice) -> str:
 def quantity(text: str, unit: str, option: str) -> float:
     """A number above 0 with a unit: ``"10Gbit"``, ``"64GB"``, ``"1e9"``; else raise `BadInput`."""
     form = rf"\s*([0-9.]+(?:e[0-9]+)?)\s*([KMGT]?)(?:{unit})?\s*"
-    found = re.fullmatch(form, text, re.IGNORECASE)
+    found = re.fullmatch(form, text, re.IGNORECASE | re.ASCII)
     try:
-        value = float(found[1]) * UNITS[found[2].upper()] if found else 0.0
+        value = number(found[1]) * UNITS[found[2].upper()] if found else 0.0
     except ValueError:
         value = 0.0
-    if not value > 0:
+    if not 0 < value < math.inf:
         raise BadInput(f"{option} is {text!r}: give a number above 0, such as 1e9 or 10G{unit}")
     return value
 

@@ -18,7 +18,7 @@ from gensim_tfw2v.processes.forkserver import Forked
 
 logger = logging.getLogger(__name__)
 
-_LOCAL = re.compile(r"local:ps=([1-9]\d*),worker=([1-9]\d*)")
+_LOCAL = re.compile(r"local:ps=([1-9][0-9]{0,3}),worker=([1-9][0-9]{0,3})")
 
 
 class LocalTasks(NamedTuple):
@@ -58,8 +58,8 @@ def parse_cluster(name: str | Cluster) -> Cluster | LocalTasks:
     local = _LOCAL.fullmatch(name.replace(" ", "")) if isinstance(name, str) else None
     if not local:
         raise ClusterError(
-            f"cluster is {name!r}: give 'local:ps=P,worker=N' with P and N from 1 up, 'TF_CONFIG', "
-            "or a gensim_tfw2v.cluster.Cluster"
+            f"cluster is {name!r}: give 'local:ps=P,worker=N' with P and N from 1 to 9999, "
+            "'TF_CONFIG', or a gensim_tfw2v.cluster.Cluster"
         )
     return LocalTasks(*map(int, local.groups()))
 

@@ -6,6 +6,7 @@ task this process is (https://www.tensorflow.org/guide/distributed_training#tf_c
 
 import ipaddress
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,7 +101,7 @@ class Cluster:
         by_address: dict[str, list[Task]] = {}
         for task in self.tasks():
             host, _, port = task.address.rpartition(":")
-            if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+            if not host or not re.fullmatch("[0-9]{1,5}", port) or not 0 < int(port) < 1 << 16:
                 raise ClusterError(
                     f"{task.role} {task.index} has the address {task.address!r}: write host:port, "
                     "with a port from 1 to 65535"
@@ -164,7 +165,7 @@ def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
             raise ClusterError(f"TF_CONFIG has no {name!r}; {should}")
     cluster, own = _from_addresses(parts["cluster"], "TF_CONFIG"), parts["task"]
     role, index = own.get("type"), own.get("index", 0)
-    if role not in ROLES or not isinstance(index, int):
+    if role not in ROLES or type(index) is not int:
         raise ClusterError(f"TF_CONFIG names the task {own!r}; {should}")
     return cluster, cluster.task(role, index)
 

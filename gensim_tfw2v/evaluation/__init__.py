@@ -15,6 +15,7 @@ from gensim_tfw2v.evaluation.analogies import AnalogyScore, SectionScore, evalua
 from gensim_tfw2v.evaluation.files import EvaluationFileError, file_kind, read_pairs
 from gensim_tfw2v.evaluation.neighbours import NeighbourAgreement, neighbour_agreement
 from gensim_tfw2v.evaluation.pairs import NAMED_SETS, PairScore, evaluate_pairs
+from gensim_tfw2v.keyed import with_keys
 
 __all__ = [
     "NAMED_SETS",
@@ -58,6 +59,7 @@ def summary(
     OSError
         A file cannot be read.
     """
+    vectors = with_keys(vectors)
     sets = {"pairs": list(NAMED_SETS), "analogies": list(analogies.NAMED_SETS)}
     if not standard:
         sets = {"pairs": [], "analogies": []}

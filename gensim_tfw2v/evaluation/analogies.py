@@ -9,6 +9,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.evaluation.files import Question, read_questions, shipped
+from gensim_tfw2v.keyed import with_keys
 
 Metric = Literal["gensim", "all"]
 
@@ -144,6 +145,7 @@ def evaluate_analogies(
     if restrict_vocab is None and metric == "gensim":
         restrict_vocab = GENSIM_RESTRICT_VOCAB
     fold: Callable[[str], str] = str.upper if case_insensitive else str
+    vectors = with_keys(vectors)
     folded = [fold(word) for word in vectors.index_to_key[: restrict_vocab or None]]
     vocabulary = set(folded)
     known = {
@@ -175,7 +177,7 @@ def _answers(
         unit = (vectors.vectors[: len(folded)] / norms).astype(np.float32)
     margin = 64 * max(np.finfo(np.float32).eps, np.finfo(vectors.vectors.dtype).eps)
 
-    size = max(1, BLOCK_BYTES // (4 * len(folded)))
+    size = max(1, BLOCK_BYTES // (4 * max(1, len(folded))))
     for start in range(0, len(questions), size):
         block = questions[start : start + size]
         a, b, c = np.array([[rows[word][0] for word in question[:3]] for question in block]).T

@@ -8,6 +8,8 @@ from typing import Literal
 import gensim
 from gensim import utils
 
+from gensim_tfw2v import numerals
+
 Pair = tuple[str, str, float]
 Question = tuple[str, ...]  # of four words
 Path = str | os.PathLike[str]
@@ -45,9 +47,10 @@ def read_pairs(path: Path) -> list[Pair]:
     """Read lines of two words and their rating.
 
     Fields are separated by tabs, semicolons, commas or blanks, whichever the line holds first in
-    that order. Lines starting with ``#`` and blank lines are skipped, and so is a first line
-    whose rating is no number (column names). Columns after the third are ignored (Rare Words
-    lists its raters there). Compressed files are read by their suffix.
+    that order. Ratings are finite decimal numbers. Lines starting with ``#`` and blank lines are
+    skipped, and so is a first line whose rating is no number (column names). Columns after the
+    third are ignored (Rare Words lists its raters there). Compressed files are read by their
+    suffix.
 
     Raises
     ------
@@ -59,12 +62,15 @@ def read_pairs(path: Path) -> list[Pair]:
     pairs: list[Pair] = []
     for position, (number, line) in enumerate(_lines(path)):
         fields = _split(line)
-        if len(fields) >= 3 and _is_number(fields[2]):
-            pairs.append((fields[0], fields[1], float(fields[2])))
-        elif position or len(fields) < 3:
+        if not position and len(fields) >= 3 and not _is_number(fields[2]):
+            continue  # column names
+        try:
+            first, second, rating = fields[:3]
+            pairs.append((first, second, numerals.number(rating)))
+        except ValueError:
             raise EvaluationFileError(
-                f"{path}, line {number}: expected two words and a number, got {line[:80]!r}"
-            )
+                f"{path}, line {number}: expected two words and a finite number, got {line[:80]!r}"
+            ) from None
     if not pairs:
         raise EvaluationFileError(f"{path}: holds column names but no pair of words")
     return pairs
@@ -130,6 +136,7 @@ def _split(line: str) -> list[str]:
 
 
 def _is_number(text: str) -> bool:
+    """Whether Python takes a text for a number, which is more than `numerals.number` reads."""
     try:
         float(text)
     except ValueError:

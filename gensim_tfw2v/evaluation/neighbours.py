@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from gensim.models import KeyedVectors
 
+from gensim_tfw2v.keyed import with_keys
+
 FREQUENT = 10_000
 DEFAULT_PROBES = 200
 
@@ -64,6 +66,7 @@ def neighbour_agreement(
         `k` is less than 1, a vocabulary is too small for `k` neighbours, or no probe word is
         known to both.
     """
+    first, second = with_keys(first), with_keys(second)
     searched = min(len(first), len(second), restrict_vocab or len(first))
     if not 1 <= k < searched:
         raise ValueError(f"k must be from 1 to {searched - 1} (words searched, less one), got {k}")

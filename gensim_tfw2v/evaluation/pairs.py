@@ -1,5 +1,6 @@
 """Word similarity: rank correlation of cosine similarities with human ratings."""
 
+import copy
 import math
 import os
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from gensim.models import KeyedVectors
 
 from gensim_tfw2v.evaluation.files import read_pairs, shipped
 from gensim_tfw2v.files.temporary import TemporaryFolder
+from gensim_tfw2v.keyed import with_keys
 
 NAMED_SETS = {"ws353": "wordsim353.tsv", "simlex999": "simlex999.txt"}
 """Sets that come with gensim, by the name used here: WordSim-353 and SimLex-999.
@@ -81,6 +83,7 @@ def evaluate_pairs(
     """
     rated = read_pairs(shipped(NAMED_SETS[pairs]) if pairs in NAMED_SETS else pairs)
     fold: Callable[[str], str] = str.upper if case_insensitive else str
+    vectors = copy.copy(with_keys(vectors))  # gensim replaces their keys meanwhile
     known = {fold(word) for word in vectors.index_to_key[:restrict_vocab]}
     rated_known = [pair for pair in rated if fold(pair[0]) in known and fold(pair[1]) in known]
     if len(rated_known) < 2:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -169,7 +170,7 @@ class Merging(ABC):
 
 def check_size(vector_size: int | None, default: int, largest: int, why: str) -> int:
     """The size of merged rows; ValueError if it is below 1 or above the largest."""
-    size = default if vector_size is None else int(vector_size)
-    if not 1 <= size <= largest:
-        raise ValueError(f"vector_size is {size}: give 1 to {largest}, {why}")
-    return size
+    size = default if vector_size is None else vector_size
+    if not isinstance(size, Integral) or not 1 <= size <= largest:
+        raise ValueError(f"vector_size is {size!r}: give a whole number from 1 to {largest}, {why}")
+    return int(size)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 
 from gensim_tfw2v.evaluation import NAMED_SETS, read_pairs
@@ -49,10 +50,10 @@ class TensorBoardLog:
         for name in ("word_pairs", "probe_words"):
             if isinstance(given := getattr(self, name), str | os.PathLike):
                 raise ValueError(f"{name} must be a list, got {given!r}: give [{given!r}]")
-        if self.projector_words < 0:
+        if not isinstance(self.projector_words, Integral) or self.projector_words < 0:
             raise ValueError(
-                f"projector_words must be at least 0, got {self.projector_words!r}: 0 writes no "
-                "projector"
+                f"projector_words must be a whole number from 0 up, got {self.projector_words!r}: "
+                "0 writes no projector"
             )
         for pairs in self.word_pairs:
             if pairs not in NAMED_SETS:

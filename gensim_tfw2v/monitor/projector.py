@@ -16,6 +16,7 @@ from gensim.models import KeyedVectors
 from google.protobuf import text_format
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
+from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.monitor.events import make_run
 from gensim_tfw2v.monitor.words import bands, by_frequency, cluster, held_counts
 
@@ -73,6 +74,7 @@ def write_projector(
     """
     if words < 1:
         raise ValueError(f"words must be at least 1, got {words!r}")
+    vectors = with_keys(vectors)
     if not len(vectors):
         raise ValueError("there are no vectors to write: the vocabulary is empty")
     counts = held_counts(vectors)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gensim_tfw2v.corpus.sampling import Sampling
+from gensim_tfw2v.numerals import number, whole_number
 
 if TYPE_CHECKING:
     from gensim_tfw2v.kernel.objectives import Objective
@@ -366,10 +367,13 @@ def _value(what: str, text: str, kind: type) -> Any:
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
         raise ValueError(f"{what} is {text!r}: give true or false")
+    if kind is str:
+        return text
     try:
-        return kind(text)
+        return whole_number(text) if kind is int else number(text)
     except ValueError:
-        raise ValueError(f"{what} is {text!r}: give a value of type {kind.__name__}") from None
+        asked = "whole" if kind is int else "finite"
+        raise ValueError(f"{what} is {text!r}: give a {asked} number") from None
 
 
 def _check_least(options: Any, **least: int) -> None:

@@ -107,7 +107,7 @@ def _tasks_of(
     threads = training.config.counting_threads if is_corpus_file_mode else 1
     # gensim trains a batch with the step size at its beginning, so it never reaches the smallest
     batch = threads * FILE_BATCH_WORDS if is_corpus_file_mode else model.batch_words
-    last = max(0.0, 1 - batch / all_words)
+    last = 1 - min(batch, all_words) / all_words
     reached = last * np.cumsum([0] + [unit.raw_words for unit in units]) / all_words
     reached *= corpus_ratio / threads
     before = model.min_alpha_yet_reached

@@ -5,14 +5,13 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-from gensim.models import FastText, Word2Vec
-
 from gensim_tfw2v.cluster.connect import READY_SECONDS
 from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.monitor.progress import phase
+from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.processes.hazards import holding_interrupts, tensorflow_is_lost
 from gensim_tfw2v.regimes.base import Regime
 from gensim_tfw2v.regimes.parameter_server import Setup

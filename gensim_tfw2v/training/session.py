@@ -26,7 +26,7 @@ from gensim_tfw2v.training.checkpoints import Checkpoints, check_arrays, lock_fo
 from gensim_tfw2v.training.opening import open_regime
 from gensim_tfw2v.training.position import Position
 from gensim_tfw2v.training.programs import setup_of, trains_plainly, unit_entries
-from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of, tables_of
+from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of
 
 if TYPE_CHECKING:
     from gensim_tfw2v.monitor.run import RunLog
@@ -212,7 +212,7 @@ class Training:
         if subwords is not None:
             subwords.scatter(self._model.wv, rows, self._inputs)
             self._inputs = rows
-        self._model.wv.norms = None
+        renew_norms(self._model.wv)
 
     def _open_log(self) -> RunLog | None:
         model, options = self._model, self.config.log

@@ -21,7 +21,7 @@ from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan, file_of
 from gensim_tfw2v.training.checkpoints import Checkpoints, check_arrays
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.subwords import Subwords
-from gensim_tfw2v.training.vocabulary import seed_of, tables_of
+from gensim_tfw2v.training.vocabulary import renew_norms, seed_of, tables_of
 
 logger = logging.getLogger(__name__)
 
@@ -183,6 +183,6 @@ def _merge(model: Any, subwords: Subwords | None, options: SubModels, folder: Pa
         model.syn1neg = merged.outputs
     if merged.nodes is not None:
         model.syn1 = merged.nodes
-    model.wv.norms = None
+    renew_norms(model.wv)
     model.merge_report = merged.report(model.wv.index_to_key)
     logger.info("%s", model.merge_report)

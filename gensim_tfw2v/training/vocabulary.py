@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from gensim import utils
-from gensim.models import KeyedVectors, Word2Vec
+from gensim.models import KeyedVectors
 from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.config import TrainingConfig
@@ -17,6 +17,7 @@ from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.monitor.words import held_counts
+from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.parameter_server.combining import pair_rates
 from gensim_tfw2v.training.subwords import Subwords
 
@@ -153,14 +154,22 @@ def take_vectors(
     finally:
         model.sorted_vocab = in_order
     model.wv.vectors[:] = vectors.vectors
-    model.wv.norms = None
+
+
+def renew_norms(vectors: KeyedVectors) -> None:
+    """Make vectors' lengths anew, if there are any; never None, which another thread may meet.
+
+    gensim's queries make them if they are None, and then take for granted that they are there.
+    """
+    if vectors.norms is not None:
+        vectors.fill_norms(force=True)
 
 
 def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) -> dict[str, int]:
     """How often each word is taken to have been seen.
 
-    What is given, which raises a ValueError if it lacks a word; else what the vectors hold; else,
-    as for files in word2vec's form, by Zipf's law from the order of the words.
+    What is given, which raises a ValueError if it lacks a word or a count is none; else what the
+    vectors hold; else, as for files in word2vec's form, by Zipf's law from the order of the words.
     """
     words, number = vectors.index_to_key, len(vectors)
     if counts is not None:
@@ -170,8 +179,15 @@ def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) 
                 f"counts lacks {len(missing)} of the {number} words, the first {missing[0]!r}: "
                 "give a count for each word, or no counts"
             )
-        return {word: int(counts[word]) for word in words}
+        return {word: _count(word, counts[word]) for word in words}
     found = held_counts(vectors)
     if found is None:
         found = np.ceil(number / np.arange(1, number + 1))
-    return {word: int(count) for word, count in zip(words, found, strict=True)}
+    return {word: _count(word, count) for word, count in zip(words, found, strict=True)}
+
+
+def _count(word: Any, value: Any) -> int:
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    if not is_number or not 1 <= value < 1 << 63 or value != int(value):
+        raise ValueError(f"the count of {word!r} is {value!r}: give whole numbers from 1 up")
+    return int(value)

@@ -77,3 +77,24 @@ def test_missing_array_beside_the_model(tmp_path):
     (tmp_path / "vectors.vectors.npy").unlink()
     with pytest.raises(BadInput, match=r"vectors\.vectors\.npy: missing"):
         load_vectors(tmp_path / "vectors")
+
+
+@pytest.mark.parametrize("form", ["text", "no header", "binary", "gensim"])
+def test_a_file_that_names_words_twice(tmp_path, capsys, caplog, form):
+    rows = {"a": [1, 2], "b": [3, 4], "c": [5, 6]}
+    listed = [("a", rows["a"]), ("a", [7, 8]), ("b", rows["b"]), ("b", [9, 9]), ("c", rows["c"])]
+    path = tmp_path / "twice"
+    if form == "binary":
+        content = b"".join(f"{w} ".encode() + np.float32(row).tobytes() for w, row in listed)
+        path.write_bytes(b"5 2\n" + content)
+    else:
+        header = "" if form == "no header" else "5 2\n"
+        path.write_text(header + "".join(f"{w} {row[0]} {row[1]}\n" for w, row in listed))
+    if form == "gensim":
+        KeyedVectors.load_word2vec_format(str(path)).save(str(path))
+        caplog.clear()
+    loaded = load_vectors(path)
+    assert loaded.index_to_key == list(rows)
+    np.testing.assert_array_equal(loaded.vectors, list(rows.values()))
+    assert f"tfw2v: {path}: left out 2 of 5 rows" in capsys.readouterr().err
+    assert not caplog.records  # gensim's warn of each

@@ -32,7 +32,9 @@ def test_quantities(text, unit, value):
     assert quantity(text, unit, "--x") == value
 
 
-@pytest.mark.parametrize("text", ["", "ten", "-1", "0", "10Gbyte", "1.2.3"])
+@pytest.mark.parametrize(
+    "text", ["", "ten", "-1", "0", "10Gbyte", "1.2.3", "1_0", "٣", "1e999", "10\u212a"]
+)
 def test_what_is_no_quantity(text):
     with pytest.raises(BadInput, match="--net is .* give a number above 0"):
         quantity(text, "bit", "--net")
@@ -43,3 +45,10 @@ def test_usage_errors(tfw2v):
         "--net is 'slow'"
         in tfw2v("plan", "--vocab", 9, "--tokens", 9, "--net", "slow", status=2).output
     )
+
+
+@pytest.mark.parametrize("bad", ["nan", "inf"])
+@pytest.mark.parametrize("name", ["--latency", "--sample"])
+def test_numbers_that_are_not_finite(tfw2v, name, bad):
+    said = tfw2v("plan", "--vocab", 9, "--tokens", "1G", name, bad, status=2).stderr
+    assert f"Invalid value for '{name}'" in said

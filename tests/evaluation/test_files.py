@@ -49,11 +49,27 @@ def test_compressed_file(tmp_path):
     assert read_pairs(path) == [("old", "new", 1.58)]
 
 
-@pytest.mark.parametrize("bad", ["old new", "old new x", "old", "old new young 3"])
+NO_RATINGS = [f"old new {bad}" for bad in ("nan", "inf", "-inf", "1_0", "٣", "1e999", "0x1")]
+
+
+@pytest.mark.parametrize("bad", ["old new", "old new x", "old", "old new young 3", *NO_RATINGS])
 def test_bad_pair_is_named_with_its_line(file, bad):
     path = file(f"# comment\na b 1\n{bad}\n")
     with pytest.raises(EvaluationFileError, match=rf"file.txt, line 3: .*{bad}"):
         read_pairs(path)
+
+
+@pytest.mark.parametrize("rating", ["nan", "inf", "1_0", "٣"])
+def test_a_bad_rating_is_no_column_name(file, rating):
+    path = file(f"old new {rating}\na b 1\n")
+    assert file_kind(path) == "pairs"
+    with pytest.raises(EvaluationFileError, match="line 1: expected two words and a finite number"):
+        read_pairs(path)
+
+
+@pytest.mark.parametrize("rating", ["1", "+1.", "1e0", "1.0E+0", ".1e1", "01"])
+def test_ways_to_write_a_rating(file, rating):
+    assert read_pairs(file(f"old new {rating}\n")) == [("old", "new", 1.0)]
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n"])

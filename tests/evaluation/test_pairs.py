@@ -50,3 +50,17 @@ def test_bad_line_is_an_error(keyed, tmp_path):
     path.write_text("one two 3\none two\n")
     with pytest.raises(EvaluationFileError, match="line 2"):
         evaluate_pairs(keyed({"one": (1, 0), "two": (0, 1)}), path)
+
+
+def test_the_vectors_keep_their_keys_for_other_threads(keyed, tmp_path):
+    path = tmp_path / "pairs.txt"
+    path.write_text("one two 3\none three 1\n")
+    vectors = keyed({"one": (1, 0), "two": (0, 1), "three": (1, 1)})
+
+    class Fixed(type(vectors)):
+        def __setattr__(self, name, value):
+            assert self is not vectors, name
+            super().__setattr__(name, value)
+
+    vectors.__class__ = Fixed
+    assert evaluate_pairs(vectors, path).used == 2

@@ -195,7 +195,7 @@ def test_the_log_is_not_saved_with_the_model(tmp_path):
     [
         ("", ValueError, "log_dir must be the path"),
         (3, ValueError, "log_dir must be the path"),
-        (lambda: TensorBoardLog("x", projector_words=-1), ValueError, "at least 0, got -1"),
+        (lambda: TensorBoardLog("x", projector_words=-1), ValueError, "from 0 up, got -1"),
         (lambda: TensorBoardLog("x", probe_words="king"), ValueError, r"give \['king'\]"),
         (lambda: TensorBoardLog("x", word_pairs=["nothing.tsv"]), OSError, "nothing.tsv"),
     ],

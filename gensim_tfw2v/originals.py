@@ -1,0 +1,76 @@
+"""gensim's own classes, whichever classes have their names in gensim's modules.
+
+A program may put another class there, as `gensim_tfw2v.patch_gensim` does. gensim's methods look
+their own class up by that name, and so do pickles: here both learn to find gensim's.
+"""
+
+import copyreg
+import functools
+import pkgutil
+import sys
+from types import ModuleType
+from typing import Any
+
+from gensim.models import FastText as FastText
+from gensim.models import Word2Vec as Word2Vec
+from gensim.models import fasttext, word2vec
+
+_CLASSES: tuple[type, ...] = (Word2Vec, FastText)
+
+
+def replace_in_gensim(name: str, old: type, new: type) -> None:
+    """Put a class in place of another in all modules of gensim that have this by the name."""
+    for module in list(sys.modules.values()):
+        is_gensims = isinstance(module, ModuleType) and module.__name__.startswith("gensim.")
+        if is_gensims and vars(module).get(name) is old:
+            setattr(module, name, new)
+
+
+def _keep(class_: type) -> None:
+    """Have methods of gensim's classes find a class under a name that nobody replaces."""
+    name = class_.__name__
+    kept = f"_gensims_own_{name}"
+    for module in (word2vec, fasttext):
+        setattr(module, kept, class_)
+    for member in (member for owner in _CLASSES for member in vars(owner).values()):
+        function = getattr(member, "__func__", member)  # of a class method
+        code = getattr(function, "__code__", None)
+        if code is not None and name in code.co_names:
+            names = (kept if used == name else used for used in code.co_names)
+            function.__code__ = code.replace(co_names=tuple(names))
+
+
+class _New:
+    """Makes an empty object of one of gensim's classes; unpickled, of what has its name there."""
+
+    def __init__(self, class_: type) -> None:
+        self._class = class_
+
+    def __call__(self) -> Any:
+        return object.__new__(self._class)
+
+    def __reduce__(self) -> Any:
+        return functools.partial, (object.__new__, _Named(self._class))
+
+
+class _Named:
+    """A class that pickles only name, for pickle refuses a class that has not got its name."""
+
+    def __init__(self, class_: type) -> None:
+        self._name = f"{class_.__module__}:{class_.__name__}"
+
+    def __reduce__(self) -> Any:
+        return pkgutil.resolve_name, (self._name,)
+
+
+def _reduce(model: Any) -> Any:
+    """Take apart a model of gensim's class, for pickling and copying."""
+    class_, reduced = type(model), model.__reduce_ex__(2)
+    if getattr(sys.modules[class_.__module__], class_.__name__) is class_:
+        return reduced
+    return _New(class_), (), *reduced[2:]
+
+
+for _class in _CLASSES:
+    _keep(_class)
+    copyreg.pickle(_class, _reduce)  # its subclasses have their own way

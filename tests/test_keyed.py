@@ -1,0 +1,88 @@
+"""Vectors of files that name a word twice, where gensim's loader leaves rows without a word."""
+
+import logging
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors
+
+from gensim_tfw2v import TFWord2Vec, merge_models
+from gensim_tfw2v.evaluation import evaluate_analogies, evaluate_pairs, neighbour_agreement, summary
+from gensim_tfw2v.keyed import with_keys
+from gensim_tfw2v.monitor.projector import write_projector
+
+TEXT = "6 2\na 1 2\na 3 4\nb 1 2\nc 2 1\nb 0 1\nd 5 1\n"
+ROWS = [[1, 2], [1, 2], [2, 1], [5, 1]]
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    (tmp_path / "twice.txt").write_text(TEXT)
+    return KeyedVectors.load_word2vec_format(str(tmp_path / "twice.txt"))
+
+
+def named():
+    """Preallocated for more words than it was given, which went behind these rows."""
+    vectors = KeyedVectors(2, count=2)
+    vectors.add_vectors(list("abcd"), np.array(ROWS, np.float32))
+    return vectors
+
+
+def test_the_first_vector_counts(loaded, caplog):
+    assert loaded.index_to_key == ["a", "b", "c", "d", None, None]
+    for vectors in (loaded, named()):
+        caplog.clear()
+        found = with_keys(vectors)
+        assert found.index_to_key == list("abcd") and len(found) == 4
+        np.testing.assert_array_equal(found.vectors, ROWS)
+        assert [found.get_index(word) for word in "abcd"] == [0, 1, 2, 3]
+        assert "left out 2 of 6 rows" in caplog.text
+        assert None in vectors.index_to_key  # which stays as it was
+        found.add_vector("e", np.ones(2))
+        assert found.get_index("e") == 4
+
+
+def test_counts():
+    vectors = KeyedVectors(2, count=3)
+    for word, count in (("a", 9), ("b", 8)):
+        vectors.add_vector(word, np.ones(2))
+        vectors.set_vecattr(word, "count", count)
+    assert with_keys(vectors).expandos["count"].tolist() == [9, 8]
+
+
+def test_vectors_without_such_rows_are_not_touched(caplog):
+    plain, documents = KeyedVectors(2), KeyedVectors(2, count=2)
+    plain.add_vectors(["a", "b"], np.eye(2))
+    documents.index_to_key = [0, 1]
+    assert with_keys(plain) is plain and with_keys(documents) is documents
+    assert not caplog.records
+
+
+def test_what_takes_vectors(loaded, tmp_path, caplog):
+    (tmp_path / "pairs.txt").write_text("a b 2\nb c 1\na d 3\n")
+    (tmp_path / "analogies.txt").write_text("a b c d\n")
+    whole = KeyedVectors(2)
+    whole.add_vectors(list("abcd"), np.array(ROWS, np.float32))
+    for vectors in (loaded, named()):
+        for evaluate, name in ((evaluate_pairs, "pairs"), (evaluate_analogies, "analogies")):
+            file = tmp_path / f"{name}.txt"
+            assert evaluate(vectors, file) == evaluate(whole, file)
+        assert neighbour_agreement(vectors, whole, k=2).overlap == 1
+        assert summary(vectors)["words"] == 4
+        write_projector(vectors, tmp_path / "log")
+        merged = merge_models([vectors, whole], "concat", seed=1)
+        assert merged.wv.index_to_key == list("abcd")
+        model = TFWord2Vec.from_vectors(vectors)
+        assert model.wv.index_to_key == list("abcd")
+        np.testing.assert_array_equal(model.wv.vectors, ROWS)
+        # by Zipf's law, as without the rows
+        assert model.wv.expandos["count"].tolist() == [4, 2, 2, 1]
+    warned = [record for record in caplog.records if record.name == with_keys.__module__]
+    assert len(warned) == 2 * 7 and {one.levelno for one in warned} == {logging.WARNING}
+
+
+def test_vectors_of_no_words(tmp_path):
+    nothing = KeyedVectors(2, count=3)
+    assert summary(nothing)["words"] == 0
+    with pytest.raises(ValueError, match="no vectors"):
+        write_projector(nothing, tmp_path)
