@@ -13,7 +13,8 @@ LOWEST_TESTS := tests/cli/test_main.py tests/cli/test_plan.py tests/cli/test_pro
 # The newest TensorFlow, be it a pre-release, and tests of what its API and its gRPC carry.
 NEXT := .venv-next
 NEXT_TESTS := tests/kernel/native/test_library.py tests/kernel/native/test_doors.py \
-	tests/kernel/native/test_in_place.py tests/test_fasttext.py tests/cluster/test_training.py
+	tests/kernel/native/test_in_place.py tests/test_fasttext.py tests/cluster/test_training.py \
+	tests/cluster/test_environment.py tests/training/test_elsewhere.py
 
 UV = UV_HTTP_TIMEOUT=180 $(@D)/bin/uv --quiet --no-config pip install --python $(@D)/bin/python
 
