@@ -110,8 +110,12 @@ $(LOWEST)/bin/uv $(NEXT)/bin/uv:
 	@echo "creating $(@D:/bin=)"
 	@$(PYTHON) -m venv --clear $(@D:/bin=)
 	@$(@D)/python -m pip --quiet --disable-pip-version-check install uv
+	@touch $@
 
-$(LOWEST)/.installed: pyproject.toml setup.py | $(LOWEST)/bin/uv
+# anew when a bound changes: uv keeps what is installed
+$(LOWEST)/bin/uv: pyproject.toml setup.py
+
+$(LOWEST)/.installed: $(LOWEST)/bin/uv
 	@echo "installing the lowest versions into $(LOWEST)"
 	@$(UV) --resolution lowest-direct --only-binary :all: -r pyproject.toml
 	@$(UV) pytest hypothesis PyYAML testfixtures tomli
