@@ -10,7 +10,13 @@ JOBS   ?= 3
 LOWEST := .venv-lowest
 LOWEST_TESTS := tests/cli/test_main.py tests/cli/test_plan.py tests/cli/test_projector.py \
 	tests/cli/test_neighbours.py tests/cli/test_train.py tests/test_requirements.py
-UV := UV_HTTP_TIMEOUT=180 $(LOWEST)/bin/uv --quiet --no-config pip install --python $(LOWEST)/bin/python
+# The newest TensorFlow, be it a pre-release, and tests of what its API and its gRPC carry.
+NEXT := .venv-next
+NEXT_TESTS := tests/kernel/native/test_library.py tests/kernel/native/test_doors.py \
+	tests/kernel/native/test_in_place.py tests/test_fasttext.py tests/cluster/test_training.py \
+	tests/cluster/test_environment.py tests/training/test_elsewhere.py
+
+UV = UV_HTTP_TIMEOUT=180 $(@D)/bin/uv --quiet --no-config pip install --python $(@D)/bin/python
 
 # What an installation is made of, besides Python.
 SOURCES := pyproject.toml setup.py $(wildcard gensim_tfw2v/kernel/native/src/*)
@@ -20,7 +26,7 @@ DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lowest check lint types format docs docs-serve bench browser screenshots wheels clean
+.PHONY: help demo test lowest test-next check lint types format docs docs-serve bench browser screenshots wheels clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +41,10 @@ test: $(DEV)  ## run the tests (PYTEST_ARGS="-m slow" runs the studies)
 # after DEV, for its kernels
 lowest: $(LOWEST)/.installed | $(DEV)  ## run some quick tests with the lowest versions that pyproject.toml allows
 	@$(LOWEST)/bin/python -m pytest -q $(LOWEST_TESTS)
+
+test-next: $(NEXT)/.installed | $(DEV)  ## run some quick tests with the newest pre-release of TensorFlow
+	@$(NEXT)/bin/python -m pytest -q $(NEXT_TESTS)
+	@$(NEXT)/bin/python -m gensim_tfw2v demo
 
 browser:  ## install Chromium for the tests that open pages, if apt-get can; else they are skipped
 	@{ command -v chromium && command -v chromedriver; } >/dev/null || timeout 600 sh -c ' \
@@ -78,7 +88,7 @@ wheels: $(BIN)/python  ## build wheels for Linux on x86-64 and aarch64 into dist
 	done; rm -rf build dist/.audit
 
 clean:  ## remove .venv, caches and build results
-	@rm -rf $(VENV) $(LOWEST) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(LOWEST) $(NEXT) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@rm -f gensim_tfw2v/kernel/native/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -96,10 +106,24 @@ $(DEV): $(SOURCES) | $(BIN)/python
 	@$(PIP) install -e '.[dev]'
 	@touch $@ $(RUN)
 
-$(LOWEST)/.installed: pyproject.toml setup.py
+$(LOWEST)/bin/uv $(NEXT)/bin/uv:
+	@echo "creating $(@D:/bin=)"
+	@$(PYTHON) -m venv --clear $(@D:/bin=)
+	@$(@D)/python -m pip --quiet --disable-pip-version-check install uv
+	@touch $@
+
+# anew when a bound changes: uv keeps what is installed
+$(LOWEST)/bin/uv: pyproject.toml setup.py
+
+$(LOWEST)/.installed: $(LOWEST)/bin/uv
 	@echo "installing the lowest versions into $(LOWEST)"
-	@$(PYTHON) -m venv --clear $(LOWEST)
-	@$(LOWEST)/bin/python -m pip --quiet --disable-pip-version-check install uv
 	@$(UV) --resolution lowest-direct --only-binary :all: -r pyproject.toml
 	@$(UV) pytest hypothesis PyYAML testfixtures tomli
 	@touch $@
+
+# each time, for there may be a newer one
+.PHONY: $(NEXT)/.installed
+$(NEXT)/.installed: | $(NEXT)/bin/uv
+	@echo "installing the newest TensorFlow into $(NEXT)"
+	@$(UV) --upgrade --prerelease allow --no-deps tensorflow
+	@$(UV) --only-binary :all: -r pyproject.toml pytest hypothesis PyYAML testfixtures tomli

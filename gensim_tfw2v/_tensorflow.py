@@ -14,7 +14,11 @@ import types
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from gensim_tfw2v.processes.hazards import holding_interrupts, without_collection
+from gensim_tfw2v.processes.hazards import (
+    holding_interrupts,
+    tensorflow_is_lost,
+    without_collection,
+)
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
@@ -122,4 +126,20 @@ if TYPE_CHECKING:
 else:
     tf = _LazyTensorFlow()
 
-__all__ = ["scoped", "tf"]
+
+def why_elsewhere() -> str:
+    """Why another process has to run TensorFlow for this one; empty if this one can."""
+    if tensorflow_is_lost():
+        return "this one was forked after TensorFlow had run"
+    if not tf.executing_eagerly():
+        return "TensorFlow builds a graph in this one"
+    if tf.distribute.has_strategy():
+        return "a strategy of TensorFlow places the variables of this one"
+    from tensorflow.python.framework import config  # nothing public tells
+
+    if config.is_op_determinism_enabled():
+        return "TensorFlow refuses to tell the time in this one, as its ops are deterministic"
+    return ""
+
+
+__all__ = ["scoped", "tf", "why_elsewhere"]

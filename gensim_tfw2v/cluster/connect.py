@@ -14,8 +14,10 @@ from gensim_tfw2v.processes.machine import keep_alive
 #: Seconds that all tasks together have to come up.
 READY_SECONDS = 30.0
 
-#: Attempts follow each other quickly: by default gRPC waits up to two minutes after failures. And
-#: no proxy of the environment is asked for addresses inside a cluster.
+#: Where gRPC finds a proxy, which it would ask for addresses inside a cluster too.
+PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+
+#: Attempts follow each other quickly: by default gRPC waits up to two minutes after failures.
 _OPTIONS = (
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.min_reconnect_backoff_ms", 200),
@@ -69,10 +71,25 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
         raise MissingTasks(missing, seconds)
 
 
-def keep_hosts_alive(tasks: Iterable[Task]) -> None:
-    """Let connections of this process break when the host of a task falls silent."""
+def prepare_connections(tasks: Iterable[Task]) -> None:
+    """Let this process connect to tasks without a proxy, and notice when a host falls silent.
+
+    Call it before the first connection.
+    """
+    tasks = list(tasks)
+    _bypass_proxies(task.host for task in tasks)
     if not all(task.is_loopback for task in tasks):
         keep_alive()
+
+
+def _bypass_proxies(hosts: Iterable[str]) -> None:
+    """Except hosts from gRPC's proxy by the one variable that nothing but gRPC reads."""
+    if not any(map(os.environ.get, PROXIES)):
+        return
+    excepted = os.environ.get("no_grpc_proxy", os.environ.get("no_proxy", ""))
+    os.environ["no_grpc_proxy"] = ",".join(
+        dict.fromkeys([*filter(None, excepted.split(",")), *hosts])
+    )
 
 
 def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
@@ -96,9 +113,7 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
         Naming the tasks with another version of TensorFlow, or without the kernels.
     """
     wait_for_tasks(cluster.servers(), seconds)
-    keep_hosts_alive(cluster.servers())
-    # a call to a task that is gone fails at once, instead of waiting for it to come back
-    os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
+    prepare_connections(cluster.servers())
     from gensim_tfw2v._tensorflow import tf
 
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.cluster.connect import READY_SECONDS, keep_hosts_alive, wait_for_tasks
+from gensim_tfw2v.cluster.connect import READY_SECONDS, prepare_connections, wait_for_tasks
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.cluster.versions import device_of, session
 from gensim_tfw2v.corpus import shards
@@ -197,7 +197,7 @@ def open_readers(
         return
     workers = [task for task in cluster.servers() if task.role == "worker"]
     wait_for_tasks(workers, seconds)
-    keep_hosts_alive(workers)
+    prepare_connections(workers)
     from gensim_tfw2v.kernel.native import load_ops
 
     if (ops := load_ops()) is None:

@@ -10,10 +10,11 @@ import sys
 import threading
 from typing import NoReturn
 
-from gensim_tfw2v.cluster.connect import keep_hosts_alive
+from gensim_tfw2v.cluster.connect import prepare_connections
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
 from gensim_tfw2v.cluster.versions import publish_version
 from gensim_tfw2v.processes.children import name_process
+from gensim_tfw2v.processes.hazards import prepare_environment
 
 #: What a task prints when its port takes calls.
 SERVES = "{} serves"
@@ -34,8 +35,7 @@ def serve(
         A folder where this writes a run for TensorBoard, with what it takes of the machine.
     """
     name_process(f"tfw2v {task.role} {task.index}")
-    # a call to a task that is gone fails at once, instead of waiting for it to come back
-    os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
+    prepare_environment()
     status, ended = 0, threading.Event()
 
     def end(number: int, _: object) -> None:
@@ -65,6 +65,7 @@ def serve(
     )
     # the threads of an idle task would look for work all the time, and take it from others' cores
     config.experimental.disable_thread_spinning = True
+    prepare_connections(cluster.tasks())
     server = tf.distribute.Server(
         tf.train.ClusterSpec(cluster.addresses()),
         job_name=task.role,
@@ -72,7 +73,6 @@ def serve(
         protocol="grpc",
         config=config,
     )
-    keep_hosts_alive(cluster.tasks())
     publish_version(server, task)
     log = None if log_dir is None else TaskLog(log_dir, f"{task.role}-{task.index}")
     print(SERVES.format(task), flush=True)

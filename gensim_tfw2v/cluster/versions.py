@@ -44,7 +44,7 @@ class MissingKernels(ConnectionError):
         super().__init__(
             "this program has compiled kernels, but there are none on "
             f"{', '.join(map(str, tasks))}. Install the package there as here: with a C++ compiler "
-            "(Debian: apt-get install g++), or from a wheel"
+            "(Debian: apt-get install g++), or from a wheel. Their output says why"
         )
 
 

@@ -54,6 +54,14 @@ def without_collection() -> Iterator[None]:
             gc.enable()
 
 
+def prepare_environment() -> None:
+    """Set what TensorFlow reads in a process of a cluster, whatever the user has set for others."""
+    # a call to a task that is gone fails at once, instead of waiting for it to come back
+    os.environ["GRPC_FAIL_FAST"] = "use_caller"
+    # for it has TensorFlow refuse to tell the time
+    os.environ.pop("TF_DETERMINISTIC_OPS", None)
+
+
 _is_lost = False
 
 

@@ -27,6 +27,7 @@ from gensim_tfw2v.monitor.task import TaskLog
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import ClusterWorkers
 from gensim_tfw2v.processes.children import name_process
+from gensim_tfw2v.processes.hazards import prepare_environment
 from gensim_tfw2v.regimes.local import make_in_process
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.regimes.parameter_server import Setup
@@ -145,6 +146,7 @@ class _Forwarding(logging.Handler):
 def main() -> None:
     """Answer requests until standard input ends."""
     name_process("tfw2v chief")
+    prepare_environment()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what others print is not an answer
     lock = threading.Lock()

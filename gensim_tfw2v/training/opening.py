@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from gensim_tfw2v._tensorflow import why_elsewhere
 from gensim_tfw2v.cluster.connect import READY_SECONDS
 from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
@@ -12,7 +13,7 @@ from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.originals import FastText, Word2Vec
-from gensim_tfw2v.processes.hazards import holding_interrupts, tensorflow_is_lost
+from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.regimes.base import Regime
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.regimes.plain import PlainRegime
@@ -48,8 +49,8 @@ def open_regime(
 ) -> Iterator[Regime]:
     """Make the regime, and end it, with the tasks that were started for it.
 
-    Tasks of a local cluster start in the launcher; `plain` is as for `setup_of`. A process that was
-    forked after TensorFlow had run lets another process train.
+    Tasks of a local cluster start in the launcher; `plain` is as for `setup_of`. A process that
+    cannot train (`why_elsewhere`) lets another one do it.
 
     Raises
     ------
@@ -87,7 +88,8 @@ def _made(
             asked = ClusterSetup(opened.cluster, READY_SECONDS, regime, setup, log_dir)
             return CoordinatedRegime(asked, opened.check, opened.start_module)
     with phase(BUILDING, config.progress):
-        if tensorflow_is_lost():
+        if reason := why_elsewhere():
+            logger.info("another process trains: %s", reason)
             asked = ClusterSetup(None, READY_SECONDS, regime, setup, log_dir)
             return CoordinatedRegime(asked, lambda: None)
         with holding_interrupts():

@@ -19,7 +19,8 @@ from gensim_tfw2v.kernel.config import (
     choose_window,
     steps_of,
 )
-from gensim_tfw2v.kernel.native import library, load_ops
+from gensim_tfw2v.kernel.native import load_ops, why_not
+from gensim_tfw2v.kernel.native.plain import is_available
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
 from gensim_tfw2v.kernel.tables import Tables
@@ -62,10 +63,10 @@ def setup_of(
         window = choose_window(window, corpus.longest_sentence)
     native = plain or trains_natively(config)
     if config.has_subwords and not native:
+        hide = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
         raise RuntimeError(
-            "FastText is trained by the compiled kernels alone, on CPUs: install a C++ compiler "
-            "and the package again (pip install -v shows what fails), or hide GPUs from "
-            "TensorFlow by CUDA_VISIBLE_DEVICES=-1"
+            "FastText is trained by the compiled kernels alone, on CPUs, but "
+            + (hide if load_ops() is not None else why_not())
         )
     unit = unit_program(config, vocabulary, tokens, max_entries, window, native, loss_of)
     program = worker_program(config, unit, tokens)
@@ -183,7 +184,7 @@ def trains_plainly(config: TrainingConfig, words: int) -> bool:
         config.shares_rows
         and config.log is None
         and words <= (MOST_PLAIN_SUBWORDS if config.has_subwords else MOST_PLAIN_WORDS)
-        and library("kernels").exists()
+        and is_available()
     )
 
 

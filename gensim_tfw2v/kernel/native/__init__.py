@@ -9,9 +9,11 @@ do not apply, the graph of `gensim_tfw2v.kernel.objectives` trains, several time
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import logging
+import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,19 +61,35 @@ def load_ops() -> Any:
     """TensorFlow's module of the ops; None, with a line in the log, where there is none."""
     path = str(library("ops"))
     try:
+        _share_symbols()
         ops = tf.load_op_library(path)
-    except tf.errors.NotFoundError as error:  # also where it needs a newer system than this
-        logger.warning(
-            "the compiled kernels are missing, so training is several times slower: install a C++ "
-            "compiler (Debian: apt-get install g++), and the package again by `pip install -v`, "
-            "which shows what fails (%s)",
-            error,
-        )
+    except tf.errors.NotFoundError as error:
+        logger.warning("training is several times slower: %s (%s)", why_not(), error)
         return None
     variant = ctypes.CDLL(path).tfw2v_variant
     variant.restype = ctypes.c_char_p
     logger.info("compiled kernels train, those for %s", variant().decode())
     return ops
+
+
+def why_not() -> str:
+    """Why `load_ops` gives none, with the cure."""
+    if not library("ops").exists():
+        return (
+            "the compiled kernels are missing. Install a C++ compiler (Debian: apt-get install "
+            "g++), and the package again by `pip install -v`, which shows what fails"
+        )
+    return (
+        f"the compiled kernels cannot be loaded into TensorFlow {tf.version.VERSION} on this "
+        "system. Install the package again here, or another release of TensorFlow"
+    )
+
+
+def _share_symbols() -> None:
+    """Let the ops find the functions of TensorFlow, which 2.22 no longer shows to all libraries."""
+    for path in Path(tf.sysconfig.get_lib()).glob("libtensorflow_framework*"):
+        with contextlib.suppress(OSError):  # of one that TensorFlow has not loaded itself
+            ctypes.CDLL(str(path), os.RTLD_GLOBAL | os.RTLD_NOLOAD)
 
 
 def let_run_together() -> None:

@@ -80,6 +80,14 @@ class _Result(ctypes.Structure):
     _fields_ = [(name, ctypes.c_double) for name in Result._fields]
 
 
+def is_available() -> bool:
+    """Whether the compiled library exists, and loads on this system."""
+    try:
+        return _library() is not None
+    except OSError:
+        return False
+
+
 def variant() -> str:
     """What the kernel in use is compiled for; ``TFW2V_ISA`` in the environment chooses."""
     return str(_library().tfw2v_variant().decode())

@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 
 import gensim_tfw2v
+from gensim_tfw2v import TFFastText, TFWord2Vec
+from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel import native
+from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.training import programs
 from tests.kernel.native.units import kernels_here
 
 ROOT = Path(gensim_tfw2v.__file__).parents[1]
@@ -82,11 +86,59 @@ def test_rows_are_fetched_ahead():
     assert listed.count("prefetch") >= 10 * len(kernels_here())
 
 
-def test_a_library_that_does_not_load_is_a_line_in_the_log(tmp_path, monkeypatch, caplog):
-    (tmp_path / "ops.so").write_bytes(b"of another system")
+@pytest.fixture
+def ops(tmp_path, monkeypatch):
+    """Where the libraries are looked for: in a folder of which the path is that of the ops."""
     monkeypatch.setattr(native, "library", lambda name: tmp_path / f"{name}.so")
+    monkeypatch.setattr(programs, "load_ops", native.load_ops.__wrapped__)
+    monkeypatch.setattr(plain, "library", native.library)
+    monkeypatch.setattr(plain, "_library", plain._library.__wrapped__)
+    return native.library("ops")
+
+
+def test_a_library_that_is_missing_needs_a_compiler(ops, caplog):
+    assert native.load_ops.__wrapped__() is None
+    assert "several times slower" in caplog.text and "Install a C++ compiler" in caplog.text
+
+
+def test_a_library_that_does_not_load_is_a_line_in_the_log(ops, caplog):
+    ops.write_bytes(b"of another system")
     assert native.load_ops.__wrapped__() is None
     assert "several times slower" in caplog.text and "ops.so: " in caplog.text
+    assert "cannot be loaded into TensorFlow" in caplog.text and "compiler" not in caplog.text
+
+
+@pytest.mark.skipif(not shutil.which("c++"), reason="needs a compiler")
+def test_a_library_that_lacks_a_function_of_tensorflow_names_it(ops, caplog):
+    source = ops.with_suffix(".cc")
+    source.write_text(
+        'extern "C" void TF_Gone();\nextern "C" void* go() { return (void*)TF_Gone; }'
+    )
+    linked = ["-shared", "-fPIC", *(["-undefined", "dynamic_lookup"] * (sys.platform == "darwin"))]
+    subprocess.run(["c++", *linked, source, "-o", ops], check=True)
+    assert native.load_ops.__wrapped__() is None
+    assert "TF_Gone" in caplog.text and "compiler" not in caplog.text
+
+
+def test_kernels_that_do_not_load_leave_training_to_tensorflow(ops, caplog):
+    native.library("kernels").write_bytes(b"of another system")
+    assert len(TFWord2Vec([["a", "b"]] * 9, min_count=1, epochs=1).wv) == 2
+    assert "compiled kernels train; for so few words" not in caplog.text
+
+
+def test_fasttext_says_why_there_are_no_kernels(ops):
+    ops.write_bytes(b"of another system")
+    with pytest.raises(RuntimeError, match="cannot be loaded into TensorFlow") as raised:
+        TFFastText([["a", "b"]] * 9, min_count=1, epochs=1)
+    assert "GPU" not in str(raised.value)
+
+
+@pytest.mark.parametrize("names", [[], ["libtensorflow_framework.so.9"]])
+def test_tensorflows_library_may_have_another_name(names, tmp_path, monkeypatch):
+    for name in names:
+        (tmp_path / name).write_bytes(b"of another system")
+    monkeypatch.setattr(tf.sysconfig, "get_lib", lambda: str(tmp_path))
+    native._share_symbols()
 
 
 def test_a_compiler_that_fails_is_shown_and_fails_nothing(tmp_path):

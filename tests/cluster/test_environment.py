@@ -1,0 +1,84 @@
+"""Clusters in an environment that names a proxy, which lists what it is asked for, and more."""
+
+import contextlib
+import os
+import re
+import select
+import socket
+import threading
+
+import pytest
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.cluster import readers
+from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
+from gensim_tfw2v.kernel.native import load_ops
+from tests.cluster.test_readers import tasks
+from tests.forks import SharedLauncher
+
+LEE = datapath("lee_background.cor")
+
+#: Variables that gRPC finds a proxy by.
+PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+
+
+@pytest.fixture(params=PROXIES)
+def asked(request, monkeypatch):
+    """What a proxy of this variable was asked for; it connects as it is asked to."""
+    addresses = []
+    for name in (*PROXIES, "no_grpc_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        monkeypatch.setenv(request.param, "http://{}:{}".format(*listening.getsockname()))
+
+        def serve():
+            with contextlib.suppress(OSError):  # the test has ended
+                while True:
+                    threading.Thread(
+                        target=tunnel, args=(listening.accept()[0], addresses), daemon=True
+                    ).start()
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield addresses
+
+
+def tunnel(client, addresses):
+    """Carry out one CONNECT."""
+    with client, contextlib.suppress(OSError):
+        host, port = re.match(rb"CONNECT (\S+):(\d+)", client.recv(4096)).groups()
+        addresses.append((host.decode(), int(port)))
+        with socket.create_connection(addresses[-1]) as server:
+            client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            while True:
+                for one in select.select([client, server], [], [])[0]:
+                    if not (read := one.recv(1 << 16)):
+                        return
+                    (client if one is server else server).sendall(read)
+
+
+@pytest.mark.parametrize("asked", ["http_proxy"], indirect=True)
+def test_the_environment_of_a_local_cluster_breaks_nothing(asked, monkeypatch):
+    def launcher():  # which the proxy can be reached from
+        return ProcessLauncher(isolated=False)
+
+    monkeypatch.setattr("gensim_tfw2v.model.ProcessLauncher", launcher)
+    monkeypatch.setenv("GRPC_FAIL_FAST", "true")
+    monkeypatch.setenv("TF_DETERMINISTIC_OPS", "1")
+    options = dict(vector_size=4, workers=1, epochs=1)
+    assert len(TFWord2Vec(corpus_file=LEE, cluster="local:ps=1,worker=1", **options).wv)
+    assert not asked
+
+
+@pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
+def test_this_process_excepts_the_cluster_alone(asked, kept_forks, monkeypatch, tmp_path):
+    monkeypatch.setenv("no_proxy", "example.org")
+    monkeypatch.setattr(readers, "LEAST_BYTES", 1)
+    before = set(os.environ.items())
+    with (
+        contextlib.closing(SharedLauncher(isolated=False)) as launcher,
+        tasks(launcher) as (cluster, _),
+        readers.open_readers(cluster, [LEE], tmp_path),
+    ):
+        assert not asked
+    assert set(os.environ.items()) ^ before == {("no_grpc_proxy", "example.org,127.0.0.1")}
