@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+from gensim_tfw2v.cluster.presence import stay_with
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.cluster.versions import check_versions
 from gensim_tfw2v.processes.machine import keep_alive
@@ -99,6 +100,8 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     keep_hosts_alive(cluster.servers())
     # a call to a task that is gone fails at once, instead of waiting for it to come back
     os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
+    if missing := stay_with(cluster.servers(), seconds):
+        raise MissingTasks(missing, seconds)
     from gensim_tfw2v._tensorflow import tf
 
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(

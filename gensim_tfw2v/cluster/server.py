@@ -2,6 +2,8 @@
 
 It serves until SIGTERM or SIGINT, or, with ``--with-parent``, until its standard input is closed:
 which happens when the process that started it ends, however it does.
+
+When the last training has left, it frees all by starting anew: see `presence`.
 """
 
 import os
@@ -11,12 +13,18 @@ import threading
 from typing import NoReturn
 
 from gensim_tfw2v.cluster.connect import keep_hosts_alive
+from gensim_tfw2v.cluster.presence import wait_for_trainings
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
 from gensim_tfw2v.cluster.versions import publish_version
-from gensim_tfw2v.processes.children import name_process
+from gensim_tfw2v.processes.children import become_module, name_process
 
 #: What a task prints when its port takes calls.
 SERVES = "{} serves"
+
+WITH_PARENT = "--with-parent"
+
+#: Seconds after a training in which a parent may end its tasks; only then they start anew.
+CLOSING_SECONDS = 1.0
 
 
 def serve(
@@ -36,7 +44,7 @@ def serve(
     name_process(f"tfw2v {task.role} {task.index}")
     # a call to a task that is gone fails at once, instead of waiting for it to come back
     os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
-    status, ended = 0, threading.Event()
+    status, ended, is_left = 0, threading.Event(), False
 
     def end(number: int, _: object) -> None:
         nonlocal status
@@ -75,11 +83,29 @@ def serve(
     keep_hosts_alive(cluster.tasks())
     publish_version(server, task)
     log = None if log_dir is None else TaskLog(log_dir, f"{task.role}-{task.index}")
+
+    def wait_until_left() -> None:
+        nonlocal is_left
+        wait_for_trainings(server.target, task, CLOSING_SECONDS if with_parent else 0.0)
+        is_left = not ended.is_set()
+        ended.set()
+
+    threading.Thread(target=wait_until_left, daemon=True).start()
     print(SERVES.format(task), flush=True)
     while not ended.wait(1.0):  # with a limit: else Python sees no signal
         pass
     if log is not None:
         log.close()
+    if is_left and not status:
+        print(f"{task} starts anew: the last training has left it", flush=True)
+        become_module(
+            "gensim_tfw2v.cluster.server",
+            *([WITH_PARENT] if with_parent else []),
+            environment={
+                "TF_CONFIG": cluster.tf_config(task.role, task.index),
+                LOG_DIR: log_dir or "",
+            },
+        )
     # TensorFlow's server cannot be stopped, and would keep the interpreter from ending
     os._exit(status)
 
@@ -88,7 +114,7 @@ def main() -> None:
     """Serve as ``TF_CONFIG`` says."""
     serve(
         *from_tf_config(os.environ),
-        with_parent="--with-parent" in sys.argv[1:],
+        with_parent=WITH_PARENT in sys.argv[1:],
         log_dir=os.environ.get(LOG_DIR) or None,
     )
 
