@@ -205,6 +205,8 @@ class SandblasterRegime(ParameterServerRegime):
         """Free the tables."""
         self._dealer.close()
         super().close()
+        for table in self._gradient.tables:
+            table.close()
         del self._search, self._gradient, self._add_staged, self._drop_staged
 
 
