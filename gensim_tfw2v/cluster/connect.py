@@ -71,9 +71,9 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
 
 
 def keep_hosts_alive(tasks: Iterable[Task]) -> None:
-    """Let connections of this process break when the host of a task falls silent."""
-    if not all(task.is_loopback for task in tasks):
-        keep_alive()
+    """Let connections to tasks break when their hosts fall silent; leave this process's others."""
+    if hosts := [(task.host, task.port) for task in tasks if not task.is_loopback]:
+        keep_alive(hosts)
 
 
 def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:

@@ -12,11 +12,11 @@ import sys
 import threading
 from typing import NoReturn
 
-from gensim_tfw2v.cluster.connect import keep_hosts_alive
 from gensim_tfw2v.cluster.presence import wait_for_trainings
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
 from gensim_tfw2v.cluster.versions import publish_version
 from gensim_tfw2v.processes.children import become_module, name_process
+from gensim_tfw2v.processes.machine import keep_alive
 
 #: What a task prints when its port takes calls.
 SERVES = "{} serves"
@@ -80,7 +80,8 @@ def serve(
         protocol="grpc",
         config=config,
     )
-    keep_hosts_alive(cluster.tasks())
+    if not all(one.is_loopback for one in cluster.tasks()):
+        keep_alive(None)  # who calls has a port that nobody knows
     publish_version(server, task)
     log = None if log_dir is None else TaskLog(log_dir, f"{task.role}-{task.index}")
 
