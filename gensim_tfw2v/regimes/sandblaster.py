@@ -80,7 +80,6 @@ class SandblasterRegime(ParameterServerRegime):
             self._evaluate,
             self._take,
             self._repeated,
-            workers.check,
             lambda: workers.intact(self.server.tables),
         )
         self._begin_pass()
