@@ -6,12 +6,16 @@ import sys
 import threading
 
 import numpy as np
+import psutil
 import pytest
 from gensim.models import KeyedVectors
 from gensim.models.callbacks import CallbackAny2Vec
 from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFFastText, TFWord2Vec
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
+from gensim_tfw2v.regimes.options import REGIMES
 
 LIMIT = 60
 
@@ -183,3 +187,25 @@ def test_norms_are_never_taken_away(regime):
     train(model)
     assert not model.wv.taken
     np.testing.assert_array_equal(model.wv.norms, np.linalg.norm(model.wv.vectors, axis=1))
+
+
+@pytest.mark.parametrize("regime", [*sorted(REGIMES.keys() - {"submodels"}), "submodels:models=2"])
+def test_trainings_in_one_process_leave_no_threads_and_no_variables(regime, monkeypatch):
+    names, name = [], WorkerVariables.name
+
+    def noted(variables, what):
+        names.append(name(variables, what))
+        return names[-1]
+
+    monkeypatch.setattr(WorkerVariables, "name", noted)
+    train(built(regime=regime, sg=1))
+    before = psutil.Process().num_threads()
+    for _ in range(2):
+        train(built(regime=regime, sg=1))
+    assert psutil.Process().num_threads() <= before
+    assert names and not any(
+        tf.raw_ops.VarIsInitializedOp(
+            resource=tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name=of_worker)
+        )
+        for of_worker in names
+    )

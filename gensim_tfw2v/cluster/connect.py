@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+from gensim_tfw2v.cluster.presence import stay_with
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.cluster.versions import check_versions
 from gensim_tfw2v.processes.machine import keep_alive
@@ -77,18 +78,18 @@ def prepare_connections(tasks: Iterable[Task]) -> None:
     Call it before the first connection.
     """
     tasks = list(tasks)
-    _bypass_proxies(task.host for task in tasks)
-    if not all(task.is_loopback for task in tasks):
-        keep_alive()
+    bypass_proxies(tasks)
+    if hosts := [(task.host, task.port) for task in tasks if not task.is_loopback]:
+        keep_alive(hosts)
 
 
-def _bypass_proxies(hosts: Iterable[str]) -> None:
-    """Except hosts from gRPC's proxy by the one variable that nothing but gRPC reads."""
+def bypass_proxies(tasks: Iterable[Task]) -> None:
+    """Except tasks from gRPC's proxy by the one variable that nothing but gRPC reads."""
     if not any(map(os.environ.get, PROXIES)):
         return
     excepted = os.environ.get("no_grpc_proxy", os.environ.get("no_proxy", ""))
     os.environ["no_grpc_proxy"] = ",".join(
-        dict.fromkeys([*filter(None, excepted.split(",")), *hosts])
+        dict.fromkeys([*filter(None, excepted.split(",")), *(task.host for task in tasks)])
     )
 
 
@@ -114,6 +115,8 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     """
     wait_for_tasks(cluster.servers(), seconds)
     prepare_connections(cluster.servers())
+    if missing := stay_with(cluster.servers(), seconds):
+        raise MissingTasks(missing, seconds)
     from gensim_tfw2v._tensorflow import tf
 
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(

@@ -2,6 +2,8 @@
 
 It serves until SIGTERM or SIGINT, or, with ``--with-parent``, until its standard input is closed:
 which happens when the process that started it ends, however it does.
+
+When the last training has left, it frees all by starting anew: see `presence`.
 """
 
 import os
@@ -10,14 +12,21 @@ import sys
 import threading
 from typing import NoReturn
 
-from gensim_tfw2v.cluster.connect import prepare_connections
+from gensim_tfw2v.cluster.connect import bypass_proxies
+from gensim_tfw2v.cluster.presence import wait_for_trainings
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
 from gensim_tfw2v.cluster.versions import publish_version
-from gensim_tfw2v.processes.children import name_process
+from gensim_tfw2v.processes.children import become_module, name_process
 from gensim_tfw2v.processes.hazards import prepare_environment
+from gensim_tfw2v.processes.machine import keep_alive
 
 #: What a task prints when its port takes calls.
 SERVES = "{} serves"
+
+WITH_PARENT = "--with-parent"
+
+#: Seconds after a training in which a parent may end its tasks; only then they start anew.
+CLOSING_SECONDS = 1.0
 
 
 def serve(
@@ -36,7 +45,7 @@ def serve(
     """
     name_process(f"tfw2v {task.role} {task.index}")
     prepare_environment()
-    status, ended = 0, threading.Event()
+    status, ended, is_left = 0, threading.Event(), False
 
     def end(number: int, _: object) -> None:
         nonlocal status
@@ -65,7 +74,7 @@ def serve(
     )
     # the threads of an idle task would look for work all the time, and take it from others' cores
     config.experimental.disable_thread_spinning = True
-    prepare_connections(cluster.tasks())
+    bypass_proxies(cluster.tasks())
     server = tf.distribute.Server(
         tf.train.ClusterSpec(cluster.addresses()),
         job_name=task.role,
@@ -73,13 +82,33 @@ def serve(
         protocol="grpc",
         config=config,
     )
+    if not all(one.is_loopback for one in cluster.tasks()):
+        keep_alive(None)  # who calls has a port that nobody knows
     publish_version(server, task)
     log = None if log_dir is None else TaskLog(log_dir, f"{task.role}-{task.index}")
+
+    def wait_until_left() -> None:
+        nonlocal is_left
+        wait_for_trainings(server.target, task, CLOSING_SECONDS if with_parent else 0.0)
+        is_left = not ended.is_set()
+        ended.set()
+
+    threading.Thread(target=wait_until_left, daemon=True).start()
     print(SERVES.format(task), flush=True)
     while not ended.wait(1.0):  # with a limit: else Python sees no signal
         pass
     if log is not None:
         log.close()
+    if is_left and not status:
+        print(f"{task} starts anew: the last training has left it", flush=True)
+        become_module(
+            "gensim_tfw2v.cluster.server",
+            *([WITH_PARENT] if with_parent else []),
+            environment={
+                "TF_CONFIG": cluster.tf_config(task.role, task.index),
+                LOG_DIR: log_dir or "",
+            },
+        )
     # TensorFlow's server cannot be stopped, and would keep the interpreter from ending
     os._exit(status)
 
@@ -88,7 +117,7 @@ def main() -> None:
     """Serve as ``TF_CONFIG`` says."""
     serve(
         *from_tf_config(os.environ),
-        with_parent="--with-parent" in sys.argv[1:],
+        with_parent=WITH_PARENT in sys.argv[1:],
         log_dir=os.environ.get(LOG_DIR) or None,
     )
 

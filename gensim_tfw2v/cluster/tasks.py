@@ -182,8 +182,8 @@ class StartedCluster(abc.ABC):
             watcher.join()
 
     def _restart(self, task: Task) -> None:
-        logger.warning("%s; it is started again", self._ended(task))
         try:
+            logger.warning("%s; it is started again", self._ended(task))
             self.start(task)
         except OSError as error:
             logger.error("%s cannot be started again: %s", task, error)
@@ -228,7 +228,8 @@ class _StartedTask:
             assert process.stdout is not None
             for written in process.stdout:
                 line = written.decode(errors="replace")
-                show(task, line)
+                with contextlib.suppress(OSError):  # of a full disk: the task must not wait for us
+                    show(task, line)
                 if line.strip() == SERVES.format(task):
                     self.serves.set()
                 elif not is_noise(line) and not self.serves.is_set():

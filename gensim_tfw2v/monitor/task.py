@@ -57,7 +57,8 @@ class TaskLog:
     def _write(self) -> None:
         began, seconds = time.monotonic(), SECONDS
         while not self._ended.wait(seconds):
-            self._point()
+            with contextlib.suppress(OSError):  # it can open no more files at present
+                self._point()
             seconds = max(SECONDS, (time.monotonic() - began) / POINTS)
 
     def _look(self) -> tuple[float, float, tuple[int, int] | None]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks
@@ -20,8 +21,8 @@ PROBE_AFTER_SECONDS, GIVE_UP_SECONDS = 60.0, 900.0
 #: not know what it was told before.
 FORGOTTEN = "relevant tensor remote_handle"
 
-#: Seconds that tasks have to answer.
-ANSWER_SECONDS = 5.0
+#: Seconds that tasks have to answer, and between two times that they are asked.
+ANSWER_SECONDS, PAUSE_SECONDS = 5.0, 1.0
 
 
 @functools.cache
@@ -40,6 +41,8 @@ def lost_errors() -> tuple[type[Exception], ...]:
 class Liveness:
     """Looks after the tasks of a training.
 
+    A call to a task that has stopped does not return, so a thread of its own has to look.
+
     Parameters
     ----------
     tasks : sequence of Task
@@ -48,11 +51,37 @@ class Liveness:
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._tasks = tasks
+        self._is_busy = False
         self.progress()
 
     def progress(self) -> None:
         """Note that a unit has been trained."""
         self._last = time.monotonic()
+
+    @contextlib.contextmanager
+    def busy(self) -> Iterator[None]:
+        """Have tasks looked after while something is asked of them."""
+        self.progress()
+        self._is_busy = True
+        try:
+            yield
+        finally:
+            self._is_busy = False
+
+    def watch(self, lost: Callable[[ClusterLost], None]) -> None:
+        """Start the thread; `lost` is called in it, once."""
+
+        def look() -> None:
+            while True:
+                time.sleep(PAUSE_SECONDS)
+                if self._is_busy:
+                    try:
+                        self.check()
+                    except ClusterLost as error:
+                        lost(error)
+                        return
+
+        threading.Thread(target=look, name="tfw2v-liveness", daemon=True).start()
 
     def check(self) -> None:
         """See, if no unit has been trained for long, that all tasks answer.

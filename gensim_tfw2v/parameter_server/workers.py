@@ -68,10 +68,6 @@ class Workers(Protocol):
         """Note that jobs are being trained from now on."""
         ...
 
-    def check(self) -> None:
-        """See, if no job has ended for long, that all tasks answer; else raise `ClusterLost`."""
-        ...
-
     def intact(self, tables: Sequence[Layout]) -> bool:
         """Whether all that ps tasks held is there."""
         ...
@@ -90,12 +86,14 @@ class ClusterWorkers:
         Of a ``ParameterServerStrategy``.
     tasks : sequence of Task
         Its ps and workers.
+    liveness : Liveness
+        That is told when a job has ended.
     """
 
-    def __init__(self, coordinator: Any, tasks: Sequence[Task]) -> None:
+    def __init__(self, coordinator: Any, tasks: Sequence[Task], liveness: Liveness) -> None:
         self.number = sum(task.role == "worker" for task in tasks)
         self.shards = sum(task.role == "ps" for task in tasks)
-        self._coordinator, self._liveness = coordinator, Liveness(tasks)
+        self._coordinator, self._liveness = coordinator, liveness
 
     def scope(self) -> contextlib.AbstractContextManager[Any]:
         """Variables made inside are the ps tasks'."""
@@ -121,10 +119,6 @@ class ClusterWorkers:
     def progress(self) -> None:
         """Note that jobs are being trained from now on."""
         self._liveness.progress()
-
-    def check(self) -> None:
-        """See, if no job has ended for long, that all tasks answer; else raise `ClusterLost`."""
-        self._liveness.check()
 
     def intact(self, tables: Sequence[Layout]) -> bool:
         """Whether all that ps tasks held is there."""
@@ -189,9 +183,6 @@ class LocalWorkers:
         return False
 
     def progress(self) -> None:
-        """Nothing can be lost."""
-
-    def check(self) -> None:
         """Nothing can be lost."""
 
     def intact(self, tables: Sequence[Layout]) -> bool:

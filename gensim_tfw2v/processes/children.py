@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15  # of Linux's prctl.h
 
@@ -81,14 +81,30 @@ def start_module(
     the one that follows it; `options` are for ``subprocess.Popen``.
     """
     options.setdefault("stdin", subprocess.PIPE)
+    return subprocess.Popen(
+        [*launcher, sys.executable, "-m", module, *arguments],
+        env=_environment(environment or {}),
+        start_new_session=True,
+        **options,
+    )
+
+
+def become_module(module: str, *arguments: str, environment: Mapping[str, str]) -> NoReturn:
+    """Run a module of this package in place of this program, as `start_module` would.
+
+    The process keeps its number, its parent and its standard streams. All else of it is freed.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # nobody reads it
+            stream.flush()
+    command = [sys.executable, "-m", module, *arguments]
+    os.execve(sys.executable, command, _environment(environment))
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
     paths = [*sys.path, str(Path(__file__).parents[2])]
     own = {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "PYTHONSAFEPATH": "1",  # modules in the working folder do not take others' places
     }
-    return subprocess.Popen(
-        [*launcher, sys.executable, "-m", module, *arguments],
-        env=os.environ | own | dict(environment or {}),
-        start_new_session=True,
-        **options,
-    )
+    return os.environ | own | dict(more)

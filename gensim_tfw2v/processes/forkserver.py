@@ -38,6 +38,7 @@ MODULES = (
 
 LONGEST_REQUEST = 1 << 17  # bytes
 START_SECONDS = 120.0  # that a process has to start, the import of TensorFlow included
+END_SECONDS = 20.0  # that the server has to end, which may be importing it
 
 
 class Forked:
@@ -161,7 +162,11 @@ class ForkServer:
         """End it, and what it has started."""
         with contextlib.suppress(OSError):
             self._requests.shutdown(socket.SHUT_RDWR)
-        self.process.wait()
+        try:
+            self.process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()  # and Linux what it has forked
+            self.process.wait()
         self._requests.close()
         self._folder.close()
 

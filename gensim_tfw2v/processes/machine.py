@@ -6,14 +6,15 @@ TCP's, and offers no option. So the kernel is asked for keep-alive, connection b
 """
 
 import contextlib
-import functools
+import ipaddress
 import os
 import socket
 import struct
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 SILENT_SECONDS = 30  # a host that is silent for less is waited for
 IDLE_SECONDS = 10  # without a word, after which a connection is asked whether it stands
@@ -53,7 +54,11 @@ def own_connections() -> Iterator[tuple[str, socket.socket]]:
     """
     if sys.platform != "linux":
         return
-    for descriptor in os.listdir("/proc/self/fd"):
+    try:
+        descriptors = os.listdir("/proc/self/fd")
+    except OSError:  # this process has as many open as it may
+        return
+    for descriptor in descriptors:
         with contextlib.suppress(OSError):  # closed meanwhile
             name = os.readlink(f"/proc/self/fd/{descriptor}")
             if not name.startswith("socket:"):
@@ -65,25 +70,43 @@ def own_connections() -> Iterator[tuple[str, socket.socket]]:
                     yield name, connection
 
 
-@functools.cache  # one thread is enough
-def keep_alive() -> None:
-    """Let this process's TCP connections break when the host at the other end is silent; on Linux.
+#: Hosts, by name or by address, and ports: connections to them are kept alive.
+_hosts: set[tuple[str, int]] = set()
+_starting = threading.Lock()
+_is_started = False
+
+
+def keep_alive(hosts: Iterable[tuple[str, int]] | None) -> None:
+    """Let TCP connections break when the host at the other end is silent; on Linux.
 
     A thread looks for new ones as long as the process lasts.
+
+    Parameters
+    ----------
+    hosts : iterable of (str, int), optional
+        Names or addresses, and ports: connections to all others are left as they are. None for
+        all connections of a process that has no others.
     """
-    if sys.platform == "linux":
-        threading.Thread(target=_keep_alive, name="tfw2v-keepalive", daemon=True).start()
+    global _is_started
+    _hosts.update(hosts or ())
+    with _starting:
+        if sys.platform == "linux" and not _is_started:
+            _is_started = True  # one thread is enough
+            of = (None if hosts is None else _hosts,)
+            threading.Thread(
+                target=_keep_alive, args=of, name="tfw2v-keepalive", daemon=True
+            ).start()
 
 
-def _keep_alive() -> None:
-    known: set[str] = set()
+def _keep_alive(hosts: set[tuple[str, int]] | None) -> None:
+    kept: set[str] = set()
     while True:
-        known = keep_new_alive(known)
+        kept = keep_new_alive(kept, hosts)
         time.sleep(LOOK_SECONDS)
 
 
-def keep_new_alive(known: set[str]) -> set[str]:
-    """Let those of this process's connections that are not known break so; name all."""
+def keep_new_alive(kept: set[str], hosts: set[tuple[str, int]] | None) -> set[str]:
+    """Let connections to these hosts break so, but for those that do already; name both."""
     options = (
         (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
         # while nothing is to be sent: a question after so many seconds, and so many more of them
@@ -96,12 +119,32 @@ def keep_new_alive(known: set[str]) -> set[str]:
     )
     found = set()
     for name, connection in own_connections():
-        found.add(name)
-        if name not in known:
-            with contextlib.suppress(OSError):  # of a connection that is ending
+        with contextlib.suppress(OSError):  # it is not connected yet, or it is ending
+            if name in kept or _leads_to(connection, hosts):
+                found.add(name)
+            if name in found - kept:
                 for option in options:
                     connection.setsockopt(*option)
     return found
+
+
+def _leads_to(connection: socket.socket, hosts: set[tuple[str, int]] | None) -> bool:
+    if hosts is None:
+        return True
+    address, port = connection.getpeername()[:2]
+    # resolved anew each time: a host may come back with another address
+    return any(
+        _plain(address) == _plain(found[4][0])
+        for host, host_port in tuple(hosts)
+        if host_port == port
+        for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    )
+
+
+def _plain(address: Any) -> Any:
+    """An address of IPv4 also where a socket of IPv6 has it."""
+    parsed = ipaddress.ip_address(str(address).partition("%")[0])
+    return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
 class TcpBytes:

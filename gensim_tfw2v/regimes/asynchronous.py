@@ -109,7 +109,6 @@ class AsynchronousRegime(ParameterServerRegime):
             for of_job, packed in done:
                 for trained in self.reported(packed, of_job):
                     report(trained)
-            self.workers.check()
 
         def end() -> None:
             with contextlib.suppress(ClusterLost), naming_lost_tasks():

@@ -51,8 +51,6 @@ class Dealer(Generic[P, R]):
         Given each portion once, with the attempt that counts.
     repeated : function (P, R) -> None
         Given what the others have done.
-    check : function () -> None
-        Called while workers are waited for; raises what is wrong.
     intact : function () -> bool
         Whether what the attempts before have left is there, when one has failed.
     """
@@ -63,11 +61,10 @@ class Dealer(Generic[P, R]):
         run: Callable[[P, int], R],
         take: Callable[[P, int, R], None],
         repeated: Callable[[P, R], None],
-        check: Callable[[], None],
         intact: Callable[[], bool],
     ) -> None:
         self._workers, self._run, self._take, self._repeated = workers, run, take, repeated
-        self._check, self._intact = check, intact
+        self._intact = intact
         self._numbers = itertools.count(1)
         self._running: dict[Future[R], tuple[int, Portion[P]]] = {}
         self._threads = ThreadPoolExecutor(workers, "tfw2v-portion")
@@ -108,7 +105,6 @@ class Dealer(Generic[P, R]):
             if not out and (is_stopped or not waiting):
                 return not waiting
             done, _ = wait(self._running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
-            self._check()
             for future in done:
                 self._end(future)
 

@@ -79,7 +79,9 @@ class CoordinatedRegime:
                 stdout=subprocess.PIPE,
                 stderr=log,
             )
-        threading.Thread(target=self._read, name="tfw2v-coordinator", daemon=True).start()
+        self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        for forever in self._read, self._write:
+            threading.Thread(target=forever, name="tfw2v-coordinator", daemon=True).start()
         try:
             self.traffic = self._ask("open", setup)
         except BaseException:
@@ -166,9 +168,7 @@ class CoordinatedRegime:
     def close(self) -> None:
         """End the coordinator."""
         self._process.kill()
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
+        self._requests.put(None)
         self._process.wait()
 
     def _ask(
@@ -183,12 +183,7 @@ class CoordinatedRegime:
         return self._answer(GIVE_UP_SECONDS + 60.0, report, stop, done)
 
     def _say(self, *request: Any) -> None:
-        assert self._process.stdin is not None
-        try:
-            pickle.dump(request, self._process.stdin)
-            self._process.stdin.flush()
-        except OSError:
-            self._raise_ended()
+        self._requests.put(pickle.dumps(request))
 
     def _answer(
         self,
@@ -255,6 +250,14 @@ class CoordinatedRegime:
                 self._say("stop")
                 self.traffic = self._answer(ENDING_SECONDS, report)
             raise
+
+    def _write(self) -> None:
+        """Send requests: one that has stopped reads none, and only its silence is noticed."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError), self._process.stdin as requests:  # it has ended
+            while (request := self._requests.get()) is not None:
+                requests.write(request)
+                requests.flush()
 
     def _read(self) -> None:
         assert self._process.stdout is not None

@@ -24,6 +24,7 @@ from gensim_tfw2v.cluster.spec import Cluster, ClusterLost
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.monitor.task import TaskLog
+from gensim_tfw2v.parameter_server.liveness import Liveness
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import ClusterWorkers
 from gensim_tfw2v.processes.children import name_process
@@ -74,13 +75,17 @@ class Coordinator:
         Sends an answer.
     stop : callable
         Whether to leave the rest of the units.
+    liveness : Liveness
+        Of its tasks.
     """
 
-    def __init__(self, setup: ClusterSetup, say: Any, stop: Callable[[], bool]) -> None:
+    def __init__(
+        self, setup: ClusterSetup, say: Any, stop: Callable[[], bool], liveness: Liveness
+    ) -> None:
         self._folder, self._say, self._stop = setup.setup.folder, say, stop
         self._told = 0.0
         self._log = None if setup.log_dir is None else TaskLog(setup.log_dir, "chief")
-        self._regime = _open(setup)
+        self._regime = _open(setup, liveness)
 
     def train(self, tasks: Sequence[UnitTask]) -> Any:
         """Train units, reporting each; give the traffic so far."""
@@ -123,12 +128,12 @@ class Coordinator:
         )
 
 
-def _open(asked: ClusterSetup) -> Any:
+def _open(asked: ClusterSetup, liveness: Liveness) -> Any:
     """Make the regime that is asked for."""
     if asked.cluster is None or asked.regime is None:
         return make_in_process(asked.regime, asked.setup)
     coordinator = connect(asked.cluster, asked.ready_seconds)
-    workers = ClusterWorkers(coordinator, asked.cluster.servers())
+    workers = ClusterWorkers(coordinator, asked.cluster.servers(), liveness)
     return asked.regime.make(asked.setup, workers)
 
 
@@ -153,6 +158,7 @@ def main() -> None:
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
     stopped = threading.Event()
     coordinator: Coordinator | None = None
+    liveness = Liveness([])
 
     def say(kind: str, content: Any) -> None:
         with lock:
@@ -183,12 +189,18 @@ def main() -> None:
         threading.Thread(target=forever, daemon=True).start()
     while True:
         name, *arguments = requests.get()
+        if name == "open" and arguments[0].cluster is not None:
+            liveness = Liveness(arguments[0].cluster.servers())
+            # the process that asks ends this one, whatever it waits for
+            liveness.watch(lambda lost: say("lost", str(lost)))
         try:
-            if name == "open":
-                coordinator = Coordinator(arguments[0], say, stopped.is_set)
-                say("done", coordinator.traffic)
-            else:
-                say("done", getattr(coordinator, name)(*arguments))
+            with liveness.busy():
+                if name == "open":
+                    coordinator = Coordinator(arguments[0], say, stopped.is_set, liveness)
+                    answer = coordinator.traffic
+                else:
+                    answer = getattr(coordinator, name)(*arguments)
+            say("done", answer)
         except (ConnectionError, ClusterLost) as error:
             say("lost", str(error))
         except Divergence as error:

@@ -26,6 +26,7 @@ from gensim_tfw2v.parameter_server.jobs.job import (
     PushCounter,
 )
 from gensim_tfw2v.parameter_server.jobs.rows import row_job
+from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.jobs.units import NOTHING, source_of
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from gensim_tfw2v.parameter_server.layouts.access import NativeAccess
@@ -103,7 +104,7 @@ class ParameterServerRegime:
             # of a variable without a fixed shape on another task, TensorFlow 2.21 crashes
             tf.Variable(tf.zeros([setup.units], tf.int32), trainable=False),
         )
-        return ParameterServer(tables, own_words, own_rates, push_counter)
+        return ParameterServer(tables, own_words, own_rates, push_counter, WorkerVariables())
 
     def _function_of(self, worker: int) -> Any:
         """What `_function` gives: made once for a cluster, and for each thread that is a worker."""
@@ -242,6 +243,9 @@ class ParameterServerRegime:
         return step_graph(function.get_concrete_function())
 
     def close(self) -> None:
-        """Free the tables, and end workers that are threads."""
+        """Free the tables, and end workers that are threads, with what they keep."""
         self.workers.close()
+        self.server.of_workers.free()
+        for table in (*self.server.tables, *(self.server.squares or ())):
+            table.close()
         del self.server, self._made

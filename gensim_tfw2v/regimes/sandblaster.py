@@ -80,7 +80,6 @@ class SandblasterRegime(ParameterServerRegime):
             self._evaluate,
             self._take,
             self._repeated,
-            workers.check,
             lambda: workers.intact(self.server.tables),
         )
         self._begin_pass()
@@ -205,6 +204,8 @@ class SandblasterRegime(ParameterServerRegime):
         """Free the tables."""
         self._dealer.close()
         super().close()
+        for table in self._gradient.tables:
+            table.close()
         del self._search, self._gradient, self._add_staged, self._drop_staged
 
 

@@ -111,7 +111,7 @@ class SubModelsRegime(ParameterServerRegime):
                     del self._current[number]
 
         threads = min(self.workers.number, len(which))
-        run_threads(work, threads, "tfw2v-sub-model", self.workers.check, ENDING_SECONDS)
+        run_threads(work, threads, "tfw2v-sub-model", ending_seconds=ENDING_SECONDS)
 
     def _train_model(
         self,

@@ -105,7 +105,6 @@ class SynchronousRegime(ParameterServerRegime):
         while missing := [slot for slot in slots if slot.number is None]:
             running = [future for slot in missing for future in slot.attempts]
             done, _ = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
-            self.workers.check()
             passed = time.monotonic() - began
             for slot in missing:
                 for future in done & slot.attempts.keys():

@@ -13,6 +13,7 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import local as local_module
+from gensim_tfw2v.cluster.spec import ClusterLost
 from tests.cluster.test_training import likeness, servers, trained
 
 LEE = datapath("lee_background.cor")
@@ -111,6 +112,72 @@ def test_a_killed_ps_and_killed_forks_cost_what_came_after_the_last_checkpoint(
     assert alike(model, undisturbed)
     assert len(model.mean_losses) == OPTIONS["epochs"]
     assert not servers()
+
+
+#: The coordinator, which asks tasks after a second in which nothing was trained.
+IMPATIENT = """
+from gensim_tfw2v.parameter_server import liveness
+from gensim_tfw2v.regimes import coordinator
+liveness.PROBE_AFTER_SECONDS = liveness.ANSWER_SECONDS = 1.0
+coordinator.main()
+"""
+
+
+@pytest.fixture
+def standing(shared_forks, monkeypatch):
+    """A cluster that outlives trainings, and whose coordinators are impatient."""
+    launcher = shared_forks(isolated=False)
+
+    def start_module(module, **options):
+        assert module == "gensim_tfw2v.regimes.coordinator"
+        return launcher.start_module("tests.forked", "run", IMPATIENT, **options)
+
+    monkeypatch.setattr("gensim_tfw2v.cluster.opening.start_module", start_module)
+    with local_module.LocalCluster(1, 1, process_launcher=launcher) as running:
+        yield running
+
+
+class Stopper(Killer):
+    """Stops a task in the middle of the second epoch, for so many seconds."""
+
+    def __init__(self, running, role, seconds=None):
+        self.pid, self.seconds = running.pid(running.cluster.task(role, 0)), seconds
+
+    def on_epoch_begin(self, model):
+        if model._training is not None and model._training.position.epoch == 1 and self.pid:
+            threading.Timer(0.05, os.kill, (self.pid, signal.SIGSTOP)).start()
+            if self.seconds:
+                threading.Timer(self.seconds, os.kill, (self.pid, signal.SIGCONT)).start()
+            self.pid = None
+
+
+@pytest.mark.parametrize(
+    ("role", "regime"),
+    [
+        ("ps", "asynchronous"),
+        ("ps", "synchronous"),
+        pytest.param("worker", "asynchronous", marks=pytest.mark.slow),
+        pytest.param("ps", "downpour", marks=pytest.mark.slow),
+        pytest.param("ps", "sandblaster", marks=pytest.mark.slow),
+    ],
+)
+def test_a_task_that_stops_for_good_is_named_soon(standing, monkeypatch, caplog, role, regime):
+    monkeypatch.setattr("gensim_tfw2v.training.opening.READY_SECONDS", 1.0)
+    stopper = Stopper(standing, role)
+    pid, began = stopper.pid, time.monotonic()
+    try:
+        with pytest.raises(ClusterLost, match=rf"no answer within 1 s from {role} 0 \("):
+            trained(standing.cluster, regime=regime, callbacks=[stopper], epochs=1000)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert time.monotonic() - began < 60
+    assert f" s: no answer within 1 s from {role} 0 (" in caplog.text
+
+
+def test_training_goes_on_when_a_ps_that_stopped_is_back(standing, undisturbed, caplog):
+    model = trained(standing.cluster, callbacks=[Stopper(standing, "ps", 5.0)], **OPTIONS)
+    assert "no answer within 1 s from ps 0 (" in caplog.text and BACK in caplog.text
+    assert alike(model, undisturbed)
 
 
 RUN = """

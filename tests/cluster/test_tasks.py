@@ -83,6 +83,17 @@ def test_lines_are_shown_but_noise():
     assert shown == ["worker 1 | one", "worker 1 | \ufffd two", "worker 1 | last, unfinished"]
 
 
+def test_what_cannot_be_shown_does_not_hold_up_a_task():
+    def show(task, line):
+        raise OSError(28, "No space left on device")
+
+    written = f"{'a line' * 20}\n{TASKS[1]} serves\n".encode()
+    ssh = SshCluster(Cluster(ps=("a:1",), worker=("w:1", "b:2")), show, ready_seconds=1)
+    ssh._start_process = lambda task: Process(written)
+    ssh.start(TASKS[1])
+    assert ssh._tasks[TASKS[1]].serves.wait(5)
+
+
 @pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])
 def test_what_local_tasks_write_is_in_files_and_logged(caplog, monkeypatch, level):
     caplog.set_level(level, "gensim_tfw2v.cluster")

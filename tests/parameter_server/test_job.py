@@ -18,6 +18,7 @@ from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.jobs.columns import column_job
 from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, PushCounter
 from gensim_tfw2v.parameter_server.jobs.rows import row_job
+from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from tests.kernel.objectives.test_objectives import huffman_paths, unit
 
@@ -57,7 +58,7 @@ def make(
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
     program_of_job = PROGRAMS[layout](
         WorkerConfig(program, workers, threads, wire_dtype, shared, layout),
-        ParameterServer(tables, *constants, push_counter),
+        ParameterServer(tables, *constants, push_counter, WorkerVariables()),
     )
 
     def function(*arguments):

@@ -1,5 +1,7 @@
 """What TensorFlow raises of lost tasks becomes one error."""
 
+import time
+
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
@@ -62,3 +64,18 @@ def test_patience_ends_though_tasks_answer(monkeypatch):
     monkeypatch.setattr(liveness, "GIVE_UP_SECONDS", 0.0)
     with pytest.raises(ClusterLost, match="though all tasks answer"):
         Liveness([]).check()
+
+
+def test_tasks_are_looked_after_while_something_is_asked_of_them(monkeypatch):
+    for name in ("PROBE_AFTER_SECONDS", "PAUSE_SECONDS", "ANSWER_SECONDS"):
+        monkeypatch.setattr(liveness, name, 0.05)
+    lost, of_none = [], Liveness([Task("ps", 0, f"127.0.0.1:{free_ports(1)[0]}")])
+    of_none.watch(lost.append)
+    time.sleep(0.5)
+    assert not lost
+    with of_none.busy():
+        deadline = time.monotonic() + 20
+        while not lost and time.monotonic() < deadline:
+            time.sleep(0.05)
+    (error,) = lost
+    assert isinstance(error, ClusterLost) and "from ps 0" in str(error)

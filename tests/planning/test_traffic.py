@@ -13,6 +13,7 @@ from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.combining import pair_rates
 from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from gensim_tfw2v.planning import (
     Frequencies,
@@ -42,9 +43,8 @@ def counted(frequencies, size, shards, layout, objective, shape, entries):
         frequencies.words, 4.0, isinstance(objective, SkipGram), 5, frequencies.noise, None
     )
     push_counter = PushCounter(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
-    server = ParameterServer(
-        tables, *tf.nest.map_structure(tf.Variable, (words, rates)), push_counter
-    )
+    constants = tf.nest.map_structure(tf.Variable, (words, rates))
+    server = ParameterServer(tables, *constants, push_counter, WorkerVariables())
     function = PROGRAMS[layout](WorkerConfig(program, 1, layout=layout), server).function
     result = JobResult.unpacked(function(*job(entries)).numpy())
     return np.array([result.fetched, result.pushed]) / result.units.kept[0]

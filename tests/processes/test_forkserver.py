@@ -9,6 +9,7 @@ import time
 import psutil
 import pytest
 
+from gensim_tfw2v.processes import forkserver
 from gensim_tfw2v.processes.forkserver import ForkServer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe on Linux alone")
@@ -98,3 +99,11 @@ def test_an_import_that_fails_is_shown(monkeypatch, tmp_path):
     with pytest.raises(ConnectionError, match="no grpc here"):
         server.start_module(MODULE, "wait")
     server.close()
+
+
+def test_a_server_that_has_stopped_is_ended(monkeypatch):
+    monkeypatch.setattr(forkserver, "END_SECONDS", 0.5)
+    stopped = ForkServer()
+    stopped.process.send_signal(signal.SIGSTOP)
+    stopped.close()
+    assert stopped.process.returncode == -signal.SIGKILL

@@ -14,9 +14,7 @@ class Batch:
     def __init__(self, workers, before=lambda what, number: None, stands=True):
         self.ran, self.taken, self.repeated = [], {}, []
         self.before = before
-        self.dealer = Dealer(
-            workers, self.run, self.take, self.repeat, lambda: None, lambda: stands
-        )
+        self.dealer = Dealer(workers, self.run, self.take, self.repeat, lambda: stands)
 
     def run(self, what, number):
         self.ran.append((what, number))

@@ -1,5 +1,6 @@
 """What the process that asks makes of a coordinator's answers."""
 
+import contextlib
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -28,6 +29,15 @@ for _ in range(15):
 {}
 """
 
+#: Answers the first request, and then neither reads nor writes.
+DEAF = """
+import pickle, sys, time
+pickle.load(sys.stdin.buffer)
+pickle.dump(("done", None), sys.stdout.buffer)
+sys.stdout.buffer.flush()
+time.sleep(600)
+"""
+
 
 def opened(program, folder):
     """A regime whose coordinator is this program."""
@@ -50,3 +60,10 @@ def test_one_that_falls_silent_is_given_up(tmp_path, monkeypatch):
     opened(LIVING.format('pickle.dump(("done", None), sys.stdout.buffer)'), tmp_path).close()
     with pytest.raises(ClusterLost, match="has not answered for 2 s"):
         opened(LIVING.format("time.sleep(600)"), tmp_path)
+
+
+def test_one_that_reads_nothing_more_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(coordinated, "SILENT_SECONDS", 1.0)
+    regime = opened(DEAF, tmp_path)
+    with contextlib.closing(regime), pytest.raises(ClusterLost, match="not answered for 1 s"):
+        regime.train_epoch([bytes(1 << 20)], print)  # more than a pipe holds

@@ -17,7 +17,7 @@ from gensim_tfw2v.kernel.native import let_run_together
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.config import WorkerConfig
-from gensim_tfw2v.parameter_server.jobs.scratch import cached, unique_name
+from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables, cached
 from gensim_tfw2v.parameter_server.jobs.units import own_ids, prepare_units
 
 #: Numbers of a `JobResult` beside those of its units.
@@ -59,6 +59,8 @@ class ParameterServer(NamedTuple):
     words, rates : of Variable
         They never change; each worker keeps a copy. `rates` is what `pair_rates` gives.
     push_counter : PushCounter
+    of_workers : WorkerVariables
+        What workers keep beside it.
     squares : Tables of RowLayout [V, 1], optional
         Of the tables' rows, for Adagrad.
     """
@@ -67,6 +69,7 @@ class ParameterServer(NamedTuple):
     words: WordArrays
     rates: Tables
     push_counter: PushCounter
+    of_workers: WorkerVariables
     squares: Tables | None = None
 
 
@@ -144,8 +147,9 @@ class Constants:
 
     def __init__(self, server: ParameterServer) -> None:
         self._server = server
-        self._words = tf.nest.map_structure(lambda _: unique_name("words"), server.words)
-        self._rates = Tables(*(unique_name("rates") for _ in server.rates))
+        name = server.of_workers.name
+        self._words = tf.nest.map_structure(lambda _: name("words"), server.words)
+        self._rates = Tables(*(name("rates") for _ in server.rates))
 
     def words(self) -> WordArrays:
         """What is known of each word."""

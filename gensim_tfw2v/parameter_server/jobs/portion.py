@@ -18,7 +18,7 @@ from gensim_tfw2v.parameter_server.jobs.job import (
     job_program,
     row_traffic,
 )
-from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
+from gensim_tfw2v.parameter_server.jobs.scratch import Scratch
 from gensim_tfw2v.parameter_server.layouts.rows import parts_of
 
 
@@ -52,7 +52,7 @@ def portion_job(
     used = [name for name, table in point._asdict().items() if table.rows]
     # threads that added to the same sum would lose what others add
     sums = [
-        {name: Scratch(unique_name(name), program.unit.vector_size) for name in used}
+        {name: Scratch(server.of_workers.name(name), program.unit.vector_size) for name in used}
         for _ in range(program.threads)
     ]
     return job_program(

@@ -48,9 +48,9 @@ def replica_job(
     n_fetch, n_push : int
         Steps from one fetch or push to the next.
     """
-    held = [ReplicaRows(server.tables, tf.as_dtype(program.wire_dtype))]
+    held = [ReplicaRows(server.tables, tf.as_dtype(program.wire_dtype), server.of_workers)]
     if server.squares is not None:
-        held.append(ReplicaRows(server.squares, tf.float32))
+        held.append(ReplicaRows(server.squares, tf.float32, server.of_workers))
     return job_program(
         program,
         server,

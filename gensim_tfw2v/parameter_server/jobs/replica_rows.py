@@ -11,7 +11,7 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables, read_rows
 from gensim_tfw2v.kernel.unit import PreparedUnit
-from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
+from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
 
 #: By the name of each table in use: Tensor [n], int32, the places of distinct rows among the job's.
 Window = dict[str, tf.Tensor]
@@ -70,13 +70,14 @@ class ReplicaRows:
     layouts : Tables of RowLayout
     dtype : DType
         In which rows and changes travel.
+    of_workers : WorkerVariables
     """
 
-    def __init__(self, layouts: Tables, dtype: tf.DType) -> None:
+    def __init__(self, layouts: Tables, dtype: tf.DType, of_workers: WorkerVariables) -> None:
         self._layouts = {name: of for name, of in layouts._asdict().items() if of.rows}
         self._dtype = dtype
         self._current, self._known = (
-            {name: Scratch(unique_name(name), of.size) for name, of in self._layouts.items()}
+            {name: Scratch(of_workers.name(name), of.size) for name, of in self._layouts.items()}
             for _ in range(2)
         )
 

@@ -18,7 +18,7 @@ from gensim_tfw2v.parameter_server.jobs.job import (
     job_program,
     row_traffic,
 )
-from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
+from gensim_tfw2v.parameter_server.jobs.scratch import Scratch
 
 #: Of the rows of a shard, so that one part travels while others are gathered or laid down.
 PARTS = 4
@@ -36,7 +36,7 @@ def row_job(program: WorkerConfig, server: ParameterServer, staged: bool = False
         with others later; see `RowLayout.stage`. Else they are added, each its share.
     """
     scratch = {
-        name: Scratch(unique_name(name), program.unit.vector_size, program.unit.native)
+        name: Scratch(server.of_workers.name(name), program.unit.vector_size, program.unit.native)
         for name in Tables._fields
     }
     return job_program(

@@ -15,6 +15,27 @@ def unique_name(what: str) -> str:
     return f"tfw2v-{what}-{uuid.uuid4().hex}"
 
 
+class WorkerVariables:
+    """Names of the variables that a regime's workers make, by which they are freed."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+
+    def name(self, what: str) -> str:
+        """Give a `unique_name` for one more."""
+        self._names.append(unique_name(what))
+        return self._names[-1]
+
+    def free(self) -> None:
+        """Free those of workers that are threads of this process."""
+        for device in tf.config.list_logical_devices():
+            with tf.device(device.name):
+                for name in self._names:
+                    handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name=name)
+                    tf.raw_ops.DestroyResourceOp(resource=handle, ignore_lookup_error=True)
+        self._names.clear()
+
+
 class Scratch:
     """A float32 variable [n, D] of the worker that runs the function.
 

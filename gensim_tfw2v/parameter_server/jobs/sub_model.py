@@ -16,7 +16,7 @@ from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.jobs.job import Constants, ParameterServer
-from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
+from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
 
 #: Rows that travel at a time.
 ROWS_AT_A_TIME = 1 << 14
@@ -47,8 +47,8 @@ class SubModelResult(NamedTuple):
 class ModelLease:
     """Which sub-model a worker holds: the attempt to train it, and on how many jobs so far."""
 
-    def __init__(self) -> None:
-        self._name = unique_name("lease")
+    def __init__(self, of_workers: WorkerVariables) -> None:
+        self._name = of_workers.name("lease")
 
     def _handle(self) -> tf.Tensor:
         return tf.raw_ops.VarHandleOp(
@@ -102,9 +102,12 @@ def sub_model_functions(program: WorkerConfig, server: ParameterServer) -> SubMo
     """
     unit, threads = program.unit, program.threads
     tables = Tables(
-        *(Scratch(unique_name(name), unit.vector_size, unit.native) for name in Tables._fields)
+        *(
+            Scratch(server.of_workers.name(name), unit.vector_size, unit.native)
+            for name in Tables._fields
+        )
     )
-    lease, constants = ModelLease(), Constants(server)
+    lease, constants = ModelLease(server.of_workers), Constants(server)
 
     def begin(attempt: tf.Tensor) -> tf.Tensor:
         copied = [_copy(layout, table) for layout, table in zip(server.tables, tables, strict=True)]

@@ -34,8 +34,7 @@ class GraphAccess:
         changes have arrived, so no worker that ends can keep it.
         """
         with tf.control_dependencies([changes]):
-            mutex = tf.raw_ops.MutexV2(shared_name=self._mutex, container="")
-            lock = tf.raw_ops.MutexLock(mutex=mutex)
+            lock = tf.raw_ops.MutexLock(mutex=self._handle())
         with tf.control_dependencies([lock]):
             changes = tf.cast(changes, tf.float32) + shard.sparse_read(rows)
             written = tf.raw_ops.ResourceScatterUpdate(
@@ -43,6 +42,13 @@ class GraphAccess:
             )
         with tf.control_dependencies([written]):
             return tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
+
+    def free(self) -> None:
+        """Free the mutex of the device that is current, which has a thread."""
+        tf.raw_ops.DestroyResourceOp(resource=self._handle())
+
+    def _handle(self) -> tf.Tensor:
+        return tf.raw_ops.MutexV2(shared_name=self._mutex, container="")
 
 
 class NativeAccess:
@@ -69,6 +75,9 @@ class NativeAccess:
     def add(self, shard: tf.Variable, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
         """Add changes to rows, one push at a time."""
         return load_ops().tfw2v_add(_whole(shard), rows, changes)
+
+    def free(self) -> None:
+        """Free nothing: all is in the shard."""
 
 
 Access = GraphAccess | NativeAccess

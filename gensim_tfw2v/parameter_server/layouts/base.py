@@ -64,6 +64,12 @@ class Layout:
         for shard in self.shards:
             self._read(shard, np.zeros(min(1, int(shard.shape[0])), np.int32))
 
+    def close(self) -> None:
+        """Free what is kept beside the shards, which end with this object."""
+        for shard in self.shards:
+            with tf.device(shard.device):
+                self._access.free()
+
     def finite(self) -> bool:
         """Whether every row is finite."""
         return all(

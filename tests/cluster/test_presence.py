@@ -1,0 +1,162 @@
+"""Tasks that outlive trainings, and keep nothing of them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.cluster import wait_for_tasks
+from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.processes import children
+
+#: A model of 2 * 16 MB, and a text that is trained at once.
+WORDS, SIZE = 40_000, 100
+TEXT = [[f"word{number % WORDS}" for number in range(line, line + 20)] for line in range(200)]
+
+#: MiB by which a task's memory may change: half a model.
+HALF_A_MODEL = 16
+
+TRAIN = """
+import sys
+from gensim_tfw2v.cluster.spec import Cluster
+from tests.cluster.test_presence import train
+
+class Tell:
+    def on_train_begin(self, model): ...
+    def on_train_end(self, model): ...
+    def on_epoch_end(self, model): ...
+    def on_epoch_begin(self, model):
+        print("epoch", flush=True)
+
+train(Cluster((sys.argv[1],), (sys.argv[2],)), epochs=100_000, callbacks=[Tell()])
+"""
+
+STAY = """
+import sys
+from gensim_tfw2v.cluster.presence import stay_with
+from gensim_tfw2v.cluster.spec import Cluster
+assert not stay_with(Cluster((sys.argv[1],), (sys.argv[2],)).servers(), 60)
+print("here", flush=True)
+sys.stdin.read()
+"""
+
+
+def train(cluster, epochs=1, **options):
+    model = TFWord2Vec(vector_size=SIZE, sg=1, min_count=1, sample=0, workers=1, cluster=cluster)
+    model.build_vocab_from_freq({f"word{number}": 9 for number in range(WORDS)}, corpus_count=200)
+    model.train(TEXT, total_examples=len(TEXT), epochs=epochs, **options)
+
+
+class CoordinatorKiller:
+    """Kills the process that coordinates, once."""
+
+    killed = False
+
+    def on_train_begin(self, model): ...
+    def on_train_end(self, model): ...
+    def on_epoch_end(self, model): ...
+    def on_epoch_begin(self, model):
+        if model._training is not None and not self.killed:
+            self.killed = True
+            os.kill(model._training.regime._process.pid, signal.SIGKILL)
+
+
+def train_with_a_recovery(cluster):
+    killer = CoordinatorKiller()
+    train(cluster, epochs=3, callbacks=[killer])
+    assert killer.killed
+
+
+def train_and_be_killed(cluster):
+    """Train in a program that is killed with its coordinator."""
+    with program(TRAIN, cluster) as training:
+        assert [training.stdout.readline() for _ in range(3)] == ["epoch\n"] * 3
+        for process in [psutil.Process(training.pid), *psutil.Process(training.pid).children()]:
+            process.kill()
+
+
+def program(code, cluster):
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *cluster.ps, *cluster.worker],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture
+def standing():
+    """A cluster of tasks that have never been forks, so that they take as much after an exec."""
+
+    class Launcher:
+        start_module = staticmethod(children.start_module)
+
+    with LocalCluster(1, 1, process_launcher=Launcher()) as running:
+        yield running
+
+
+def used(running):
+    """MiB and threads of each task."""
+    tasks = [psutil.Process(running.pid(task)) for task in running.cluster.tasks()]
+    return [(task.memory_info().rss / 2**20, task.num_threads()) for task in tasks]
+
+
+def renewals(running):
+    """How often each task has started anew."""
+    return [running.log(task).read_text().count("starts anew") for task in running.cluster.tasks()]
+
+
+def is_as_before(running, before, seconds=60):
+    """Whether tasks come to answer with the memory and the threads that they had."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        wait_for_tasks(running.cluster.tasks())
+        now = used(running)
+        if all(
+            abs(memory - memory_before) < HALF_A_MODEL and abs(threads - threads_before) < 3
+            for (memory, threads), (memory_before, threads_before) in zip(now, before, strict=True)
+        ):
+            return True
+        time.sleep(0.2)
+    print(before, now)
+    return False
+
+
+def test_tasks_keep_nothing_of_trainings_however_they_end(standing):
+    before = used(standing)
+    pids = [standing.pid(task) for task in standing.cluster.tasks()]
+    train_with_a_recovery(standing.cluster)
+    train_and_be_killed(standing.cluster)
+    assert is_as_before(standing, before)
+    assert [standing.pid(task) for task in standing.cluster.tasks()] == pids
+    standing.check()
+
+
+@pytest.mark.slow
+def test_fifty_trainings_take_no_more_than_one(standing):
+    before, ends = used(standing), (train, train, train_with_a_recovery, train_and_be_killed, train)
+    for number in range(50):
+        ends[number % len(ends)](standing.cluster)
+        assert is_as_before(standing, before), number
+        print(number, used(standing))
+    own = psutil.Process()
+    assert own.num_threads() < 100 and len(own.children()) <= 2
+
+
+def test_tasks_wait_until_the_last_training_has_left(standing):
+    one, other = (program(STAY, standing.cluster) for _ in range(2))
+    with one, other:
+        assert one.stdout.readline() == other.stdout.readline() == "here\n"
+        one.kill()
+        time.sleep(3)
+        assert renewals(standing) == [0, 0]
+        other.kill()
+    deadline = time.monotonic() + 30
+    while renewals(standing) != [1, 1] and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert renewals(standing) == [1, 1]
