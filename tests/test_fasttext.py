@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gensim.models import FastText, fasttext
 from gensim.models.callbacks import CallbackAny2Vec
-from gensim.test.utils import common_texts, datapath
+from gensim.test.utils import common_texts, datapath, lee_corpus_list
 
 from gensim_tfw2v import TFFastText, TFWord2Vec
 from gensim_tfw2v.kernel.config import choose_span
@@ -152,10 +152,13 @@ def test_rows_that_gain_the_same_are_one(bucket):
 def test_rows_that_nearly_all_words_share_do_not_diverge(sg, n_grams):
     news = {"corpus_file": datapath("lee_background.cor"), "sg": sg, "workers": 1, "epochs": 2}
     options = SMALL | {"min_count": 5, "vector_size": 50, "min_n": 1} | n_grams | news
-    ours, gensims = TFFastText(**options, compute_loss=True), FastText(**options)
+    ours, gensims = TFFastText(**options), FastText(**options)
     lengths = [np.linalg.norm(model.wv.vectors, axis=1).mean() for model in (ours, gensims)]
     assert 0.5 * lengths[1] < lengths[0] < 1.2 * lengths[1]
-    assert ours.mean_losses[1] < ours.mean_losses[0] < 6 * np.log(2)
+    losses = [
+        model.held_out_loss(lee_corpus_list) for model in (ours, TFFastText.take_over(gensims))
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=0.02) and losses[0] < 6 * np.log(2)
 
 
 def test_rows_that_no_word_has_stay(texts):
@@ -320,4 +323,7 @@ def test_spans_are_short_where_words_share_much(n_grams, span):
     model = FastText(min_n=n_grams.pop("min_n", 3), vector_size=4, **n_grams)
     model.build_vocab(corpus_file=datapath("lee_background.cor"))
     vocabulary = Vocabulary.of(model)
-    assert choose_span(vocabulary.subwords.sharing) == span
+    sharing = vocabulary.subwords.sharing
+    assert choose_span(sharing, 0.9, skipgram=False) == span
+    assert choose_span(sharing, 90, skipgram=False) <= max(1, span / 64)
+    assert choose_span(sharing, 0.9, skipgram=True) == (1 if sharing > 0.05 else span)

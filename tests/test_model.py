@@ -28,6 +28,7 @@ from gensim_tfw2v.kernel.task import Divergence, UnitReport
 from gensim_tfw2v.parameter_server.config import choose_unit_entries
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.local import LocalRegime
+from gensim_tfw2v.regimes.plain import PlainRegime
 from tests.engines import train_by_graph, train_with_tensorflow
 
 LEE = datapath("lee_background.cor")
@@ -327,26 +328,33 @@ def test_steps_adapt_to_the_corpus(tokens, skipgram, vector_size, step, shared):
     )
 
 
-def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
-    train_with_tensorflow(monkeypatch)
+def test_workers_train_much_text_in_another_order_each_epoch(monkeypatch):
     orders = []
-    original = LocalRegime.train_epoch
 
     def watched(self, tasks, report, stop):
         orders.append([task.unit.index for task in tasks])
         # the step size falls with what has been trained, in whatever order
         begins = [task.alphas[0] for task in tasks]
         assert begins == sorted(begins, reverse=True)
-        original(self, tasks, report, stop)
+        for unit, *_ in tasks:
+            report(UnitReport(unit, unit.tokens, 0.0, 0.0, 0.0))
 
-    monkeypatch.setattr(LocalRegime, "train_epoch", watched)
+    for regime in (PlainRegime, AsynchronousRegime):
+        monkeypatch.setattr(regime, "train_epoch", watched)
     monkeypatch.setattr("gensim_tfw2v.training.programs.UNIT_ENTRIES", 64)
-    TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2)
-    assert orders == [list(range(len(orders[0])))] * 2  # of little text, in its own
-    orders.clear()
+    monkeypatch.setattr("gensim_tfw2v.training.programs.choose_unit_entries", lambda *_: 64)
+    options = {"min_count": 1, "vector_size": 4, "epochs": 2, "batch_words": 1}
+
+    def train(**changes):
+        TFWord2Vec(lee_corpus_list[:20], **options, **changes)
+
+    train(regime="asynchronous")  # of little text, as threads of all
     monkeypatch.setattr("gensim_tfw2v.training.session.FEW_TOKENS", 0)
+    train()
+    assert orders == [list(range(len(orders[0])))] * 2 + [list(range(len(orders[2])))] * 2
+    orders.clear()
     for seed in (1, 1, 2):
-        TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2, seed=seed)
+        train(regime="asynchronous", seed=seed)
     assert len(orders[0]) > 20
     assert all(sorted(order) == list(range(len(orders[0]))) for order in orders)
     assert orders[0] == orders[2] != orders[1] == orders[3]
@@ -389,13 +397,33 @@ def test_step_sizes_are_gensims(monkeypatch, from_file, workers, regime, falls_t
     corpus = {"corpus_file": datapath("lee_background.cor")}
     if not from_file:
         corpus = {"sentences": lee_corpus_list}
-    steps = {"alpha": 0.2, "min_alpha": 0.0, "epochs": 2}
+    steps = {"alpha": 0.2, "min_alpha": 0.0, "epochs": 2, "batch_words": 1}
+    monkeypatch.setattr("gensim_tfw2v.training.epoch.FILE_BATCH_WORDS", 1)
     TFWord2Vec(**corpus, vector_size=2, workers=workers, regime=regime, **steps, **objective)
     # with files each of gensim's threads counts what it has trained itself
     assert seen == [
-        (pytest.approx(0.2), pytest.approx(0.2 * falls_to)),
-        (pytest.approx(0.1), pytest.approx(0.1 - 0.2 * (1 - falls_to))),
+        (pytest.approx(0.2), pytest.approx(0.2 * falls_to, rel=1e-3)),
+        (pytest.approx(0.1), pytest.approx(0.1 - 0.2 * (1 - falls_to), abs=1e-4)),
     ]
+
+
+@pytest.mark.parametrize("from_file", [False, True])
+def test_the_last_step_size_is_that_of_gensims_last_batch(monkeypatch, from_file):
+    seen, original = [], PlainRegime.train_epoch
+
+    def note(self, tasks, *arguments):
+        seen.append([task.alphas for task in tasks])
+        original(self, tasks, *arguments)
+
+    monkeypatch.setattr(PlainRegime, "train_epoch", note)
+    corpus = {"sentences": [["a", "b"] * 4000] * 5}  # of 8,000 words
+    if from_file:
+        corpus = {"corpus_file": datapath("lee_background.cor")}
+    model = TFWord2Vec(**corpus, alpha=0.2, min_alpha=0.0, epochs=1, vector_size=2, workers=1)
+    words = model.corpus_total_words
+    (alphas,) = seen
+    assert alphas[0][0] == 0.2
+    assert alphas[-1][1] == pytest.approx(0.2 * 10_000 / words)  # which is where gensim's ends
 
 
 @pytest.mark.parametrize("ns_exponent", [0.75, 0.5, 0, -1, 1])

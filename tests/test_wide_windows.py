@@ -65,7 +65,8 @@ def test_draws_are_those_of_the_wide_window(side, shrinks):
     "options", [{"sg": 1}, {"sg": 0, "shrink_windows": False}], ids=["skipgram", "cbow-fixed"]
 )
 def test_the_vectors_are_those_of_the_wide_program(options, monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.kernel.config.MANY_PAIRS", 100)  # blocks of the same length
+    # as many negatives a block
+    monkeypatch.setattr("gensim_tfw2v.kernel.config.POSITION_NEGATIVES", 1)
     models = []
     for cut in (True, False):
         if not cut:
