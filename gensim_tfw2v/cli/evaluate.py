@@ -94,7 +94,7 @@ def evaluate(
         do_without_tensorflow()
         write_baseline(log_dir, saved, result)
     if json:
-        typer.echo(dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
+        typer.echo(dumps(result, indent=2, allow_nan=False))
         return
     console = Console(highlight=False)
     console.print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")

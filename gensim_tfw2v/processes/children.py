@@ -5,7 +5,6 @@ the threads of TensorFlow.
 """
 
 import atexit
-import contextlib
 import ctypes
 import os
 import signal
@@ -15,6 +14,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from gensim_tfw2v.processes.hazards import flush_streams
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15  # of Linux's prctl.h
 
@@ -48,9 +49,7 @@ def run_and_leave(run: Callable[[], object]) -> None:
     status = 0
 
     def leave() -> None:
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError):  # closed, or nobody reads it
-                stream.flush()
+        flush_streams()
         os._exit(status)
 
     atexit.register(leave)  # before all that `run` registers: it is called last
