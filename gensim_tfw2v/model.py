@@ -4,6 +4,7 @@ import contextlib
 import inspect
 import logging
 import os
+import pickle
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -257,7 +258,16 @@ class TFWord2Vec(Word2Vec):
     def _smart_save(self, fname: Any, *args: Any, **kwargs: Any) -> None:
         """Save to a file, which is whole or stays as it was; gensim's hook for what has a name."""
         save = super()._smart_save
-        save_local(fname, lambda name: save(name, *args, **kwargs))
+
+        def write(to: Any) -> None:
+            if isinstance(to, str):
+                save(to, *args, **kwargs)
+                return
+            for name in ("__numpys", "__recursive_saveloads"):  # arrays beside an earlier file
+                self.__dict__.pop(name, None)
+            pickle.dump(self, to, kwargs.get("pickle_protocol", pickle.DEFAULT_PROTOCOL))
+
+        save_local(fname, write)
 
     def init_weights(self) -> None:
         """Give the model new weights; see gensim, and `tables_dir`."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput, one_line
 from gensim_tfw2v.files import whole
@@ -132,13 +133,17 @@ def check_can_save(path: Path) -> None:
     """Find out before hours of work whether `path` can be written at their end."""
     if path.is_dir():
         raise BadInput(f"{path}: is a folder; give the name of a file in it")
-    if not path.parent.is_dir():
-        raise BadInput(f"{path.parent}: no such folder; create it first (mkdir -p)")
+    if (real := whole.replaceable(path)) is None:
+        if not os.access(path, os.W_OK):
+            raise BadInput(f"{path}: cannot be written to; give another file")
+        return
+    if not real.parent.is_dir():
+        raise BadInput(f"{real.parent}: no such folder; create it first (mkdir -p)")
     try:
         # permission bits do not tell the whole truth (read-only mounts, root): try it
-        TemporaryFolder("saving", path.parent, is_hidden=True).close()
+        TemporaryFolder("saving", real.parent, is_hidden=True).close()
     except OSError as error:
-        raise BadInput(f"{path.parent}: cannot be written to ({error.strerror})") from error
+        raise BadInput(f"{real.parent}: cannot be written to ({error.strerror})") from error
 
 
 def save_model(
@@ -147,13 +152,16 @@ def save_model(
     """Save a model, and its vectors alone where that is asked for; name each file when it is."""
     yield from save_whole(output, model.save, progress)
     if vectors is not None:
-        yield from save_whole(
-            vectors, lambda name: model.wv.save_word2vec_format(name, binary=binary), progress
-        )
+
+        def write(to: Any) -> None:
+            place = to if isinstance(to, str) else to.fileno()  # which gensim can open
+            model.wv.save_word2vec_format(place, binary=binary)
+
+        yield from save_whole(vectors, write, progress)
 
 
 def save_whole(
-    path: Path, write: Callable[[str], None], progress: bool | None = None
+    path: Path, write: Callable[..., object], progress: bool | None = None
 ) -> list[Path]:
     """Save as `gensim_tfw2v.files.whole.save_whole`, and show it, by default on a terminal."""
     with phase(f"saving {path}", progress):
