@@ -25,6 +25,7 @@ from gensim_tfw2v.corpus.texts import Source
 from gensim_tfw2v.files.mapped import map_weights
 from gensim_tfw2v.files.whole import save_local
 from gensim_tfw2v.merging import MergeReport
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.parameter_server.traffic import Traffic
@@ -517,8 +518,8 @@ class TFWord2Vec(Word2Vec):
         if corpus_iterable is None and corpus_file is not None and not overridden_hooks(self):
             if not isinstance(corpus_file, str | os.PathLike):
                 raise TypeError(
-                    f"Parameter corpus_file must be a valid path to a file, got {corpus_file!r} "
-                    "instead"
+                    "Parameter corpus_file must be a valid path to a file, got "
+                    f"{quoted(corpus_file)} instead"
                 )
             if is_pipe(corpus_file) or (is_compressed(corpus_file) and os.path.isfile(corpus_file)):
                 return

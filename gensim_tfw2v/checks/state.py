@@ -9,6 +9,7 @@ from gensim.models import FastText, KeyedVectors, Word2Vec
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.files.mapped import all_finite
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.regimes.options import RegimeOptions
 
 #: The rows of FastText's n-grams, which are no words'.
@@ -88,8 +89,8 @@ def _check_indices(key_to_index: dict[Any, Any], words: int) -> None:
         raise TypeError("wv.key_to_index holds indices that are no whole numbers: " + _ANEW)
     for place in np.flatnonzero((indices < 0) | (indices >= words))[:1]:
         raise ValueError(
-            f"wv.key_to_index has index {indices[place]} for {list(key_to_index)[place]!r}, and "
-            f"wv.index_to_key {words} words (0 to {words - 1}): {_ANEW}"
+            f"wv.key_to_index has index {indices[place]} for {quoted(list(key_to_index)[place])}, "
+            f"and wv.index_to_key {words} words (0 to {words - 1}): {_ANEW}"
         )
 
 
@@ -156,7 +157,7 @@ def _check_finite(name: str, rows: np.ndarray, words: list[Any]) -> None:
     if all_finite(rows):
         return
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-    first = f"bucket {bad[0]}" if name == NGRAMS else repr(words[bad[0]])
+    first = f"bucket {bad[0]}" if name == NGRAMS else quoted(words[bad[0]])
     raise ValueError(
         f"{name} holds {len(bad)} rows that are not finite, the first for {first}: "
         "replace them before training on (model.init_weights() starts anew)"

@@ -17,6 +17,7 @@ from rich.text import Text
 from gensim_tfw2v.cli.common import BadInput, Model, Verbose, option
 from gensim_tfw2v.cli.model_files import load_saved, load_vectors
 from gensim_tfw2v.cli.training import corpus_arguments
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
@@ -172,7 +173,9 @@ def neighbours(
     """
     vectors = load_vectors(model)
     unknown = [word for word in [*words, *(minus or ())] if word not in vectors]
-    messages = [f"{word!r} is not in the vocabulary{_hint(word, vectors)}" for word in unknown]
+    messages = [
+        f"{quoted(word)} is not in the vocabulary{_hint(word, vectors)}" for word in unknown
+    ]
     known = [word for word in words if word in vectors]
     if not known or (minus and unknown):
         raise BadInput("; ".join(messages))

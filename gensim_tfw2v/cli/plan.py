@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from gensim_tfw2v.cli.common import BadInput, Tokens, Verbose, Workers, option
+from gensim_tfw2v.messages import quoted
 
 if TYPE_CHECKING:
     from gensim_tfw2v.planning import Choice
@@ -112,7 +113,9 @@ def quantity(text: str, unit: str, option: str) -> float:
     except ValueError:
         value = 0.0
     if not value > 0:
-        raise BadInput(f"{option} is {text!r}: give a number above 0, such as 1e9 or 10G{unit}")
+        raise BadInput(
+            f"{option} is {quoted(text)}: give a number above 0, such as 1e9 or 10G{unit}"
+        )
     return value
 
 

@@ -7,6 +7,7 @@ the threads of TensorFlow.
 import atexit
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -66,6 +67,28 @@ def run_and_leave(run: Callable[[], object]) -> None:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # which would only be printed
 
 
+def python() -> str:
+    """Return the interpreter that processes are started with: this one's, or one like it.
+
+    A program that Python is embedded in may have none, and name another.
+
+    Raises
+    ------
+    RuntimeError
+        If there is none.
+    """
+    if sys.executable:
+        return sys.executable
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for folder in (os.path.join(sys.prefix, "bin"), os.path.join(sys.base_prefix, "bin"), None):
+        if found := shutil.which(name, path=folder):
+            return found
+    raise RuntimeError(
+        f"sys.executable is empty, as where Python is embedded, and no {name} is on the PATH: set "
+        "sys.executable to an interpreter of this version, which other processes are started with"
+    )
+
+
 def start_module(
     module: str,
     *arguments: str,
@@ -86,7 +109,7 @@ def start_module(
         "PYTHONSAFEPATH": "1",  # modules in the working folder do not take others' places
     }
     return subprocess.Popen(
-        [*launcher, sys.executable, "-m", module, *arguments],
+        [*launcher, python(), "-m", module, *arguments],
         env=os.environ | own | dict(environment or {}),
         start_new_session=True,
         **options,
