@@ -3,11 +3,13 @@
 import reprlib
 from typing import Any
 
+LONGEST = 200  # characters of a text
+
 
 class _Short(reprlib.Repr):
     def __init__(self) -> None:
         super().__init__()
-        self.maxstring = self.maxother = 200
+        self.maxstring = self.maxother = LONGEST
 
     def repr_int(self, x: int, level: int) -> str:
         try:
@@ -21,4 +23,5 @@ _SHORT = _Short()
 
 def quoted(value: Any) -> str:
     """Return the value's ``repr()``, with ``...`` in place of what is too long or too deep."""
-    return _SHORT.repr(value)
+    text = _SHORT.repr(value)
+    return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}...{text[-LONGEST:]}"

@@ -14,7 +14,7 @@ import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.checks.options import ARGUMENTS, Number, check_attributes, check_options
-from gensim_tfw2v.checks.state import check_state
+from gensim_tfw2v.checks.state import check_loaded, check_state
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.opening import LocalTasks
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
@@ -217,7 +217,13 @@ class TFWord2Vec(Word2Vec):
     @classmethod
     def load(cls, *args: Any, **kwargs: Any) -> "TFWord2Vec":
         """Load a model saved by this class or by gensim's Word2Vec; see gensim."""
-        return cls.take_over(super().load(*args, **kwargs))
+        try:
+            model = super().load(*args, **kwargs)
+            check_loaded(model)
+        except AttributeError as error:
+            name = args[0] if args else kwargs.get("fname")
+            raise AttributeError(f"{name} is damaged, or no model: {error}") from error
+        return cls.take_over(model)
 
     @classmethod
     def take_over(cls, model: Any) -> Any:

@@ -50,16 +50,18 @@ class Number:
         return f"a {kind} or None" if self.none else f"a {kind}"
 
     def _number(self, name: str, value: Any) -> float:
-        if isinstance(value, Integral | np.bool_):
-            return int(value)
         try:
+            if isinstance(value, Integral | np.bool_):
+                float(value)  # which is an OverflowError for a number of hundreds of digits
+                return int(value)
             if self.exact or isinstance(value, str | bytes | bytearray) and not self.from_text:
                 raise TypeError
             if self.whole and isinstance(value, str):
                 return int(value)
             return float(value)
-        except (TypeError, ValueError) as error:
-            raise type(error)(
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(
                 f"{name} must be {self._expected}, got {quoted(value)} of type "
                 f"{type(value).__name__}"
             ) from None

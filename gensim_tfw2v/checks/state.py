@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from gensim.models import FastText, KeyedVectors, Word2Vec
+from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.units import EncodedCorpus
@@ -17,6 +18,28 @@ NGRAMS = "wv.vectors_ngrams"
 
 #: What makes what is missing or does not fit.
 _ANEW = "build the vocabulary again, or set what is part of it together"
+
+
+#: Attributes that all saved models have, and all vectors; those of FastText have more.
+_OF_MODELS = (
+    *("vector_size", "window", "workers", "negative", "sg", "hs", "cbow_mean", "alpha"),
+    *("min_alpha", "epochs", "sample", "min_count", "seed"),
+)
+_OF_VECTORS = ("vectors", "index_to_key", "key_to_index", "vector_size")
+_OF_FASTTEXT = ("vectors_vocab", "vectors_ngrams", "min_n", "max_n", "bucket")
+
+
+def check_loaded(saved: Any) -> None:
+    """Raise an AttributeError for a model, or vectors alone, whose file has damaged names."""
+    vectors = getattr(saved, "wv", saved)
+    # what gensim does not find under an older name either, it sets to None
+    missing = [f"wv.{name}" for name in _OF_VECTORS if getattr(vectors, name, None) is None]
+    if isinstance(vectors, FastTextKeyedVectors):
+        missing += [f"wv.{name}" for name in _OF_FASTTEXT if not hasattr(vectors, name)]
+    if vectors is not saved:
+        missing += [name for name in _OF_MODELS if not hasattr(saved, name)]
+    if missing:
+        raise AttributeError(f"it lacks {', '.join(missing)}")
 
 
 def check_state(model: Word2Vec, config: TrainingConfig) -> None:
