@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gensim_tfw2v.cli.common import BadInput, one_line
 from gensim_tfw2v.files import whole
 from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.files.text import naming_package, undecodable, wide_encoding
+from gensim_tfw2v.files.text import converting, naming_package, undecodable, wide_encoding
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
@@ -137,7 +137,7 @@ def _load_word2vec(path: Path, encoding: str, first: bytes, second: bytes) -> Ke
     if _numbers_after_word(first) == numbers > 1:
         return load(binary=False, no_header=True)
     if wide := wide_encoding(first):
-        raise BadInput(f"{path}: looks like {wide}: convert it with: iconv -f {wide} -t UTF-8")
+        raise BadInput(f"{path}: is not {encoding.upper()} text. {converting(wide)}")
     raise BadInput(
         f"{path}: no vectors in a known form; give a model or vectors saved by gensim, or "
         "word2vec's text or binary form"

@@ -8,7 +8,14 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import BinaryIO
 
-from gensim_tfw2v.files.text import damage, naming_package, undecodable, wide_encoding
+from gensim_tfw2v.files.text import (
+    converting,
+    damage,
+    is_wide_ascii,
+    naming_package,
+    undecodable,
+    wide_encoding,
+)
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # known to smart_open by these endings
 MAGIC = {
@@ -106,11 +113,8 @@ def _check_text(path: str, head: bytes) -> None:
             can_be_named = ending != ".zip" and not is_pipe(path)
             cure = f"name it …{ending}, or decompress it" if can_be_named else "decompress it"
             raise ValueError(f"{path} holds {kind} data, not text: {cure}")
-    if b"\0" in head and (encoding := wide_encoding(head)):  # else decoding it fails
-        raise ValueError(
-            f"{path} looks like {encoding}, not UTF-8: convert it first, with: iconv -f {encoding} "
-            "-t UTF-8"
-        )
+    if is_wide_ascii(head) and (encoding := wide_encoding(head)):
+        raise ValueError(f"{path} is not UTF-8 text. {converting(encoding)}")
 
 
 @contextmanager

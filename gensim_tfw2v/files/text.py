@@ -41,22 +41,37 @@ def damage(error: Exception) -> type[Exception] | None:
     return OSError if is_damaged else None
 
 
-def wide_encoding(text: bytes, first: int = 0, least: float = 0.25) -> str:
+def wide_encoding(text: bytes, first: int = 0) -> str:
     """Return iconv's name of UTF-16 or UTF-32 if a piece of text looks like it, else "".
 
-    It does by its byte order mark, or by null bytes: `least` is which share of it they are at
-    least. `first` is the place of the piece in its file.
+    It does by its byte order mark, or by null bytes that are all at even or all at odd places.
+    `first` is the place of the piece in its file.
     """
     for mark, name in _MARKS.items():
         if not first and text.startswith(mark):
             return name
-    nulls = [(first + place) % 4 for place, byte in enumerate(text) if not byte]
-    if not least * len(text) < len(nulls) < len(text):
-        return ""
-    used = {(first + place) % 4 for place, byte in enumerate(text) if byte}
-    if used <= {0, 1} or used <= {2, 3}:  # of four bytes a character
-        return "UTF-32LE" if used <= {0, 1} else "UTF-32BE"
-    return "UTF-16LE" if sum(place % 2 for place in nulls) > len(nulls) / 2 else "UTF-16BE"
+    nulls, used = (
+        {(first + place) % 4 for place, byte in enumerate(text) if bool(byte) is is_used}
+        for is_used in (False, True)
+    )
+    if nulls and used:
+        for ending, low in ("LE", {0, 1}), ("BE", {2, 3}):
+            if used <= low:  # of four bytes a character
+                return f"UTF-32{ending}"
+        for ending, high in ("LE", {1, 3}), ("BE", {0, 2}):
+            if nulls <= high:
+                return f"UTF-16{ending}"
+    return ""
+
+
+def is_wide_ascii(text: bytes) -> bool:
+    """Whether this is ASCII in UTF-16 or UTF-32, which as UTF-8 has null bytes but no errors."""
+    return len(text) > 3 and text.isascii() and (not any(text[::2]) or not any(text[1::2]))
+
+
+def converting(encoding: str) -> str:
+    """Say how to convert a file from what it looks like."""
+    return f"It looks like {encoding}: convert it first, with: iconv -f {encoding} -t UTF-8"
 
 
 def undecodable(error: UnicodeDecodeError, offset: int, cure: str = "") -> str:
@@ -73,9 +88,8 @@ def undecodable(error: UnicodeDecodeError, offset: int, cure: str = "") -> str:
     """
     before = min(error.start, 20)
     near = error.object[error.start - before : error.start + 20]
-    encoding = wide_encoding(near, offset - before, least=0.05)
-    if encoding:
-        cure = f"It looks like {encoding}: convert it first, with: iconv -f {encoding} -t UTF-8"
+    if encoding := wide_encoding(near, offset - before):
+        cure = converting(encoding)
     elif not cure:
         cure = "Convert it first, for example with: iconv -f LATIN1 -t UTF-8"
     name = codecs.lookup(error.encoding).name.upper()

@@ -55,8 +55,10 @@ class Model:
 @pytest.mark.parametrize("is_file", [False, True])
 def test_vectors_go_to_standard_output(corpus, tmp_path, is_file):
     """And the summary behind them, also where both are written to a file."""
+    link = tmp_path / "stdout"
+    link.symlink_to("/proc/self/fd/1")  # as /dev/stdout, which is not to be put at risk
     command = [sys.executable, "-m", "gensim_tfw2v", "train", corpus, "-o", tmp_path / "model"]
-    command += ["--vectors", "/dev/stdout", "--epochs", "1", "--vector-size", "4"]
+    command += ["--vectors", link, "--epochs", "1", "--vector-size", "4"]
     path = tmp_path / "out"
     with path.open("wb") as file:
         out = file if is_file else subprocess.PIPE
@@ -65,4 +67,5 @@ def test_vectors_go_to_standard_output(corpus, tmp_path, is_file):
     vectors, _, summary = content.rpartition(b"\nvocabulary")
     path.write_bytes(vectors + b"\n")
     assert KeyedVectors.load_word2vec_format(str(path)).vector_size == 4
-    assert summary.splitlines()[-1] == b"saved      /dev/stdout"
+    assert summary.splitlines()[-1] == f"saved      {link}".encode()
+    assert link.is_symlink()
