@@ -6,7 +6,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.processes.hazards import holding_interrupts, without_collection
+from gensim_tfw2v.processes.hazards import (
+    holding_interrupts,
+    open_standard_files,
+    without_collection,
+)
 
 __version__ = "0.1.0"
 __all__ = [
@@ -49,6 +53,8 @@ _MODULES = {
     "SubModels": "regimes.options",
     "Synchronous": "regimes.options",
 }
+
+open_standard_files()  # before any file of this package takes their numbers
 
 
 def __getattr__(name: str) -> Any:

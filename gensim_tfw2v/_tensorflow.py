@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from gensim_tfw2v.processes.hazards import (
+    flush_streams,
     holding_interrupts,
     tensorflow_is_lost,
     without_collection,
@@ -47,10 +48,10 @@ def require(package: str) -> None:
 @contextlib.contextmanager
 def _quiet_stderr() -> Iterator[None]:
     """Keep away what TensorFlow's C++ side writes before its log level is read."""
+    flush_streams()
     try:
-        sys.stderr.flush()
         kept = os.dup(2)
-    except (OSError, ValueError, AttributeError):
+    except OSError:
         yield
         return
     try:

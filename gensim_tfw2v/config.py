@@ -8,6 +8,7 @@ from typing import Any
 from gensim_tfw2v.cluster.opening import LocalTasks, parse_cluster
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.kernel.objectives import Cbow, Objective, SkipGram
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.options import TensorBoardLog, log_options
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, parse_regime
@@ -106,7 +107,9 @@ class TrainingConfig:
 
     def _check_layout(self) -> None:
         if not isinstance(self.layout, str) or self.layout not in LAYOUTS:
-            raise ValueError(f"layout is {self.layout!r}: give {' or '.join(map(repr, LAYOUTS))}")
+            raise ValueError(
+                f"layout is {quoted(self.layout)}: give {' or '.join(map(repr, LAYOUTS))}"
+            )
         if self.layout == "columns" and not self.regime_of_workers.takes_columns:
             raise ValueError(
                 "layout='columns' updates the columns where they are in each step, so "

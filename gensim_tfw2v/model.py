@@ -5,6 +5,7 @@ import inspect
 import logging
 import math
 import os
+import pickle
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.checks.options import ARGUMENTS, Number, check_attributes, check_options
-from gensim_tfw2v.checks.state import check_state
+from gensim_tfw2v.checks.state import check_loaded, check_state
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.opening import LocalTasks
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
@@ -27,6 +28,7 @@ from gensim_tfw2v.files.mapped import map_weights
 from gensim_tfw2v.files.whole import save_local
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.merging import MergeReport
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.originals import Word2Vec
@@ -219,7 +221,13 @@ class TFWord2Vec(Word2Vec):
     @classmethod
     def load(cls, *args: Any, **kwargs: Any) -> "TFWord2Vec":
         """Load a model saved by this class or by gensim's Word2Vec; see gensim."""
-        return cls.take_over(super().load(*args, **kwargs))
+        try:
+            model = super().load(*args, **kwargs)
+            check_loaded(model)
+        except AttributeError as error:
+            name = args[0] if args else kwargs.get("fname")
+            raise AttributeError(f"{name} is damaged, or no model: {error}") from error
+        return cls.take_over(model)
 
     @classmethod
     def take_over(cls, model: Any) -> Any:
@@ -262,7 +270,16 @@ class TFWord2Vec(Word2Vec):
     def _smart_save(self, fname: Any, *args: Any, **kwargs: Any) -> None:
         """Save to a file, which is whole or stays as it was; gensim's hook for what has a name."""
         save = super()._smart_save
-        save_local(fname, lambda name: save(name, *args, **kwargs))
+
+        def write(to: Any) -> None:
+            if isinstance(to, str):
+                save(to, *args, **kwargs)
+                return
+            for name in ("__numpys", "__recursive_saveloads"):  # arrays beside an earlier file
+                self.__dict__.pop(name, None)
+            pickle.dump(self, to, kwargs.get("pickle_protocol", pickle.DEFAULT_PROTOCOL))
+
+        save_local(fname, write)
 
     def init_weights(self) -> None:
         """Give the model new weights; see gensim, and `tables_dir`."""
@@ -531,8 +548,8 @@ class TFWord2Vec(Word2Vec):
         if corpus_iterable is None and corpus_file is not None and not overridden_hooks(self):
             if not isinstance(corpus_file, str | os.PathLike):
                 raise TypeError(
-                    f"Parameter corpus_file must be a valid path to a file, got {corpus_file!r} "
-                    "instead"
+                    "Parameter corpus_file must be a valid path to a file, got "
+                    f"{quoted(corpus_file)} instead"
                 )
             if is_pipe(corpus_file) or (is_compressed(corpus_file) and os.path.isfile(corpus_file)):
                 return

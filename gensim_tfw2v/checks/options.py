@@ -12,6 +12,7 @@ import numpy as np
 
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.kernel.config import NATIVE_BLOCK, WIDEST_WINDOW
+from gensim_tfw2v.messages import quoted
 
 #: Kernels count the negatives of all positions of a block as int.
 MOST_NEGATIVES = (1 << 28) // NATIVE_BLOCK
@@ -47,13 +48,13 @@ class Number:
             or (self.infinite and math.isinf(number))
         )
         if not is_allowed or (self.whole and number != int(number)):
-            raise ValueError(f"{name} must be {self._expected}, got {value!r}")
+            raise ValueError(f"{name} must be {self._expected}, got {quoted(value)}")
         if number < self.least or (self.above and number == self.least):
             bound = "above" if self.above else "at least"
-            raise ValueError(f"{name} must be {bound} {self.least:g}, got {value!r}")
+            raise ValueError(f"{name} must be {bound} {self.least:g}, got {quoted(value)}")
         if number > self.most:
             most = f"{self.most:{',' if isinstance(self.most, int) else 'g'}}"
-            raise ValueError(f"{name} must be at most {most}, got {value!r}")
+            raise ValueError(f"{name} must be at most {most}, got {quoted(value)}")
 
     @property
     def _expected(self) -> str:
@@ -64,6 +65,9 @@ class Number:
         if isinstance(value, Integral | np.bool_) and (self.whole or self.exact):
             return int(value)
         try:
+            if isinstance(value, Integral | np.bool_):
+                float(value)  # which is an OverflowError for a number of hundreds of digits
+                return int(value)
             if self.exact or isinstance(value, str | bytes | bytearray) and not self.from_text:
                 raise TypeError
             if self.whole and isinstance(value, str):
@@ -73,7 +77,8 @@ class Number:
             return math.inf if value > 0 else -math.inf
         except (TypeError, ValueError) as error:
             raise type(error)(
-                f"{name} must be {self._expected}, got {value!r} of type {type(value).__name__}"
+                f"{name} must be {self._expected}, got {quoted(value)} of type "
+                f"{type(value).__name__}"
             ) from None
 
 
@@ -84,7 +89,7 @@ def _seed(name: str, value: Any) -> None:
     except (TypeError, ValueError) as error:
         raise type(error)(
             f"{name} must be a whole number from 0 to 2**32 - 1, a sequence of those, or None for "
-            f"another one each time, got {value!r}"
+            f"another one each time, got {quoted(value)}"
         ) from None
 
 
@@ -95,7 +100,7 @@ def _stored_seed(name: str, value: Any) -> None:
     if isinstance(value, str) or np.asarray(value).dtype.kind not in "iub":
         raise TypeError(
             f"{name} must be a whole number, a sequence of those, or None for another one each "
-            f"time, got {value!r}"
+            f"time, got {quoted(value)}"
         )
 
 
@@ -104,7 +109,7 @@ def _folder(name: str, value: Any) -> None:
         return
     if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
         raise TypeError(
-            f"{name} must be the path of a folder or None, got {value!r} of type "
+            f"{name} must be the path of a folder or None, got {quoted(value)} of type "
             f"{type(value).__name__}"
         )
     if not os.fspath(value):
@@ -114,24 +119,26 @@ def _folder(name: str, value: Any) -> None:
 def _flag(name: str, value: Any) -> None:
     """Refuse what is neither yes, nor no, nor None: a text such as "no" would be a yes."""
     if not (value is None or isinstance(value, bool | np.bool_) or value in (0, 1)):
-        raise TypeError(f"{name} must be True, False or None, got {value!r}")
+        raise TypeError(f"{name} must be True, False or None, got {quoted(value)}")
 
 
 def _function(name: str, value: Any) -> None:
     if value is not None and not callable(value):
-        raise TypeError(f"{name} must be a function or None, got {value!r}")
+        raise TypeError(f"{name} must be a function or None, got {quoted(value)}")
 
 
 def _callbacks(name: str, value: Any) -> None:
     if not isinstance(value, Iterable):
-        raise TypeError(f"{name} must be a list of callbacks, got {value!r}: give [{value!r}]")
+        raise TypeError(
+            f"{name} must be a list of callbacks, got {quoted(value)}: give [{quoted(value)}]"
+        )
     if not isinstance(value, list | tuple | set):
         return  # which looking would use up
     for callback in value:
         for method in ("on_train_begin", "on_epoch_begin", "on_epoch_end", "on_train_end"):
             if not callable(getattr(callback, method, None)):
                 raise TypeError(
-                    f"{name} holds {callback!r}, which has no {method}: derive it from "
+                    f"{name} holds {quoted(callback)}, which has no {method}: derive it from "
                     "gensim.models.callbacks.CallbackAny2Vec"
                 )
 
@@ -139,7 +146,9 @@ def _callbacks(name: str, value: Any) -> None:
 def _real(name: str, value: Any) -> None:
     """Refuse what is no number at all, or cannot be compared."""
     if not isinstance(value, Real | np.bool_) or value != value:
-        raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
+        raise TypeError(
+            f"{name} must be a number, got {quoted(value)} of type {type(value).__name__}"
+        )
 
 
 #: gensim's `int(option)`: also of text.

@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 from gensim.models import KeyedVectors
+from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.units import EncodedCorpus
 from gensim_tfw2v.files.mapped import all_finite
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.regimes.options import RegimeOptions
 
@@ -17,6 +19,28 @@ NGRAMS = "wv.vectors_ngrams"
 
 #: What makes what is missing or does not fit.
 _ANEW = "build the vocabulary again, or set what is part of it together"
+
+
+#: Attributes that all saved models have, and all vectors; those of FastText have more.
+_OF_MODELS = (
+    *("vector_size", "window", "workers", "negative", "sg", "hs", "cbow_mean", "alpha"),
+    *("min_alpha", "epochs", "sample", "min_count", "seed"),
+)
+_OF_VECTORS = ("vectors", "index_to_key", "key_to_index", "vector_size")
+_OF_FASTTEXT = ("vectors_vocab", "vectors_ngrams", "min_n", "max_n", "bucket")
+
+
+def check_loaded(saved: Any) -> None:
+    """Raise an AttributeError for a model, or vectors alone, whose file has damaged names."""
+    vectors = getattr(saved, "wv", saved)
+    # what gensim does not find under an older name either, it sets to None
+    missing = [f"wv.{name}" for name in _OF_VECTORS if getattr(vectors, name, None) is None]
+    if isinstance(vectors, FastTextKeyedVectors):
+        missing += [f"wv.{name}" for name in _OF_FASTTEXT if not hasattr(vectors, name)]
+    if vectors is not saved:
+        missing += [name for name in _OF_MODELS if not hasattr(saved, name)]
+    if missing:
+        raise AttributeError(f"it lacks {', '.join(missing)}")
 
 
 def check_state(model: Word2Vec, config: TrainingConfig) -> None:
@@ -89,8 +113,8 @@ def _check_indices(key_to_index: dict[Any, Any], words: int) -> None:
         raise TypeError("wv.key_to_index holds indices that are no whole numbers: " + _ANEW)
     for place in np.flatnonzero((indices < 0) | (indices >= words))[:1]:
         raise ValueError(
-            f"wv.key_to_index has index {indices[place]} for {list(key_to_index)[place]!r}, and "
-            f"wv.index_to_key {words} words (0 to {words - 1}): {_ANEW}"
+            f"wv.key_to_index has index {indices[place]} for {quoted(list(key_to_index)[place])}, "
+            f"and wv.index_to_key {words} words (0 to {words - 1}): {_ANEW}"
         )
 
 
@@ -157,7 +181,7 @@ def _check_finite(name: str, rows: np.ndarray, words: list[Any]) -> None:
     if all_finite(rows):
         return
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-    first = f"bucket {bad[0]}" if name == NGRAMS else repr(words[bad[0]])
+    first = f"bucket {bad[0]}" if name == NGRAMS else quoted(words[bad[0]])
     raise ValueError(
         f"{name} holds {len(bad)} rows that are not finite, the first for {first}: "
         "replace them before training on (model.init_weights() starts anew)"

@@ -13,6 +13,7 @@ import typer
 from gensim_tfw2v.cli import manifest
 from gensim_tfw2v.cli.common import BadInput, Ps, Verbose, Workers, option
 from gensim_tfw2v.cli.supervised import TAKES_TRAINING, checkpointed, parse_training, supervise
+from gensim_tfw2v.messages import quoted
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster import Task
@@ -60,7 +61,7 @@ def ssh(
     try:
         client = shlex.split(ssh)
     except ValueError as error:
-        raise BadInput(f"--ssh is {ssh!r}: write it as for a shell ({error})") from error
+        raise BadInput(f"--ssh is {quoted(ssh)}: write it as for a shell ({error})") from error
     if not client:
         raise BadInput("--ssh is empty: give the client of OpenSSH, as in --ssh 'ssh -p 2200'")
     log_dir = None if values["log_dir"] is None else os.path.abspath(values["log_dir"])

@@ -72,6 +72,9 @@ READABLE = "or vectors, in any form that `evaluate` reads."
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=f"Model {READABLE}")]
 Output = Annotated[Path, option("Where to save the model (gensim's form).", "--output", "-o")]
 Vectors = Annotated[Path | None, option("Also write the vectors alone, in word2vec's text form.")]
+Encoding = Annotated[
+    str, option("Of the words in a MODEL of word2vec's text or binary form: latin-1, cp1252, ...")
+]
 Binary = Annotated[bool, option("Write --vectors in binary form.", "--binary")]
 Tokens = Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")]
 Ps = Annotated[int, option("Tasks that hold the vectors.", min=1)]

@@ -14,9 +14,10 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from gensim_tfw2v.cli.common import BadInput, Model, Verbose, option
-from gensim_tfw2v.cli.model_files import load_saved, load_vectors
+from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option
+from gensim_tfw2v.cli.model_files import UTF8, load_saved, load_vectors
 from gensim_tfw2v.cli.training import corpus_arguments
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def evaluate(
             help="Files of one's own: rated word pairs, or analogies (told by the content).",
         ),
     ] = None,
+    encoding: Encoding = UTF8,
     standard: Annotated[
         bool, option("Evaluate on WS353, SimLex-999 and the word2vec analogies.")
     ] = True,
@@ -81,7 +83,7 @@ def evaluate(
             check_run(log_dir)
         except ValueError as error:
             raise BadInput(f"{error} (--run)") from error
-    saved = load_saved(model)
+    saved = load_saved(model, encoding)
 
     from gensim_tfw2v.evaluation import summary
 
@@ -94,7 +96,7 @@ def evaluate(
         do_without_tensorflow()
         write_baseline(log_dir, saved, result)
     if json:
-        typer.echo(dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
+        typer.echo(dumps(result, indent=2, allow_nan=False))
         return
     console = Console(highlight=False)
     console.print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")
@@ -163,6 +165,7 @@ def neighbours(
         list[str] | None,
         option("A word to subtract; all words then make one query (king woman --minus man)."),
     ] = None,
+    encoding: Encoding = UTF8,
     verbose: Verbose = False,
 ) -> None:
     """Print the nearest neighbours of each WORD by cosine similarity.
@@ -170,9 +173,11 @@ def neighbours(
     A word that the model does not know is reported with close spellings; if none is known the
     exit status is 2.
     """
-    vectors = load_vectors(model)
+    vectors = load_vectors(model, encoding)
     unknown = [word for word in [*words, *(minus or ())] if word not in vectors]
-    messages = [f"{word!r} is not in the vocabulary{_hint(word, vectors)}" for word in unknown]
+    messages = [
+        f"{quoted(word)} is not in the vocabulary{_hint(word, vectors)}" for word in unknown
+    ]
     known = [word for word in words if word in vectors]
     if not known or (minus and unknown):
         raise BadInput("; ".join(messages))

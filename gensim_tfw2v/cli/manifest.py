@@ -202,7 +202,8 @@ def _sizes(training: Mapping[str, Any], options: Mapping[str, Any]) -> Sizes:
 
 
 def _write(text: str, output: Path | None) -> None:
+    content = text.encode("utf-8", "surrogateescape")  # whatever the terminal's encoding
     if output is None:
-        typer.echo(text, nl=False)
+        typer.echo(content, nl=False)
     else:
-        output.write_text(text, encoding="utf-8")
+        output.write_bytes(content)

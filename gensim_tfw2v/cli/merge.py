@@ -29,6 +29,7 @@ def merge(
         int | None,
         option("Dimensions of the merged vectors; by default those of the largest model.", min=1),
     ] = None,
+    encoding: common.Encoding = model_files.UTF8,
     vectors: common.Vectors = None,
     binary: common.Binary = False,
     seed: Annotated[int, option("Seed of the random numbers.")] = 1,
@@ -44,7 +45,7 @@ def merge(
     merging_named(method)
     model_files.check_outputs(output, vectors, binary, models, "is to be merged")
     start = time.perf_counter()
-    loaded = [model_files.load_saved(path, mapped=True) for path in models]
+    loaded = [model_files.load_saved(path, encoding, mapped=True) for path in models]
     with phase(f"merging {len(models)} models", None):
         from gensim_tfw2v import merge_models
 

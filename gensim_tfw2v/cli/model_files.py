@@ -4,37 +4,45 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput, one_line
 from gensim_tfw2v.files import whole
 from gensim_tfw2v.files.temporary import TemporaryFolder
+from gensim_tfw2v.files.text import converting, naming_package, undecodable, wide_encoding
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors, Word2Vec
 
+UTF8 = "utf-8"
 PICKLE_MARK = b"\x80"  # first byte of every pickle since protocol 2
 
 
-def load_vectors(path: Path) -> KeyedVectors:
+def load_vectors(path: Path, encoding: str = UTF8) -> KeyedVectors:
     """Load the vectors of a saved model, or vectors alone, as `load_saved` does."""
-    saved = load_saved(path)
+    saved = load_saved(path, encoding)
     return getattr(saved, "wv", saved)
 
 
-def load_saved(path: Path, *, mapped: bool = False) -> Word2Vec | KeyedVectors:
+def load_saved(
+    path: Path, encoding: str = UTF8, *, mapped: bool = False
+) -> Word2Vec | KeyedVectors:
     """Load a saved model whole, or vectors alone: V finite vectors of D dimensions.
 
     The form is told from the content, so the suffix matters only where it names a compression.
     A text file without the header line (as GloVe's) is read too. A gensim file is a pickle:
-    loading one runs code that it names, so load only files you trust. If `mapped`, arrays that
-    gensim has kept in files of their own, uncompressed, stay there: they cannot be written to.
+    loading one runs code that it names, so load only files you trust. Words of other files are in
+    `encoding`. If `mapped`, arrays that gensim has kept in files of their own, uncompressed, stay
+    there: they cannot be written to.
     """
+    check_encoding(encoding)
     if not path.is_file():
         what = "is a folder; give the file of a model" if path.is_dir() else "no such file"
         raise BadInput(f"{path}: {what}")
@@ -44,7 +52,7 @@ def load_saved(path: Path, *, mapped: bool = False) -> Word2Vec | KeyedVectors:
 
         from gensim_tfw2v.keyed import with_keys
 
-        saved = _load(path, mapped)
+        saved = _load(path, encoding, mapped)
         if not hasattr(saved, "wv"):
             saved = with_keys(saved, notices.append)
         vectors = getattr(saved, "wv", saved)
@@ -57,17 +65,32 @@ def load_saved(path: Path, *, mapped: bool = False) -> Word2Vec | KeyedVectors:
     return saved
 
 
-def _load(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
+def check_encoding(name: str) -> None:
+    """Refuse an encoding that Python lacks, or in which ASCII is written otherwise."""
+    try:
+        if "a 1\n".encode(name) == b"a 1\n":
+            return
+    except LookupError:
+        pass
+    raise BadInput(
+        f"--encoding is {quoted(name)}: give one that has ASCII in it, such as latin-1, cp1252 or "
+        "gb18030; convert files in UTF-16 with iconv"
+    )
+
+
+def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
     from gensim import utils
 
     try:
-        with utils.open(str(path), "rb") as file:
+        with naming_package(path):
+            opened = utils.open(str(path), "rb")
+        with opened as file:
             start = file.read(1)
             lines = start + file.readline(2**20), file.readline(2**20)
         if start == PICKLE_MARK:
             return _load_pickled(path, mapped)
-        return _load_word2vec(path, *lines)
-    except BadInput:
+        return _load_word2vec(path, encoding, *lines)
+    except (BadInput, ImportError):
         raise
     except Exception as error:  # a damaged pickle can raise nearly anything
         raise BadInput(
@@ -80,9 +103,14 @@ def _load_pickled(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
     from gensim.models import KeyedVectors
     from gensim.utils import SaveLoad
 
+    from gensim_tfw2v.checks.state import check_loaded
+
     is_mappable = mapped and path.suffix not in (".gz", ".bz2")
     try:
         saved = SaveLoad.load(str(path), mmap="r" if is_mappable else None)
+        vectors = getattr(saved, "wv", saved)
+        if isinstance(vectors, KeyedVectors):
+            check_loaded(saved)
     except FileNotFoundError as error:
         raise BadInput(
             f"{error.filename}: missing; large arrays of {path} are kept in files beside it, "
@@ -92,23 +120,36 @@ def _load_pickled(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
         raise BadInput(
             f"{path}: no gensim model or vectors, or a damaged one ({one_line(error)})"
         ) from error
-    if not isinstance(getattr(saved, "wv", saved), KeyedVectors):
+    if not isinstance(vectors, KeyedVectors):
         raise BadInput(f"{path}: holds a {type(saved).__name__}, not word vectors")
+    if vectors.vectors.shape != (shape := (len(vectors), vectors.vector_size)):
+        raise ValueError(f"its vectors have the shape {vectors.vectors.shape} for {shape}")
     return saved
 
 
-def _load_word2vec(path: Path, first: bytes, second: bytes) -> KeyedVectors:
+def _load_word2vec(path: Path, encoding: str, first: bytes, second: bytes) -> KeyedVectors:
     """Load vectors in the word2vec tool's form, which the first two lines tell."""
     from gensim.models import KeyedVectors, keyedvectors
 
     # one line for all of them is enough, and `with_keys` counts them
     keyedvectors.logger.addFilter(_is_no_duplicate)
+
+    def load(**form: bool) -> KeyedVectors:
+        try:
+            return KeyedVectors.load_word2vec_format(str(path), encoding=encoding, **form)
+        except UnicodeDecodeError as error:
+            cure = "Give its encoding, as in: --encoding latin-1"
+            said = undecodable(error, _place(path, error.object) + error.start, cure)
+            raise BadInput(f"{path}: {said}") from error
+
     sizes, numbers = first.split(), _numbers_after_word(second)
     if len(sizes) == 2 and all(size.isdigit() for size in sizes):
         is_text = numbers == int(sizes[1])
-        return KeyedVectors.load_word2vec_format(str(path), binary=not is_text)
+        return load(binary=not is_text)
     if _numbers_after_word(first) == numbers > 1:
-        return KeyedVectors.load_word2vec_format(str(path), binary=False, no_header=True)
+        return load(binary=False, no_header=True)
+    if wide := wide_encoding(first):
+        raise BadInput(f"{path}: is not {encoding.upper()} text. {converting(wide)}")
     raise BadInput(
         f"{path}: no vectors in a known form; give a model or vectors saved by gensim, or "
         "word2vec's text or binary form"
@@ -117,6 +158,18 @@ def _load_word2vec(path: Path, first: bytes, second: bytes) -> KeyedVectors:
 
 def _is_no_duplicate(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith("duplicate word")
+
+
+def _place(path: Path, text: bytes) -> int:
+    """Where in a file, decompressed, some bytes are; they are there."""
+    from gensim import utils
+
+    begin, held = 0, b""
+    with utils.open(str(path), "rb") as file:
+        while (at := held.find(text)) < 0:
+            begin, held = begin + max(0, len(held) - len(text)), held[-len(text) :]
+            held += file.read(2**20)
+    return begin + at
 
 
 def _numbers_after_word(line: bytes) -> int:
@@ -147,13 +200,17 @@ def check_can_save(path: Path) -> None:
     """Find out before hours of work whether `path` can be written at their end."""
     if path.is_dir():
         raise BadInput(f"{path}: is a folder; give the name of a file in it")
-    if not path.parent.is_dir():
-        raise BadInput(f"{path.parent}: no such folder; create it first (mkdir -p)")
+    if (real := whole.replaceable(path)) is None:
+        if not os.access(path, os.W_OK):
+            raise BadInput(f"{path}: cannot be written to; give another file")
+        return
+    if not real.parent.is_dir():
+        raise BadInput(f"{real.parent}: no such folder; create it first (mkdir -p)")
     try:
         # permission bits do not tell the whole truth (read-only mounts, root): try it
-        TemporaryFolder("saving", path.parent, is_hidden=True).close()
+        TemporaryFolder("saving", real.parent, is_hidden=True).close()
     except OSError as error:
-        raise BadInput(f"{path.parent}: cannot be written to ({error.strerror})") from error
+        raise BadInput(f"{real.parent}: cannot be written to ({error.strerror})") from error
 
 
 def save_model(
@@ -162,13 +219,16 @@ def save_model(
     """Save a model, and its vectors alone where that is asked for; name each file when it is."""
     yield from save_whole(output, model.save, progress)
     if vectors is not None:
-        yield from save_whole(
-            vectors, lambda name: model.wv.save_word2vec_format(name, binary=binary), progress
-        )
+
+        def write(to: Any) -> None:
+            place = to if isinstance(to, str) else to.fileno()  # which gensim can open
+            model.wv.save_word2vec_format(place, binary=binary)
+
+        yield from save_whole(vectors, write, progress)
 
 
 def save_whole(
-    path: Path, write: Callable[[str], None], progress: bool | None = None
+    path: Path, write: Callable[..., object], progress: bool | None = None
 ) -> list[Path]:
     """Save as `gensim_tfw2v.files.whole.save_whole`, and show it, by default on a terminal."""
     with phase(f"saving {path}", progress):

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from gensim_tfw2v.cli.common import BadInput, Tokens, Verbose, Workers, option
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.numerals import number
 
 if TYPE_CHECKING:
@@ -114,7 +115,9 @@ def quantity(text: str, unit: str, option: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < math.inf:
-        raise BadInput(f"{option} is {text!r}: give a number above 0, such as 1e9 or 10G{unit}")
+        raise BadInput(
+            f"{option} is {quoted(text)}: give a number above 0, such as 1e9 or 10G{unit}"
+        )
     return value
 
 

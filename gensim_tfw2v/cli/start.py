@@ -13,6 +13,7 @@ from gensim_tfw2v.processes.hazards import holding_interrupts
 
 def main() -> None:
     """Run the tool; Ctrl-C ends it as it does later, also while its commands are imported."""
+    _ready_streams()
     try:
         with holding_interrupts():
             from gensim_tfw2v.cli.main import main as start
@@ -20,6 +21,19 @@ def main() -> None:
     except KeyboardInterrupt:
         print("tfw2v: interrupted", file=sys.stderr)
         sys.exit(130)
+
+
+def _ready_streams() -> None:
+    """Let nothing that is printed fail, after all work is done.
+
+    A stream that is closed takes anything, and characters that an encoding lacks are escaped.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name) or open(os.devnull, "w")  # noqa: SIM115
+        keeps_bytes = stream.errors == "surrogateescape"  # of names of files, in C's locale
+        if stream.errors == "strict" or (keeps_bytes and stream.encoding.lower() != "utf-8"):
+            stream.reconfigure(errors="backslashreplace")
+        setattr(sys, name, stream)
 
 
 def end_with_parent() -> None:

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from gensim_tfw2v.cli.common import BadInput, Model, Verbose, option, print_rows
-from gensim_tfw2v.cli.model_files import load_vectors
+from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_rows
+from gensim_tfw2v.cli.model_files import UTF8, load_vectors
 
 
 def tensorboard(
@@ -51,6 +51,7 @@ def projector(
     words: Annotated[
         int, option("How many of the most frequent words.", min=1, max=100_000)
     ] = 10_000,
+    encoding: Encoding = UTF8,
     verbose: Verbose = False,
 ) -> None:
     """Write vectors for TensorBoard's projector, which shows words as points in space.
@@ -59,7 +60,7 @@ def projector(
     """
     if log_dir.exists() and not log_dir.is_dir():
         raise BadInput(f"{log_dir}: is a file; give a folder")
-    vectors = load_vectors(model)
+    vectors = load_vectors(model, encoding)
 
     from gensim_tfw2v.monitor.projector import write_projector
 

@@ -13,6 +13,7 @@ from gensim_tfw2v.cluster.connect import READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import Cluster, ClusterError, from_tf_config
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.processes.children import start_module
 from gensim_tfw2v.processes.forkserver import Forked
 
@@ -58,7 +59,7 @@ def parse_cluster(name: str | Cluster) -> Cluster | LocalTasks:
     local = _LOCAL.fullmatch(name.replace(" ", "")) if isinstance(name, str) else None
     if not local:
         raise ClusterError(
-            f"cluster is {name!r}: give 'local:ps=P,worker=N' with P and N from 1 to 9999, "
+            f"cluster is {quoted(name)}: give 'local:ps=P,worker=N' with P and N from 1 to 9999, "
             "'TF_CONFIG', or a gensim_tfw2v.cluster.Cluster"
         )
     return LocalTasks(*map(int, local.groups()))

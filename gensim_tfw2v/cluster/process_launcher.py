@@ -15,14 +15,10 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.processes.children import start_module
+from gensim_tfw2v.processes.children import python, start_module
 from gensim_tfw2v.processes.forkserver import Forked, ForkServer
 
 logger = logging.getLogger(__name__)
-
-# isolated, without site-packages: started twice as fast, and no thread is started by what is there
-_PYTHON = (sys.executable, "-I", "-S")
-_UNSHARE = (*_PYTHON, str(Path(__file__).with_name("unshare.py")))
 
 
 class ProcessLauncher:
@@ -54,7 +50,7 @@ class ProcessLauncher:
                 reason,
             )
         elif isolated:
-            self._launcher = _UNSHARE
+            self._launcher = _unshare()
         self._forks = self._fork_server() if sys.platform == "linux" else None
         self._finalizer = weakref.finalize(self, self._cleanup.close)
 
@@ -79,11 +75,20 @@ class ProcessLauncher:
         self._finalizer()
 
 
+def _python() -> tuple[str, ...]:
+    # isolated, without site-packages: started twice as fast, and no thread is started by those
+    return python(), "-I", "-S"
+
+
+def _unshare() -> tuple[str, ...]:
+    return *_python(), str(Path(__file__).with_name("unshare.py"))
+
+
 def why_no_namespace() -> str:
     """Why this user can have no network namespace, as in most containers; empty if it can."""
     try:
         tried = subprocess.run(
-            [*_UNSHARE, *_PYTHON, "-c", ""],
+            [*_unshare(), *_python(), "-c", ""],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

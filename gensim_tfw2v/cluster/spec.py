@@ -12,12 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from gensim_tfw2v.messages import quoted
+
 Role = Literal["ps", "worker", "chief"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
 #: What a hosts file and a TF_CONFIG look like, for messages.
 HOSTS_EXAMPLE = '{"chief": ["10.0.0.1:2222"], "ps": ["10.0.0.2:2222"], "worker": ["10.0.0.3:2222"]}'
 EXAMPLE = f'{{"cluster": {HOSTS_EXAMPLE}, "task": {{"type": "worker", "index": 0}}}}'
+
+#: What a text in JSON or YAML raises that is wrong, nested too deeply, or has too many digits.
+UNREADABLE = (ValueError, RecursionError)
 
 #: The environment variable that tells a task where its training logs for TensorBoard.
 LOG_DIR = "TFW2V_LOG_DIR"
@@ -103,8 +108,8 @@ class Cluster:
             host, _, port = task.address.rpartition(":")
             if not host or not re.fullmatch("[0-9]{1,5}", port) or not 0 < int(port) < 1 << 16:
                 raise ClusterError(
-                    f"{task.role} {task.index} has the address {task.address!r}: write host:port, "
-                    "with a port from 1 to 65535"
+                    f"{task.role} {task.index} has the address {quoted(task.address)}: write "
+                    "host:port, with a port from 1 to 65535"
                 )
             by_address.setdefault(task.address, []).append(task)
         for same in by_address.values():
@@ -157,7 +162,7 @@ def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
         raise ClusterError(f"TF_CONFIG is not set; {should}")
     try:
         config = json.loads(text)
-    except json.JSONDecodeError as error:
+    except UNREADABLE as error:
         raise ClusterError(f"TF_CONFIG is no JSON ({error}); {should}") from error
     parts = config if isinstance(config, dict) else {}
     for name in ("cluster", "task"):
@@ -166,7 +171,7 @@ def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
     cluster, own = _from_addresses(parts["cluster"], "TF_CONFIG"), parts["task"]
     role, index = own.get("type"), own.get("index", 0)
     if role not in ROLES or type(index) is not int:
-        raise ClusterError(f"TF_CONFIG names the task {own!r}; {should}")
+        raise ClusterError(f"TF_CONFIG names the task {quoted(own)}; {should}")
     return cluster, cluster.task(role, index)
 
 
@@ -199,7 +204,7 @@ def _parsed(path: Path) -> Any:
     if path.suffix.lower() not in {".yaml", ".yml"}:
         try:
             return json.loads(text)
-        except json.JSONDecodeError as error:
+        except UNREADABLE as error:
             raise ClusterError(f"is no JSON ({error})") from error
     try:
         import yaml
@@ -209,8 +214,13 @@ def _parsed(path: Path) -> Any:
             'Run: pip install "gensim-tfw2v[cluster]"'
         ) from error
     try:
+        for event in yaml.parse(text):
+            if isinstance(event, yaml.AliasEvent):  # of which some lines can stand for millions
+                raise ClusterError(f"has the alias *{event.anchor}: write the addresses out")
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except ClusterError:
+        raise
+    except (yaml.YAMLError, *UNREADABLE) as error:
         raise ClusterError(f"is no YAML ({error})") from error
 
 
@@ -218,12 +228,14 @@ def _from_addresses(addresses: Mapping[str, Any], source: str) -> Cluster:
     """Make a cluster of lists of addresses by their role; `source` has them, for messages."""
     if unknown := set(addresses) - set(ROLES):
         raise ClusterError(
-            f"{source} has tasks of the type {min(unknown, key=str)!r}; known are "
+            f"{source} has tasks of the type {quoted(min(unknown, key=str))}; known are "
             f"{', '.join(ROLES)}"
         )
     for role, found in addresses.items():
         if not isinstance(found, list) or not all(isinstance(address, str) for address in found):
-            raise ClusterError(f"{source} has {found!r} for {role}: write a list of addresses")
+            raise ClusterError(
+                f"{source} has {quoted(found)} for {role}: write a list of addresses"
+            )
     ps, worker, chiefs = (tuple(addresses.get(role, ())) for role in ROLES)
     if len(chiefs) > 1:
         raise ClusterError(f"{source} has {len(chiefs)} chiefs: one at most coordinates")

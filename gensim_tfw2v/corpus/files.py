@@ -3,12 +3,19 @@
 import errno
 import os
 import stat
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
-from lzma import LZMAError
 from typing import BinaryIO
+
+from gensim_tfw2v.files.text import (
+    converting,
+    damage,
+    is_wide_ascii,
+    naming_package,
+    undecodable,
+    wide_encoding,
+)
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # known to smart_open by these endings
 MAGIC = {
@@ -16,6 +23,7 @@ MAGIC = {
     b"BZh": (".bz2", "bzip2"),
     b"\xfd7zXZ\x00": (".xz", "xz"),
     b"\x28\xb5\x2f\xfd": (".zst", "zstd"),
+    b"\x04\x22\x4d\x18": (".lz4", "lz4"),
     b"PK\x03\x04": (".zip", "zip"),
 }
 
@@ -45,10 +53,7 @@ class CorpusDecodeError(UnicodeDecodeError):
         self.path, self.offset = path, offset
 
     def __str__(self) -> str:
-        return (
-            f"{self.path} is not UTF-8 text: {self.reason} at byte {self.offset:,} (near "
-            f"{self.object!r}). Convert it first, for example with: iconv -f LATIN1 -t UTF-8"
-        )
+        return f"{self.path} {undecodable(self, self.offset)}"
 
 
 def is_compressed(path: str | os.PathLike[str]) -> bool:
@@ -102,12 +107,14 @@ def check_corpus(path: str) -> bool:
 
 
 def _check_text(path: str, head: bytes) -> None:
-    """Refuse a file that begins like a compressed one."""
+    """Refuse a file that begins like a compressed one, or is of wide characters of ASCII."""
     for magic, (ending, kind) in MAGIC.items():
         if head.startswith(magic) and (magic != b"BZh" or head[4:10] == b"1AY&SY"):
             can_be_named = ending != ".zip" and not is_pipe(path)
             cure = f"name it …{ending}, or decompress it" if can_be_named else "decompress it"
             raise ValueError(f"{path} holds {kind} data, not text: {cure}")
+    if is_wide_ascii(head) and (encoding := wide_encoding(head)):
+        raise ValueError(f"{path} is not UTF-8 text. {converting(encoding)}")
 
 
 @contextmanager
@@ -128,16 +135,18 @@ def open_corpus(path: str) -> Iterator[BinaryIO]:
     import smart_open  # only here: it takes longer to import than this package
 
     try:
-        with smart_open.open(path, "rb") as file:
+        with naming_package(path):
+            opened = smart_open.open(path, "rb")
+        with opened as file:
             yield file
-    except (EOFError, zlib.error, LZMAError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
+    except Exception as error:
+        if (kind := damage(error)) is None:
             raise
         advice = (
             f"{path} is damaged, cut short, or not what its name says: {error}. Make or copy it "
             "again, or rename it if it is not compressed"
         )
-        raise type(error)(advice) from error
+        raise kind(advice) from error
 
 
 def line_ranges(path: str, edges: Iterable[int]) -> list[tuple[int, int]]:

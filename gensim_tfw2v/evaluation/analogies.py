@@ -10,6 +10,7 @@ from gensim.models import KeyedVectors
 
 from gensim_tfw2v.evaluation.files import Question, read_questions, shipped
 from gensim_tfw2v.keyed import with_keys
+from gensim_tfw2v.messages import quoted
 
 Metric = Literal["gensim", "all"]
 
@@ -139,7 +140,7 @@ def evaluate_analogies(
         The file cannot be read.
     """
     if metric not in ("gensim", "all"):
-        raise ValueError(f"unknown metric {metric!r} (known metrics: 'gensim', 'all')")
+        raise ValueError(f"unknown metric {quoted(metric)} (known metrics: 'gensim', 'all')")
     path = shipped(NAMED_SETS[questions]) if questions in NAMED_SETS else questions
     sections = read_questions(path)
     if restrict_vocab is None and metric == "gensim":

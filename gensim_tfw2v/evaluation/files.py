@@ -1,14 +1,14 @@
 """Evaluation files: rated word pairs and analogy questions, told apart by their content."""
 
+import io
 import os
-import zlib
-from lzma import LZMAError
 from typing import Literal
 
 import gensim
 from gensim import utils
 
 from gensim_tfw2v import numerals
+from gensim_tfw2v.files.text import damage, naming_package, undecodable
 
 Pair = tuple[str, str, float]
 Question = tuple[str, ...]  # of four words
@@ -113,12 +113,17 @@ def read_questions(path: Path) -> dict[str, list[Question]]:
 def _lines(path: Path) -> list[tuple[int, str]]:
     """Give the lines that hold something, with their numbers from 1."""
     try:
-        with utils.open(os.fspath(path), "r", encoding="utf-8-sig") as file:
-            lines = [(number, line.strip()) for number, line in enumerate(file, start=1)]
+        with naming_package(path):
+            opened = utils.open(os.fspath(path), "rb")
+        with opened as file:
+            text = file.read().decode().removeprefix("\ufeff")
+        lines = [
+            (number, line.strip()) for number, line in enumerate(io.StringIO(text, None), start=1)
+        ]
     except UnicodeDecodeError as error:
-        raise EvaluationFileError(f"{path}: is not UTF-8 text ({error.reason})") from error
-    except (EOFError, zlib.error, LZMAError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        raise EvaluationFileError(f"{path}: {undecodable(error, error.start)}") from error
+    except Exception as error:
+        if damage(error) is None:
             raise
         raise EvaluationFileError(
             f"{path}: is damaged, cut short, or not what its name says ({error}); make or copy it "

@@ -7,6 +7,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.keyed import with_keys
+from gensim_tfw2v.messages import quoted
 
 FREQUENT = 10_000
 DEFAULT_PROBES = 200
@@ -71,7 +72,7 @@ def neighbour_agreement(
     if not 1 <= k < searched:
         raise ValueError(f"k must be from 1 to {searched - 1} (words searched, less one), got {k}")
     if isinstance(words, str):
-        raise ValueError(f"words must be a list of words, got the string {words!r}")
+        raise ValueError(f"words must be a list of words, got the string {quoted(words)}")
     if words is None:
         shared = [word for word in first.index_to_key[:FREQUENT] if word in second]
         spread = np.linspace(0, len(shared) - 1, min(DEFAULT_PROBES, len(shared))).astype(int)

@@ -1,76 +1,124 @@
 """Files that are either whole or not there."""
 
+import contextlib
 import logging
 import os
 import shutil
+import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from gensim_tfw2v.files.temporary import OWNED, TemporaryFolder
 
+#: Makes a file of this name, and others beside it, or writes all to an open file.
+Write = Callable[[str | IO[bytes]], object]
 
-def save_whole(path: Path, write: Callable[[str], object]) -> list[Path]:
+STDOUT = 1
+
+
+def save_whole(path: Path, write: Write) -> list[Path]:
     """Let `write` make the file `path`, and the files that gensim puts beside it, or none.
 
-    They are written to a hidden folder beside `path` under their final names and moved when all
-    are complete; `path` last, so that it never stands without the arrays it refers to. What gensim
-    logs meanwhile, and an OSError, name the final files. After an error, older files of these names
-    are as they were. What was written is returned, `path` last.
+    They are written to a hidden folder under their final names and moved when all are complete;
+    `path` last, so that it never exists without the arrays it refers to. Links stay links: what
+    they name is replaced. What gensim logs meanwhile, and an OSError, name the final files. After
+    an error, older files of these names are as they were. What was written is returned, `path`
+    last.
+
+    What cannot be replaced, as a device, is given to `write` as an open file.
     """
-    hidden = None
+    shown = None
     try:
-        with TemporaryFolder("saving", path.parent, is_hidden=True) as folder:
-            hidden = _Hidden(folder.name)
+        if (real := replaceable(path)) is None:
+            with _opened(path) as opened:
+                write(opened)
+            return [path]
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(TemporaryFolder("saving", real.parent, is_hidden=True))
+            shown = _Shown(str(folder), str(path.parent.absolute()))
             gensims = logging.getLogger("gensim.utils")
-            gensims.addFilter(hidden)
+            gensims.addFilter(shown)
             try:
                 write(str(folder / path.name))
             finally:
-                gensims.removeFilter(hidden)
+                gensims.removeFilter(shown)
             made = [file for file in folder.iterdir() if file.name != OWNED]
             written = sorted(made, key=lambda file: file.name == path.name)
             final = [path.parent / file.name for file in written]
-            for file, to in zip(written, final, strict=True):
-                if to.exists():
-                    shutil.copymode(to, file)
-                file.replace(to)
+            places = [Path(os.path.realpath(name)) for name in final]
+            for number, place in enumerate(places):
+                if place.parent != real.parent:  # by a link: there may be another disk
+                    there = TemporaryFolder("saving", place.parent, is_hidden=True)
+                    copy = stack.enter_context(there) / place.name
+                    written[number] = Path(shutil.copyfile(written[number], copy))
+            for file, place in zip(written, places, strict=True):
+                if place.exists():
+                    shutil.copymode(place, file)
+                file.replace(place)
             return final
     except OSError as error:
-        if isinstance(error.filename, str):
-            error.filename = str(path) if hidden is None else hidden.shown(error.filename)
+        if error.errno is not None:
+            name = error.filename if isinstance(error.filename, str) else str(path)
+            error.filename = str(path) if shown is None else shown.text(name)
         raise
 
 
-def save_local(name: object, write: Callable[[object], object]) -> object:
-    """Save to a file of this machine by `save_whole`, and to anything else as gensim does.
-
-    Anything else is an address (``"s3://..."``), a link, a device, or a file in a folder in which
-    no others can be made.
-    """
+def save_local(name: object, write: Callable[..., object]) -> None:
+    """Save to a file of this machine by `save_whole`, and to an address as gensim does."""
     name = os.fspath(name) if isinstance(name, Path) else name
-    if not isinstance(name, str) or "://" in name:
-        return write(name)
-    path = Path(name)
-    is_plain = path.is_file() and not path.is_symlink()
-    is_free = is_plain or (bool(path.name) and not os.path.lexists(path))
-    if is_free and os.access(path.parent, os.W_OK | os.X_OK):
-        return save_whole(path, write)
-    return write(name)
+    if isinstance(name, str) and "://" not in name:
+        save_whole(Path(name).expanduser(), write)
+    else:
+        write(name)
 
 
-class _Hidden(logging.Filter):
-    """Leaves a hidden folder out of the names of files that are logged."""
+def replaceable(path: Path) -> Path | None:
+    """Return the regular file that a path names by its links, whether it exists or not.
 
-    def __init__(self, name: str) -> None:
+    None is a device, a pipe, this process's own standard output, or what exists where no other
+    file can be made.
+    """
+    real = Path(os.path.realpath(path))
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return real
+    is_file = stat.S_ISREG(found.st_mode) and not _is_stdout(found)
+    folders = real.parent, path.parent  # of a link too: arrays come beside it
+    is_free = all(os.access(folder, os.W_OK | os.X_OK) for folder in folders)
+    return real if is_file and is_free else None
+
+
+def _is_stdout(found: os.stat_result) -> bool:
+    with contextlib.suppress(OSError):
+        return os.path.samestat(found, os.fstat(STDOUT))
+    return False
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """Open what cannot be replaced; standard output where it has come to."""
+    if path.exists() and _is_stdout(path.stat()):
+        with contextlib.suppress(AttributeError):  # there is none
+            sys.stdout.flush()
+        return os.fdopen(os.dup(STDOUT), "wb")
+    return path.open("wb")
+
+
+class _Shown(logging.Filter):
+    """Names the final files in what is logged of those in a hidden folder."""
+
+    def __init__(self, hidden: str, final: str) -> None:
         super().__init__()
-        self._name = name
+        self._hidden, self._final = hidden, final
 
-    def shown(self, text: str) -> str:
-        return text.replace(f"{self._name}{os.sep}", "")
+    def text(self, text: str) -> str:
+        return text.replace(self._hidden, self._final)
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple):
             record.args = tuple(
-                self.shown(part) if isinstance(part, str) else part for part in record.args
+                self.text(part) if isinstance(part, str) else part for part in record.args
             )
         return True

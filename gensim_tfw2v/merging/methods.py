@@ -8,6 +8,7 @@ from gensim_tfw2v.merging.alir import ALiR
 from gensim_tfw2v.merging.base import Merged, Merging, SubModel
 from gensim_tfw2v.merging.pca import PCA, Concatenation
 from gensim_tfw2v.merging.table import Piece, Table
+from gensim_tfw2v.messages import quoted
 
 METHODS: dict[str, type[Merging]] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}
 """Ways of merging, by the names that users give."""
@@ -75,7 +76,7 @@ def merging_named(method: str) -> type[Merging]:
     """The merging of a name; ValueError if there is none."""
     if method not in METHODS:
         *names, last = METHODS
-        raise ValueError(f"unknown merging {method!r}: give {', '.join(names)} or {last}")
+        raise ValueError(f"unknown merging {quoted(method)}: give {', '.join(names)} or {last}")
     return METHODS[method]
 
 

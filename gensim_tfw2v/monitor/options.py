@@ -7,6 +7,7 @@ from numbers import Integral
 from pathlib import Path
 
 from gensim_tfw2v.evaluation import NAMED_SETS, read_pairs
+from gensim_tfw2v.messages import quoted
 
 #: Rows that the projector gets unless told otherwise: as many as a browser turns smoothly.
 PROJECTOR_WORDS = 10_000
@@ -49,11 +50,13 @@ class TensorBoardLog:
     def __post_init__(self) -> None:
         for name in ("word_pairs", "probe_words"):
             if isinstance(given := getattr(self, name), str | os.PathLike):
-                raise ValueError(f"{name} must be a list, got {given!r}: give [{given!r}]")
+                raise ValueError(
+                    f"{name} must be a list, got {quoted(given)}: give [{quoted(given)}]"
+                )
         if not isinstance(self.projector_words, Integral) or self.projector_words < 0:
             raise ValueError(
-                f"projector_words must be a whole number from 0 up, got {self.projector_words!r}: "
-                "0 writes no projector"
+                "projector_words must be a whole number from 0 up, 0 for no projector, got "
+                f"{quoted(self.projector_words)}"
             )
         for pairs in self.word_pairs:
             if pairs not in NAMED_SETS:
@@ -77,6 +80,6 @@ def log_options(log_dir: "str | os.PathLike[str] | TensorBoardLog | None") -> Te
         return log_dir
     if not isinstance(log_dir, str | os.PathLike) or not os.fspath(log_dir):
         raise ValueError(
-            f"log_dir must be the path of a folder or a TensorBoardLog, got {log_dir!r}"
+            f"log_dir must be the path of a folder or a TensorBoardLog, got {quoted(log_dir)}"
         )
     return TensorBoardLog(log_dir)

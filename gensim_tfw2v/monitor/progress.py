@@ -25,15 +25,8 @@ def progress_bar(total_words: int, shown: bool | None, done: int = 0) -> Any:
     done : int
         Words that were trained before: the bar begins there, its rate and time left are without.
     """
-    return tqdm(
-        total=total_words,
-        initial=done,
-        unit="words",
-        unit_scale=True,
-        desc="training",
-        smoothing=0.1,
-        disable=not _is_shown(shown),
-        leave=False,
+    return _bar(
+        shown, total=total_words, initial=done, unit="words", desc="training", smoothing=0.1
     )
 
 
@@ -50,14 +43,7 @@ def reading_bar(what: str, extent: "Extent", shown: bool | None) -> "Iterator[Pr
     shown : bool or None
         As of `progress_bar`.
     """
-    with tqdm(
-        total=extent.total,
-        unit=extent.unit,
-        unit_scale=True,
-        desc=what,
-        disable=not _is_shown(shown),
-        leave=False,
-    ) as bar:
+    with _bar(shown, total=extent.total, unit=extent.unit, desc=what) as bar:
         yield lambda *state: bar.update(extent.reached(*state) - bar.n)
 
 
@@ -71,12 +57,42 @@ def phase(what: str, shown: bool | None) -> Iterator[None]:
     shown : bool or None
         As of `progress_bar`.
     """
-    with tqdm(desc=f"{what} ...", bar_format="{desc}", disable=not _is_shown(shown), leave=False):
+    with _bar(shown, desc=f"{what} ...", bar_format="{desc}"):
         yield
 
 
-def _is_shown(shown: bool | None) -> bool:
-    return _is_notebook() or sys.stderr.isatty() if shown is None else shown
+class _Stderr:
+    """`sys.stderr`, whatever it is and becomes: None, closed, a logger, or a pipe without reader.
+
+    Nothing that is shown there is worth a training.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other == sys.stderr  # tqdm.write() clears what is shown there
+
+    def _do(self, what: str, *arguments: Any) -> Any:
+        try:
+            return getattr(sys.stderr, what)(*arguments)
+        except (AttributeError, OSError, ValueError):
+            return None
+
+    def write(self, text: str) -> None:
+        self._do("write", text)
+
+    def flush(self) -> None:
+        self._do("flush")
+
+    def isatty(self) -> bool:
+        return bool(self._do("isatty"))
+
+
+def _bar(shown: bool | None, **options: Any) -> Any:
+    stderr = _Stderr()
+    is_shown = _is_notebook() or stderr.isatty() if shown is None else shown
+    return tqdm(file=stderr, unit_scale=True, disable=not is_shown, leave=False, **options)
 
 
 def _is_notebook() -> bool:

@@ -17,6 +17,7 @@ from google.protobuf import text_format
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
 from gensim_tfw2v.keyed import with_keys
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.events import make_run
 from gensim_tfw2v.monitor.words import bands, by_frequency, cluster, held_counts
 
@@ -73,7 +74,7 @@ def write_projector(
     vectors' mean to the origin, and the neighbours that it shows are not those of `vectors`.
     """
     if words < 1:
-        raise ValueError(f"words must be at least 1, got {words!r}")
+        raise ValueError(f"words must be at least 1, got {quoted(words)}")
     vectors = with_keys(vectors)
     if not len(vectors):
         raise ValueError("there are no vectors to write: the vocabulary is empty")

@@ -5,9 +5,9 @@ the threads of TensorFlow.
 """
 
 import atexit
-import contextlib
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +15,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
+
+from gensim_tfw2v.processes.hazards import flush_streams
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15  # of Linux's prctl.h
 
@@ -48,9 +50,7 @@ def run_and_leave(run: Callable[[], object]) -> None:
     status = 0
 
     def leave() -> None:
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError):  # closed, or nobody reads it
-                stream.flush()
+        flush_streams()
         os._exit(status)
 
     atexit.register(leave)  # before all that `run` registers: it is called last
@@ -65,6 +65,28 @@ def run_and_leave(run: Callable[[], object]) -> None:
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # which would only be printed
+
+
+def python() -> str:
+    """Return the interpreter that processes are started with: this one's, or one like it.
+
+    A program that Python is embedded in may have none, and name another.
+
+    Raises
+    ------
+    RuntimeError
+        If there is none.
+    """
+    if sys.executable:
+        return sys.executable
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for folder in (os.path.join(sys.prefix, "bin"), os.path.join(sys.base_prefix, "bin"), None):
+        if found := shutil.which(name, path=folder):
+            return found
+    raise RuntimeError(
+        f"sys.executable is empty, as where Python is embedded, and no {name} is on the PATH: set "
+        "sys.executable to an interpreter of this version, which other processes are started with"
+    )
 
 
 def start_module(
@@ -82,7 +104,7 @@ def start_module(
     """
     options.setdefault("stdin", subprocess.PIPE)
     return subprocess.Popen(
-        [*launcher, sys.executable, "-m", module, *arguments],
+        [*launcher, python(), "-m", module, *arguments],
         env=_environment(environment or {}),
         start_new_session=True,
         **options,
@@ -94,11 +116,8 @@ def become_module(module: str, *arguments: str, environment: Mapping[str, str]) 
 
     The process keeps its number, its parent and its standard streams. All else of it is freed.
     """
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # nobody reads it
-            stream.flush()
-    command = [sys.executable, "-m", module, *arguments]
-    os.execve(sys.executable, command, _environment(environment))
+    flush_streams()
+    os.execve(python(), [python(), "-m", module, *arguments], _environment(environment))
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:

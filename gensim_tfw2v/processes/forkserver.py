@@ -28,7 +28,7 @@ from typing import IO, Any, NoReturn
 
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes import children
-from gensim_tfw2v.processes.hazards import without_collection
+from gensim_tfw2v.processes.hazards import flush_streams, without_collection
 
 #: What is imported once for all, so far as it starts no thread: it is mostly tasks that are forked.
 MODULES = (
@@ -253,8 +253,7 @@ def _become(
     except BaseException:
         traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush_streams()
         os._exit(status)
 
 

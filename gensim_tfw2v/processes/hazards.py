@@ -1,4 +1,4 @@
-"""What large imports, Ctrl-C and forks would break, and how it is kept from that.
+"""What large imports, Ctrl-C, forks and closed streams would break, and how that is prevented.
 
 Python calls a signal's handler between any two of its instructions. TensorFlow, while it is
 imported and while it traces a function, is called back from C++, which has no use for the exception
@@ -13,6 +13,24 @@ import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
+
+
+def open_standard_files() -> None:
+    """Put the null device in place of each standard file, 0 to 2, that is closed.
+
+    The next file or socket would get the number, and with it what C++ prints as an error.
+    """
+    with contextlib.suppress(OSError):  # without /dev
+        while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+            os.set_inheritable(descriptor, True)
+        os.close(descriptor)
+
+
+def flush_streams() -> None:
+    """Write out what Python holds of standard output and error, if there is anybody to read it."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # None, closed, or unread
+            stream.flush()
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gensim_tfw2v.corpus.sampling import Sampling
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.numerals import number, whole_number
 
 if TYPE_CHECKING:
@@ -171,9 +172,9 @@ class Downpour(RegimeOptions):
     def __post_init__(self) -> None:
         _check_least(self, n_fetch=1, n_push=1)
         if not isinstance(self.adagrad, bool):
-            raise ValueError(f"adagrad must be True or False, got {self.adagrad!r}")
+            raise ValueError(f"adagrad must be True or False, got {quoted(self.adagrad)}")
         if not isinstance(self.warm_start, Real) or not 0 <= self.warm_start <= 1:
-            raise ValueError(f"warm_start must be from 0 to 1, got {self.warm_start!r}")
+            raise ValueError(f"warm_start must be from 0 to 1, got {quoted(self.warm_start)}")
 
     def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
         """Make what trains; see `RegimeOptions`."""
@@ -217,7 +218,7 @@ class SubModels(RegimeOptions):
     def __post_init__(self) -> None:
         _check_least(self, models=1)
         if self.rate is not None and not (isinstance(self.rate, Real) and 0 < self.rate <= 1):
-            raise ValueError(f"rate must be above 0 and at most 1, got {self.rate!r}")
+            raise ValueError(f"rate must be above 0 and at most 1, got {quoted(self.rate)}")
         if self.rate is not None and self.sampling == "equal":
             raise ValueError("sampling='equal' divides the text by models: leave out rate")
         _check_known(
@@ -342,8 +343,8 @@ def parse_regime(given: RegimeOptions | str) -> RegimeOptions:
     chosen = REGIMES.get(name.strip().lower())
     if chosen is None:
         raise ValueError(
-            f"regime is {given!r}: give {', '.join(map(repr, REGIMES))}, or an object such as "
-            "Downpour(n_fetch=8)"
+            f"regime is {quoted(given)}: give {', '.join(map(repr, REGIMES))}, or an object such "
+            "as Downpour(n_fetch=8)"
         )
     kinds = {
         field.name: float if field.default is None else type(field.default)
@@ -354,7 +355,7 @@ def parse_regime(given: RegimeOptions | str) -> RegimeOptions:
         key, _, value = part.partition("=")
         if key not in kinds:
             raise ValueError(
-                f"regime {name!r} has no option {key!r} "
+                f"regime {quoted(name)} has no option {quoted(key)} "
                 f"(known: {', '.join(kinds) or 'it has none'})"
             )
         values[key] = _value(f"{name}: {key}", value, kinds[key])
@@ -366,14 +367,14 @@ def _value(what: str, text: str, kind: type) -> Any:
     if kind is bool:
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
-        raise ValueError(f"{what} is {text!r}: give true or false")
+        raise ValueError(f"{what} is {quoted(text)}: give true or false")
     if kind is str:
         return text
     try:
         return whole_number(text) if kind is int else number(text)
     except ValueError:
         asked = "whole" if kind is int else "finite"
-        raise ValueError(f"{what} is {text!r}: give a {asked} number") from None
+        raise ValueError(f"{what} is {quoted(text)}: give a {asked} number") from None
 
 
 def _check_least(options: Any, **least: int) -> None:
@@ -381,10 +382,10 @@ def _check_least(options: Any, **least: int) -> None:
         given = getattr(options, name)
         whole = isinstance(given, Integral) and not isinstance(given, bool)
         if not whole or given < value:
-            raise ValueError(f"{name} must be a whole number from {value} up, got {given!r}")
+            raise ValueError(f"{name} must be a whole number from {value} up, got {quoted(given)}")
         if given > LARGEST:
             raise ValueError(
-                f"{name} must be a whole number from {value} to {LARGEST:,}, got {given!r}"
+                f"{name} must be a whole number from {value} to {LARGEST:,}, got {quoted(given)}"
             )
 
 
@@ -392,5 +393,5 @@ def _check_known(options: Any, **known: tuple[str, ...]) -> None:
     for name, values in known.items():
         if getattr(options, name) not in values:
             raise ValueError(
-                f"{name} is {getattr(options, name)!r}: give {' or '.join(map(repr, values))}"
+                f"{name} is {quoted(getattr(options, name))}: give {' or '.join(map(repr, values))}"
             )

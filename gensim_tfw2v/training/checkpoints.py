@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 
 from gensim_tfw2v.files.mapped import save_array
+from gensim_tfw2v.messages import quoted
 
 try:
     import fcntl
@@ -161,9 +162,9 @@ class Checkpoints:
                 )
                 continue
             raise CheckpointError(
-                f"{path} has format {description['format']!r}, of another version of this package; "
-                f"this one reads format {FORMAT}: end that training with the version that began "
-                "it, or name another checkpoint_dir to begin anew"
+                f"{path} has format {quoted(description['format'])}, of another version of this "
+                f"package; this one reads format {FORMAT}: end that training with the version that "
+                "began it, or name another checkpoint_dir to begin anew"
             )
         return None
 
@@ -171,8 +172,9 @@ class Checkpoints:
         for name, value in self._training.items():
             if training.get(name) != value:
                 raise CheckpointError(
-                    f"{path} is of another training: its {name} is {training.get(name)!r}, here it "
-                    f"is {value!r}; name another checkpoint_dir, or remove it to begin anew"
+                    f"{path} is of another training: its {name} is {quoted(training.get(name))}, "
+                    f"here it is {quoted(value)}; name another checkpoint_dir, or remove it to "
+                    "begin anew"
                 )
 
     def _named(self) -> list[Path]:

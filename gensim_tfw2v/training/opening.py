@@ -11,6 +11,7 @@ from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.processes.hazards import holding_interrupts
@@ -132,8 +133,8 @@ def is_trained_by_gensim(model: Any) -> bool:
         if (given := getattr(model, name)) != nothing:
             raise ValueError(
                 f"{type(model).__name__} overrides {' and '.join(hooks)}, which gensim's threads "
-                f"alone call, and gensim's code has no {name}: leave out {name}={given!r}, or "
-                "train a class that overrides no such method"
+                f"alone call, and gensim's code has no {name}: leave out {name}={quoted(given)}, "
+                "or train a class that overrides no such method"
             )
     return True
 

@@ -16,6 +16,7 @@ from gensim_tfw2v.kernel.noise import noise_shares
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.words import held_counts
 from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.parameter_server.combining import pair_rates
@@ -176,8 +177,8 @@ def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) 
         missing = [word for word in words if word not in counts]
         if missing:
             raise ValueError(
-                f"counts lacks {len(missing)} of the {number} words, the first {missing[0]!r}: "
-                "give a count for each word, or no counts"
+                f"counts lacks {len(missing)} of the {number} words, the first "
+                f"{quoted(missing[0])}: give a count for each word, or no counts"
             )
         return {word: _count(word, counts[word]) for word in words}
     found = held_counts(vectors)

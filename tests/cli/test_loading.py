@@ -1,9 +1,13 @@
 import pickle
+import sys
+from functools import partial
 
 import numpy as np
 import pytest
-from gensim.models import KeyedVectors, LdaModel, Word2Vec
+from gensim.models import FastText, KeyedVectors, LdaModel, Word2Vec
+from gensim.test.utils import common_texts
 
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.model_files import load_vectors
 
@@ -98,3 +102,80 @@ def test_a_file_that_names_words_twice(tmp_path, capsys, caplog, form):
     np.testing.assert_array_equal(loaded.vectors, list(rows.values()))
     assert f"tfw2v: {path}: left out 2 of 5 rows" in capsys.readouterr().err
     assert not caplog.records  # gensim's warn of each
+
+
+WORDS = ["b\u00e4r", "b\u00e4ume", "gro\u00df"]
+
+
+@pytest.fixture(params=[False, True], ids=["text", "binary"])
+def latin(request, tmp_path):
+    """Vectors in Latin-1, as older tools write them."""
+    vectors, path = KeyedVectors(3), tmp_path / "vectors"
+    vectors.add_vectors(["b.r", "b.ume", "gro."], np.eye(3))
+    vectors.save_word2vec_format(str(path), binary=request.param)
+    content = path.read_bytes()
+    for word in WORDS:
+        name = word.replace("\u00e4", ".").replace("\u00df", ".").encode()
+        content = content.replace(name + b" ", word.encode("latin-1") + b" ")
+    path.write_bytes(content)
+    return path
+
+
+def test_vectors_in_another_encoding(latin):
+    assert load_vectors(latin, "latin-1").index_to_key == WORDS
+    place = latin.read_bytes().index(b"\xe4")
+    said = f"vectors: is not UTF-8 text: .* at byte {place} .*b.xe4r.*--encoding latin-1"
+    with pytest.raises(BadInput, match=said):
+        load_vectors(latin)
+
+
+def test_commands_take_the_encoding(latin, tfw2v, tmp_path):
+    option = ("--encoding", "latin-1")
+    assert WORDS[1] in tfw2v("neighbours", latin, WORDS[0], *option).stdout
+    tfw2v("evaluate", latin, "--no-standard", *option)
+    tfw2v("projector", latin, "--log-dir", tmp_path / "log", *option)
+    tfw2v("merge", latin, latin, "-o", tmp_path / "merged", "--method", "concat", *option)
+    assert load_vectors(tmp_path / "merged").index_to_key == WORDS
+
+
+@pytest.mark.parametrize("encoding", ["nothing", "utf-16", "rot13", "hex", ""])
+def test_other_encodings_are_refused(models, encoding):
+    with pytest.raises(BadInput, match=f"--encoding is '{encoding}': give"):
+        load_vectors(models["text.txt"], encoding)
+
+
+def test_vectors_in_utf16(tmp_path):
+    path = tmp_path / "vectors"
+    path.write_text("2 2\na 1 2\nb 3 4\n", encoding="utf-16")
+    with pytest.raises(BadInput, match="looks like UTF-16: .*iconv -f UTF-16"):
+        load_vectors(path)
+
+
+def test_what_decompresses_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "backports", None)
+    (tmp_path / "vectors.zst").write_bytes(b"anything")
+    with pytest.raises(ImportError, match=r"vectors.zst: .*pip install .smart_open\[zst\]"):
+        load_vectors(tmp_path / "vectors.zst")
+
+
+def damaged(path, name):
+    """Change a letter of an attribute's name in a pickle."""
+    content, stored = path.read_bytes(), bytes([0x8C, len(name)]) + name.encode()
+    assert content.count(stored)
+    path.write_bytes(content.replace(stored, stored[:-1] + b"?"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["wv", "vectors", "index_to_key", "key_to_index", "vector_size", "negative", "window", "seed"],
+)
+@pytest.mark.parametrize("kind", [TFWord2Vec, partial(FastText, bucket=9)], ids=["ours", "gensims"])
+def test_damaged_names(tmp_path, kind, name):
+    path = tmp_path / "model"
+    kind(sentences=common_texts, min_count=1, vector_size=4, epochs=1, workers=1).save(str(path))
+    damaged(path, name)
+    with pytest.raises(BadInput, match=f"{path}: .*damaged"):
+        load_vectors(path)
+    if kind is TFWord2Vec:
+        with pytest.raises(AttributeError, match=f"{path} is damaged, or no model: "):
+            TFWord2Vec.load(str(path))

@@ -1,9 +1,15 @@
+import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
+from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cli.common import BadInput
-from gensim_tfw2v.cli.model_files import check_can_save
+from gensim_tfw2v.cli.model_files import check_can_save, load_vectors, save_model
+from tests.cli.conftest import ROOT
 
 
 def test_check_leaves_nothing(tmp_path):
@@ -18,3 +24,48 @@ def test_where_nothing_can_be_saved(tmp_path):
         check_can_save(tmp_path / "missing" / "model")
     with pytest.raises(BadInput, match="cannot be written to"):
         check_can_save(Path("/proc/model"))
+    (tmp_path / "link").symlink_to("missing/model")
+    with pytest.raises(BadInput, match="missing: no such folder"):
+        check_can_save(tmp_path / "link")
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_vectors_go_to_a_pipe(models, tmp_path, binary):
+    pipe, path = tmp_path / "pipe", tmp_path / "vectors"
+    os.mkfifo(pipe)
+    check_can_save(pipe)
+    reader = threading.Thread(target=lambda: path.write_bytes(pipe.read_bytes()), daemon=True)
+    reader.start()
+    saved = list(save_model(Model(models), tmp_path / "model", pipe, binary))
+    reader.join(30)
+    assert saved == [tmp_path / "model", pipe] and pipe.is_fifo()
+    assert path.read_bytes() == models["binary.bin" if binary else "text.txt"].read_bytes()
+
+
+class Model:
+    """What is saved of a model."""
+
+    def __init__(self, models):
+        self.wv = load_vectors(models["vectors.kv"])
+
+    def save(self, name):
+        self.wv.save(name)
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_vectors_go_to_standard_output(corpus, tmp_path, is_file):
+    """And the summary behind them, also where both are written to a file."""
+    link = tmp_path / "stdout"
+    link.symlink_to("/proc/self/fd/1")  # as /dev/stdout, which is not to be put at risk
+    command = [sys.executable, "-m", "gensim_tfw2v", "train", corpus, "-o", tmp_path / "model"]
+    command += ["--vectors", link, "--epochs", "1", "--vector-size", "4"]
+    path = tmp_path / "out"
+    with path.open("wb") as file:
+        out = file if is_file else subprocess.PIPE
+        done = subprocess.run(command, cwd=ROOT, stdout=out, timeout=120, check=True)
+    content = path.read_bytes() if is_file else done.stdout
+    vectors, _, summary = content.rpartition(b"\nvocabulary")
+    path.write_bytes(vectors + b"\n")
+    assert KeyedVectors.load_word2vec_format(str(path)).vector_size == 4
+    assert summary.splitlines()[-1] == f"saved      {link}".encode()
+    assert link.is_symlink()

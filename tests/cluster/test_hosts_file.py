@@ -54,6 +54,35 @@ def test_what_is_wrong_is_said(tmp_path, name, text, message):
         read_hosts(path)
 
 
+def bomb(levels):
+    """Some lines of YAML that stand for ten addresses, each level of them ten times as many."""
+    lines = ["a0: &a0 [" + ", ".join(["b:2"] * 10) + "]"]
+    for level in range(levels):
+        lines.append(f"a{level + 1}: &a{level + 1} [" + ", ".join([f"*a{level}"] * 10) + "]")
+    return "\n".join([*lines, f"ps: *a{levels}"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("h.yaml", bomb(6), r"has the alias \*a0: write the addresses out"),
+        ("h.yaml", "[" * 100_000, "is no YAML"),
+        ("h.yaml", "ps: " + "9" * 5000, "is no YAML"),
+        ("h.yaml", "ps: 2001-99-99", "is no YAML"),
+        ("h.json", "[" * 100_000, "is no JSON"),
+        ("h.json", "9" * 5000, "is no JSON"),
+        ("h.json", json.dumps({"ps": [["a:1"] * 1000] * 1000}), "for ps: write a list"),
+        ("h.json", json.dumps({"p" * 10**6: []}), "tasks of the type"),
+    ],
+)
+def test_what_is_huge_is_refused_in_short(tmp_path, name, text, message):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(ClusterError, match=f"(?s){name}: .*{message}") as caught:
+        read_hosts(path)
+    assert len(str(caught.value)) < 1000
+
+
 def test_without_pyyaml_only_yaml_is_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
     for name in ("hosts.json", "hosts.yaml"):

@@ -35,8 +35,8 @@ def inside(request, monkeypatch):
     if request.param == "in a user namespace" and os.geteuid() == 0:
         if not shutil.which("setpriv"):
             pytest.skip("setpriv is missing")
-        command = (shutil.which("setpriv"), *UNPRIVILEGED[1:], *process_launcher._UNSHARE)
-        monkeypatch.setattr(process_launcher, "_UNSHARE", command)
+        command = (shutil.which("setpriv"), *UNPRIVILEGED[1:], *process_launcher._unshare())
+        monkeypatch.setattr(process_launcher, "_unshare", lambda: command)
         has_own_user = True
     need_namespaces()
     with contextlib.closing(ProcessLauncher()) as launcher, contextlib.ExitStack() as streams:
@@ -122,7 +122,7 @@ def test_the_process_in_it_is_the_child_itself_and_leaves_nothing():
     ],
 )
 def test_why_there_is_none_is_said(monkeypatch, command, reason):
-    monkeypatch.setattr(process_launcher, "_UNSHARE", command)
+    monkeypatch.setattr(process_launcher, "_unshare", lambda: command)
     assert reason in process_launcher.why_no_namespace()
 
 
@@ -171,7 +171,7 @@ def test_nobody_reaches_the_tasks_of_a_training(monkeypatch):
 
 def test_without_namespaces_a_cluster_trains_and_warns(monkeypatch, caplog):
     refused = "raise SystemExit('unshare: Operation not permitted')"
-    monkeypatch.setattr(process_launcher, "_UNSHARE", (sys.executable, "-c", refused))
+    monkeypatch.setattr(process_launcher, "_unshare", lambda: (sys.executable, "-c", refused))
     watch = Watch(monkeypatch)
     model = trained("local:ps=1,worker=1", epochs=2, callbacks=[watch])
     assert likeness(model, trained(None, epochs=2)) > 0.9

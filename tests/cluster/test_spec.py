@@ -60,6 +60,23 @@ GOOD = json.loads(CLUSTER.tf_config("ps", 0))
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000 + "]" * 100_000,
+        "9" * 5000,
+        json.dumps({**GOOD, "cluster": {"ps": [["a:1"] * 10**4] * 9}}),
+        json.dumps({**GOOD, "cluster": {"ps": ["a" * 10**6], "worker": ["b:1"]}}),
+        json.dumps({**GOOD, "task": {"type": ["ps"] * 10**6}}),
+    ],
+    ids=["deep", "digits", "lists", "address", "task"],
+)
+def test_what_is_wrong_is_said_in_short(text):
+    with pytest.raises(ClusterError) as caught:
+        from_tf_config({"TF_CONFIG": text})
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         (None, 'TF_CONFIG is not set; it should be like {"cluster": {"chief": .*, "task": {'),

@@ -1,6 +1,7 @@
 """Training on real ps and worker processes."""
 
 import gc
+import os
 import time
 
 import numpy as np
@@ -64,6 +65,14 @@ def test_one_worker_trains_as_this_process_does():
     # what was traced before there was a cluster is not used after it
     assert likeness(local, trained(None)) > 0.999
     assert not servers()
+
+
+@pytest.mark.usefixtures("shared_forks")
+def test_folders_have_any_name(tmp_path):
+    folder = tmp_path / os.fsdecode(b"not utf-8 \xff")
+    folder.mkdir()
+    model = trained("local:ps=1,worker=1", epochs=1, encoded_dir=folder)
+    assert model.wv.vectors.any() and not list(folder.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import errno
 import gzip
 import lzma
 import os
+import sys
 import threading
 
 import pytest
@@ -72,6 +73,37 @@ def test_damaged(tmp_path, ending, content, error):
         scan_texts([path])
 
 
+@pytest.mark.parametrize(("ending", "module"), [(".lz4", "lz4"), (".zst", "backports")])
+def test_what_decompresses_is_named(tmp_path, monkeypatch, ending, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    path = tmp_path / f"text{ending}"
+    path.write_bytes(b"anything")
+    with pytest.raises(
+        ImportError, match=rf"text\{ending}: .*pip install .smart_open\[{ending[1:]}\]"
+    ):
+        scan_texts([path])
+
+
+@pytest.mark.parametrize(("ending", "module"), [(".lz4", "lz4.frame"), (".zst", "backports.zstd")])
+def test_what_other_packages_decompress(tmp_path, ending, module):
+    packed = pytest.importorskip(module).compress(TEXT)
+    path = tmp_path / f"text{ending}"
+    path.write_bytes(packed)
+    with scan_texts([path]) as scan:
+        assert scan.raw_vocab == {"a": 50, "b": 100, "c": 100}
+    for damaged in packed[:-9], packed[:9] + b"\xff" * 20, b"anything":
+        path.write_bytes(damaged)
+        with pytest.raises((OSError, EOFError), match=f"text{ending} is damaged, cut short"):
+            scan_texts([path])
+
+
+def test_lz4_that_is_not_named_so(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"\x04\x22\x4d\x18rest")
+    with pytest.raises(ValueError, match="lz4 data, not text: name it ….lz4"):
+        scan_texts([path])
+
+
 @pytest.mark.parametrize("bad", [b"\xff", b"caf\xe9 x", b"\xed\xa0\x80", b"\xe2\x82\n"])
 def test_not_utf8(tmp_path, way, bad):
     path = tmp_path / "latin.txt"
@@ -84,6 +116,39 @@ def test_not_utf8(tmp_path, way, bad):
         (text + b"\n").decode()
     assert caught.value.offset == expected.value.start
     assert f"byte {expected.value.start:,}" in str(caught.value) and str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["words of ascii\n", "gr\u00f6\u00dfe\n", "\u0441\u043b\u043e\u0432\u0430\n"]
+)
+@pytest.mark.parametrize(
+    ("encoding", "mark", "name"),
+    [
+        ("utf-16", b"", "UTF-16"),
+        ("utf-16-be", b"\xfe\xff", "UTF-16"),
+        ("utf-32", b"", "UTF-32"),
+        ("utf-16-le", b"", "UTF-16LE"),
+        ("utf-16-be", b"", "UTF-16BE"),
+        ("utf-32-le", b"", "UTF-32LE"),
+        ("utf-32-be", b"", "UTF-32BE"),
+    ],
+)
+def test_wide_encodings_are_named(tmp_path, way, text, encoding, mark, name):
+    path = tmp_path / "wide.txt"
+    if not text.isascii() and not text.startswith("g") and encoding[-2:] in ("le", "be"):
+        text = text.replace("\n", " \u00e9\n")  # else no byte of it is wrong
+    path.write_bytes(mark + (text * 50).encode(encoding))
+    with pytest.raises(
+        ValueError, match=f"wide.txt is not UTF-8 text.* looks like {name}:.*iconv -f {name} -t"
+    ):
+        scan_texts([path])
+
+
+def test_wide_encodings_are_named_behind_their_begin(tmp_path, way):
+    path = tmp_path / "joined.txt"
+    path.write_bytes(TEXT + "gr\u00f6\u00dfe\n".encode("utf-16-le"))
+    with pytest.raises(CorpusDecodeError, match="looks like UTF-16LE: .*iconv -f UTF-16LE -t"):
+        scan_texts([path])
 
 
 def test_not_utf8_in_a_long_line(tmp_path, way):

@@ -1,5 +1,6 @@
 import gzip
 import lzma
+import sys
 
 import pytest
 from gensim.test.utils import datapath
@@ -96,6 +97,20 @@ def test_no_text(tmp_path, read):
     path.write_bytes(b"\xff\xfe\x00\x81" * 10)
     with pytest.raises(EvaluationFileError, match="not UTF-8"):
         read(path)
+
+
+def test_wrong_bytes_are_placed(tmp_path):
+    path = tmp_path / "latin.tsv"
+    path.write_bytes(b"old\tnew\t1\nb\xe4r\tb\xe4ume\t2\n")
+    with pytest.raises(EvaluationFileError, match=r"latin.tsv: is not UTF-8 text: .* at byte 11 "):
+        read_pairs(path)
+
+
+def test_what_decompresses_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lz4", None)
+    (tmp_path / "pairs.lz4").write_bytes(b"anything")
+    with pytest.raises(ImportError, match=r"pairs.lz4: .*pip install .smart_open\[lz4\]"):
+        read_pairs(tmp_path / "pairs.lz4")
 
 
 def test_questions_by_section(file):

@@ -4,6 +4,9 @@ import io
 import logging
 import os
 import pickle
+import stat
+import subprocess
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +94,101 @@ def test_logs_and_events_name_the_file(tmp_path, model, caplog, suffix):
     if not suffix:
         found.save(str(path), sep_limit=100)  # over the very files that it has mapped
         np.testing.assert_array_equal(TFWord2Vec.load(str(path)).syn1neg, model.syn1neg)
+
+
+@pytest.fixture
+def null(tmp_path):
+    """A null device of one's own: the machine's is not to be put at risk."""
+    path = tmp_path / "null"
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        path.write_bytes(b"")
+    except OSError:
+        pytest.skip("no devices can be made here")
+    return path
+
+
+def test_a_device_stays_one(null, older):
+    save_whole(null, older.save)
+    older.save(str(null), separately=["syn1neg"])
+    assert null.is_char_device()
+    assert list(null.parent.iterdir()) == [null]
+
+
+def test_a_full_device_is_named(null, older):
+    null.unlink()
+    os.mknod(null, stat.S_IFCHR | 0o666, os.makedev(1, 7))
+    with pytest.raises(OSError, match=f"No space.*{null}"):
+        save_whole(null, older.save)
+    assert null.is_char_device()
+
+
+def test_a_pipe_is_written_to(tmp_path, older):
+    path, read = tmp_path / "pipe", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: read.append(path.read_bytes()), daemon=True)
+    reader.start()
+    assert save_whole(path, older.save) == [path]
+    reader.join(30)
+    assert path.is_fifo()
+    np.testing.assert_array_equal(pickle.loads(read[0]).syn1neg, older.syn1neg)
+
+
+@pytest.mark.parametrize("is_dangling", [False, True])
+def test_what_a_link_names_is_replaced(tmp_path, older, is_dangling):
+    """At once; and arrays are beside the link, by whose name the model is loaded."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    link, target = here / "link", there / "target"
+    link.symlink_to(Path("../there/target"))
+    if not is_dangling:
+        target.write_text("old")
+        target.chmod(0o640)
+        keeping = target.open()
+    written = save_whole(link, lambda name: older.save(name, separately=["syn1neg"]))
+    assert written == [here / "link.syn1neg.npy", link]
+    assert link.is_symlink() and sorted(here.iterdir()) == sorted(written)
+    assert list(there.iterdir()) == [target]
+    np.testing.assert_array_equal(TFWord2Vec.load(str(link)).syn1neg, older.syn1neg)
+    if not is_dangling:
+        with keeping:
+            assert keeping.read() == "old"
+        assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_failure_leaves_what_a_link_names(tmp_path):
+    link, target = tmp_path / "link", tmp_path / "target"
+    target.write_text("old")
+    link.symlink_to(target)
+
+    def write(name):
+        Path(name).write_text("half")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        save_whole(link, write)
+    assert target.read_text() == "old" and link.is_symlink()
+
+
+def test_a_file_in_a_folder_that_takes_no_others_is_written_to(tmp_path, older):
+    folder = tmp_path / "folder"
+    path = folder / "model"
+    folder.mkdir()
+    path.touch()
+    try:  # not by its mode, which the superuser does not mind
+        subprocess.run(["chattr", "+i", folder], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        if not os.geteuid():
+            pytest.skip("the superuser may write everywhere here")
+        folder.chmod(0o500)
+    try:
+        older.save(str(path), separately=["syn1neg"])
+    finally:
+        subprocess.run(["chattr", "-i", folder], check=False, capture_output=True)
+        folder.chmod(0o700)
+    assert list(folder.iterdir()) == [path]
+    np.testing.assert_array_equal(TFWord2Vec.load(str(path)).syn1neg, older.syn1neg)
 
 
 def test_other_places_are_gensims(tmp_path, older, monkeypatch):

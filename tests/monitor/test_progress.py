@@ -10,16 +10,18 @@ import struct
 import subprocess
 import sys
 import termios
+import textwrap
 import threading
 
 import pytest
 from gensim.test.utils import datapath
+from tqdm.auto import tqdm
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.opening import LocalTasks
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.texts import Extent
-from gensim_tfw2v.monitor.progress import progress_bar
+from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.training.epoch import held_out_loss
 from gensim_tfw2v.training.opening import doing_for
 from tests.cli.conftest import ROOT
@@ -68,6 +70,63 @@ def test_nothing_is_shown_in_a_pipe_or_where_forbidden(capfd):
 )  # fmt: skip
 def test_tasks_are_named(which, text):
     assert doing_for(which) == text
+
+
+def program(text, *closed):
+    """Run a program, with some of its standard files closed from its start."""
+    shell = 'exec "$@" ' + " ".join(f"{number}>&-" for number in closed)
+    command = ["sh", "-c", shell, "sh", sys.executable, "-c", textwrap.dedent(text)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+TRAIN = """
+    import io, os, sys
+    from gensim.test.utils import common_texts
+    from gensim_tfw2v import TFWord2Vec
+
+    def train(*progress):
+        for shown in progress:
+            TFWord2Vec(common_texts, min_count=1, vector_size=4, epochs=1, progress=shown)
+"""
+
+
+def test_training_needs_no_standard_error():
+    """As of services, and of programs without a console."""
+    program(
+        f"""{TRAIN}
+    class Logger:
+        def write(self, text): pass
+    closed = io.StringIO()
+    closed.close()
+    for stream in None, Logger(), closed:
+        sys.stdout = sys.stderr = stream
+        train(None, True)
+    os._exit(0)  # which the interpreter itself would miss, when it ends
+    """
+    )
+
+
+def test_training_needs_no_standard_files():
+    program(f"{TRAIN}\n    train(None, True)", 0, 1, 2)
+
+
+def test_training_goes_on_when_nobody_reads_its_bars():
+    program(
+        f"""{TRAIN}
+    theirs, ours = os.pipe()
+    os.dup2(ours, 2)
+    os.close(theirs)
+    train(True)
+    os._exit(0)
+    """
+    )
+
+
+def test_bars_make_room_for_what_tqdm_writes(capfd):
+    with phase("working", True):
+        tqdm.write("a line", file=sys.stderr)
+    assert "\ra line\n" in capfd.readouterr().err.replace(" ", "").replace("aline", "a line")
 
 
 def test_what_there_is_to_read(tmp_path):

@@ -3,6 +3,9 @@ import sys
 
 import pytest
 
+from gensim_tfw2v.cluster.process_launcher import why_no_namespace
+from gensim_tfw2v.processes import children
+
 HEAD = "import atexit, sys\nfrom gensim_tfw2v.processes.children import run_and_leave\n"
 
 
@@ -41,3 +44,24 @@ def test_what_was_to_be_done_at_the_end_is_done_and_the_rest_is_not():
 
 def test_a_closed_output_does_not_change_the_status():
     assert leave("print('x')\nsys.stdout.close()\nsys.exit(3)").returncode == 3
+
+
+@pytest.mark.parametrize("executable", ["", None])
+def test_a_program_that_python_is_embedded_in_starts_processes(monkeypatch, executable):
+    monkeypatch.setattr(sys, "executable", executable)
+    found = children.python()
+    version = [found, "-c", "import sys; print(*sys.version_info[:2])"]
+    said = subprocess.run(version, capture_output=True, text=True, check=True).stdout
+    assert said.split() == [str(part) for part in sys.version_info[:2]]
+    with children.start_module("tests.forked", "nothing") as process:
+        assert process.wait(60) == 0
+    assert isinstance(why_no_namespace(), str)
+
+
+def test_without_any_interpreter(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "")
+    for name in ("prefix", "base_prefix"):
+        monkeypatch.setattr(sys, name, "/nowhere")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(RuntimeError, match="set sys.executable to an interpreter"):
+        children.start_module("tests.forked")

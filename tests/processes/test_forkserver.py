@@ -71,6 +71,17 @@ def test_a_traceback_goes_to_the_log(server, tmp_path):
     assert "ValueError: as asked" in (tmp_path / "log").read_text()
 
 
+def test_a_process_that_nobody_listens_to_ends_alone(server):
+    neighbour = server.start_module(MODULE, "wait")
+    forked = server.start_module(MODULE, "tell", stdout=subprocess.PIPE)
+    forked.stdout.close()
+    forked.stdin.close()
+    assert forked.wait(10) == 0
+    assert neighbour.poll() is None
+    neighbour.stdin.close()
+    assert neighbour.wait(10) == 0
+
+
 def test_nothing_outlives_the_server():
     server = ForkServer()
     forked = server.start_module(MODULE, "wait")

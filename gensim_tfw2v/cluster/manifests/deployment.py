@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from gensim_tfw2v.cluster.spec import ClusterError
+from gensim_tfw2v.messages import quoted
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Deployment:
             )
         if not re.fullmatch(r"[a-zA-Z0-9][\w./:@-]*", self.image):
             raise ClusterError(
-                f"image is {self.image!r}: give a container image, as REGISTRY/NAME:TAG"
+                f"image is {quoted(self.image)}: give a container image, as REGISTRY/NAME:TAG"
             )
 
 
@@ -111,6 +112,6 @@ def check_name(what: str, name: str, longest: int = 63) -> None:
     """Raise a `ClusterError` unless a name can be part of a host's name."""
     if len(name) > longest or not re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name):
         raise ClusterError(
-            f"{what} is {name!r}: give a DNS label, of a-z, 0-9 and -, a letter first and no - "
-            f"last, of {longest} characters at most"
+            f"{what} is {quoted(name)}: give a DNS label, of a-z, 0-9 and -, a letter first and no "
+            f"- last, of {longest} characters at most"
         )

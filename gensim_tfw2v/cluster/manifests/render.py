@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 
 from gensim_tfw2v.cluster.manifests.deployment import Deployment, TrainCommand, check_name
 from gensim_tfw2v.cluster.spec import Cluster, ClusterError
+from gensim_tfw2v.messages import quoted
 
 Value = str | int | list[str]
 
@@ -173,8 +174,8 @@ def _check_in_volumes(training: TrainCommand) -> None:
         path, volume = PurePosixPath(text), "/logs" if name == "--log-dir" else "/data"
         if ".." in path.parts or not path.is_relative_to(volume):
             raise ClusterError(
-                f"{name} is {text!r}: in containers, it is on the volume {volume}; give a path "
-                f"like {volume}/{path.name}"
+                f"{name} is {quoted(text)}: in containers, it is on the volume {volume}; give a "
+                f"path like {volume}/{path.name}"
             )
 
 

@@ -30,7 +30,7 @@ def source_of(unit: WorkUnit, is_shared: bool) -> tuple[bytes, tuple[int, int]]:
     """
     of_file = (unit.start, unit.stop)
     if is_shared:
-        return os.path.abspath(unit.path).encode(), of_file
+        return os.fsencode(os.path.abspath(unit.path)), of_file
     return unit.read().astype("<i4").tobytes(), of_file
 
 
@@ -65,7 +65,7 @@ def is_seen_by(workers: int, folder: Path) -> bool:
     try:
         for index in range(workers):
             with tf.device(f"/job:worker/replica:0/task:{index}/device:CPU:0"):
-                if tf.io.read_file(str(path)).numpy() != token:
+                if tf.io.read_file(os.fsencode(path)).numpy() != token:
                     return False
     except (tf.errors.NotFoundError, tf.errors.PermissionDeniedError):
         return False
