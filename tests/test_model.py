@@ -328,33 +328,28 @@ def test_steps_adapt_to_the_corpus(tokens, skipgram, vector_size, step, shared):
     )
 
 
-def test_workers_train_much_text_in_another_order_each_epoch(monkeypatch):
+def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
+    train_with_tensorflow(monkeypatch)
     orders = []
+    original = LocalRegime.train_epoch
 
     def watched(self, tasks, report, stop):
         orders.append([task.unit.index for task in tasks])
         # the step size falls with what has been trained, in whatever order
         begins = [task.alphas[0] for task in tasks]
         assert begins == sorted(begins, reverse=True)
-        for unit, *_ in tasks:
-            report(UnitReport(unit, unit.tokens, 0.0, 0.0, 0.0))
+        original(self, tasks, report, stop)
 
-    for regime in (PlainRegime, AsynchronousRegime):
-        monkeypatch.setattr(regime, "train_epoch", watched)
+    monkeypatch.setattr(LocalRegime, "train_epoch", watched)
     monkeypatch.setattr("gensim_tfw2v.training.programs.UNIT_ENTRIES", 64)
-    monkeypatch.setattr("gensim_tfw2v.training.programs.choose_unit_entries", lambda *_: 64)
-    options = {"min_count": 1, "vector_size": 4, "epochs": 2, "batch_words": 1}
-
-    def train(**changes):
-        TFWord2Vec(lee_corpus_list[:20], **options, **changes)
-
-    train(regime="asynchronous")  # of little text, as threads of all
-    monkeypatch.setattr("gensim_tfw2v.training.session.FEW_TOKENS", 0)
-    train()
-    assert orders == [list(range(len(orders[0])))] * 2 + [list(range(len(orders[2])))] * 2
+    TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2, batch_words=1)
+    assert orders == [list(range(len(orders[0])))] * 2  # of little text, in its own
     orders.clear()
+    monkeypatch.setattr("gensim_tfw2v.training.session.FEW_TOKENS", 0)
     for seed in (1, 1, 2):
-        train(regime="asynchronous", seed=seed)
+        TFWord2Vec(
+            lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2, batch_words=1, seed=seed
+        )
     assert len(orders[0]) > 20
     assert all(sorted(order) == list(range(len(orders[0]))) for order in orders)
     assert orders[0] == orders[2] != orders[1] == orders[3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -104,6 +105,11 @@ class Cell:
         # what CBOW adds up
         summed = 0 if pairs > 2 else min(self.window, corpus.sentence)
         return corpus.words * corpus.epochs * self.vector_size * rows * (pairs * draws + summed)
+
+    @property
+    def untrained_loss(self) -> float:
+        """Loss of a prediction by vectors of zeros, in nats; of a tree, that of a long path."""
+        return math.log(2) * (20 if "hs" in self.objective else 1 + self.negative)
 
     @property
     def name(self) -> str:

@@ -20,7 +20,7 @@ NORM, LOSS, LOST = 1.5, 0.05, 0.05
 
 @dataclass(frozen=True)
 class Verdict:
-    """A cell, with ratios to gensim's figures; None where gensim's training is not finite."""
+    """A cell, with ratios to gensim's figures."""
 
     cell: Cell
     error: str | None = None
@@ -46,7 +46,7 @@ class Verdict:
 
 
 def judged(cells: list[Cell], records: Path, place: str) -> list[Verdict | None]:
-    """A verdict on each cell that has records; None where gensim is not finite."""
+    """A verdict on each cell that has records; None where gensim's vectors mean nothing."""
     return [judge(cell, records, place) for cell in cells if _has(cell, records, place)]
 
 
@@ -61,7 +61,7 @@ def _has(cell: Cell, records: Path, place: str) -> bool:
 def judge(cell: Cell, records: Path, place: str) -> Verdict | None:
     """Compare the means over the seeds."""
     gensim, ours = (_records(cell, records, engine) for engine in ("gensim", place))
-    if any("error" in record for record in gensim):
+    if any("error" in record or record["loss"] > cell.untrained_loss for record in gensim):
         return None
     if errors := [record["error"] for record in ours if "error" in record]:
         return Verdict(cell, errors[0])

@@ -10,7 +10,7 @@ def summary(verdicts: list[Verdict | None]) -> str:
     finite = [verdict for verdict in verdicts if verdict is not None]
     wrong = [verdict for verdict in finite if verdict.faults]
     head = (
-        f"{len(verdicts)} cells, of which gensim is finite in {len(finite)}: "
+        f"{len(verdicts)} cells, of which gensim is sane in {len(finite)}: "
         f"{len(finite) - len(wrong)} hold, {len(wrong)} do not.\n"
     )
     return "\n".join([head, *table(sorted(wrong, key=lambda v: v.cell.name))])
@@ -45,9 +45,16 @@ def page(verdicts: list[Verdict | None]) -> str:
     return "\n".join(
         [
             "# A grid of options\n",
+            "Each cell is trained by gensim and by this package, with other seeds, from files, by one "
+            "thread: on gensim's Lee corpus (lee), 1.2 and 17 million words of English (words, "
+            "text), baskets of 1,200 items, walks on a graph of 500 nodes, and ten words. The "
+            "command is `python -m benchmarks.options TEXT --records FOLDER --page FILE`. Gensim "
+            "is not sane where its loss is above that of vectors of zeros.\n",
             f"A cell holds if the largest norm of its vectors is within {NORM} times gensim's, the "
             f"mean loss per prediction within {LOSS:.0%}, and the share of neighbours in common "
-            f"with gensim at most {LOST} below what two seeds of gensim have in common.\n",
+            f"with gensim at most {LOST} below what two seeds of gensim have in common. Norms and "
+            "losses are given as multiples of gensim's, speed as that of the whole call, which "
+            "is a rough figure: other work ran beside.\n",
             summary(verdicts),
             "\n## All cells\n",
             *table(sorted((v for v in finite if not v.faults), key=lambda v: v.cell.name)),

@@ -47,9 +47,10 @@ NEGATIVE_USES = 5
 #: Negatives of a position, at most, and of a work unit: 32 MiB.
 POSITION_NEGATIVES, UNIT_NEGATIVES = 512, 1 << 23
 
-#: With fewer tokens, gensim's rows are met as it leaves them, one window after the other, and the
-#: parts of a corpus are trained in their own order also by workers. Rows grow from 0, and the
-#: faster the longer they are: of little text, nothing makes up for a late start.
+#: With fewer tokens, the parts of a corpus are trained in their own order, as in gensim: else the
+#: step size of each is another with each seed, and so are the neighbours of the words. And windows
+#: are trained one after the other: rows grow from 0, the faster the longer they are, and with
+#: little text nothing makes up for the late start that blocks give them.
 FEW_TOKENS = 1 << 22
 
 #: Numbers in the rows of a step's tokens, T D, at most: above, what passes between its operations

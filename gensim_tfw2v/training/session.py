@@ -120,8 +120,8 @@ class Training:
             self.close = resources.pop_all().close
 
     def units_of(self, epoch: int) -> list[WorkUnit]:
-        """The units in the order of an epoch: workers train much text in random order."""
-        if self.config.shares_rows or self.corpus.total_tokens < FEW_TOKENS:
+        """The units in the order in which an epoch trains them: of much text another each time."""
+        if self.corpus.total_tokens < FEW_TOKENS:
             return self.units
         order = np.random.default_rng([self.seed, epoch]).permutation(len(self.units))
         return [self.units[place] for place in order]
