@@ -15,7 +15,7 @@ from benchmarks.options.measure import measure
 #: Where this package trains, with its options; the first is one machine.
 PLACES: dict[str, dict[str, Any]] = {
     "machine": {},
-    "cluster": {"cluster": "local:2ps+4workers"},
+    "cluster": {"cluster": "local:ps=2,worker=4"},
     "graph": {},
 }
 
