@@ -27,9 +27,12 @@ def measure(cell: Cell, path: Path, engine: str, seed: int, **options: Any) -> d
     """
     ours, of_gensim = (TFFastText, FastText) if cell.is_fasttext else (TFWord2Vec, Word2Vec)
     class_ = of_gensim if engine == "gensim" else ours
+    of_file: dict[str, Any] = {"corpus_file": str(path)}
     begin = time.perf_counter()
     try:
-        model = class_(corpus_file=str(path), seed=seed, **{"workers": 1} | cell.options | options)
+        # gensim's hierarchical softmax of a file depends on what its process has trained before
+        source = {"sentences": LineSentence(str(path))} if "hs" in cell.options else of_file
+        model = class_(**source, seed=seed, **{"workers": 1} | cell.options | options)
     except ArithmeticError as error:
         return {"error": str(error)}
     seconds = time.perf_counter() - begin
