@@ -45,11 +45,12 @@ def page(verdicts: list[Verdict | None]) -> str:
     return "\n".join(
         [
             "# A grid of options\n",
-            "Each cell is trained by gensim and by this package, with other seeds, by one "
-            "thread, from files (hierarchical softmax from an iterable): on gensim's Lee corpus (lee), 1.2 and 17 million words of English (words, "
-            "text), baskets of 1,200 items, walks on a graph of 500 nodes, and ten words. The "
-            "command is `python -m benchmarks.options TEXT --records FOLDER --page FILE`. Gensim "
-            "is not sane where its loss is above that of vectors of zeros.\n",
+            "Each cell is trained by gensim and by this package, with other seeds, by one thread, "
+            "from files (hierarchical softmax from an iterable): on gensim's Lee corpus (lee), 1.2 "
+            "and 17 million words of English (words, text), baskets of 1,200 items, walks on a "
+            "graph of 500 nodes, and ten words. The command is `python -m benchmarks.options TEXT "
+            "--records FOLDER --page FILE`. Gensim is not sane where its loss is above that of "
+            "vectors of zeros.\n",
             f"A cell holds if the largest norm of its vectors is within {NORM} times gensim's, the "
             f"mean loss per prediction within {LOSS:.0%}, and the share of neighbours in common "
             f"with gensim at most {LOST} below what two seeds of gensim have in common. Norms and "
