@@ -55,8 +55,8 @@ class TensorBoardLog:
                 )
         if not isinstance(self.projector_words, Integral) or self.projector_words < 0:
             raise ValueError(
-                "projector_words must be a whole number from 0 up, 0 for no projector, got "
-                f"{quoted(self.projector_words)}"
+                "projector_words must be a whole number from 0 up, got "
+                f"{quoted(self.projector_words)}: 0 writes no projector"
             )
         for pairs in self.word_pairs:
             if pairs not in NAMED_SETS:

@@ -67,7 +67,7 @@ def train_in_threads(
 
 def reported(task: UnitTask, result: UnitResult, program: KernelConfig) -> UnitReport:
     """Report what training a unit has given, if it has not diverged."""
-    if not np.isfinite(result.magnitude):
+    if any(task.alphas) and not np.isfinite(result.magnitude):  # else only a loss is asked for
         place = f"training of unit {task.unit.index} in epoch {task.epoch}"
         raise Divergence.at(place, program, task.alphas[0])
     loss, predictions = float(result.loss), float(result.predictions)
