@@ -25,7 +25,11 @@ from hypothesis import strategies as st
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.kernel.config import choose_shape
 from gensim_tfw2v.kernel.task import Divergence, UnitReport
-from gensim_tfw2v.parameter_server.config import choose_unit_entries
+from gensim_tfw2v.parameter_server.config import (
+    choose_largest_growth,
+    choose_unit_entries,
+    choose_warm_units,
+)
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.regimes.plain import PlainRegime
@@ -368,6 +372,17 @@ def test_threads_train_a_few_units_each_or_more_with_the_root_of_their_number(
     assert choose_unit_entries(tokens, threads, directed) == 100_000
     assert choose_unit_entries(80 * tokens, threads, directed) == 1 << 22
     assert choose_unit_entries(100, threads, directed) == 4096
+
+
+def test_one_worker_begins_with_half_a_million_words_or_two_fifths_of_an_epoch():
+    assert choose_warm_units(1000, 100_000) == 6
+    assert choose_warm_units(14, 4096) == 6
+    assert choose_warm_units(1, 4096) == 1
+
+
+def test_steps_of_workers_grow_the_less_the_more_a_position_takes():
+    assert [choose_largest_growth(1e7, steps) for steps in (0.0, 0.5, 1.0, 5.8)] == [1, 4, 2, 1]
+    assert choose_largest_growth(1e6, 0.5) == 1
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.config import FEW_TOKENS, KernelConfig
 
 #: On a cluster: entries of a unit, at most and at least.
 CLUSTER_ENTRIES, LEAST_ENTRIES = 1 << 22, 1 << 12
@@ -18,6 +18,16 @@ UNITS = 8
 #: The same where changes are not combined by direction, and the more threads train, the more of
 #: others' changes are lacking: `UNITS` times the root of their number, and so many at most.
 MOST_UNITS = 32
+
+
+#: Entries that one worker trains before the others begin, and the largest share of an epoch that
+#: these are. Rows begin at 0 and grow with what they are predicted with; workers that start
+#: together lack that of each other, and then go different ways.
+WARM_ENTRIES, WARM_SHARE = 1 << 19, 0.4
+
+#: Workers that train at the same time may take larger steps up to so many for a position; see
+#: `steps_of`. gensim's defaults take .9. Of little text they take turns beyond.
+CONCURRENT_STEPS = 2.0
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,10 @@ class WorkerConfig:
         Whether workers read units from files, rather than being sent them.
     layout : {"rows", "columns"}
         What is spread over the ps tasks: see `gensim_tfw2v.parameter_server.layouts`.
+    largest_growth : float
+        Step sizes of workers that train at the same time are at most so many times as large.
+    one_at_a_time : bool
+        Whether workers take turns.
     """
 
     unit: KernelConfig
@@ -46,6 +60,8 @@ class WorkerConfig:
     wire_dtype: str = "bfloat16"
     shared_corpus: bool = False
     layout: str = "rows"
+    largest_growth: float = 1.0
+    one_at_a_time: bool = False
 
     @property
     def row_bytes(self) -> int:
@@ -68,3 +84,24 @@ def choose_unit_entries(tokens: int, threads: int, directed: bool = True) -> int
     """
     units = UNITS if directed else min(MOST_UNITS, math.ceil(UNITS * math.sqrt(threads)))
     return min(CLUSTER_ENTRIES, max(LEAST_ENTRIES, tokens // (threads * units)))
+
+
+def choose_warm_units(units: int, entries: int) -> int:
+    """Choose how many of an epoch's units, of so many entries, one worker trains alone at first."""
+    return min(-(-WARM_ENTRIES // entries), math.ceil(WARM_SHARE * units))
+
+
+def choose_largest_growth(tokens: float, steps: float) -> float:
+    """Choose by how much the steps of workers may grow, where a position takes so many.
+
+    With little text they don't grow: vectors would be longer than one worker's.
+    """
+    return max(1.0, CONCURRENT_STEPS / steps) if steps and tokens >= FEW_TOKENS else 1.0
+
+
+def must_take_turns(tokens: float, steps: float) -> bool:
+    """Decide whether only one worker trains at a time.
+
+    Workers that train one small corpus by long steps find different vectors, whose mean is none.
+    """
+    return tokens < FEW_TOKENS and steps > CONCURRENT_STEPS

@@ -32,7 +32,9 @@ SAMPLE = 2048
 FIRST_OCTAVE, LAST_OCTAVE, OF_OCTAVE = -16, 24, 4
 
 
-def larger_step_sizes(alphas: tf.Tensor, workers: tf.Tensor | float) -> tf.Tensor:
+def larger_step_sizes(
+    largest_growth: float, alphas: tf.Tensor, workers: tf.Tensor | float
+) -> tf.Tensor:
     """Step sizes of N workers that train at the same time: larger by the fourth root of N.
 
     Rows that begin at 0 grow with what they are predicted with, which grows itself: jobs one after
@@ -42,12 +44,14 @@ def larger_step_sizes(alphas: tf.Tensor, workers: tf.Tensor | float) -> tf.Tenso
 
     Parameters
     ----------
+    largest_growth : float
+        At most by this.
     alphas : Tensor [n, 2]
         Of one worker, at the beginning and at the end of each unit.
     workers : Tensor [] or float
         N.
     """
-    return alphas * tf.pow(workers, 1 / 4)
+    return alphas * tf.minimum(tf.pow(workers, 1 / 4), largest_growth)
 
 
 class DirectedShare(NamedTuple):

@@ -52,10 +52,6 @@ class AsynchronousRegime(ParameterServerRegime):
         self.train_jobs(tasks[alone:], report, stop)
         self.end_epoch()
 
-    def alone(self, tasks: Sequence[UnitTask]) -> int:
-        """How many of an epoch's units that are left one worker trains before the others begin."""
-        return 0
-
     def train_jobs(
         self,
         tasks: Sequence[UnitTask],

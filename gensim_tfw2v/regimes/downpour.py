@@ -4,11 +4,9 @@ Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.1: also wit
 sums are kept on the ps, and with a warm start, in which one replica trains alone.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.task import UnitTask
 from gensim_tfw2v.parameter_server.jobs.job import JobProgram, ParameterServer
 from gensim_tfw2v.parameter_server.jobs.replica import replica_job
 from gensim_tfw2v.parameter_server.layouts import RowLayout
@@ -31,9 +29,10 @@ class DownpourRegime(AsynchronousRegime):
     """
 
     def __init__(self, setup: Setup, workers: Workers, options: Downpour) -> None:
-        self.options, self._units = options, setup.units
+        self.options = options
         unit = replace(setup.program.unit, adagrad=options.adagrad)
         super().__init__(setup._replace(program=replace(setup.program, unit=unit)), workers)
+        self.warm_units = max(self.warm_units, round(options.warm_start * setup.units))
 
     def _serve(self, setup: Setup) -> ParameterServer:
         server = super()._serve(setup)
@@ -45,11 +44,3 @@ class DownpourRegime(AsynchronousRegime):
     def _job_program(self) -> JobProgram:
         every = self.options.n_fetch, self.options.n_push
         return replica_job(self.program, self.server, *every)
-
-    def alone(self, tasks: Sequence[UnitTask]) -> int:
-        """The warm start's units, of the first epoch."""
-        left = len(tasks)
-        if not left or tasks[0].epoch:
-            return 0
-        done = self._units - left
-        return min(left, max(0, round(self.options.warm_start * self._units) - done))

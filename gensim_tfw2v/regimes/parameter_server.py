@@ -17,7 +17,7 @@ from gensim_tfw2v.kernel.step import step_graph
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.config import WorkerConfig
+from gensim_tfw2v.parameter_server.config import WorkerConfig, choose_warm_units
 from gensim_tfw2v.parameter_server.jobs.columns import column_job
 from gensim_tfw2v.parameter_server.jobs.job import (
     JobProgram,
@@ -77,12 +77,15 @@ class ParameterServerRegime:
     Attributes
     ----------
     traffic : Traffic
+    warm_units : int
+        Units of the first epoch that one worker trains before the others begin.
     """
 
     def __init__(self, setup: Setup, workers: Workers) -> None:
         self.traffic = Traffic()
         self.workers = workers
-        self._seed = setup.seed
+        self._seed, self._units = setup.seed, setup.units
+        self.warm_units = choose_warm_units(setup.units, setup.program.unit.max_entries)
         self._counting = threading.Lock()
         self.program = replace(setup.program, shared_corpus=workers.sees(setup.folder))
         with naming_lost_tasks(), workers.scope():
@@ -120,6 +123,14 @@ class ParameterServerRegime:
         if self.program.layout == "columns":
             return column_job(self.program, self.server)
         return row_job(self.program, self.server)
+
+    def alone(self, tasks: Sequence[UnitTask]) -> int:
+        """Count those of an epoch's units that are left that one worker is to train alone."""
+        if self.program.one_at_a_time:
+            return len(tasks)
+        if not tasks or tasks[0].epoch or self.workers.number == 1:
+            return 0
+        return max(0, self.warm_units - (self._units - len(tasks)))
 
     def begin_epoch(self) -> None:
         """Forget how often units have been pushed."""

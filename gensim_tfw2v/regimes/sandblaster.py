@@ -73,7 +73,6 @@ class SandblasterRegime(ParameterServerRegime):
                 point, point.like, options.history, lambda vector: vector.weigh(weights)
             )
         self._gradient = self._search.gradient
-        self._units = setup.units
         self._scheduling = threading.Lock()  # or several threads would trace the function
         self._dealer: Dealer[Sequence[UnitTask], JobResult] = Dealer(
             workers.number,

@@ -52,7 +52,7 @@ class SynchronousRegime(ParameterServerRegime):
         tables = [table for table in self.server.tables if table.rows]
         combine = adasum if options.combining == "adasum" else tf.add
 
-        @tf.function(autograph=False)  # traced for each number of jobs, of which there are two
+        @tf.function(autograph=False)  # traced for each number of jobs, of which there are three
         def add_staged(numbers):  # type: ignore[no-untyped-def]
             added = [table.add_staged(numbers, wire, combine) for table in tables]
             with tf.control_dependencies(added):
@@ -78,10 +78,11 @@ class SynchronousRegime(ParameterServerRegime):
         """
         self.begin_epoch()
         jobs = runs_of(tasks, self.program.threads)
-        for first in range(0, len(jobs), self.workers.number):
+        alone = -(-self.alone(tasks) // self.program.threads)
+        for of_round in [*runs_of(jobs[:alone], 1), *runs_of(jobs[alone:], self.workers.number)]:
             if stop():
                 break
-            slots = [_Slot(of_job) for of_job in jobs[first : first + self.workers.number]]
+            slots = [_Slot(of_job) for of_job in of_round]
             self._train(slots)
             with naming_lost_tasks(), holding_interrupts():
                 self._add_staged(tf.constant([slot.number for slot in slots], tf.int64))

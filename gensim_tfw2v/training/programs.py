@@ -27,7 +27,9 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.parameter_server.config import (
     LEAST_ENTRIES,
     WorkerConfig,
+    choose_largest_growth,
     choose_unit_entries,
+    must_take_turns,
 )
 from gensim_tfw2v.processes.machine import cores_each
 from gensim_tfw2v.regimes.parameter_server import Setup
@@ -154,15 +156,25 @@ def _step_shape(
 def _span(config: TrainingConfig, vocabulary: Vocabulary, window: int) -> int | None:
     if vocabulary.subwords is None:
         return None
+    is_skipgram = isinstance(config.objective, SkipGram)
+    return choose_span(vocabulary.subwords.sharing, _steps(config, window), is_skipgram)
+
+
+def _steps(config: TrainingConfig, window: int) -> float:
     objective, pairs = config.objective, window + 1 if config.shrink_windows else 2 * window
-    steps = steps_of(config.alpha, pairs, objective.negative, objective.hierarchical)
-    return choose_span(vocabulary.subwords.sharing, steps, isinstance(objective, SkipGram))
+    return steps_of(config.alpha, pairs, objective.negative, objective.hierarchical)
 
 
 def worker_program(config: TrainingConfig, program: KernelConfig, tokens: int) -> WorkerConfig:
     """What a worker runs, or the threads that share rows, for a corpus of so many tokens."""
     workers, threads = _workers_and_threads(config)
-    return WorkerConfig(program, workers, threads, layout=config.layout)
+    steps = _steps(config, program.shape.window)
+    return WorkerConfig(
+        *(program, workers, threads),
+        layout=config.layout,
+        largest_growth=choose_largest_growth(tokens, steps),
+        one_at_a_time=must_take_turns(tokens, steps),
+    )
 
 
 def _workers_and_threads(config: TrainingConfig) -> tuple[int, int]:

@@ -130,5 +130,6 @@ def test_directions_are_measured_on_rows_that_are_predicted_with_each_other():
 
 def test_more_workers_take_larger_steps():
     alphas = tf.constant([[0.025, 0.02], [0.02, 0.015]])
-    np.testing.assert_allclose(larger_step_sizes(alphas, tf.constant(1.0)), alphas)
-    np.testing.assert_allclose(larger_step_sizes(alphas, tf.constant(16.0)), 2 * alphas, rtol=1e-6)
+    for workers, growth, by in ((1.0, 3.0, 1.0), (16.0, 3.0, 2.0), (16.0, 1.5, 1.5)):
+        larger = larger_step_sizes(growth, alphas, tf.constant(workers))
+        np.testing.assert_allclose(larger, by * alphas, rtol=1e-6)

@@ -7,6 +7,7 @@ threads train units of a job side by side on one copy of their rows.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
@@ -55,7 +56,7 @@ def replica_job(
         program,
         server,
         lambda job: _ReplicaPhases(program, (n_fetch, n_push), held, job),
-        step_sizes=larger_step_sizes,
+        step_sizes=partial(larger_step_sizes, program.largest_growth),
         staleness=lambda phases, others: tf.cast(others, tf.float32) * phases.share,  # type: ignore[attr-defined]
     )
 

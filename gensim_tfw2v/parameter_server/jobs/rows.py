@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.combining import averaged_words
@@ -43,7 +45,7 @@ def row_job(program: WorkerConfig, server: ParameterServer, staged: bool = False
         program,
         server,
         lambda job: _RowPhases(program, server, scratch, job, staged),
-        step_sizes=None if staged else larger_step_sizes,
+        step_sizes=None if staged else partial(larger_step_sizes, program.largest_growth),
         staleness=lambda _, others: tf.zeros_like(others) if staged else others,
     )
 
