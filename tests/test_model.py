@@ -374,8 +374,8 @@ def test_threads_train_a_few_units_each_or_more_with_the_root_of_their_number(
     assert choose_unit_entries(100, threads, directed) == 4096
 
 
-def test_one_worker_begins_with_half_a_million_words_or_two_fifths_of_an_epoch():
-    assert choose_warm_units(1000, 100_000) == 6
+def test_one_worker_begins_with_two_million_words_or_two_fifths_of_an_epoch():
+    assert choose_warm_units(1000, 100_000) == 21
     assert choose_warm_units(14, 4096) == 6
     assert choose_warm_units(1, 4096) == 1
 

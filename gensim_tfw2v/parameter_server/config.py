@@ -23,7 +23,7 @@ MOST_UNITS = 32
 #: Entries that one worker trains before the others begin, and the largest share of an epoch that
 #: these are. Rows begin at 0 and grow with what they are predicted with; workers that start
 #: together lack that of each other, and then go different ways.
-WARM_ENTRIES, WARM_SHARE = 1 << 19, 0.4
+WARM_ENTRIES, WARM_SHARE = 1 << 21, 0.4
 
 #: Workers that train at the same time may take larger steps up to so many for a position; see
 #: `steps_of`. gensim's defaults take .9. Of little text they take turns beyond.

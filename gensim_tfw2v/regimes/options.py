@@ -156,7 +156,7 @@ class Downpour(RegimeOptions):
         Whether each row's step size is alpha / sqrt(its summed squared updates), row-wise. It
         wants an `alpha` from .3 to 1.
     warm_start : float
-        The share of the first epoch that one replica trains alone, from 0 to 1; half a million
+        The share of the first epoch that one replica trains alone, from 0 to 1; two million
         words, or two fifths, are trained so in any case.
 
     Raises
