@@ -26,12 +26,13 @@ def main() -> None:
     parser.add_argument("--place", choices=PLACES, default="machine", help="where ours trains")
     parser.add_argument("--first", type=int, help="only so many cells, of each place")
     parser.add_argument("--only", default="", help="only cells whose name contains this")
+    parser.add_argument("--seed", type=int, default=0, help="of the random cells")
     parser.add_argument("--processes", type=int, default=1, help="trainings at a time")
     parser.add_argument("--gensim", action="store_true", help="train gensim's part only")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         files = write_corpora(options.text, Path(folder))
-        cells = [cell for cell in draw_cells() if cell.corpus in files]
+        cells = [cell for cell in draw_cells(options.seed) if cell.corpus in files]
         cells = [cell for cell in cells if options.only in cell.name][: options.first]
         engines = ["gensim"] if options.gensim else ["gensim", options.place]
         train(cells, engines, files, options.records, options.processes)

@@ -118,23 +118,25 @@ class Cell:
         return f"{self.corpus}, {self.objective}, {axes}"
 
 
-def draw_cells() -> list[Cell]:
-    """Draw the grid, always the same one: the `KNOWN` cells, then random ones in random order."""
+def draw_cells(seed: int = 0) -> list[Cell]:
+    """Draw a seed's grid: the `KNOWN` cells, then random ones in random order."""
     known = [Cell(corpus, objective, **options) for corpus, objective, options in KNOWN]
     cells = {cell.name: cell for cell in known}
     drawn = [
         cell
         for corpus, numbers in NUMBERS.items()
         for objective, number in numbers.items()
-        for cell in _random_cells(corpus, objective, number, set(cells))
+        for cell in _random_cells(corpus, objective, number, set(cells), seed)
     ]
     random.Random(7).shuffle(drawn)
     return [replace(cell, draw=draw) for draw, cell in enumerate([*known, *drawn])]
 
 
-def _random_cells(corpus: str, objective: str, number: int, taken: set[str]) -> Iterator[Cell]:
+def _random_cells(
+    corpus: str, objective: str, number: int, taken: set[str], seed: int
+) -> Iterator[Cell]:
     """Cells in which each axis has its default with a chance of two fifths."""
-    chance = random.Random(f"{corpus} {objective}")
+    chance = random.Random(f"{corpus} {objective} {seed}" if seed else f"{corpus} {objective}")
     while number:
         values = {
             name: axis[0] if chance.random() < 0.4 else chance.choice(axis[1:])
