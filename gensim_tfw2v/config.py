@@ -1,4 +1,4 @@
-"""What a training is asked for: a model's options, parsed and checked together in one place."""
+"""A model's options, parsed and checked together in one place."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -88,12 +88,12 @@ class TrainingConfig:
 
     @property
     def shares_rows(self) -> bool:
-        """Whether threads of this process train on the same rows, without workers."""
+        """True if threads of this process train on shared rows, without workers."""
         return self.cluster is None and self.regime is None
 
     @property
     def counting_threads(self) -> int:
-        """How many threads count what they have trained, each its own part of a file.
+        """Threads that count what they have trained, each its own part of a file.
 
         What trains a sub-model, and what takes the part of a worker in this process, is one.
         """

@@ -1,4 +1,4 @@
-"""How messages quote what came: in full if it is short."""
+"""Quoting of values in messages, in full if they are short."""
 
 import reprlib
 from typing import Any

@@ -477,7 +477,7 @@ class TFWord2Vec(Word2Vec):
         corpus_iterable: Iterable[list[str]] | None = None,
         corpus_file: str | None = None,
     ) -> float:
-        """How badly the model predicts a text that it was not trained on.
+        """Compute the model's loss on a text that it was not trained on.
 
         Parameters
         ----------

@@ -1,1 +1,1 @@
-"""What is refused before training begins, and what to do instead."""
+"""Checks made before training begins; each message names the cure."""

@@ -1,4 +1,4 @@
-"""What all commands share: how they declare options, print results, and say what failed."""
+"""Helpers of all commands: declaring options, printing results, reporting failures."""
 
 import logging
 import math
@@ -11,7 +11,7 @@ import typer
 
 
 class BadInput(Exception):
-    """What the user gave cannot be used; the message says what, and what to do."""
+    """Unusable input from the user; the message says what came, and what to do."""
 
 
 def fail(message: str, *, status: int) -> NoReturn:

@@ -57,7 +57,7 @@ def merge(
 
 
 def _rows(merged: TFWord2Vec) -> list[tuple[str, str]]:
-    """What was merged, for a user."""
+    """Rows of a table that describes a merge."""
     assert merged.merge_report is not None
     rows = [("vocabulary", f"{len(merged.wv):,} words x {merged.vector_size} dimensions")]
     for where, number, examples in merged.merge_report.lines():

@@ -51,7 +51,7 @@ def corpus_arguments(path: Path) -> dict[str, Any]:
 
 
 def is_stream(path: Path) -> bool:
-    """Whether this is standard input, or a pipe or terminal, which can be read once."""
+    """Return whether this is standard input, a pipe or a terminal, which can be read only once."""
     return path == Path("-") or path.is_fifo() or path.is_char_device()
 
 

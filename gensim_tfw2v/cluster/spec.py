@@ -69,12 +69,12 @@ class Task:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine reaches the address."""
+        """Return whether only this machine can reach the address."""
         return self._host_is("is_loopback")
 
     @property
     def is_private(self) -> bool:
-        """Whether the address is known to be out of the Internet's reach."""
+        """Return whether the address is known to be unreachable from the Internet."""
         return self._host_is("is_private")
 
     def _host_is(self, what: str) -> bool:

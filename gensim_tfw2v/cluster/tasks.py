@@ -57,7 +57,7 @@ class TaskEnded(ConnectionError):
 
 
 def is_noise(line: str) -> bool:
-    """Whether a line of a task says nothing about it."""
+    """Return whether a line of a task's output says nothing about the task."""
     return not line.strip() or _NOISE.match(line) is not None
 
 
@@ -103,7 +103,7 @@ class StartedCluster(abc.ABC):
 
     @abc.abstractmethod
     def _how(self, task: Task, status: int, last_line: str) -> str:
-        """How a task has ended; `last_line` is what it said last before it served."""
+        """Describe how a task ended; `last_line` is its last output before it served."""
 
     def __enter__(self: Started) -> Started:
         try:

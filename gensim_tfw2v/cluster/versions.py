@@ -1,4 +1,4 @@
-"""Whether all tasks have the TensorFlow whose graphs they are sent, and the kernels in them.
+"""Checks that all tasks run a compatible TensorFlow and have the compiled kernels.
 
 A server of TensorFlow tells nobody its version. So each task keeps it in a variable of its own
 device, which it makes through a session on itself, and the coordinator asks for that.

@@ -57,12 +57,12 @@ class CorpusDecodeError(UnicodeDecodeError):
 
 
 def is_compressed(path: str | os.PathLike[str]) -> bool:
-    """Whether a file's name says so."""
+    """Return whether a file's name ends as a compressed file's does."""
     return os.fspath(path).lower().endswith(COMPRESSED)
 
 
 def is_pipe(path: str | os.PathLike[str]) -> bool:
-    """Whether this is a pipe or a terminal, which can be read once; not if nothing is there."""
+    """Return whether this is a pipe or a terminal, read only once; False if missing."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):  # a path with a null byte
@@ -71,7 +71,7 @@ def is_pipe(path: str | os.PathLike[str]) -> bool:
 
 
 def bytes_read(file: BinaryIO) -> int:
-    """How far an open file has been read on disk, compressed or not; 0 for a pipe or a remote."""
+    """Bytes of an open file read so far, as stored on disk; 0 for a pipe or a remote file."""
     try:
         return os.lseek(file.fileno(), 0, os.SEEK_CUR)
     except (AttributeError, OSError):

@@ -40,7 +40,7 @@ class Sampling:
         return 1.0 if self.kind == "equal" else self.rate
 
     def has_unit(self, sample: int, index: int, units: int) -> bool:
-        """Whether a sample has sentences of a unit, by its place in the text, of so many units."""
+        """Return whether a sample contains sentences of the unit at this place among so many."""
         return self.kind != "equal" or index * self.number // units == sample
 
     def of(self, entries: Ids, sample: int, index: int, epoch: int) -> Ids:

@@ -37,7 +37,7 @@ class Shard:
 
 
 class Part(NamedTuple):
-    """What was found in a part of a corpus, one after another.
+    """Shards and counts of one part of a corpus.
 
     With a known vocabulary the shards hold its ids, and there are no words; else they hold
     provisional ids: places in `words`, which are in order of first occurrence.
@@ -54,7 +54,7 @@ Opened = TypeVar("Opened", bound="OnDisk")
 
 
 class OnDisk:
-    """What is in a temporary folder.
+    """Arrays kept in a temporary folder.
 
     The folder is removed by `close`, at the end of a ``with`` block, when this is collected, or at
     the interpreter's exit.

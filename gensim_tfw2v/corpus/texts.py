@@ -1,4 +1,4 @@
-"""What sentences come from, and how much there is of it; files are cut into runs."""
+"""Sources of sentences and their sizes; files are cut into runs."""
 
 import operator
 import os
@@ -36,7 +36,7 @@ def size_of(path: str) -> int:
 
 
 class Texts(NamedTuple):
-    """What is known of texts before they are read."""
+    """Paths and sizes of texts, known before they are read."""
 
     paths: list[str]
     sizes: list[int]  # bytes on disk; 0 where they are not known
@@ -104,7 +104,7 @@ def text_files(source: Source) -> list[str] | None:
 
 
 class Extent(NamedTuple):
-    """How much there is to read, as far as that is known before."""
+    """Amount of text to read, as far as it is known in advance."""
 
     unit: str  # "B", "sentences" or "words"
     total: int | None
@@ -119,5 +119,5 @@ class Extent(NamedTuple):
         return cls("B", size) if size else cls("words", None)
 
     def reached(self, words: int, sentences: int, word_types: int, read: int) -> int:
-        """How far reading is, by what a `Progress` is told."""
+        """Position in the text, from what a `Progress` is told."""
         return {"B": read, "sentences": sentences, "words": words}[self.unit]

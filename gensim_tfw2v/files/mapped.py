@@ -43,7 +43,7 @@ def pieces(array: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def all_finite(array: np.ndarray) -> bool:
-    """Whether all numbers are finite."""
+    """Return whether all numbers are finite."""
     return all(bool(np.isfinite(rows).all()) for rows in pieces(array))
 
 

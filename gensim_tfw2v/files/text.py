@@ -65,7 +65,7 @@ def wide_encoding(text: bytes, first: int = 0) -> str:
 
 
 def is_wide_ascii(text: bytes) -> bool:
-    """Whether this is ASCII in UTF-16 or UTF-32, which as UTF-8 has null bytes but no errors."""
+    """Return whether this is ASCII in UTF-16 or UTF-32: valid UTF-8, but with null bytes."""
     return len(text) > 3 and text.isascii() and (not any(text[::2]) or not any(text[1::2]))
 
 

@@ -1,4 +1,4 @@
-"""How training is laid out.
+"""Choices of how training is laid out.
 
 Users choose with gensim's parameters; what is chosen here follows from those, from the size of
 the corpus and from measurements (see docs/how-it-works.md), and needs no thought.
@@ -138,7 +138,7 @@ class KernelConfig:
 
     @property
     def selects_negatives(self) -> bool:
-        """Whether a block's negatives do not all count the same for each of its centres."""
+        """True if the weights of a block's negatives differ between its centres."""
         return self.skip_targets or self.negative_shards > 1
 
     @property

@@ -53,7 +53,7 @@ class NativeUnit(NamedTuple):
 
 
 def options_of(program: KernelConfig) -> Options:
-    """What the kernels need to know of a program."""
+    """Convert a program to the kernels' options."""
     objective, shape = program.objective, program.shape
     options = Options(
         skipgram=isinstance(objective, SkipGram),

@@ -101,7 +101,7 @@ def shards_of_negatives(shared: int, shards: int) -> np.ndarray:
 def counted_negatives(
     centres: tf.Tensor, negatives: tf.Tensor, skip_targets: bool, shards: int
 ) -> tf.Tensor | None:
-    """How often each negative of a block counts for each of its centres; None where all count once.
+    """Weight of each of a block's negatives for each of its centres; None where all are 1.
 
     From ids [T/B, O] and [T/B, C - O] it makes [T/B, C - O, O], float32. With `skip_targets`, a
     negative that equals a centre counts nothing for it.

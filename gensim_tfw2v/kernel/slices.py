@@ -106,10 +106,10 @@ class Link:
 
 
 class Weights:
-    """How matrices that rows are multiplied by travel to the slices: by default as they are."""
+    """Encoding of matrices that travel to slices; by default none."""
 
     def pack(self, matrices: tf.Tensor) -> tf.Tensor:
-        """What travels of matrices."""
+        """Encode matrices for travel."""
         return matrices
 
     def unpack(self, packed: tf.Tensor) -> tf.Tensor:

@@ -63,7 +63,7 @@ def _row_ids(plan: StepPlan, unit: Tables) -> dict[str, tf.Tensor]:
 
 
 def _integers(plan: StepPlan, ids: dict[str, tf.Tensor]) -> list[Sent]:
-    """What slices need to know of a step's rows."""
+    """Integers that slices need about a step's rows."""
     needed = [exact(of_table) for of_table in ids.values()]
     for name in ids:
         groups = getattr(plan, name)
@@ -90,7 +90,7 @@ def _gradients(
 
 @scoped("negatives")
 def _noise(program: KernelConfig, columns: tf.Tensor) -> tf.Tensor | None:
-    """How often negatives count for each centre: [T/B, C - O, O]."""
+    """Weights of negatives for each centre: [T/B, C - O, O]."""
     centres, negatives = tf.split(columns, [program.shape.centres, program.shape.shared], axis=1)
     return counted_negatives(centres, negatives, program.skip_targets, program.negative_shards)
 

@@ -10,7 +10,7 @@ from gensim_tfw2v.kernel.slices import Slices, whole
 
 
 class Tables(NamedTuple):
-    """What is trained, by the names of gensim's attributes; a table without use has no rows.
+    """Trained tables, named after gensim's attributes; an unused table has no rows.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Tables(NamedTuple):
 
 
 class UnitResult(NamedTuple):
-    """What training a unit reports.
+    """Result of training a unit.
 
     Attributes
     ----------

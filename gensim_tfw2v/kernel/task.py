@@ -41,7 +41,7 @@ class UnitTask(NamedTuple):
 
 
 class UnitReport(NamedTuple):
-    """What is known once a unit has been trained.
+    """Report on a unit that has been trained.
 
     Attributes
     ----------

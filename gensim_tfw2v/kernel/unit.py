@@ -87,7 +87,7 @@ class PreparedUnit(NamedTuple):
         return UnitResult(self.kept, *sums[:3])
 
     def begin(self, program: KernelConfig, tables: Tables) -> tuple[tf.Tensor, ...]:
-        """What `train_steps` sums, before the first step: see `train_step`."""
+        """Initial sums of `train_steps`; see `train_step`."""
         begin = (tf.constant(0.0),) * 2
         if program.loss_of == "first":
             begin = tf.cond(

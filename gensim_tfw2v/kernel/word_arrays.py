@@ -1,4 +1,4 @@
-"""What training needs to know of each word: also its path in a Huffman tree, and its subwords."""
+"""Arrays with an entry for each word, with Huffman paths and subwords."""
 
 from __future__ import annotations
 

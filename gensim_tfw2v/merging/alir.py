@@ -79,7 +79,7 @@ def _weighted(inputs: Table) -> Iterator[np.ndarray]:
 
 
 def _holders(piece: Piece) -> np.ndarray:
-    """How many sub-models have each row: [p, 1], float32."""
+    """Number of sub-models that have each row: [p, 1], float32."""
     return piece.held.sum(axis=1, keepdims=True).astype(np.float32)
 
 

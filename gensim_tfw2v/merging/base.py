@@ -1,4 +1,4 @@
-"""What a merging is given, what it gives, and the interface of one."""
+"""Interface of a merging method, its input and its result."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -64,12 +64,12 @@ class MergeReport:
 
     @property
     def in_all(self) -> int:
-        """How many words were in all sub-models."""
+        """Number of words that were in all sub-models."""
         return self.words[-1]
 
     @property
     def missing(self) -> int:
-        """How many words were missing in at least one."""
+        """Number of words that were missing from at least one."""
         return sum(self.words) - self.in_all
 
     def lines(self) -> list[tuple[str, int, tuple[str, ...]]]:

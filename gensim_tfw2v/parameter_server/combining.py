@@ -1,4 +1,4 @@
-"""What is known of how rows are pulled, and Adasum, which needs to know nothing."""
+"""Rates at which rows are pulled, and Adasum, which needs no such knowledge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gensim_tfw2v.kernel.tables import Tables
 
 
 def averaged_words(unit: KernelConfig) -> float:
-    """How many words' mean predicts: CBOW's window on average, or one.
+    """Words whose mean predicts: those of CBOW's window on average, or one.
 
     A prediction pulls each of them, and what they predict, by so much less.
     """

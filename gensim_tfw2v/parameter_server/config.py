@@ -1,4 +1,4 @@
-"""How a worker's program is laid out on a cluster: see `gensim_tfw2v.kernel.config`."""
+"""Layout of a worker's program on a cluster; see also `gensim_tfw2v.kernel.config`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CONCURRENT_STEPS = 2.0
 
 @dataclass(frozen=True)
 class WorkerConfig:
-    """What is fixed when the program of a worker of a cluster is built.
+    """Constants of the program of a cluster's worker.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What share of a job's changes is pushed, by direction, so that N workers are as good as one.
+"""Shares of a job's changes to push, by direction, so that N workers are as good as one.
 
 A job takes a row through z = alpha * (its predictions) steps. Each pulls it by the curvature
 M = E[sigmoid'(u . v) u u^T], over the rows u that it is predicted with. Most of them are negatives,
@@ -55,7 +55,7 @@ def larger_step_sizes(
 
 
 class DirectedShare(NamedTuple):
-    """What share of each row's change is pushed.
+    """Share of each row's change that is pushed.
 
     Attributes
     ----------

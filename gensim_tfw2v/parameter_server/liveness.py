@@ -1,4 +1,4 @@
-"""Whether the tasks of a cluster still have what they held, and still train."""
+"""Checks that a cluster's tasks still hold their state, and still train."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ANSWER_SECONDS, PAUSE_SECONDS = 5.0, 1.0
 
 @functools.cache
 def lost_errors() -> tuple[type[Exception], ...]:
-    """What TensorFlow raises where a task is gone, or has been started anew."""
+    """Errors that TensorFlow raises where a task is gone or was restarted."""
     return (
         tf.errors.UnavailableError,
         tf.errors.AbortedError,
@@ -103,7 +103,7 @@ class Liveness:
             )
 
     def intact(self, tables: Sequence[Layout]) -> bool:
-        """Whether all ps tasks have what they held: then only a worker has ended.
+        """Return whether all ps tasks still hold their state: then only a worker has ended.
 
         TensorFlow takes a worker that ends while it pushes for a ps that has ended.
         """

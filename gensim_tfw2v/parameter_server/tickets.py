@@ -165,7 +165,7 @@ class Tickets:
         """
 
         def look_up(*tickets: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
-            """Whether each is to be done, and its row: they may have been withdrawn."""
+            """Say of each whether it is to be done, and its row: they may have been withdrawn."""
             first, end = tf.unstack(tf.identity(self._issued))
             none = self._results.shape[0] - 1
             return [
@@ -239,7 +239,7 @@ class Tickets:
 
 
 def _tensors(job: Job) -> list[tf.Tensor]:
-    """What of a job a loop carries."""
+    """Tensors of a job that a loop carries."""
     return [leaf for leaf in tf.nest.flatten(job) if tf.is_tensor(leaf)]
 
 

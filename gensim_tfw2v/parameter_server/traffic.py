@@ -1,4 +1,4 @@
-"""What a cluster has done: counted by workers and their coordinator."""
+"""Work of a cluster, counted by workers and their coordinator."""
 
 from dataclasses import dataclass, field, fields
 
@@ -7,7 +7,7 @@ import numpy as np
 
 @dataclass
 class Traffic:
-    """What a cluster has done so far; printed, the lines of `rows`.
+    """Work of a cluster so far; printed, the lines of `rows`.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Traffic:
         return Traffic(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def __sub__(self, before: "Traffic") -> "Traffic":
-        """What has been done since."""
+        """Work done since."""
         numbers = {
             f.name: getattr(self, f.name) - getattr(before, f.name)
             for f in fields(self)
@@ -52,7 +52,7 @@ class Traffic:
         return "\n".join(f"{name:<11}{value}" for name, value in self.rows())
 
     def rows(self) -> list[tuple[str, str]]:
-        """What a user wants to know, as names and sentences."""
+        """Names and sentences that summarize it for a user."""
         a_word = f"{self.bytes_per_token:,.0f} bytes for each word trained on"
         rows = [("network", f"{_bytes(self.total_bytes)}, {a_word}")]
         # sub-models are neither fetched nor pushed while they train

@@ -154,7 +154,7 @@ class ForkServer:
 
     @property
     def is_lost(self) -> bool:
-        """Whether it was killed, or has ended after it had worked: another one may do better."""
+        """Return whether it was killed, or ended after it had worked: another may do better."""
         status = self.process.poll()
         return status is not None and (status < 0 or self._has_forked)
 

@@ -1,4 +1,4 @@
-"""What large imports, Ctrl-C, forks and closed streams would break, and how that is prevented.
+"""Guards against what large imports, Ctrl-C, forks and closed streams would break.
 
 Python calls a signal's handler between any two of its instructions. TensorFlow, while it is
 imported and while it traces a function, is called back from C++, which has no use for the exception
@@ -96,5 +96,5 @@ if hasattr(os, "register_at_fork"):
 
 
 def tensorflow_is_lost() -> bool:
-    """Whether this process was forked after TensorFlow had run: an operation would never end."""
+    """Return whether this process was forked after TensorFlow had run: its operations never end."""
     return _is_lost

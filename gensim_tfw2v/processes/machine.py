@@ -1,4 +1,4 @@
-"""What this process has of its machine: cores, and TCP connections.
+"""Cores and TCP connections that this process has.
 
 A process that ends closes its connections; a host that loses power, or its network, does not, and
 who waits for its answer waits for ever: TensorFlow turns on no keep-alive, neither gRPC's nor

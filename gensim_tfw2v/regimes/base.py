@@ -1,4 +1,4 @@
-"""What a regime offers to the model."""
+"""Interface of a regime."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -46,7 +46,7 @@ class Regime(Protocol):
         ...
 
     def finite(self) -> bool:
-        """Whether every row is finite."""
+        """Return whether every row is finite."""
         ...
 
     def export(self, arrays: Tables) -> None:

@@ -139,7 +139,7 @@ class CoordinatedRegime:
         self._are_rows = True
 
     def finite(self) -> bool:
-        """Whether every row is finite."""
+        """Return whether every row is finite."""
         self._export_to_files()
         return all(all_finite(rows) for rows in self._rows_in_files())
 

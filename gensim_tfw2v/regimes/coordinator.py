@@ -43,7 +43,7 @@ ALIVE_SECONDS = 5.0
 
 
 class ClusterSetup(NamedTuple):
-    """What a coordinator has to know.
+    """Everything that a coordinator is told.
 
     Attributes
     ----------

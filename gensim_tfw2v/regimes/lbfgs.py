@@ -20,7 +20,7 @@ LEAST_CURVATURE = 1e-10
 
 
 class Vector(Protocol):
-    """What L-BFGS asks of a vector; it is changed in place."""
+    """Vector that L-BFGS works on, in place."""
 
     def dot(self, other: Any, /) -> float:
         """The dot product with another one."""
@@ -104,7 +104,7 @@ class LBFGS(Generic[V]):
 
     @property
     def step(self) -> float:
-        """How far along its direction the trial is; 0 at the beginning."""
+        """Length of the trial step along its direction; 0 at the beginning."""
         return 0.0 if self._line is None else self._line.step
 
     def restart(self) -> None:

@@ -132,7 +132,7 @@ class LocalRegime:
 
     @holding_interrupts()
     def finite(self) -> bool:
-        """Whether every row is finite."""
+        """Return whether every row is finite."""
         return all(
             np.isfinite(rows).all()
             for table in self._tables

@@ -84,7 +84,7 @@ class RegimeOptions:
 
     @property
     def copies(self) -> int | None:
-        """How many times the ps hold the tables; None if once, but for what is being changed."""
+        """Copies of the tables on the ps; None for one, beside what is being changed."""
         return None
 
 

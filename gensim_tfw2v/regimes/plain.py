@@ -66,7 +66,7 @@ class PlainRegime:
         )
 
     def finite(self) -> bool:
-        """Whether every row is finite."""
+        """Return whether every row is finite."""
         return all(np.isfinite(rows).all() for rows in self._rows)
 
     def export(self, arrays: Tables) -> None:

@@ -1,4 +1,4 @@
-"""What sub-models are trained on: samples of the units, from the first epoch to the last."""
+"""Samples of the units that sub-models are trained on, over all epochs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from gensim_tfw2v.kernel.task import UnitTask, unit_key
 
 
 class SubModelPlan(NamedTuple):
-    """What each sub-model is trained on, from its beginning to its end.
+    """Text of each sub-model, from its beginning to its end.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ class CheckpointError(ValueError):
 
 
 def has_checkpoint(folder: Path) -> bool:
-    """Whether there is a checkpoint in a folder, or in one below it."""
+    """Return whether there is a checkpoint in a folder, or in one below it."""
     return any(folder.glob(f"**/{_PREFIX}*[0-9]/{DESCRIPTION}"))
 
 
@@ -125,7 +125,7 @@ class Checkpoints:
             self._writer = None
 
     def latest(self, take: Callable[[dict[str, np.ndarray], Any], T]) -> T | None:
-        """What is made of the last checkpoint that is whole; None if there is none.
+        """Return what `take` makes of the last checkpoint that is whole; None if there is none.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Checkpoints:
                 )
 
     def _named(self) -> list[Path]:
-        """What is named as a checkpoint is, whatever it may be."""
+        """Everything that is named like a checkpoint."""
         found = self.folder.glob(f"{_PREFIX}*")
         return [path for path in found if path.name.removeprefix(_PREFIX).isdecimal()]
 

@@ -1,4 +1,4 @@
-"""What trains: the regime that a configuration asks for, ready, or gensim's own code."""
+"""Opening of the regime that a configuration asks for, or of gensim's own code."""
 
 import contextlib
 import logging
@@ -98,7 +98,7 @@ def _made(
 
 
 def doing_for(cluster: Cluster | LocalTasks) -> str:
-    """What is done for a cluster before it trains."""
+    """Describe what is done for a cluster before it trains."""
     if isinstance(cluster, LocalTasks):
         return f"starting {cluster.ps} ps and {cluster.workers} {_workers(cluster.workers)}"
     workers = len(cluster.worker)
@@ -120,7 +120,7 @@ def overridden_hooks(model: Word2Vec) -> list[str]:
 
 
 def is_trained_by_gensim(model: Any) -> bool:
-    """Whether gensim's code has to train a model, as hooks of that are overridden.
+    """Return whether gensim's code has to train a model, because its hooks are overridden.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from gensim_tfw2v.kernel.task import UnitReport
 
 @dataclass
 class Position:
-    """What has been trained, of which epoch."""
+    """Progress of a training: its epoch, and what has been trained of it."""
 
     epoch: int = 0
     done: set[int] = field(default_factory=set)  # indices of this epoch's units that are trained

@@ -1,4 +1,4 @@
-"""What a unit and a worker run, for a configuration, a vocabulary and a corpus."""
+"""Programs of units and workers, for a configuration, a vocabulary and a corpus."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _steps(config: TrainingConfig, window: int) -> float:
 
 
 def worker_program(config: TrainingConfig, program: KernelConfig, tokens: int) -> WorkerConfig:
-    """What a worker runs, or the threads that share rows, for a corpus of so many tokens."""
+    """The program of a worker, or of threads that share rows, for so many tokens."""
     workers, threads = _workers_and_threads(config)
     steps = _steps(config, program.shape.window)
     return WorkerConfig(
@@ -188,7 +188,7 @@ def _workers_and_threads(config: TrainingConfig) -> tuple[int, int]:
 
 
 def trains_plainly(config: TrainingConfig, words: int) -> bool:
-    """Whether a training of so many words, over all epochs, does without TensorFlow.
+    """Return whether a training of so many words, over all epochs, does without TensorFlow.
 
     It is short, on this machine, and is not logged for TensorBoard.
     """
@@ -201,7 +201,7 @@ def trains_plainly(config: TrainingConfig, words: int) -> bool:
 
 
 def trains_natively(config: TrainingConfig) -> bool:
-    """Whether compiled kernels train: of a layout of whole rows, by steps one after the other."""
+    """Return whether compiled kernels train: they need whole rows, and steps in sequence."""
     return (
         config.regime_of_workers.has_kernels
         and config.layout == "rows"

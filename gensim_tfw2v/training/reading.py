@@ -105,7 +105,7 @@ def encode_source(
 
 
 def _identity_of(source: Source) -> object:
-    """What tells a file from another, and from itself once changed; sentences themselves."""
+    """Identity of a file, another one once it changes; of sentences, the object itself."""
     if not isinstance(source, Path):
         return source
     status = os.stat(source)
@@ -115,7 +115,7 @@ def _identity_of(source: Source) -> object:
 
 
 def _is_same(source: Source, identity: object) -> bool:
-    """Whether this is what was counted: the same object, or a file that has not changed."""
+    """Return whether this was counted: the same object, or a file that has not changed."""
     if isinstance(source, Path):
         return isinstance(identity, tuple) and identity == _identity_of(source)
     return source is identity

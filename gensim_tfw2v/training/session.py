@@ -1,4 +1,4 @@
-"""What one call of `train` holds, made from gensim's attributes and put back into them."""
+"""State of one call of `train`, made from gensim's attributes and put back into them."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class Training:
 
     @property
     def traffic(self) -> Traffic | None:
-        """What the cluster has done; None without one."""
+        """Work of the cluster; None without one."""
         of_regime = getattr(self.regime, "traffic", None)
         return None if of_regime is None else self._traffic + of_regime
 
@@ -319,7 +319,7 @@ def _writable_tables(model: Any) -> Tables:
 
 
 def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
-    """What tells a training from others, for `Checkpoints`."""
+    """Description that tells a training from others, for `Checkpoints`."""
     words = zlib.crc32("\n".join(map(str, model.wv.index_to_key)).encode("utf-8", "surrogatepass"))
     corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
     return {

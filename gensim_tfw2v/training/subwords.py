@@ -81,7 +81,7 @@ class Subwords:
 
     @property
     def sharing(self) -> float:
-        """How much of what another position's word gains, on average, a word's input gains too."""
+        """Mean share of the gain of another position's word that a word's input gains too."""
         rows, of_words = self.spread(self.frequency), self._of_words
         shares = (of_words @ (rows * self.weights)) / (of_words @ self.weights)
         return float(self.frequency @ (shares - self.frequency))
@@ -109,7 +109,7 @@ class Subwords:
         vectors.vectors = self.means(rows)
 
     def spread(self, of_words: np.ndarray) -> np.ndarray:
-        """Of what there is for each word, the sum over the words of each row: [R], float32."""
+        """Sum values of words over the words of each row: [R], float32."""
         sums: np.ndarray = self._of_words.T @ of_words
         return sums.astype(np.float32)
 
@@ -132,7 +132,7 @@ class Subwords:
 
 
 def adjust_vectors(vectors: Any) -> None:
-    """What gensim's method of this name does, to the bit, without its loop over words."""
+    """Do what gensim's method of this name does, to the bit, without its loop over words."""
     if not vectors.bucket:
         vectors.vectors = vectors.vectors_vocab
         return
@@ -147,7 +147,7 @@ def adjust_vectors(vectors: Any) -> None:
 
 
 def _buckets(vectors: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Of how many n-grams each word has a bucket, [V], and these, word after word."""
+    """Number of buckets of each word, [V], and the buckets, word after word."""
     lists = vectors.buckets_word
     lengths = np.fromiter(map(len, lists), np.int64, len(lists))
     return lengths, np.concatenate([np.zeros(0, np.int64), *lists]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What training needs of gensim's attributes; models that go on from vectors alone."""
+"""Vocabulary that training reads from gensim's attributes; models made from vectors alone."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from gensim_tfw2v.training.subwords import Subwords
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What is known of each of V words."""
+    """Arrays of the V words of a vocabulary."""
 
     counts: np.ndarray  # [V], float64
     keep: np.ndarray  # [V], float32: chance of each word to survive subsampling
@@ -81,7 +81,7 @@ class Vocabulary:
         return WordArrays.of(*of_words, self.subwords.lists, self.subwords.weights)
 
     def rows(self, config: TrainingConfig) -> Tables:
-        """How many rows each table has; 0 of one without use."""
+        """Number of rows of each table; 0 of an unused one."""
         words, objective = len(self), config.objective
         return Tables(
             inputs=words if self.subwords is None else len(self.subwords.weights),
@@ -90,7 +90,7 @@ class Vocabulary:
         )
 
     def rates(self, config: TrainingConfig, window: int) -> Tables:
-        """How often each row is trained on, if windows reach so far; see `pair_rates`."""
+        """Rates at which rows are trained on, for windows of this reach; see `pair_rates`."""
         frequency = self.counts * self.keep
         pairs = min(config.window + 1, 2 * window) if config.shrink_windows else 2 * window
         rates = pair_rates(
@@ -124,7 +124,7 @@ def seed_of(model: Any) -> int:
 
 
 def subwords_of(vectors: KeyedVectors, frequency: np.ndarray) -> Subwords | None:
-    """What makes the inputs of words, of frequencies [V]; None of vectors without n-grams."""
+    """Subwords of words with frequencies [V]; None for vectors without n-grams."""
     if not isinstance(vectors, FastTextKeyedVectors):
         return None
     return Subwords.of(vectors, frequency)
@@ -167,7 +167,7 @@ def renew_norms(vectors: KeyedVectors) -> None:
 
 
 def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) -> dict[str, int]:
-    """How often each word is taken to have been seen.
+    """Count that each word is taken to have.
 
     What is given, which raises a ValueError if it lacks a word or a count is none; else what the
     vectors hold; else, as for files in word2vec's form, by Zipf's law from the order of the words.

@@ -24,7 +24,7 @@ STRIDE = 16
 
 
 class Options(NamedTuple):
-    """What the kernels need to know of a program, as their struct of int32 has it."""
+    """A program's options, in the order of the kernels' struct of int32."""
 
     skipgram: int
     negative: int

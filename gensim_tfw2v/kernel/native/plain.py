@@ -20,7 +20,7 @@ NO_LISTS = Lists.of(())
 
 
 class Unit(NamedTuple):
-    """What was drawn of a unit of n tokens: int32."""
+    """Draws of a unit of n tokens, int32."""
 
     inputs: np.ndarray  # [n], rows of the table of inputs, or words with subwords
     targets: np.ndarray  # [n], rows of the table of outputs
@@ -29,7 +29,7 @@ class Unit(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What training reports: summed loss, of how many predictions; finite unless it diverged."""
+    """Summed loss, its number of predictions, and a magnitude that is finite unless it diverged."""
 
     loss: float
     predictions: float
@@ -81,7 +81,7 @@ class _Result(ctypes.Structure):
 
 
 def is_available() -> bool:
-    """Whether the compiled library exists, and loads on this system."""
+    """Return whether the compiled library exists and loads on this system."""
     try:
         return _library() is not None
     except OSError:
@@ -89,7 +89,7 @@ def is_available() -> bool:
 
 
 def variant() -> str:
-    """What the kernel in use is compiled for; ``TFW2V_ISA`` in the environment chooses."""
+    """Instruction set of the kernel in use; ``TFW2V_ISA`` in the environment chooses it."""
     return str(_library().tfw2v_variant().decode())
 
 

@@ -1,4 +1,4 @@
-"""What is trained: pure functions from rows to row updates.
+"""Objectives: pure functions from rows to row updates.
 
 No variables, no devices, no files. A regime gathers the rows that an objective names, calls it,
 and adds the updates that it returns.

@@ -16,7 +16,7 @@ from gensim_tfw2v.kernel.updates import RowGroups
 
 
 class StepPlan(NamedTuple):
-    """What is drawn of one step; of all steps, each tensor has them as its first dimension.
+    """Draws of one step; those of all steps have a first dimension for the step.
 
     What an objective does not use is ``()``.
 
@@ -50,7 +50,7 @@ class StepPlan(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one step is computed from.
+    """Inputs of one step.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ from gensim_tfw2v.kernel.slices import Weights
 
 @dataclass(frozen=True)
 class StepShape:
-    """How tokens are laid out in a step.
+    """Layout of tokens in a step.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class StepShape:
 
     @property
     def offsets(self) -> np.ndarray:
-        """How many tokens each input stands after each centre: [O, I]."""
+        """Distance in tokens from each centre to each input: [O, I]."""
         shift = -self.window if self.halo_side == "inputs" else self.window
         return np.arange(self.inputs) + shift - np.arange(self.centres)[:, None]
 

@@ -40,7 +40,7 @@ class Cbow:
 
     @property
     def follows_gradient(self) -> bool:
-        """Whether updates are the negative gradient of the loss."""
+        """True if updates are the negative gradient of the loss."""
         return self.corrected
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:

@@ -1,4 +1,4 @@
-"""How wrong predictions are, what that costs, and where it moves rows.
+"""Errors of predictions, their loss, and the updates that follow.
 
 A prediction's score is the dot product s of an input and an output row, and its label is 1 or 0.
 Its loss is ``-log sigmoid(±s)``, and its update is ``alpha * (label - sigmoid(s))`` times the other

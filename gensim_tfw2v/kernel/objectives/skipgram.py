@@ -51,7 +51,7 @@ class SkipGram:
         return Gradients(updates, lost, tf.reduce_sum(pairs) if with_loss else tf.constant(0.0))
 
     def _weights(self, step: Step, pairs: tf.Tensor) -> tf.Tensor:
-        """How often each pair counts, below 0 for negatives: [T/B, C, I]."""
+        """Weight of each pair, below 0 for negatives: [T/B, C, I]."""
         share = self.negative / step.shape.shared
         if step.noise is None:
             # repeated by concat: broadcasting to all negatives costs twice as much

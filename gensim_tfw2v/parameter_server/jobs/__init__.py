@@ -1,1 +1,1 @@
-"""What a worker runs: functions that fetch, train and push."""
+"""Functions that workers run: they fetch, train and push."""

@@ -1,4 +1,4 @@
-"""What a worker of a cluster runs: rows are fetched, units trained on them, changes pushed.
+"""Jobs of a cluster's worker: fetch rows, train units on them, push changes.
 
 A job is a few units that the worker's threads train side by side on one copy of their rows
 (Niu et al. 2011, "Hogwild!"), so that a row travels once for all of them. Every kind of job is
@@ -28,7 +28,7 @@ ID_BYTES = 4
 
 
 class PushCounter(NamedTuple):
-    """What the cluster has trained, counted where a worker's end cannot undo it.
+    """Counts of what the cluster has trained, kept where a worker's end cannot undo them.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class PushCounter(NamedTuple):
 
 
 class ParameterServer(NamedTuple):
-    """What ps tasks hold.
+    """State held by the ps tasks.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class ParameterServer(NamedTuple):
 
 
 class JobResult(NamedTuple):
-    """What a worker reports of a job.
+    """Result of a job.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ def packed_size(threads: int) -> int:
 
 
 def job_signature(threads: int) -> list[tf.TensorSpec]:
-    """What the function of a job is given.
+    """Signature of the function of a job.
 
     sources : Tensor [n], string
     ranges : Tensor [n, 2], int32
@@ -143,7 +143,7 @@ def job_signature(threads: int) -> list[tf.TensorSpec]:
 
 
 class Constants:
-    """What never changes on the ps, as each worker keeps it."""
+    """A worker's copies of what never changes on the ps."""
 
     def __init__(self, server: ParameterServer) -> None:
         self._server = server
@@ -152,7 +152,7 @@ class Constants:
         self._rates = Tables(*(name("rates") for _ in server.rates))
 
     def words(self) -> WordArrays:
-        """What is known of each word."""
+        """Arrays of the vocabulary."""
         return tf.nest.map_structure(cached, self._server.words, self._words)
 
     def rates(self, table: str) -> tf.Tensor:
@@ -210,7 +210,7 @@ class Job(NamedTuple):
 
 
 class Phases(Protocol):
-    """What a kind of job does; each phase is traced when the one before has its time."""
+    """Phases of a kind of job; each is traced once the one before has its time."""
 
     def fetch(self) -> Iterable[Any]:
         """Get ready; give the tensors and operations after which it is."""
@@ -230,7 +230,7 @@ class Phases(Protocol):
 
 
 class JobProgram(NamedTuple):
-    """What a worker does for a job, in two halves.
+    """Program of a job, in two halves.
 
     Attributes
     ----------

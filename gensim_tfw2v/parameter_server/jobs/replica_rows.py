@@ -52,7 +52,7 @@ class Windows:
 
 
 def rows_of(window: Window) -> tf.Tensor:
-    """How many rows a window has in all tables: [], int32."""
+    """Number of rows of a window in all tables: [], int32."""
     return tf.add_n([tf.size(places) for places in window.values()])
 
 

@@ -110,7 +110,7 @@ class _RowPhases:
         return row_traffic(self._program, self._job.rows, self._job.rows)
 
     def _measure_shares(self) -> dict[str, DirectedShare | None]:
-        """How much of each table's changes is pushed."""
+        """Measure the share of each table's changes that is pushed."""
         if self._staged or self._program.workers == 1:
             return dict.fromkeys(self._tables)
         job, rates = self._job, self._job.rates

@@ -25,7 +25,7 @@ Function = Callable[..., tf.Tensor]
 
 
 class SubModelResult(NamedTuple):
-    """What a worker reports of a job of a sub-model.
+    """Result of a job of a sub-model.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class ModelLease:
 
 
 class SubModelFunctions(NamedTuple):
-    """What a worker runs.
+    """Functions that a worker runs for a sub-model.
 
     Attributes
     ----------

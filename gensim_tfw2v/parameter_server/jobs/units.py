@@ -20,7 +20,7 @@ NOTHING = (b"", (0, 0))
 
 
 def source_of(unit: WorkUnit, is_shared: bool) -> tuple[bytes, tuple[int, int]]:
-    """What a worker is sent of a unit; arguments of `read_entries`.
+    """Source of a unit that a worker is sent: arguments of `read_entries`.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def read_entries(source: tf.Tensor, of_file: tf.Tensor, is_shared: bool) -> tf.T
 
 
 def is_seen_by(workers: int, folder: Path) -> bool:
-    """Whether all workers see what this process writes to a folder."""
+    """Return whether all workers see what this process writes to a folder."""
     path, token = folder.absolute() / f"seen-{uuid.uuid4().hex}", uuid.uuid4().bytes
     path.write_bytes(token)
     try:

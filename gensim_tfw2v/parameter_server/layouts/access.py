@@ -1,4 +1,4 @@
-"""How rows of a shard are read and changed on its ps: by TensorFlow's ops, or by compiled ones."""
+"""Reading and changing rows of a shard on its ps, by TensorFlow's ops or by compiled ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class GraphAccess:
         self._mutex = f"tfw2v-push-{uuid.uuid4().hex}"
 
     def zeros(self, shape: tuple[int, int]) -> tf.Tensor:
-        """What a shard begins with."""
+        """Initial value of a shard."""
         return tf.zeros(shape)
 
     def read(self, shard: tf.Variable, rows: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
@@ -59,7 +59,7 @@ class NativeAccess:
     """
 
     def zeros(self, shape: tuple[int, int]) -> tf.Tensor:
-        """What a shard begins with, in memory of its own."""
+        """Initial value of a shard, in memory of its own."""
         return tf.raw_ops.Empty(shape=shape, dtype=tf.float32, init=True)
 
     def read(self, shard: tf.Variable, rows: tf.Tensor, dtype: tf.DType) -> tf.Tensor:

@@ -1,4 +1,4 @@
-"""What layouts have in common: a table in shards, one on each ps task."""
+"""Base of the layouts: a table in shards, one on each ps task."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Layout:
                 self._access.free()
 
     def finite(self) -> bool:
-        """Whether every row is finite."""
+        """Return whether every row is finite."""
         return all(
             bool(tf.reduce_all(tf.math.is_finite(self._read(shard, rows))))
             for shard, rows, _ in self._pieces()

@@ -192,7 +192,7 @@ def stitched(split: Split, parts: list[tf.Tensor]) -> tf.Tensor:
 
 
 def parts_of(split: Split, rows: tf.Tensor) -> list[tf.Tensor]:
-    """What of some rows, in the order of the ids, is each shard's."""
+    """Split rows, given in the order of the ids, into each shard's."""
     return [rows] if len(split.places) == 1 else [tf.gather(rows, at) for at in split.places]
 
 
