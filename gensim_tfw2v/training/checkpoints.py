@@ -5,6 +5,8 @@ description holds a checksum of each file and of itself, so that one which was c
 is found out, and the one before it, which is kept, is taken.
 """
 
+from __future__ import annotations
+
 import json
 import logging
 import os
@@ -13,12 +15,14 @@ import threading
 import weakref
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
 from gensim_tfw2v.files.mapped import save_array
+from gensim_tfw2v.kernel.task import UnitReport
 from gensim_tfw2v.messages import quoted
 
 try:
@@ -34,6 +38,64 @@ FORMAT = 2
 DESCRIPTION = "checkpoint.json"
 LOCK = "in-use.lock"
 _PREFIX, _UNFINISHED = "checkpoint-", ".unfinished"
+
+
+@dataclass
+class Position:
+    """Progress of a training: its epoch, and what has been trained of it."""
+
+    epoch: int = 0
+    done: set[int] = field(default_factory=set)  # indices of this epoch's units that are trained
+    sentences: int = 0  # this and the next four: of these units
+    trained: int = 0  # words, after subsampling
+    raw_words: int = 0  # words of the text
+    loss: float = 0.0  # summed
+    predictions: float = 0.0  # whose loss that is
+    #: Words trained on, raw words and units of each epoch before.
+    finished: list[tuple[int, int, int]] = field(default_factory=list)
+    mean_losses: list[float] = field(default_factory=list)
+    total_loss: float = 0.0  # gensim's `running_training_loss`
+
+    def add(self, report: UnitReport, in_total: bool) -> None:
+        """Count a unit; its loss in `total_loss` too, if it is that of all its steps."""
+        self.done.add(report.unit.index)
+        self.sentences += report.unit.sentences
+        self.trained += report.kept
+        self.raw_words += report.unit.raw_words
+        self.loss += report.loss
+        self.total_loss += report.loss if in_total else 0.0
+        self.predictions += report.predictions
+
+    @property
+    def mean_loss(self) -> float | None:
+        """Loss of a prediction of this epoch; None unless it has been computed."""
+        return self.loss / self.predictions if self.predictions else None
+
+    def end_epochs(self, number: int, raw_words: int) -> None:
+        """Go on after so many epochs that were trained as one, as if it had been each.
+
+        `raw_words` are those of the text, also those that stand in no unit.
+        """
+        trained, units = self.trained, len(self.done)
+        self.finished += [
+            (trained * (e + 1) // number - trained * e // number, raw_words, units)
+            for e in range(number)
+        ]
+        if self.mean_loss is not None:
+            self.mean_losses.append(self.mean_loss)
+        self.epoch, self.done = self.epoch + number, set()
+        self.sentences = self.trained = self.raw_words = 0
+        self.loss = self.predictions = 0.0
+
+    def state(self) -> dict[str, Any]:
+        """The same as values that JSON can hold."""
+        return asdict(self) | {"done": sorted(self.done)}
+
+    @classmethod
+    def of(cls, state: dict[str, Any]) -> Position:
+        """Make one of what `state` gave."""
+        finished = [tuple(ended) for ended in state["finished"]]
+        return cls(**state | {"done": set(state["done"]), "finished": finished})
 
 
 class CheckpointError(ValueError):
@@ -211,28 +273,14 @@ class Checkpoints:
         self._damaged.clear()
 
 
-def check_arrays(arrays: Mapping[str, np.ndarray], like: Mapping[str, np.ndarray]) -> None:
-    """Raise a ValueError unless names, shapes and types (or float32) are those of others."""
-    if set(arrays) != set(like):
-        raise ValueError(f"it holds {sorted(arrays)}")
-    for name, array in arrays.items():
-        shape, dtypes = like[name].shape, {np.dtype(np.float32), like[name].dtype}
-        if array.shape != shape or array.dtype not in dtypes:
-            raise ValueError(
-                f"{name} is {array.dtype} of shape {array.shape}, here "
-                f"{' or '.join(sorted(map(str, dtypes)))} of shape {shape} is needed"
-            )
-
-
 def _number(path: Path) -> int:
     return int(path.name.removeprefix(_PREFIX))
 
 
 def _described(path: Path) -> dict[str, Any]:
-    """The description of a checkpoint, if it is what was written; that of format 1 unchecked."""
+    """The description of a checkpoint, if it is what was written."""
     content = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
-    checksum = content.pop("checksum", None)
-    if checksum != _checksum(content) and (checksum is not None or content["format"] != 1):
+    if content.pop("checksum", None) != _checksum(content):
         raise ValueError(f"{DESCRIPTION} is not what was written")
     return content
 

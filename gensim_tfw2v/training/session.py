@@ -22,9 +22,8 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic
-from gensim_tfw2v.training.checkpoints import Checkpoints, check_arrays, lock_folder
+from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
 from gensim_tfw2v.training.opening import open_regime
-from gensim_tfw2v.training.position import Position
 from gensim_tfw2v.training.programs import setup_of, trains_plainly, unit_entries
 from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of
 
@@ -267,11 +266,9 @@ class Training:
         """Go on from a checkpoint on disk, if there is one."""
         assert self._checkpoints is not None
         model = self._model
-        units = None if self.config.regime_of_workers.trains_apart else self.units
 
         def take(arrays: dict[str, np.ndarray], state: Any) -> tuple[Tables, Position]:
-            check_arrays(arrays, self._tables()._asdict())
-            return Tables(**arrays), Position.of(state, model.epochs, units)
+            return Tables(**arrays), Position.of(state)
 
         found = self._checkpoints.latest(take)
         if found is None:

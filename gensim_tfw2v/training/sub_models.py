@@ -18,7 +18,7 @@ from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.regimes.options import SubModels
 from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan, file_of
-from gensim_tfw2v.training.checkpoints import Checkpoints, check_arrays
+from gensim_tfw2v.training.checkpoints import Checkpoints
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.subwords import Subwords
 from gensim_tfw2v.training.vocabulary import renew_norms, seed_of, tables_of
@@ -102,18 +102,12 @@ class SubModelTraining(Training):
     def _restore(self, number: int) -> bool:
         """Write the files of a sub-model that was done before; whether there was one."""
         checkpoints = self._checkpoints_of(number)
-        if checkpoints is None or (found := checkpoints.latest(self._checked)) is None:
+        if checkpoints is None or (found := checkpoints.latest(lambda arrays, _: arrays)) is None:
             return False
         for name, array in found.items():
             save_array(file_of(self.corpus.folder, number, name), array)
         logger.info("sub-model %i was trained before", number + 1)
         return True
-
-    def _checked(self, arrays: dict[str, np.ndarray], state: Any) -> dict[str, np.ndarray]:
-        tables = self._tables()._asdict().items()
-        like = {name: rows for name, rows in tables if len(rows)}
-        check_arrays(arrays, like | {"seen": np.zeros(len(self._model.wv), np.int64)})
-        return arrays
 
 
 def begin_training(
