@@ -33,6 +33,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         files = write_corpora(options.text, Path(folder))
         cells = [cell for cell in draw_cells(options.seed) if cell.corpus in files]
+        if options.place == "graph":  # FastText is trained by the kernels alone
+            cells = [cell for cell in cells if not cell.is_fasttext]
         cells = [cell for cell in cells if options.only in cell.name][: options.first]
         engines = ["gensim"] if options.gensim else ["gensim", options.place]
         train(cells, engines, files, options.records, options.processes)
