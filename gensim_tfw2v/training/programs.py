@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.opening import LocalTasks
 from gensim_tfw2v.config import TrainingConfig
@@ -34,6 +36,8 @@ from gensim_tfw2v.parameter_server.config import (
 from gensim_tfw2v.processes.machine import cores_each
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.training.vocabulary import Vocabulary
+
+logger = logging.getLogger(__name__)
 
 #: Words of a training without TensorFlow, at most. They take some ten seconds, and TensorFlow's
 #: import and its graph take three to four: a quarter of the whole.
@@ -169,11 +173,18 @@ def worker_program(config: TrainingConfig, program: KernelConfig, tokens: int) -
     """The program of a worker, or of threads that share rows, for so many tokens."""
     workers, threads = _workers_and_threads(config)
     steps = _steps(config, program.shape.window)
+    takes_turns = must_take_turns(tokens, steps)
+    if takes_turns and workers > 1 and not config.shares_rows:
+        logger.info(
+            "%i workers take turns: of so little text, steps this long by several at a time would "
+            "give other vectors than gensim's",
+            workers,
+        )
     return WorkerConfig(
         *(program, workers, threads),
         layout=config.layout,
         largest_growth=choose_largest_growth(tokens, steps),
-        one_at_a_time=must_take_turns(tokens, steps),
+        one_at_a_time=takes_turns,
     )
 
 
