@@ -356,7 +356,7 @@ def test_a_job_trains_without_slurm(tmp_path):
     env = os.environ | {
         "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "SLURM_JOB_ID": number,
         "SLURM_JOB_NODELIST": "localhost", "SLURM_TASKS_PER_NODE": "4", "SLURM_NTASKS": "4",
-        "SLURM_CPUS_PER_TASK": "3", "CUDA_VISIBLE_DEVICES": "", "TMPDIR": str(tmp_path),
+        "SLURM_CPUS_PER_TASK": "1", "CUDA_VISIBLE_DEVICES": "", "TMPDIR": str(tmp_path),
     }  # fmt: skip
     job = subprocess.Popen(["bash", script], env=env, stderr=subprocess.PIPE, text=True)
     try:
