@@ -1,7 +1,7 @@
 """What `mkdocs.yml` cannot say: pages and sources that stand outside this folder.
 
 The README, CONTRIBUTING, CHANGELOG and the operators' README are pages of the site, too, from where
-they are. Any other file that a page links to, a module or a manifest, becomes a page that shows it.
+they are. Any other file that a page links to, a module or a script, becomes a page that shows it.
 So a link is written once, as a code host follows it, and the build fails if nothing is there.
 """
 
@@ -22,7 +22,7 @@ PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
-    "cluster/README.md": "clusters/manifests.md",
+    "cluster/README.md": "clusters/files.md",
 }
 
 #: Folders that pages link to, and what the site has of them.

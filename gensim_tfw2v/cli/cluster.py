@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gensim_tfw2v.cli import manifest
 from gensim_tfw2v.cli.common import BadInput, Ps, Verbose, Workers, option
 from gensim_tfw2v.cli.supervised import TAKES_TRAINING, checkpointed, parse_training, supervise
 from gensim_tfw2v.messages import quoted
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from gensim_tfw2v.cluster import Task
 
 app = typer.Typer(no_args_is_help=True, help="Start a cluster, or see whether one is there.")
-app.add_typer(manifest.app, name="manifest")
 
 
 @app.command(context_settings=TAKES_TRAINING)

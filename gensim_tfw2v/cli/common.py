@@ -76,6 +76,5 @@ Encoding = Annotated[
     str, option("Of the words in a MODEL of word2vec's text or binary form: latin-1, cp1252, ...")
 ]
 Binary = Annotated[bool, option("Write --vectors in binary form.", "--binary")]
-Tokens = Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")]
 Ps = Annotated[int, option("Tasks that hold the vectors.", min=1)]
 Workers = Annotated[int, option("Tasks that train.", min=1)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from rich.console import Console
 from rich.table import Column, Table
 
-from gensim_tfw2v.cli.common import BadInput, Tokens, Verbose, Workers, option
+from gensim_tfw2v.cli.common import BadInput, Verbose, Workers, option
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.numerals import number
 
@@ -22,7 +22,7 @@ UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 def plan(
     vocab: Annotated[int, option("Words in the vocabulary.", min=1)],
-    tokens: Tokens,
+    tokens: Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")],
     dim: Annotated[int, option("Dimensions of the vectors.", min=1)] = 100,
     workers: Workers = 4,
     ps: Annotated[int, option("Tasks that hold the vectors (ps).", min=1)] = 2,

@@ -1,13 +1,6 @@
 """What a training will take, before it is begun: bytes on the wire, memory, time."""
 
-from gensim_tfw2v.planning.advice import (
-    Choice,
-    Machines,
-    TaskMemory,
-    compare,
-    ps_cores,
-    task_memory,
-)
+from gensim_tfw2v.planning.advice import Choice, Machines, compare
 from gensim_tfw2v.planning.traffic import column_bytes, distinct_rows, row_bytes, target_bytes
 from gensim_tfw2v.planning.workload import Frequencies, Workload
 
@@ -15,13 +8,10 @@ __all__ = [
     "Choice",
     "Frequencies",
     "Machines",
-    "TaskMemory",
     "Workload",
     "column_bytes",
     "compare",
     "distinct_rows",
-    "ps_cores",
     "row_bytes",
     "target_bytes",
-    "task_memory",
 ]

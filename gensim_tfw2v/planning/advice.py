@@ -4,7 +4,6 @@ A first approximation: a worker trains as fast as its cores do, unless the netwo
 the waiting for it takes longer.
 """
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,24 +24,6 @@ FLOAT, ENTRY = 4, 4
 #: Words that each sub-model should have at least: with 3 M, merging costs a tenth of the quality;
 #: with some 200 M, as in the paper, none (docs/regimes/sub-models.md).
 LEAST_OF_A_SUB_MODEL = 1e8
-
-GIB = 2**30
-
-#: Bytes of a process before it holds anything: the interpreter, TensorFlow, gensim, buffers of TCP.
-PROCESS = 1.0 * GIB
-
-#: Bytes of a thread that trains: its unit, the graph's buffers.
-THREAD = 0.125 * GIB
-
-#: Bytes of a word in gensim's dictionaries, and with its places in the tree or the noise.
-WORD = 400
-
-#: How often what a task holds is there at the worst moment: a ps has its shards, and copies of them
-#: on their way to a checkpoint; the coordinator the model, a checkpoint and what arrives for it.
-PS_COPIES, WORKER_COPIES, COORDINATOR_COPIES = 2.0, 1.5, 3.0
-
-#: Bytes/s of a ps, in the direction in which it has more to do, that take one of its cores.
-NET_OF_A_CORE = 1e8
 
 
 @dataclass(frozen=True)
@@ -193,42 +174,6 @@ def _choice(
         speed * machines.workers,
         bound,
     )
-
-
-class TaskMemory(NamedTuple):
-    """GiB that a task of each role should be given, rounded up."""
-
-    ps: int
-    worker: int
-    coordinator: int
-
-
-def task_memory(
-    work: Workload, choice: Choice, threads: int, copies: float = PS_COPIES
-) -> TaskMemory:
-    """Estimate the memory of each task.
-
-    Parameters
-    ----------
-    work : Workload
-    choice : Choice
-        How it is trained, and so what tasks hold of the model; see `compare`.
-    threads : int
-        Of each worker.
-    copies : float
-        How often the ps have the model at the worst moment. L-BFGS keeps many.
-    """
-    sizes = (
-        PROCESS + copies * choice.ps_memory,
-        PROCESS + threads * THREAD + WORKER_COPIES * choice.worker_memory,
-        PROCESS + COORDINATOR_COPIES * _tables(work) + WORD * work.vocabulary,
-    )
-    return TaskMemory(*(math.ceil(size / GIB) for size in sizes))
-
-
-def ps_cores(choice: Choice) -> int:
-    """Estimate how many cores of a ps its traffic keeps busy."""
-    return max(1, math.ceil(choice.ps_net / NET_OF_A_CORE))
 
 
 def _tables(work: Workload) -> float:

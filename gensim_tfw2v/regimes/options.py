@@ -82,11 +82,6 @@ class RegimeOptions:
         """
         return entries
 
-    @property
-    def copies(self) -> int | None:
-        """Copies of the tables on the ps; None for one, beside what is being changed."""
-        return None
-
 
 @dataclass(frozen=True)
 class Asynchronous(RegimeOptions):
@@ -308,11 +303,6 @@ class Sandblaster(RegimeOptions):
                 f"{other[0]:g}: give 0 for rows that stay as they are, and 1 for the others, or "
                 "choose another regime"
             )
-
-    @property
-    def copies(self) -> int:
-        """The point, the gradient, the direction, and the history; see `RegimeOptions`."""
-        return 2 * self.history + 3
 
 
 #: By the names that users give.

@@ -231,7 +231,6 @@ def test_standard_input_and_pipes_give_what_a_file_gives(tfw2v, corpus, tmp_path
     [
         (("train", "-", "--max-vocab-size", 9), "reads the corpus twice"),
         (("cluster", "local", "--", "train", "-"), "that can be read again"),
-        (("cluster", "manifest", "slurm", "--", "train", "-"), "that can be read again"),
     ],
 )
 def test_what_is_read_twice_cannot_be_standard_input(tfw2v, tmp_path, arguments, message):

@@ -78,7 +78,7 @@ class Loads(HTMLParser):
 
 
 def test_pages_are_there(site):
-    for page in ("index", "quick-start", "clusters/manifests", "changelog", "reference/cluster"):
+    for page in ("index", "quick-start", "clusters/files", "changelog", "reference/cluster"):
         assert (site / f"{page}.html").is_file()
     benchmarks = {path.stem for path in (ROOT / "docs/benchmarks").glob("*.md")}
     assert {path.stem for path in (site / "benchmarks").glob("*.html")} == benchmarks
