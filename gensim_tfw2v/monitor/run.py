@@ -11,11 +11,9 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.evaluation import evaluate_pairs
-from gensim_tfw2v.monitor.events import EventLog, LogFolder, has_events
-from gensim_tfw2v.monitor.options import TensorBoardLog
-from gensim_tfw2v.monitor.projector import write_projector
-from gensim_tfw2v.monitor.task import TaskLog
-from gensim_tfw2v.monitor.words import norms
+from gensim_tfw2v.monitor.events import EventLog, LogFolder, TaskLog, has_events
+from gensim_tfw2v.monitor.projector import norms, write_projector
+from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.originals import Word2Vec
 
 #: Seconds between two points, until a thousand are written; then they grow with the time passed.
