@@ -88,7 +88,7 @@ class Frequencies(NamedTuple):
 
 @dataclass(frozen=True)
 class Workload:
-    """What is trained: its words, the dimensions D of their vectors, and the shape of a step."""
+    """Words to train, the dimensions D of their vectors, and the shape of a step."""
 
     frequencies: Frequencies
     vector_size: int

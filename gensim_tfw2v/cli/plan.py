@@ -1,4 +1,4 @@
-"""``tfw2v plan``: what a training on a cluster would take, and how to lay it out."""
+"""``tfw2v plan``: estimates for a training on a cluster, and advice on how to lay it out."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def plan(
 
 
 def _advice(best: Choice, *others: Choice) -> str:
-    """What to take, and why."""
+    """Explain which way to take, and why."""
 
     def held(choice: Choice) -> str:
         return f"{max(choice.ps_memory, choice.worker_memory) / 1e9:,.1f} GB"

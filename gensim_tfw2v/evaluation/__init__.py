@@ -1,4 +1,4 @@
-"""How good vectors are: word similarity, analogies, and agreement of neighbours.
+"""Quality of vectors: word similarity, analogies, and agreement of neighbours.
 
 Everything here takes a gensim ``KeyedVectors`` and nothing else, so vectors from any tool can be
 measured and compared.

@@ -37,7 +37,7 @@ class SectionScore:
 
     @property
     def syntactic(self) -> bool:
-        """Whether the section is about grammar: such names start with "gram" in the files."""
+        """True if the section is about grammar: such names start with "gram" in the files."""
         return self.name.startswith("gram")
 
 
@@ -164,7 +164,7 @@ def evaluate_analogies(
 def _answers(
     vectors: KeyedVectors, searched: Sequence[str], questions: Sequence[Question]
 ) -> Iterator[str | None]:
-    """What gensim answers to each question, from the words that are searched.
+    """Yield gensim's answer to each question, from the words that are searched.
 
     A block of questions is one matrix product. gensim reads all vectors for each question, which
     takes 5 to 30 times as long; it decides between scores that rounding cannot tell apart.

@@ -1,4 +1,4 @@
-"""A run's file for TensorBoard, and what a process takes of its machine, as curves in one.
+"""Event files for TensorBoard, and curves of a process's own CPU, memory and network use.
 
 TensorBoard orders groups of curves, what is before the ``/`` of their tags, by the alphabet.
 """
@@ -221,7 +221,7 @@ class TaskLog:
 
 
 def has_events(folder: str) -> bool:
-    """Whether a folder holds a training's run already."""
+    """Return whether a folder already holds the run of a training."""
     try:
         return any("tfevents" in name and name != EMPTY for name in os.listdir(folder))
     except OSError:

@@ -125,7 +125,7 @@ def write_projector(
 
 
 def _columns(words: list[str], counts: np.ndarray | None) -> list[list[str]]:
-    """What is known of the words, each column below its name.
+    """Columns of the words' table, each below its name.
 
     TensorBoard colours by each column of numbers, from the lowest to the highest, and by each that
     has at most 50 different values.

@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 def hyperparameters(model: Any, words: int) -> dict[str, bool | int | float | str]:
-    """What the HParams page shows of a Word2Vec model, gensim's own too, and its text's words."""
+    """Hyperparameters of a Word2Vec model, gensim's too, for HParams; `words` in its text."""
     values = {name: getattr(model, name) for name in SHOWN}
     values |= {name: bool(getattr(model, name)) for name in SWITCHES}
     for name, usual in USUAL.items():
@@ -136,7 +136,7 @@ class RunLog:
         self._words_written, self._written = self._words, now
 
     def _of_cluster(self, traffic: Any) -> dict[str, float]:
-        """What has come to the cluster's counters since the last point."""
+        """Changes of the cluster's counters since the last point."""
         before, self._traffic = self._traffic, traffic
         if traffic is None:
             return {}
