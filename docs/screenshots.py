@@ -14,7 +14,7 @@ from gensim.test.utils import datapath
 from gensim.utils import simple_preprocess
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.monitor.options import TensorBoardLog
+from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from tests.browser.chromium import chromium, find, one, still, until, why_no_chromium
 from tests.browser.projector_page import ProjectorPage
 from tests.served import tensorboard

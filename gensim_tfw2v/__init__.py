@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.fasttext import TFFastText
     from gensim_tfw2v.merged import merge_models
     from gensim_tfw2v.model import TFWord2Vec
-    from gensim_tfw2v.monitor.options import TensorBoardLog
+    from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
     from gensim_tfw2v.patch import patch_gensim
     from gensim_tfw2v.regimes.options import (
         Asynchronous,
@@ -46,7 +46,7 @@ _MODULES = {
     "patch_gensim": "patch",
     "TFFastText": "fasttext",
     "TFWord2Vec": "model",
-    "TensorBoardLog": "monitor.options",
+    "TensorBoardLog": "monitor.tensorboard_log",
     "Asynchronous": "regimes.options",
     "Downpour": "regimes.options",
     "Sandblaster": "regimes.options",
@@ -62,7 +62,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with without_collection(), holding_interrupts():
-        if _MODULES[name] != "monitor.options":
+        if _MODULES[name] != "monitor.tensorboard_log":
             import gensim_tfw2v._tensorflow  # noqa: F401  first: says if something is too old
         return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 

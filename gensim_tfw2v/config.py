@@ -9,7 +9,7 @@ from gensim_tfw2v.cluster.opening import LocalTasks, parse_cluster
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.kernel.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.monitor.options import TensorBoardLog, log_options
+from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog, log_options
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, parse_regime
 

@@ -50,6 +50,14 @@ def with_keys(
     return vectors
 
 
+def held_counts(vectors: KeyedVectors) -> np.ndarray | None:
+    """The counts that vectors hold, [V]; None if there are none."""
+    held = np.asarray(vectors.expandos.get("count", ()))
+    # gensim numbers the words of a file without counts downwards
+    is_numbering = np.array_equal(held, np.arange(len(vectors), 0, -1))
+    return None if len(held) != len(vectors) or is_numbering else held.astype(np.int64)
+
+
 def _set_rows(vectors: KeyedVectors, words: list[Any], rows: np.ndarray) -> None:
     vectors.index_to_key, vectors.next_index = words, len(words)
     vectors.key_to_index = {word: row for row, word in enumerate(words)}

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.keyed import keyed, with_keys
+from gensim_tfw2v.keyed import held_counts, keyed, with_keys
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.model import TFWord2Vec
-from gensim_tfw2v.monitor.words import held_counts
 from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.training.vocabulary import take_vectors, word_counts
 

@@ -29,8 +29,8 @@ from gensim_tfw2v.files.whole import save_local
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.monitor.options import TensorBoardLog
 from gensim_tfw2v.monitor.progress import phase
+from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.regimes.options import RegimeOptions

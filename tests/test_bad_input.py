@@ -16,7 +16,7 @@ from gensim.models.word2vec import LineSentence, PathLineSentences
 from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.monitor.options import TensorBoardLog
+from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.regimes.options import Downpour, Sandblaster, SubModels, Synchronous
 
 NAN, INF, HUGE = float("nan"), float("inf"), 10**400

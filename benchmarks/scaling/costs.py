@@ -8,7 +8,7 @@ from scipy.optimize import nnls
 
 from benchmarks.scaling.run import Trained
 from benchmarks.scaling.usage import Usage
-from gensim_tfw2v.planning.traffic import ID, NUMBER
+from gensim_tfw2v.planning import ID, NUMBER
 
 #: Of a ps task's work with a row, the share of fetching: it reads and casts it; pushed, it is cast,
 #: read, added to and written. Assumed, not measured: both are waited for, so little depends on it.

@@ -8,9 +8,15 @@ import numpy as np
 from benchmarks.scaling.simulation import Work
 from gensim_tfw2v.kernel.config import choose_shape
 from gensim_tfw2v.parameter_server.config import choose_unit_entries
-from gensim_tfw2v.planning import Frequencies, Workload, distinct_rows
-from gensim_tfw2v.planning.advice import ENTRY, FLOAT
-from gensim_tfw2v.planning.traffic import ID, NUMBER
+from gensim_tfw2v.planning import (
+    ENTRY,
+    FLOAT,
+    ID,
+    NUMBER,
+    Frequencies,
+    Workload,
+    distinct_rows,
+)
 
 
 @dataclass(frozen=True)
@@ -93,3 +99,33 @@ class Corpus:
             text_bytes=ENTRY * (self.tokens + self.sentences) / jobs,
             model_bytes=2.0 * FLOAT * len(self.counts) * load.vector_size,
         )
+
+
+def target_bytes(work: Workload, shards: int, own_negatives: bool) -> tuple[float, float]:
+    """Bytes a token, fetched and pushed, where output rows stay and input rows travel to them.
+
+    No layout does so: see docs/planning.md. An input row is sent to each of S ps tasks that has an
+    output row for it, and the sum of its updates comes back (Stergiou et al. 2017, "Distributed
+    Negative Sampling for Word Embeddings"); whoever trains fetches it from its own ps before, and
+    pushes it there.
+
+    Parameters
+    ----------
+    work : Workload
+    shards : int
+        S.
+    own_negatives : bool
+        Whether a target's negatives are of its own shard. Then an input row is sent only where a
+        target is that it is in the window of; else also where one of its block's negatives is.
+    """
+    shape, window = work.shape, work.shape.window
+    # a window is reduced to 1..w, so it reaches d words far with a chance of (w - d + 1) / w
+    reached = np.arange(1, window + 1) / window
+    without = float(np.prod((1.0 - reached / shards) ** 2))
+    if not own_negatives:
+        without *= (1.0 - 1.0 / shards) ** shape.shared
+    words = shape.tokens * work.frequencies.words / work.frequencies.burst
+    copies = -shards * float(np.expm1((without - 1.0) * words).sum())
+    rows = (copies + distinct_rows(work, shape.tokens)[0]) / shape.tokens
+    size = NUMBER * work.vector_size
+    return rows * size, rows * (size + ID)

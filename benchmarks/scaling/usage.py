@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.monitor.task import TASKS
+from gensim_tfw2v.monitor.events import TASKS
 
 #: Of the curves that tell of a process.
 PREFIX = "usage/"

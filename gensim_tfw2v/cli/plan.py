@@ -1,10 +1,9 @@
-"""``tfw2v plan``: what a training on a cluster would take, and how to lay it out."""
+"""``tfw2v plan``: estimates for a training on a cluster, and advice on how to lay it out."""
 
 from __future__ import annotations
 
 import math
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
@@ -48,25 +47,15 @@ def plan(
     bandwidth, room = quantity(net, "bit", "--net") / 8, quantity(memory, "B", "--memory")
     machines = Machines(workers, ps, threads, bandwidth, latency / 1e3, room)
     choices = compare(work, words, machines)
-    numbers = (
-        "bytes a word",
-        "ps holds",
-        "worker holds",
-        "ps net",
-        "worker net",
-        "words/s",
-        "time",
-    )
-    headings = map(partial(Column, justify="right"), numbers)
+    numbers = "bytes a word,ps holds,worker holds,ps net,worker net,words/s,time".split(",")
+    headings = (Column(name, justify="right") for name in numbers)
     table = Table("", *headings, "bound by", box=None, pad_edge=False)
     for one in choices:
         table.add_row(
             one.name,
             f"{one.bytes_a_token:,.0f}",
-            f"{one.ps_memory / 1e9:,.1f} GB",
-            f"{one.worker_memory / 1e9:,.1f} GB",
-            f"{one.ps_net * 8 / 1e9:,.2f} Gbit/s",
-            f"{one.worker_net * 8 / 1e9:,.2f} Gbit/s",
+            *(f"{held / 1e9:,.1f} GB" for held in (one.ps_memory, one.worker_memory)),
+            *(f"{net * 8 / 1e9:,.2f} Gbit/s" for net in (one.ps_net, one.worker_net)),
             f"{one.words_a_second / 1e6:,.1f} M",
             _duration(words * epochs / one.words_a_second),
             one.bound,
@@ -79,7 +68,7 @@ def plan(
 
 
 def _advice(best: Choice, *others: Choice) -> str:
-    """What to take, and why."""
+    """Explain which way to take, and why."""
 
     def held(choice: Choice) -> str:
         return f"{max(choice.ps_memory, choice.worker_memory) / 1e9:,.1f} GB"

@@ -79,7 +79,7 @@ def set_log(options: dict[str, Any]) -> None:
         return
 
     from gensim_tfw2v.evaluation import EvaluationFileError
-    from gensim_tfw2v.monitor.options import TensorBoardLog
+    from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 
     try:
         options["log_dir"] = TensorBoardLog(options["log_dir"], **given)

@@ -63,7 +63,7 @@ def serve(
 
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.kernel.native import load_ops
-    from gensim_tfw2v.monitor.task import TaskLog
+    from gensim_tfw2v.monitor.events import TaskLog
 
     load_ops()  # for what it is sent
     # With one inter-op thread, TensorFlow's choice on one core, a server waits for itself at the

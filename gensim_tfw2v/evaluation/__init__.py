@@ -1,4 +1,4 @@
-"""How good vectors are: word similarity, analogies, and agreement of neighbours.
+"""Quality of vectors: word similarity, analogies, and agreement of neighbours.
 
 Everything here takes a gensim ``KeyedVectors`` and nothing else, so vectors from any tool can be
 measured and compared.
@@ -12,9 +12,14 @@ from gensim.models import KeyedVectors
 
 from gensim_tfw2v.evaluation import analogies
 from gensim_tfw2v.evaluation.analogies import AnalogyScore, SectionScore, evaluate_analogies
-from gensim_tfw2v.evaluation.files import EvaluationFileError, file_kind, read_pairs
-from gensim_tfw2v.evaluation.neighbours import NeighbourAgreement, neighbour_agreement
-from gensim_tfw2v.evaluation.pairs import NAMED_SETS, PairScore, evaluate_pairs
+from gensim_tfw2v.evaluation.sets import EvaluationFileError, file_kind, read_pairs
+from gensim_tfw2v.evaluation.similarity import (
+    NAMED_SETS,
+    NeighbourAgreement,
+    PairScore,
+    evaluate_pairs,
+    neighbour_agreement,
+)
 from gensim_tfw2v.keyed import with_keys
 
 __all__ = [

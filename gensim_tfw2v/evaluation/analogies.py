@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.evaluation.files import Question, read_questions, shipped
+from gensim_tfw2v.evaluation.sets import Question, read_questions, shipped
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import quoted
 
@@ -37,7 +37,7 @@ class SectionScore:
 
     @property
     def syntactic(self) -> bool:
-        """Whether the section is about grammar: such names start with "gram" in the files."""
+        """True if the section is about grammar: such names start with "gram" in the files."""
         return self.name.startswith("gram")
 
 
@@ -147,13 +147,13 @@ def evaluate_analogies(
         restrict_vocab = GENSIM_RESTRICT_VOCAB
     fold: Callable[[str], str] = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
-    folded = [fold(word) for word in vectors.index_to_key[: restrict_vocab or None]]
-    vocabulary = set(folded)
+    searched = [fold(word) for word in vectors.index_to_key[: restrict_vocab or None]]
+    vocabulary = set(searched)
     known = {
         name: [q for q in (tuple(map(fold, q)) for q in asked) if vocabulary.issuperset(q)]
         for name, asked in sections.items()
     }
-    answers = _answers(vectors, folded, [q for asked in known.values() for q in asked])
+    answers = _answers(vectors, searched, [q for asked in known.values() for q in asked])
     scores = []
     for name, asked in known.items():
         correct = sum(next(answers) == expected for *_, expected in asked)
@@ -162,31 +162,29 @@ def evaluate_analogies(
 
 
 def _answers(
-    vectors: KeyedVectors, folded: Sequence[str], questions: Sequence[Question]
+    vectors: KeyedVectors, searched: Sequence[str], questions: Sequence[Question]
 ) -> Iterator[str | None]:
-    """What gensim answers to each question, from `folded`, the words that are searched.
+    """Yield gensim's answer to each question, from the words that are searched.
 
     A block of questions is one matrix product. gensim reads all vectors for each question, which
     takes 5 to 30 times as long; it decides between scores that rounding cannot tell apart.
     """
     rows: dict[str, list[int]] = {}
-    for row, word in enumerate(folded):
+    for row, word in enumerate(searched):
         rows.setdefault(word, []).append(row)
     vectors.fill_norms()
-    norms = vectors.norms[: len(folded), None]
+    norms = vectors.norms[: len(searched)]
     with np.errstate(invalid="ignore"):  # a NaN score is left to gensim
-        unit = (vectors.vectors[: len(folded)] / norms).astype(np.float32)
-    margin = 64 * max(np.finfo(np.float32).eps, np.finfo(vectors.vectors.dtype).eps)
+        unit = (vectors.vectors[: len(searched)] / norms[:, None]).astype(np.float32)
+    # of scores up to 3, as b - a + c is not brought to length 1
+    margin = 3 * 64 * max(np.finfo(np.float32).eps, np.finfo(vectors.vectors.dtype).eps)
 
-    size = max(1, BLOCK_BYTES // (4 * max(1, len(folded))))
+    size = max(1, BLOCK_BYTES // (4 * max(1, len(searched))))
     for start in range(0, len(questions), size):
         block = questions[start : start + size]
         a, b, c = np.array([[rows[word][0] for word in question[:3]] for question in block]).T
-        target = unit[b] + unit[c] - unit[a]
-        with np.errstate(invalid="ignore"):
-            target /= np.linalg.norm(target, axis=1, keepdims=True)
-        scores = target @ unit.T  # [Q, searched]
-        scores[:, norms[:, 0] == 0] = -np.inf
+        scores = (unit[b] + unit[c] - unit[a]) @ unit.T  # [Q, searched]
+        scores[:, norms == 0] = -np.inf
         for (*asked, _), scored in zip(block, scores, strict=True):
             inputs = [row for word in {*asked} for row in rows[word]]
             scored[inputs] = -np.inf
@@ -194,11 +192,11 @@ def _answers(
             highest, scored[best] = float(scored[best]), -np.inf
             # gensim gives up after five candidates, which many variants of the inputs can fill
             if highest - float(scored.max()) > margin and len(inputs) - 3 < CANDIDATES:
-                yield folded[best]
+                yield searched[best]
                 continue
-            a_row, b_row, c_row = (rows[word][0] for word in asked)
+            subtracted, *added = (rows[word][0] for word in asked)
             similar = vectors.most_similar(
-                [b_row, c_row], [a_row], topn=CANDIDATES, restrict_vocab=len(folded)
+                added, [subtracted], topn=CANDIDATES, restrict_vocab=len(searched)
             )
-            near = [folded[vectors.key_to_index[word]] for word, _ in similar]
+            near = [searched[vectors.key_to_index[word]] for word, _ in similar]
             yield next((word for word in near if word not in asked), near[-1] if near else None)

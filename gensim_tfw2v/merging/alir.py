@@ -18,9 +18,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg import polar
 
-from gensim_tfw2v.merging.base import Merging, check_size
-from gensim_tfw2v.merging.svd import gram, right_singular_vectors
-from gensim_tfw2v.merging.table import Piece, Table
+from gensim_tfw2v.merging.interface import Merging, check_size
+from gensim_tfw2v.merging.table import Piece, Table, gram, right_singular_vectors
 
 #: How often maps and merged rows are computed from each other, as in the paper.
 ITERATIONS = 3

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gensim_tfw2v.merging.alir import ALiR
-from gensim_tfw2v.merging.base import Merged, Merging, SubModel
+from gensim_tfw2v.merging.interface import Merged, Merging, SubModel
 from gensim_tfw2v.merging.pca import PCA, Concatenation
 from gensim_tfw2v.merging.table import Piece, Table
 from gensim_tfw2v.messages import quoted

@@ -5,9 +5,8 @@ PCA keeps the directions in which the concatenation varies most.
 
 import numpy as np
 
-from gensim_tfw2v.merging.base import Merging, check_size
-from gensim_tfw2v.merging.svd import gram, right_singular_vectors
-from gensim_tfw2v.merging.table import Piece, Table
+from gensim_tfw2v.merging.interface import Merging, check_size
+from gensim_tfw2v.merging.table import Piece, Table, gram, right_singular_vectors
 
 
 class Concatenation(Merging):

@@ -1,1 +1,1 @@
-"""What a user sees of training while it runs."""
+"""Progress bars, and curves and vectors for TensorBoard."""

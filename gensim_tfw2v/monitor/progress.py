@@ -1,4 +1,4 @@
-"""What is shown of a training on a terminal: a line or a bar for each thing that takes a while."""
+"""Progress on a terminal: a line or a bar for each phase that takes a while."""
 
 import contextlib
 import multiprocessing

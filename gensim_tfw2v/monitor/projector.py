@@ -9,6 +9,8 @@ import hashlib
 import io
 import os
 import re
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +18,9 @@ from gensim.models import KeyedVectors
 from google.protobuf import text_format
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
-from gensim_tfw2v.keyed import with_keys
+from gensim_tfw2v.keyed import held_counts, with_keys
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.events import make_run
-from gensim_tfw2v.monitor.words import bands, by_frequency, cluster, held_counts
 
 CONFIG = "projector_config.pbtxt"
 FOLDER = "projector"
@@ -29,6 +30,23 @@ NAME = "vectors"
 
 #: The page asks for no more.
 MOST_WORDS = 100_000
+
+#: The last rank of each band; the words after them are the last band.
+EDGES = (100, 1_000, 10_000, 100_000)
+
+#: Rows of a band, at most, that are looked at for a histogram.
+MOST_ROWS = 10_000
+
+#: Clusters, at most: the projector's page has ten colours.
+MOST_CLUSTERS = 10
+
+#: Words for each cluster, at least.
+WORDS_EACH = 10
+
+#: Clusters are sought among so many of the first words, and the others put into them.
+SOUGHT_AMONG = 10_000
+
+ROUNDS = 10
 
 #: What ends a row or a cell in some reader of the table, or is no text.
 _BREAKING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -107,7 +125,7 @@ def write_projector(
 
 
 def _columns(words: list[str], counts: np.ndarray | None) -> list[list[str]]:
-    """What is known of the words, each column below its name.
+    """Columns of the words' table, each below its name.
 
     TensorBoard colours by each column of numbers, from the lowest to the highest, and by each that
     has at most 50 different values.
@@ -170,3 +188,55 @@ def _write_whole(path: Path, content: bytes) -> None:
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def by_frequency(vectors: KeyedVectors) -> np.ndarray:
+    """Row numbers [V] from the most frequent word to the rarest.
+
+    Words that are as frequent, and all words without counts, stay in their order.
+    """
+    counts = held_counts(vectors)
+    return np.arange(len(vectors)) if counts is None else np.argsort(-counts, kind="stable")
+
+
+def bands(words: int) -> Iterator[tuple[str, slice]]:
+    """Names of the bands, such as ``"101-1000"``, and which of so many words are in each."""
+    first = 0
+    for last in (*EDGES, None):
+        if first < words:
+            name = f"{first + 1}-{last}" if last else f"from {first + 1}"
+            yield name, slice(first, min(words, last or words))
+        first = last or words
+
+
+def norms(vectors: KeyedVectors) -> dict[str, np.ndarray]:
+    """Lengths of the vectors of each band, of at most `MOST_ROWS` evenly spread words."""
+    order, found = by_frequency(vectors), {}
+    for name, band in bands(len(order)):
+        rows = order[band]
+        rows = rows[:: -(-len(rows) // MOST_ROWS)]
+        lengths = np.linalg.norm(vectors.vectors[rows], axis=1)
+        found[name] = lengths[np.isfinite(lengths)]
+    return found
+
+
+def cluster(values: np.ndarray) -> np.ndarray:
+    """For each of V vectors [V, D] the row that is in the middle of its cluster, [V].
+
+    k-means by the directions of the vectors; it begins at evenly spread words.
+    """
+    from scipy.cluster.vq import kmeans2, vq
+
+    lengths = np.linalg.norm(values.astype(np.float64), axis=1, keepdims=True)
+    rows = (values / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+    first = rows[:SOUGHT_AMONG]
+    number = max(1, min(MOST_CLUSTERS, len(rows) // WORDS_EACH))
+    begin = first[np.linspace(0, len(first) - 1, number).astype(int)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a cluster that lost its last word
+        middles, _ = kmeans2(first, begin, ROUNDS, minit="matrix")
+    found, distances = vq(rows, middles)
+    in_order = np.lexsort((distances, found))
+    nearest = in_order[np.unique(found[in_order], return_index=True)[1]]
+    _, own = np.unique(found, return_inverse=True)
+    return nearest[own]

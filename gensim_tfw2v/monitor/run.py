@@ -11,11 +11,9 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.evaluation import evaluate_pairs
-from gensim_tfw2v.monitor.events import EventLog, LogFolder, has_events
-from gensim_tfw2v.monitor.options import TensorBoardLog
-from gensim_tfw2v.monitor.projector import write_projector
-from gensim_tfw2v.monitor.task import TaskLog
-from gensim_tfw2v.monitor.words import norms
+from gensim_tfw2v.monitor.events import EventLog, LogFolder, TaskLog, has_events
+from gensim_tfw2v.monitor.projector import norms, write_projector
+from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.originals import Word2Vec
 
 #: Seconds between two points, until a thousand are written; then they grow with the time passed.
@@ -48,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 def hyperparameters(model: Any, words: int) -> dict[str, bool | int | float | str]:
-    """What the HParams page shows of a Word2Vec model, gensim's own too, and its text's words."""
+    """Hyperparameters of a Word2Vec model, gensim's too, for HParams; `words` in its text."""
     values = {name: getattr(model, name) for name in SHOWN}
     values |= {name: bool(getattr(model, name)) for name in SWITCHES}
     for name, usual in USUAL.items():
@@ -138,7 +136,7 @@ class RunLog:
         self._words_written, self._written = self._words, now
 
     def _of_cluster(self, traffic: Any) -> dict[str, float]:
-        """What has come to the cluster's counters since the last point."""
+        """Changes of the cluster's counters since the last point."""
         before, self._traffic = self._traffic, traffic
         if traffic is None:
             return {}

@@ -92,10 +92,9 @@ class _RereadingProjector(ProjectorPlugin):
     def _update_configs(self) -> None:
         seen = {}
         for folder in (self.logdir, *(self._run_paths or {}).values()):
-            path = os.path.join(folder, PROJECTOR_FILENAME)
             with contextlib.suppress(OSError):
-                found = os.stat(path)
-                seen[path] = found.st_mtime_ns, found.st_ino
+                found = os.stat(os.path.join(folder, PROJECTOR_FILENAME))
+                seen[folder] = found.st_mtime_ns, found.st_ino
         if seen != self._seen:
             self._seen = seen
             self._run_paths = None  # which has all of them read again

@@ -23,7 +23,7 @@ from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster, ClusterLost
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
-from gensim_tfw2v.monitor.task import TaskLog
+from gensim_tfw2v.monitor.events import TaskLog
 from gensim_tfw2v.parameter_server.liveness import Liveness
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import ClusterWorkers

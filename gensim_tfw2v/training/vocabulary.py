@@ -16,8 +16,8 @@ from gensim_tfw2v.kernel.noise import noise_shares
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.keyed import held_counts
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.monitor.words import held_counts
 from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.parameter_server.combining import pair_rates
 from gensim_tfw2v.training.subwords import Subwords

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.merging import METHODS, SubModel, merge, svd, table
+from gensim_tfw2v.merging import METHODS, SubModel, merge, table
 from tests.merging import reference
 
 
@@ -199,7 +199,7 @@ def test_sizes(method, rng, truth):
 def test_many_columns_are_merged_in_passes(method, rng, truth, monkeypatch):
     models = rotated(rng, truth, 4, 0.3, noise=0.2)
     expected = merge(sub_models(models), V, method.name).inputs
-    monkeypatch.setattr(svd, "LARGEST_MATRIX", 5)
+    monkeypatch.setattr(table, "LARGEST_MATRIX", 5)
     found = merge(sub_models(models), V, method.name).inputs
     assert_rotated(found, expected, atol=1e-2)
 

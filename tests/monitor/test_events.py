@@ -1,5 +1,12 @@
-"""What TensorBoard's pages make of the files."""
+"""What TensorBoard's pages make of the files, and what processes take of their machine."""
 
+import socket
+import sys
+import threading
+import time
+
+import pytest
+from gensim.test.utils import datapath
 from tensorboard.backend.event_processing.data_provider import MultiplexerDataProvider
 from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
 from tensorboard.context import RequestContext
@@ -7,16 +14,20 @@ from tensorboard.plugins.base_plugin import TBContext
 from tensorboard.plugins.hparams import api_pb2, list_session_groups
 from tensorboard.plugins.hparams.backend_context import Context
 
-from gensim_tfw2v.monitor.events import EventLog
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.monitor import events
+from gensim_tfw2v.monitor.events import EventLog, TaskLog
+from gensim_tfw2v.processes.machine import TcpBytes
+from tests.monitor.runs import Runs
 
 
 def test_hyperparameters_go_by_the_names_of_runs(tmp_path):
     for name, size in (("sizes/50", 50), ("sizes/100", 100), ("again/100", 100)):
-        events = EventLog(str(tmp_path / name))
-        events.hyperparameters({"vector_size": size, "sg": True})
+        log = EventLog(str(tmp_path / name))
+        log.hyperparameters({"vector_size": size, "sg": True})
         curves = ("workers/staleness", "loss/epoch", "training/alpha", "quality/ws353")
-        events.scalars(dict.fromkeys(curves, 0.5), 1)
-        events.close()
+        log.scalars(dict.fromkeys(curves, 0.5), 1)
+        log.close()
     runs = EventMultiplexer().AddRunsFromDirectory(str(tmp_path)).Reload()
     context = Context(TBContext(data_provider=MultiplexerDataProvider(runs, "")))
     request = api_pb2.ListSessionGroupsRequest(
@@ -31,3 +42,102 @@ def test_hyperparameters_go_by_the_names_of_runs(tmp_path):
     # the page shows the first metrics unless asked for more
     metrics = [value.name.tag for value in groups["sizes/50"].metric_values]
     assert metrics[:2] == ["loss/epoch", "quality/ws353"]
+
+
+CURVES = {
+    *("usage/cpu_percent", "usage/memory_MiB"),
+    *("usage/sent_MB_per_second", "usage/received_MB_per_second"),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts a process's bytes")
+def test_bytes_of_connections_are_counted():
+    counted = TcpBytes()
+    before = counted.look()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        with socket.create_connection(server.getsockname()) as near, server.accept()[0] as far:
+            got = []
+
+            def read():
+                while len(got) < 3_000_000:
+                    got.extend(far.recv(1 << 16))
+
+            reader = threading.Thread(target=read)
+            reader.start()
+            near.sendall(bytes(3_000_000))
+            reader.join(20)
+            deadline = time.monotonic() + 10
+            while (sent := counted.look()[0] - before[0]) < 3_000_000:
+                assert time.monotonic() < deadline, f"{sent} bytes were confirmed"
+                time.sleep(0.01)
+            received = counted.look()[1] - before[1]
+            # the first byte of a connection is its opening
+            assert sent - 3_000_000 < 10
+            assert received == 3_000_000
+        # what has been carried stays counted
+        assert counted.look()[0] - before[0] == sent
+
+
+def test_a_process_logs_its_cpu_time_and_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(events, "SECONDS", 0.2)
+    log = TaskLog(str(tmp_path), "worker-0")
+    began, used = time.monotonic(), time.process_time()
+    while time.monotonic() - began < 1.0:
+        pass
+    share = 100 * (time.process_time() - used) / (time.monotonic() - began)  # others work, too
+    log.close()
+    again = TaskLog(str(tmp_path), "worker-0")
+    time.sleep(1.1)
+    again.close()
+    runs = Runs(tmp_path)
+    assert runs.names() == {"tasks/worker-0"}
+    cpu = runs.points("tasks/worker-0", "usage/cpu_percent")
+    assert sum(value for _, value in cpu[:4]) > 4 * share / 3
+    assert cpu[-2][1] < 50
+    # the second process has gone on where the first one ended
+    assert [step for step, _ in cpu] == sorted(step for step, _ in cpu)
+    assert cpu[-1][0] >= 1
+    memory = [value for _, value in runs.points("tasks/worker-0", "usage/memory_MiB")]
+    assert all(10 < value < 10_000 for value in memory)
+
+
+@pytest.mark.usefixtures("shared_forks")
+def test_every_task_of_a_cluster_writes_a_run(tmp_path):
+    model = TFWord2Vec(
+        corpus_file=datapath("lee_background.cor"),
+        sg=1,
+        epochs=15,
+        workers=2,
+        cluster="local:ps=1,worker=2",
+        log_dir=tmp_path,
+    )
+    runs = Runs(tmp_path)
+    tasks = {f"tasks/{name}" for name in ("ps-0", "worker-0", "worker-1", "chief")}
+    assert runs.names() == {".", *tasks}
+    for name in tasks:
+        assert runs.tags(name) == CURVES
+    assert runs.graph(".").node
+
+    wanted = {"bytes_per_token", "staleness", "units_repeated"}
+    wanted |= {f"share_of_time_{what}" for what in ("fetching", "training", "pushing")}
+    assert {f"workers/{name}" for name in wanted} <= runs.tags(".")
+    for _, value in runs.points(".", "workers/bytes_per_token"):
+        assert value == pytest.approx(model.traffic.bytes_per_token, rel=0.2)
+    shares = [
+        sum(values)
+        for values in zip(
+            *(
+                [value for _, value in runs.points(".", f"workers/share_of_time_{what}")]
+                for what in ("fetching", "training", "pushing")
+            ),
+            strict=True,
+        )
+    ]
+    assert shares == pytest.approx([1.0] * len(shares))
+    # what the tasks' kernels have counted while it trained is at least what the rows take
+    seconds = events.SECONDS
+    sent = seconds * 1e6 * sum(value for _, value in runs.points("tasks/ps-0", CURVES_SENT))
+    assert sent > 0.5 * model.traffic.fetched_bytes
+
+
+CURVES_SENT = "usage/sent_MB_per_second"

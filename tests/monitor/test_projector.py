@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
 from gensim_tfw2v.monitor import projector
-from gensim_tfw2v.monitor.projector import write_projector
-from gensim_tfw2v.monitor.words import MOST_CLUSTERS, bands, norms
+from gensim_tfw2v.monitor.projector import MOST_CLUSTERS, bands, norms, write_projector
 from tests.served import tensorboard
 
 ODD_WORDS = [

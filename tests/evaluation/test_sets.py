@@ -5,7 +5,7 @@ import sys
 import pytest
 from gensim.test.utils import datapath
 
-from gensim_tfw2v.evaluation.files import (
+from gensim_tfw2v.evaluation.sets import (
     UNNAMED_SECTION,
     EvaluationFileError,
     file_kind,

@@ -1,4 +1,4 @@
-"""What is logged for TensorBoard."""
+"""Options of what is logged for TensorBoard."""
 
 import os
 from collections.abc import Sequence
@@ -69,7 +69,7 @@ class TensorBoardLog:
 
 
 def log_options(log_dir: "str | os.PathLike[str] | TensorBoardLog | None") -> TensorBoardLog | None:
-    """What a model's `log_dir` means.
+    """Parse a model's `log_dir`.
 
     Raises
     ------

@@ -141,7 +141,7 @@ def _split(line: str) -> list[str]:
 
 
 def _is_number(text: str) -> bool:
-    """Whether Python takes a text for a number, which is more than `numerals.number` reads."""
+    """Return whether Python reads a text as a number; `numerals.number` accepts fewer."""
     try:
         float(text)
     except ValueError:

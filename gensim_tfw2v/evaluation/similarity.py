@@ -1,0 +1,180 @@
+"""Word similarity: agreement of cosines with human ratings, and of two models on neighbours."""
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from gensim.models import KeyedVectors
+from scipy import stats
+
+from gensim_tfw2v.evaluation.sets import read_pairs, shipped
+from gensim_tfw2v.keyed import with_keys
+from gensim_tfw2v.messages import quoted
+
+NAMED_SETS = {"ws353": "wordsim353.tsv", "simlex999": "simlex999.txt"}
+"""Sets that come with gensim, by the name used here: WordSim-353 and SimLex-999.
+
+Finkelstein et al. 2002, "Placing Search in Context: The Concept Revisited", ACM TOIS 20. Hill,
+Reichart and Korhonen 2015, "SimLex-999: Evaluating Semantic Models with (Genuine) Similarity
+Estimation", Computational Linguistics 41.
+"""
+
+#: Probe words by default: how many, and of how many of the most frequent ones.
+DEFAULT_PROBES, FREQUENT = 200, 10_000
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """Agreement of a model with human ratings of word pairs.
+
+    Attributes
+    ----------
+    spearman, pearson : float
+        Correlations in [-1, 1] over the pairs used; NaN where fewer than two pairs are known.
+    pairs : int
+        Pairs in the file.
+    used : int
+        Pairs whose words are both known.
+    """
+
+    spearman: float
+    pearson: float
+    pairs: int
+    used: int
+
+    @property
+    def oov_ratio(self) -> float:
+        """Fraction of the pairs, in [0, 1], with a word that the model does not know."""
+        return 1 - self.used / self.pairs
+
+    def to_dict(self) -> dict[str, float | int | None]:
+        """The values for JSON, with None for NaN."""
+        values = asdict(self) | {"oov_ratio": self.oov_ratio}
+        return {name: None if math.isnan(value) else value for name, value in values.items()}
+
+
+def evaluate_pairs(
+    vectors: KeyedVectors,
+    pairs: str | os.PathLike[str],
+    *,
+    restrict_vocab: int = 300_000,
+    case_insensitive: bool = True,
+) -> PairScore:
+    """Correlate cosine similarities with human ratings.
+
+    Equals gensim's ``evaluate_word_pairs`` (pairs with an unknown word are left out), but any usual
+    separator is read, a bad line is an error, and other threads may use the vectors meanwhile.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    pairs : str or path
+        A name of `NAMED_SETS`, or a file that `gensim_tfw2v.evaluation.sets.read_pairs` reads.
+    restrict_vocab : int
+        Words after the first `restrict_vocab` count as unknown.
+    case_insensitive : bool
+        Match words whatever their case; the first (most frequent) variant is taken.
+
+    Raises
+    ------
+    EvaluationFileError
+        The file is empty or a line is not ``word word number``.
+    OSError
+        The file cannot be read.
+    """
+    rated = read_pairs(shipped(NAMED_SETS[pairs]) if pairs in NAMED_SETS else pairs)
+    fold: Callable[[str], str] = str.upper if case_insensitive else str
+    vectors = with_keys(vectors)
+    words = {fold(word): word for word in reversed(vectors.index_to_key[:restrict_vocab])}
+    folded = [(fold(first), fold(second), rating) for first, second, rating in rated]
+    known = [pair for pair in folded if pair[0] in words and pair[1] in words]
+    if len(known) < 2:
+        return PairScore(math.nan, math.nan, len(rated), len(known))
+    human = [rating for *_, rating in known]
+    cosines = [vectors.similarity(words[first], words[second]) for first, second, _ in known]
+    spearman, pearson = stats.spearmanr(human, cosines)[0], stats.pearsonr(human, cosines)[0]
+    return PairScore(float(spearman), float(pearson), len(rated), len(known))
+
+
+@dataclass(frozen=True)
+class NeighbourAgreement:
+    """Agreement of two models on nearest neighbours.
+
+    Attributes
+    ----------
+    overlap : float
+        Mean over the probes of the fraction of the k neighbours that the models share, in [0, 1].
+    jaccard : float
+        Mean over the probes of shared neighbours over all neighbours named, in [0, 1].
+    k : int
+        Neighbours looked at.
+    probes : tuple of str
+        The probe words that both models know.
+    """
+
+    overlap: float
+    jaccard: float
+    k: int
+    probes: tuple[str, ...]
+
+
+def neighbour_agreement(
+    first: KeyedVectors,
+    second: KeyedVectors,
+    words: Sequence[str] | None = None,
+    *,
+    k: int = 10,
+    restrict_vocab: int | None = None,
+) -> NeighbourAgreement:
+    """Compare the `k` nearest neighbours (by cosine) of probe words in two models.
+
+    Two runs of one trainer with other seeds agree well below 1 (Antoniak and Mimno 2018,
+    "Evaluating the Stability of Embedding-based Word Similarities", TACL 6): compare with that, not
+    with 1. A word that only one model knows can never be shared, so models with other vocabularies
+    agree less.
+
+    Parameters
+    ----------
+    first, second : KeyedVectors
+    words : sequence of str, optional
+        Probe words; unknown ones are left out. By default 200 words spread evenly over the
+        10,000 most frequent ones of `first` that both know.
+    k : int
+        Neighbours a probe word.
+    restrict_vocab : int, optional
+        Look for neighbours among the first (most frequent) words of each model only.
+
+    Raises
+    ------
+    ValueError
+        `k` is less than 1, a vocabulary is too small for `k` neighbours, or no probe word is
+        known to both.
+    """
+    first, second = with_keys(first), with_keys(second)
+    searched = min(len(first), len(second), restrict_vocab or len(first))
+    if not 1 <= k < searched:
+        raise ValueError(f"k must be from 1 to {searched - 1} (words searched, less one), got {k}")
+    if isinstance(words, str):
+        raise ValueError(f"words must be a list of words, got the string {quoted(words)}")
+    if words is None:
+        shared = [word for word in first.index_to_key[:FREQUENT] if word in second]
+        spread = np.linspace(0, len(shared) - 1, min(DEFAULT_PROBES, len(shared))).astype(int)
+        words = [shared[index] for index in spread]
+    probes = tuple(word for word in words if word in first and word in second)
+    if not probes:
+        raise ValueError("no probe word is in both vocabularies")
+
+    shares = []
+    for probe in probes:
+        near_first, near_second = (
+            {word for word, _ in vectors.most_similar(probe, topn=k, restrict_vocab=restrict_vocab)}
+            for vectors in (first, second)
+        )
+        shares.append(len(near_first & near_second))
+    overlaps = np.array(shares) / k
+    # jaccard: the union of two sets of k that share s has 2k - s words
+    return NeighbourAgreement(
+        float(overlaps.mean()), float((overlaps / (2 - overlaps)).mean()), k, probes
+    )

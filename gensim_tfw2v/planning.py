@@ -1,0 +1,261 @@
+"""Memory, traffic and time of a training on a cluster, estimated before it starts.
+
+A first approximation, for negative sampling: a worker trains as fast as its cores do, unless the
+network or, with columns, the waiting for it takes longer.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.kernel.config import choose_shape
+from gensim_tfw2v.kernel.objectives.blocks import NearPairs, StepShape
+from gensim_tfw2v.parameter_server.config import choose_unit_entries
+
+# Words. Bursts: Church and Gale 1995, "Poisson mixtures"; by this one, the distinct words of runs
+# of 512 to 1 M tokens of Wikipedia come out within a tenth. The word of rank r (from 1) occurs in
+# proportion to (r + 2.7) ** -1.15 (Zipf's law, as Mandelbrot 1953 has it), fitted to 69,000 words
+# of Wikipedia.
+BURST = 1.6
+ZIPF_OFFSET, ZIPF_EXPONENT = 2.7, 1.15
+
+# Bytes, by the layouts. On the wire: a number, a row's id, a place in a step, a row's length or
+# size. In memory: a number of the tables, a word of the encoded text.
+NUMBER, ID, PLACE, SIZE = 2, 4, 2, 4
+FLOAT, ENTRY = 4, 4
+
+# Time. Nanoseconds of a core for a raw word of skip-gram, and in addition for each of D: measured
+# at D = 100 and 300 on one machine (docs/benchmarks: skipgram-100, skipgram-300). A step in columns
+# waits for the ps three times: for products, for lengths, for the writing.
+WORD_NS, NUMBER_NS = 730.0, 1.3
+ROUND_TRIPS = 3
+
+# Quality. Words that each sub-model should have at least: with 3 M, merging costs a tenth of the
+# quality; with some 200 M, as in the paper, none (docs/regimes/sub-models.md).
+LEAST_OF_A_SUB_MODEL = 1e8
+
+
+class Frequencies(NamedTuple):
+    """The shares of words among the tokens that are trained on.
+
+    Attributes
+    ----------
+    words : ndarray [V]
+        Share of each word among them.
+    noise : ndarray [V]
+        Chance of each word to be drawn as a negative.
+    kept : float
+        Share of the corpus' words that they are.
+    burst : float
+        How often a word stands in a piece of the text that it stands in; 1 where words stand
+        independently.
+    """
+
+    words: np.ndarray
+    noise: np.ndarray
+    kept: float
+    burst: float = BURST
+
+    @classmethod
+    def of_counts(
+        cls, counts: np.ndarray, sample: float = 1e-3, ns_exponent: float = 0.75
+    ) -> "Frequencies":
+        """The frequencies of a vocabulary with these counts [V]; parameters as gensim's."""
+        share = np.asarray(counts, np.float64) / np.sum(counts)
+        keep = np.minimum(1.0, (np.sqrt(share / sample) + 1) * sample / share) if sample else 1.0
+        noise, words = share**ns_exponent, share * keep
+        return cls(words / words.sum(), noise / noise.sum(), float(words.sum()))
+
+    @classmethod
+    def zipf(cls, vocabulary: int, **more: float) -> "Frequencies":
+        """The frequencies of V words of natural language; `more` is as for `of_counts`."""
+        ranks = np.arange(1, vocabulary + 1)
+        return cls.of_counts((ranks + ZIPF_OFFSET) ** -ZIPF_EXPONENT, **more)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Words to train, the dimensions D of their vectors, and the shape of a step."""
+
+    frequencies: Frequencies
+    vector_size: int
+    shape: StepShape
+    skipgram: bool = True
+
+    @classmethod
+    def of_text(
+        cls,
+        vocabulary: int,
+        tokens: float,
+        vector_size: int = 100,
+        window: int = 5,
+        negative: int = 5,
+        skipgram: bool = True,
+        sample: float = 1e-3,
+    ) -> "Workload":
+        """The workload of a text of so many tokens whose V words follow Zipf's law."""
+        frequencies = Frequencies.zipf(vocabulary, sample=sample)
+        kept = int(tokens * frequencies.kept)
+        shape = choose_shape(kept, window, negative, skipgram, vector_size=vector_size)
+        return cls(frequencies, vector_size, shape, skipgram)
+
+    @property
+    def tables(self) -> float:
+        """Bytes of inputs and outputs."""
+        return 2.0 * len(self.frequencies.words) * self.vector_size * FLOAT
+
+
+@dataclass(frozen=True)
+class Machines:
+    """A cluster.
+
+    Parameters
+    ----------
+    workers, shards : int
+        Worker tasks, and ps tasks (S).
+    threads : int
+        Of each worker.
+    net : float
+        Bytes/s that a task can send, and that it can receive at the same time.
+    latency : float
+        Seconds to another task and back.
+    memory : float
+        Bytes of a task.
+    """
+
+    workers: int
+    shards: int
+    threads: int = 8
+    net: float = 1.25e9
+    latency: float = 2e-4
+    memory: float = 64e9
+
+
+class Choice(NamedTuple):
+    """A way to train.
+
+    Attributes
+    ----------
+    name, option : str
+        And how it is chosen.
+    bytes_a_token : float
+        Both ways.
+    ps_memory, worker_memory : float
+        Bytes that the largest task of each kind holds of the model.
+    ps_net, worker_net : float
+        Bytes/s of one task in the direction in which it has more to do.
+    words_a_second : float
+        Raw words/s of all workers.
+    bound : str
+        By what it is limited: ``"workers"``, ``"network"`` or ``"latency"``; or why it should not
+        be taken: ``"memory"`` for it does not fit, ``"corpus"`` for it would cost quality.
+    """
+
+    name: str
+    option: str
+    bytes_a_token: float
+    ps_memory: float
+    worker_memory: float
+    ps_net: float
+    worker_net: float
+    words_a_second: float
+    bound: str
+
+
+def distinct_rows(work: Workload, tokens: float) -> tuple[float, float]:
+    """Rows of inputs and of outputs that a run of n tokens needs.
+
+    A word that has n p occurrences in the mean, in bursts of b, is in the run with a chance of
+    1 - exp(-n p / b).
+    """
+    words = tokens * work.frequencies.words / work.frequencies.burst
+    draws = tokens / work.shape.block * work.shape.shared * work.frequencies.noise
+    return float(-np.expm1(-words).sum()), float(-np.expm1(-words - draws).sum())
+
+
+def row_bytes(work: Workload, tokens: float) -> tuple[float, float]:
+    """Bytes a token, fetched and pushed, where rows travel once for so many tokens.
+
+    These are the tokens of a job; of a step, where rows travel in each.
+    """
+    rows = sum(distinct_rows(work, tokens)) / tokens
+    return rows * NUMBER * work.vector_size, rows * (NUMBER * work.vector_size + ID)
+
+
+def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
+    """Bytes a token, fetched and pushed, where S ps tasks hold columns and multiply them."""
+    shape = work.shape
+    rows = sum(distinct_rows(work, shape.tokens))
+    places = shape.blocks * (shape.inputs + shape.columns)
+    windows = 0 if work.skipgram else shape.blocks * shape.centres
+    products = windows * (1 + shape.shared)
+    if work.skipgram:
+        products = shape.blocks * NearPairs(shape).number
+    fetched = NUMBER * products + SIZE * rows
+    # of each row its place in the step, and twice where its update is summed
+    pushed = NUMBER * products + (ID + SIZE) * rows + 3 * PLACE * places + 4 * windows
+    return shards * fetched / shape.tokens, shards * pushed / shape.tokens
+
+
+def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
+    """Ways to train on a cluster on a corpus of so many words, the one to take first.
+
+    Those that should not be taken come last, and among the others the fastest is first; where
+    they are within a tenth of it, the one that comes first here: asynchronous training in rows,
+    then in columns, then sub-models.
+    """
+    kept, workers, threads = work.frequencies.kept, machines.workers, machines.threads
+    job = choose_unit_entries(int(tokens), workers * threads) * kept * threads
+    # a worker has the rows of two jobs: as they came, and as they are
+    held = 1.5 * sum(distinct_rows(work, job)) * work.vector_size * FLOAT
+    waiting = ROUND_TRIPS * machines.latency / work.shape.tokens / kept
+    columns = column_bytes(work, machines.shards)
+    # what travels is the text, from the program that trains, and each sub-model once
+    option, text = f'regime="submodels:models={workers}"', (ENTRY / kept, 0.0)
+    apart = _choice("sub-models", option, work, machines, text, work.tables, senders=1)
+    if apart.bound != "memory" and tokens / workers < LEAST_OF_A_SUB_MODEL:
+        apart = apart._replace(bound="corpus")
+    choices = [
+        _choice("rows, asynchronous", "(the default)", work, machines, row_bytes(work, job), held),
+        _choice("columns", 'layout="columns"', work, machines, columns, waiting=waiting),
+        apart,
+    ]
+    against = ("corpus", "memory")
+    best = max((one.words_a_second for one in choices if one.bound not in against), default=0.0)
+    reasons = {bound: rank for rank, bound in enumerate(against, 1)}
+    return sorted(
+        choices, key=lambda one: (reasons.get(one.bound, 0), one.words_a_second < 0.9 * best)
+    )
+
+
+def _choice(
+    name: str,
+    option: str,
+    work: Workload,
+    machines: Machines,
+    traffic: tuple[float, float],
+    worker_memory: float = 0.0,
+    waiting: float = 0.0,
+    senders: int = 0,
+) -> Choice:
+    """A way to train with this traffic, in bytes a token, fetched and pushed.
+
+    A thread waits so many seconds for each raw word, and cannot use them. What workers fetch is
+    from as many senders; by default from the ps tasks, which else have no traffic.
+    """
+    raw = work.frequencies.kept * max(traffic)  # bytes a raw word, in the busier direction
+    ps_memory = work.tables / machines.shards
+    computing = (WORD_NS + NUMBER_NS * work.vector_size) * 1e-9
+    speed = machines.threads / (computing + waiting)  # raw words/s of a worker
+    bound = "latency" if waiting > computing else "workers"
+    # the busier end: what all workers send arrives at all ps tasks
+    share = max(1.0, machines.workers / (senders or machines.shards))
+    if (limit := machines.net / (raw * share)) < speed:
+        speed, bound = limit, "network"
+    if max(ps_memory, worker_memory) > machines.memory:
+        bound = "memory"
+    ps_net = 0.0 if senders else speed * raw * machines.workers / machines.shards
+    words = speed * machines.workers
+    memory, net = (ps_memory, worker_memory), (ps_net, speed * raw)
+    return Choice(name, option, sum(traffic), *memory, *net, words, bound)

@@ -1,1 +1,0 @@
-"""Tests of what is estimated before a training."""
