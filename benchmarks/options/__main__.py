@@ -43,7 +43,7 @@ def main() -> None:
     verdicts = judged(cells, options.records, options.place)
     print(summary(verdicts))
     if options.page is not None:
-        options.page.write_text(page(verdicts), encoding="utf-8")
+        options.page.write_text(page(verdicts, options.place), encoding="utf-8")
 
 
 if __name__ == "__main__":

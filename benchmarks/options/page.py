@@ -39,18 +39,28 @@ def table(verdicts: list[Verdict]) -> list[str]:
     return rows
 
 
-def page(verdicts: list[Verdict | None]) -> str:
+#: Where this package trains, by the names of `PLACES`.
+WHERE = {
+    "machine": "one thread",
+    "cluster": "a local cluster of 2 ps and 4 workers",
+    "graph": "one thread with TensorFlow's graph, without compiled kernels",
+}
+
+
+def page(verdicts: list[Verdict | None], place: str) -> str:
     """The whole grid, what does not hold first."""
+    title = {"machine": ""}.get(place, f", {place}")
+    option = {"machine": ""}.get(place, f" --place {place} --first {len(verdicts)}")
     finite = [verdict for verdict in verdicts if verdict is not None]
     return "\n".join(
         [
-            "# A grid of options\n",
-            "Each cell is trained by gensim and by this package, with other seeds, by one thread, "
-            "from files (hierarchical softmax from an iterable): on gensim's Lee corpus (lee), 1.2 "
-            "and 17 million words of English (words, text), baskets of 1,200 items, walks on a "
-            "graph of 500 nodes, and ten words. The command is `python -m benchmarks.options TEXT "
-            "--records FOLDER --page FILE`. Gensim is not sane where its loss is above that of "
-            "vectors of zeros.\n",
+            f"# A grid of options{title}\n",
+            "Each cell is trained by one thread of gensim and, from other seeds, by this package "
+            f"with {WHERE[place]}, from files (hierarchical softmax from an iterable): on gensim's "
+            "Lee corpus (lee), 1.2 and 17 million words of English (words, text), baskets of 1,200 "
+            "items, walks on a graph of 500 nodes, and ten words. The command is `python -m "
+            f"benchmarks.options TEXT --records FOLDER --page FILE{option}`. Gensim is not sane "
+            "where its loss is above that of vectors of zeros.\n",
             f"A cell holds if the largest norm of its vectors is within {NORM} times gensim's, the "
             f"mean loss per prediction within {LOSS:.0%}, and the share of neighbours in common "
             f"with gensim at most {LOST} below what two seeds of gensim have in common. Norms and "
