@@ -62,7 +62,8 @@ STEP_NUMBERS = 1 << 18
 #: many other positions a word may take on in one: see `choose_span`.
 LONGEST_SPAN, SHORTEST_SPAN, MOST_SHARED = 512, 64, 4
 
-#: Words share most of their n-grams: in skip-gram, what one of a window gains the next must have.
+#: Words share most of their n-grams: what one gains the next must have, in skip-gram, and in CBOW
+#: where steps are longer than gensim's defaults take.
 MUCH_SHARED = 0.05
 
 #: Windows up to this are not cut to the corpus's longest sentence: each width is another program,
@@ -248,7 +249,7 @@ def choose_span(sharing: float, steps: float, skipgram: bool) -> int:
     letters have .003, which leaves 512 positions; of one letter .2 to .3, and 512 diverge. `steps`
     are those of `steps_of`: spans are the shorter, the more these are than with gensim's defaults.
     """
-    if skipgram and sharing > MUCH_SHARED:
+    if sharing > MUCH_SHARED and (skipgram or steps > BLOCK_STEPS):
         return 1
     span, times = LONGEST_SPAN, max(1.0, steps / steps_of(0.025, 6, 5))
     while span > 1 and span * times > SHORTEST_SPAN and span * sharing * times > MOST_SHARED:
