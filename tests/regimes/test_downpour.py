@@ -3,6 +3,7 @@
 import functools
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -341,9 +342,11 @@ def test_a_graph_can_be_shown():
         ),
     ],
 )
-def test_a_model_learns(options, alpha, sg):
+def test_a_model_learns(options, alpha, sg, tmp_path):
+    text = Path(datapath("lee_background.cor")).read_text().splitlines(keepends=True)
+    (tmp_path / "text").write_text("".join(text[:60]))
     model = TFWord2Vec(
-        corpus_file=datapath("lee_background.cor"), vector_size=20, epochs=4, sg=sg, workers=2,
+        corpus_file=str(tmp_path / "text"), vector_size=20, epochs=5, sg=sg, workers=2,
         alpha=alpha, compute_loss=True, seed=2, regime=f"downpour:{options}",
     )  # fmt: skip
     assert model.mean_losses[-1] < 0.95 * model.mean_losses[0]
