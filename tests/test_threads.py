@@ -1,6 +1,7 @@
 """One training of a model at a time; two models side by side."""
 
 import copy
+import gc
 import pickle
 import sys
 import threading
@@ -198,11 +199,16 @@ def test_trainings_in_one_process_leave_no_threads_and_no_variables(regime, monk
         return names[-1]
 
     monkeypatch.setattr(WorkerVariables, "name", noted)
+
+    def variables():
+        gc.collect()
+        return sum(type(one).__name__ == "ResourceVariable" for one in gc.get_objects())
+
     train(built(regime=regime, sg=1))
-    before = psutil.Process().num_threads()
+    before, variables_before = psutil.Process().num_threads(), variables()
     for _ in range(2):
         train(built(regime=regime, sg=1))
-    assert psutil.Process().num_threads() <= before
+    assert psutil.Process().num_threads() <= before and variables() <= variables_before
     assert names and not any(
         tf.raw_ops.VarIsInitializedOp(
             resource=tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name=of_worker)

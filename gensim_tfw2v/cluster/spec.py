@@ -213,11 +213,16 @@ def _parsed(path: Path) -> Any:
             f"{path}, a hosts file in YAML, needs PyYAML, which is missing. "
             'Run: pip install "gensim-tfw2v[cluster]"'
         ) from error
+
+    class Loader(yaml.SafeLoader):
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):  # of which some lines can stand for millions
+                alias = self.peek_event().anchor
+                raise ClusterError(f"has the alias *{alias}: write the addresses out")
+            return super().compose_node(parent, index)
+
     try:
-        for event in yaml.parse(text):
-            if isinstance(event, yaml.AliasEvent):  # of which some lines can stand for millions
-                raise ClusterError(f"has the alias *{event.anchor}: write the addresses out")
-        return yaml.safe_load(text)
+        return yaml.load(text, Loader)
     except ClusterError:
         raise
     except (yaml.YAMLError, *UNREADABLE) as error:

@@ -16,9 +16,8 @@ from gensim_tfw2v.parameter_server.jobs.units import is_seen_by
 from gensim_tfw2v.parameter_server.layouts import Layout
 from gensim_tfw2v.parameter_server.liveness import Liveness, naming_lost_tasks
 
-#: Gives the ``tf.function`` of a job; variables that it names belong to the worker of that number,
-#: if workers share a process.
-FunctionOf = Callable[[int], Callable[..., Any]]
+#: The ``tf.function`` of a job.
+Function = Callable[..., Any]
 
 
 class Job(Protocol):
@@ -38,8 +37,11 @@ class Workers(Protocol):
         N.
     shards : int
         P: over how many ps tasks rows are spread.
+    are_threads : bool
+        Whether they are threads of this process.
     """
 
+    are_threads: bool
     number: int
     shards: int
 
@@ -47,9 +49,7 @@ class Workers(Protocol):
         """Variables made inside are the ps tasks'."""
         ...
 
-    def schedule(
-        self, function_of: FunctionOf, *arguments: tf.Tensor, slot: int | None = None
-    ) -> Job:
+    def schedule(self, function: Function, *arguments: tf.Tensor, slot: int | None = None) -> Job:
         """Hand a job to the next worker that is free.
 
         Parameters
@@ -90,6 +90,8 @@ class ClusterWorkers:
         That is told when a job has ended.
     """
 
+    are_threads = False
+
     def __init__(self, coordinator: Any, tasks: Sequence[Task], liveness: Liveness) -> None:
         self.number = sum(task.role == "worker" for task in tasks)
         self.shards = sum(task.role == "ps" for task in tasks)
@@ -99,13 +101,11 @@ class ClusterWorkers:
         """Variables made inside are the ps tasks'."""
         return self._coordinator.strategy.scope()
 
-    def schedule(
-        self, function_of: FunctionOf, *arguments: tf.Tensor, slot: int | None = None
-    ) -> Job:
+    def schedule(self, function: Function, *arguments: tf.Tensor, slot: int | None = None) -> Job:
         """Hand a job to the next worker that is free, whatever `slot`."""
         while True:
             try:
-                scheduled = self._coordinator.schedule(function_of(0), args=arguments)
+                scheduled = self._coordinator.schedule(function, args=arguments)
                 return _OnCluster(scheduled, self._liveness)
             except tf.errors.OpError:
                 # of another job, which gets it too; it is raised once
@@ -148,35 +148,22 @@ class LocalWorkers:
         N.
     """
 
+    are_threads = True
     shards = 1
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self._own = threading.local()
-        numbers = iter(range(number))
-        self._pool = ThreadPoolExecutor(number, "tfw2v-worker", lambda: self._begin(next(numbers)))
-        self._slots = [
-            ThreadPoolExecutor(1, f"tfw2v-worker-{slot}", self._begin, (slot,))
-            for slot in range(number)
-        ]
-
-    def _begin(self, number: int) -> None:
-        self._own.number = number
+        self._pool = ThreadPoolExecutor(number, "tfw2v-worker")
+        self._slots = [ThreadPoolExecutor(1, f"tfw2v-worker-{slot}") for slot in range(number)]
 
     def scope(self) -> contextlib.AbstractContextManager[Any]:
         """Variables made inside are this process's."""
         return contextlib.nullcontext()
 
-    def schedule(
-        self, function_of: FunctionOf, *arguments: tf.Tensor, slot: int | None = None
-    ) -> Job:
-        """Hand a job to the next thread that is free, or to that of a slot.
-
-        Jobs of both kinds must not run at the same time: a slot and a thread that is free may be
-        the same worker.
-        """
+    def schedule(self, function: Function, *arguments: tf.Tensor, slot: int | None = None) -> Job:
+        """Hand a job to the next thread that is free, or to that of a slot."""
         pool = self._pool if slot is None else self._slots[slot]
-        return _InThread(pool.submit(lambda: function_of(self._own.number)(*arguments).numpy()))
+        return _InThread(pool.submit(lambda: function(*arguments).numpy()))
 
     def sees(self, folder: Path) -> bool:
         """They are given what has been read: a part of a file, where a job would read it whole."""

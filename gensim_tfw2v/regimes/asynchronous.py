@@ -6,6 +6,7 @@ know of each other.
 """
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Sequence
 
@@ -85,11 +86,11 @@ class AsynchronousRegime(ParameterServerRegime):
         """Let workers draw jobs, once."""
         with naming_lost_tasks(), holding_interrupts():
             files = self._tickets.issue(jobs)
-        arguments = files, tf.constant(replicas, tf.float32)
+        function, arguments = self._function, (files, tf.constant(replicas, tf.float32))
 
         def work(ended: threading.Event) -> None:
             try:
-                self.workers.schedule(self._function_of, *arguments).fetch()
+                self.workers.schedule(function, *arguments).fetch()
             except ClusterLost:
                 if not self.workers.intact(self.server.tables):
                     raise
@@ -115,5 +116,6 @@ class AsynchronousRegime(ParameterServerRegime):
         finally:  # also after Ctrl-C, what workers were training has been pushed
             look()
 
-    def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
+    @functools.cached_property
+    def _function(self) -> tf.types.experimental.PolymorphicFunction:
         return self._tickets.worker_function(self._job_program())

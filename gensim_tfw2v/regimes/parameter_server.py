@@ -90,8 +90,6 @@ class ParameterServerRegime:
         self.program = replace(setup.program, shared_corpus=workers.sees(setup.folder))
         with naming_lost_tasks(), workers.scope():
             self.server = self._serve(setup)
-        self._making = threading.Lock()
-        self._made = functools.lru_cache(maxsize=None)(self._function)
 
     def _serve(self, setup: Setup) -> ParameterServer:
         """Make the variables of the ps tasks."""
@@ -107,15 +105,12 @@ class ParameterServerRegime:
             # of a variable without a fixed shape on another task, TensorFlow 2.21 crashes
             tf.Variable(tf.zeros([setup.units], tf.int32), trainable=False),
         )
-        return ParameterServer(tables, own_words, own_rates, push_counter, WorkerVariables())
+        of_workers = WorkerVariables(self.workers.are_threads)
+        return ParameterServer(tables, own_words, own_rates, push_counter, of_workers)
 
-    def _function_of(self, worker: int) -> Any:
-        """What `_function` gives: made once for a cluster, and for each thread that is a worker."""
-        with self._making:  # else threads that ask at once would each make one
-            return self._made(worker)
-
-    def _function(self, worker: int) -> tf.types.experimental.PolymorphicFunction:
-        """What a worker runs, with variables of its own for each worker of this process."""
+    @functools.cached_property
+    def _function(self) -> tf.types.experimental.PolymorphicFunction:
+        """Function that all workers run. Ask first where no other thread does."""
         return self._job_program().function
 
     def _job_program(self) -> JobProgram:
@@ -162,7 +157,7 @@ class ParameterServerRegime:
             Of the job, where that matters.
         """
         arguments = self.arguments(tasks, replicas, number)
-        return self.workers.schedule(self._function_of, *map(tf.constant, arguments))
+        return self.workers.schedule(self._function, *map(tf.constant, arguments))
 
     def arguments(
         self, tasks: Sequence[UnitTask], replicas: int, number: int = 0
@@ -250,8 +245,7 @@ class ParameterServerRegime:
 
     def step_graph(self) -> bytes | None:
         """The graph of a step."""
-        function: Any = self._function_of(0)
-        return step_graph(function.get_concrete_function())
+        return step_graph(self._function.get_concrete_function())
 
     def close(self) -> None:
         """Free the tables, and end workers that are threads, with what they keep."""
@@ -259,4 +253,5 @@ class ParameterServerRegime:
         self.server.of_workers.free()
         for table in (*self.server.tables, *(self.server.squares or ())):
             table.close()
-        del self.server, self._made
+        del self.server
+        vars(self).pop("_function", None)

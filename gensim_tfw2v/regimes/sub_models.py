@@ -19,7 +19,6 @@ from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.files.mapped import new_array, save_array
 from gensim_tfw2v.kernel.task import Divergence, UnitReport
 from gensim_tfw2v.parameter_server.jobs.sub_model import (
-    SubModelFunctions,
     SubModelResult,
     sub_model_functions,
 )
@@ -50,9 +49,7 @@ class SubModelsRegime(ParameterServerRegime):
         self._attempts = itertools.count(1)
         self._current: dict[int, int] = {}  # attempts that are being trained, by sub-model
         self._own = threading.local()  # of each thread that waits for a sub-model's jobs
-
-    def _function(self, worker: int) -> Any:
-        return sub_model_functions(self.program, self.server)
+        self._functions = sub_model_functions(self.program, self.server)
 
     def train_models(
         self,
@@ -162,17 +159,13 @@ class SubModelsRegime(ParameterServerRegime):
     def _schedule(self, attempt: int, job: int, arguments: tuple[Any, ...]) -> Job:
         others = [other for other in tuple(self._current.values()) if other != attempt]
         return self.workers.schedule(
-            lambda worker: self._functions(worker).train,
+            self._functions.train,
             *arguments,
             tf.constant(attempt, tf.int64),
             tf.constant(job, tf.int64),
             tf.constant(others, tf.int64),
             slot=self._own.slot,
         )
-
-    def _functions(self, worker: int) -> SubModelFunctions:
-        functions: SubModelFunctions = self._function_of(worker)
-        return functions
 
     def _result(
         self, running: Job, attempt: int, job: int, arguments: tuple[Any, ...]
@@ -252,7 +245,7 @@ class SubModelsRegime(ParameterServerRegime):
     def _read(self, name: str, attempt: int, first: int) -> np.ndarray:
         def schedule() -> Job:
             return self.workers.schedule(
-                lambda worker: getattr(self._functions(worker).read, name),
+                getattr(self._functions.read, name),
                 tf.constant(attempt, tf.int64),
                 tf.constant(first, tf.int64),
                 slot=self._own.slot,
@@ -266,3 +259,8 @@ class SubModelsRegime(ParameterServerRegime):
 
     def step_graph(self) -> None:
         """None: all is in one function, also copying."""
+
+    def close(self) -> None:
+        """Free the tables, and end workers that are threads, with what they keep."""
+        super().close()
+        del self._functions

@@ -12,7 +12,7 @@ from gensim_tfw2v.parameter_server.curvature import (
     directions,
     larger_step_sizes,
 )
-from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
+from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
 
 
 def matrix_of(values, seed=1):
@@ -97,7 +97,7 @@ def test_compiled_changes_are_those_of_the_graph(size, dtype):
     share = Directions.of(tf.constant(matrix, tf.float32), tf.constant(5.0)).of_rows(steps)
 
     def changes(native):
-        scratch = Scratch(unique_name("test"), size, native)
+        scratch = Scratch(WorkerVariables(), "test", size, native)
 
         @tf.function(autograph=False)
         def of_rows():

@@ -3,6 +3,7 @@
 import functools
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import unit_key
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.updates import EPSILON
-from gensim_tfw2v.parameter_server.jobs import rows
+from gensim_tfw2v.parameter_server.jobs import replica, rows
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.downpour import DownpourRegime
@@ -197,12 +198,20 @@ def test_threads_share_the_rows_of_a_replica(units, empty):
     regime.close()
 
 
+def announced(number):
+    """A trial of so many workers, all of them one thread: where there is one unit, one trains."""
+    trial = Trial(OBJECTIVES[0], workers=number)
+    trial.workers = LocalWorkers(1)
+    trial.workers.number = number
+    return trial
+
+
 def test_windows_as_long_as_a_job_are_asynchronous_training(units, monkeypatch):
     """Of what one of three workers changes, the same share is pushed."""
     monkeypatch.setattr(rows, "PARTS", 1)  # so that curvature is measured on the same sample
     found = []
     for regime_class in (AsynchronousRegime, DownpourRegime):
-        trial = Trial(OBJECTIVES[0], workers=3)
+        trial = announced(3)
         options = [Downpour(1000, 1000)] if regime_class is DownpourRegime else []
         regime = regime_class(trial.setup, trial.workers, *options)
         train(regime, trial, units[:1])
@@ -216,7 +225,7 @@ def test_windows_as_long_as_a_job_are_asynchronous_training(units, monkeypatch):
 def test_shorter_windows_are_pushed_in_full(units):
     changes = []
     for windows in ((1, 1), (1, 1000), (1000, 1)):
-        trial = Trial(OBJECTIVES[0], workers=8)
+        trial = announced(8)
         regime = make(trial, *windows)
         train(regime, trial, units[:1])
         changes.append(np.linalg.norm(trial.exported(regime).inputs - trial.arrays.inputs))
@@ -261,11 +270,11 @@ class Watched(LocalWorkers):
         super().__init__(number)
         self.seen, self._running, self._lock = [], 0, threading.Lock()
 
-    def schedule(self, function_of, *arguments):
+    def schedule(self, function, *arguments):
         with self._lock:
             self._running += 1
             self.seen.append((self._running, int(arguments[1])))
-        job = super().schedule(function_of, *arguments)
+        job = super().schedule(function, *arguments)
 
         class Noted:
             def fetch(_):
@@ -298,6 +307,23 @@ def test_one_replica_trains_the_first_share_alone(units):
     regime.close()
 
 
+def test_one_graph_is_traced_for_all_workers_of_a_process(units, monkeypatch):
+    traced, phases = [], replica._ReplicaPhases
+
+    def noted(*arguments):
+        traced.append(arguments)
+        return phases(*arguments)
+
+    monkeypatch.setattr(replica, "_ReplicaPhases", noted)
+    trial = Trial(OBJECTIVES[0], workers=8)
+    trial.setup = trial.setup._replace(units=len(units))
+    regime = make(trial, 2, 2, warm_start=1.0)
+    for epoch in range(2):  # by one worker, and by all
+        train(regime, trial, units, epoch)
+    assert len(traced) == 1
+    regime.close()
+
+
 def test_a_graph_can_be_shown():
     trial = Trial(SkipGram(5))
     regime = make(trial, 2, 2)
@@ -316,9 +342,11 @@ def test_a_graph_can_be_shown():
         ),
     ],
 )
-def test_a_model_learns(options, alpha, sg):
+def test_a_model_learns(options, alpha, sg, tmp_path):
+    text = Path(datapath("lee_background.cor")).read_text().splitlines(keepends=True)
+    (tmp_path / "text").write_text("".join(text[:60]))
     model = TFWord2Vec(
-        corpus_file=datapath("lee_background.cor"), vector_size=20, epochs=4, sg=sg, workers=2,
+        corpus_file=str(tmp_path / "text"), vector_size=20, epochs=5, sg=sg, workers=2,
         alpha=alpha, compute_loss=True, seed=2, regime=f"downpour:{options}",
     )  # fmt: skip
     assert model.mean_losses[-1] < 0.95 * model.mean_losses[0]

@@ -2,8 +2,8 @@
 
 import itertools
 import threading
-import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 
@@ -12,6 +12,7 @@ import pytest
 
 from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.kernel.task import Divergence
+from gensim_tfw2v.parameter_server.jobs import sub_model
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import sub_models
 from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan, file_of
@@ -120,13 +121,15 @@ class Forgetful(LocalWorkers):
 
     def __init__(self, number, after):
         super().__init__(number)
-        self.after, self.jobs, self.lives = after, 0, {}
+        self.after, self.jobs, self.scheduling = after, 0, threading.Lock()
 
-    def schedule(self, function_of, *arguments, slot=None):
-        self.jobs += 1
-        if self.jobs == self.after:
-            self.lives[0] = self.number  # variables of other names
-        return super().schedule(lambda n: function_of(self.lives.get(n, n)), *arguments, slot=slot)
+    def schedule(self, function, *arguments, slot=None):
+        with self.scheduling:
+            self.jobs += 1
+            if self.jobs == self.after:
+                self._slots[0].shutdown()
+                self._slots[0] = ThreadPoolExecutor(1)  # a thread that holds nothing
+            return super().schedule(function, *arguments, slot=slot)
 
 
 @pytest.mark.parametrize("after", [1, 2, 7, 40])
@@ -147,13 +150,10 @@ class Anyone(LocalWorkers):
 
     def __init__(self, number):
         super().__init__(number)
-        self.turns, self.locks = itertools.count(), [threading.Lock() for _ in range(number)]
+        self.turns = itertools.count()
 
-    def schedule(self, function_of, *arguments, slot=None):
-        turn = next(self.turns) % self.number
-        with self.locks[turn]:
-            result = function_of(turn)(*arguments).numpy()
-        return type("Done", (), {"fetch": lambda _: result})()
+    def schedule(self, function, *arguments, slot=None):
+        return super().schedule(function, *arguments, slot=next(self.turns) % self.number)
 
 
 def test_jobs_that_meet_the_wrong_worker_find_the_right_one(units, tmp_path, monkeypatch):
@@ -177,24 +177,16 @@ def test_a_worker_without_a_sub_model_refuses_jobs(native, units, tmp_path):
     assert_equal(files[0], by_hand(trial, given, 0)[0])
 
 
-def test_threads_that_ask_at_once_are_given_one_function(units, tmp_path, monkeypatch):
-    class OneWorker(Anyone):
-        def schedule(self, function_of, *arguments, slot=None):
-            function = function_of(0)
-            return super().schedule(lambda _: function, *arguments)
+def test_one_graph_is_traced_for_all_workers_of_a_process(units, tmp_path, monkeypatch):
+    traced, prepare_unit = [], sub_model.prepare_unit
 
-    made, make = [], sub_models.sub_model_functions
+    def noted(*arguments):
+        traced.append(arguments)
+        return prepare_unit(*arguments)
 
-    def slowly(*arguments):
-        made.append(arguments)
-        time.sleep(0.05)
-        return make(*arguments)
-
-    monkeypatch.setattr(sub_models, "sub_model_functions", slowly)
-    workers = OneWorker(3)
-    workers.locks = [threading.Lock()] * 3  # a worker trains a job at a time
-    _, reports, files = train(Trial(OBJECTIVES[0], folder=tmp_path), sub_model_plan(units), workers)
-    assert len(made) == 1
+    monkeypatch.setattr(sub_model, "prepare_unit", noted)
+    _, reports, files = train(Trial(OBJECTIVES[0], 3, folder=tmp_path), sub_model_plan(units))
+    assert len(traced) == 1
     assert len(files) == MODELS and len(reports) == MODELS * EPOCHS * len(units)
 
 

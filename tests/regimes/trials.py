@@ -112,9 +112,9 @@ class Flaky(LocalWorkers):
         super().__init__(number)
         self.attempt, self.go, self.jobs = attempt, go, 0
 
-    def schedule(self, function_of, *arguments):
+    def schedule(self, function, *arguments):
         self.jobs += 1
-        is_flaky, job = self.jobs == self.attempt, super().schedule(function_of, *arguments)
+        is_flaky, job = self.jobs == self.attempt, super().schedule(function, *arguments)
 
         class Late:
             def fetch(_):

@@ -52,7 +52,7 @@ def portion_job(
     used = [name for name, table in point._asdict().items() if table.rows]
     # threads that added to the same sum would lose what others add
     sums = [
-        {name: Scratch(server.of_workers.name(name), program.unit.vector_size) for name in used}
+        {name: Scratch(server.of_workers, name, program.unit.vector_size) for name in used}
         for _ in range(program.threads)
     ]
     return job_program(

@@ -77,7 +77,7 @@ class ReplicaRows:
         self._layouts = {name: of for name, of in layouts._asdict().items() if of.rows}
         self._dtype = dtype
         self._current, self._known = (
-            {name: Scratch(of_workers.name(name), of.size) for name, of in self._layouts.items()}
+            {name: Scratch(of_workers, name, of.size) for name, of in self._layouts.items()}
             for _ in range(2)
         )
 

@@ -38,7 +38,7 @@ def row_job(program: WorkerConfig, server: ParameterServer, staged: bool = False
         with others later; see `RowLayout.stage`. Else they are added, each its share.
     """
     scratch = {
-        name: Scratch(server.of_workers.name(name), program.unit.vector_size, program.unit.native)
+        name: Scratch(server.of_workers, name, program.unit.vector_size, program.unit.native)
         for name in Tables._fields
     }
     return job_program(

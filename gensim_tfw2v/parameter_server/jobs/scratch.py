@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from gensim_tfw2v._tensorflow import tf
@@ -15,19 +17,79 @@ def unique_name(what: str) -> str:
     return f"tfw2v-{what}-{uuid.uuid4().hex}"
 
 
-class WorkerVariables:
-    """Names of the variables that a regime's workers make, by which they are freed."""
+#: Gives a handle of a variable of the worker that runs the function. TensorFlow holds each for that
+#: of another variable, so what uses one is neither ordered nor delayed by what uses another: order
+#: the use of the handles of one variable by control dependencies.
+Handle = Callable[[], tf.Tensor]
 
-    def __init__(self) -> None:
+
+class WorkerVariables:
+    """Variables of a regime's workers.
+
+    The workers of a cluster make them by their names. Threads of this process share a function,
+    traced once: each call hands it the variables of its thread.
+
+    Parameters
+    ----------
+    of_threads : bool
+        Whether the workers are threads of this process.
+    """
+
+    def __init__(self, of_threads: bool = False) -> None:
+        self._of_threads = of_threads
         self._names: list[str] = []
 
     def name(self, what: str) -> str:
-        """Give a `unique_name` for one more."""
+        """Give a `unique_name` for a variable that the workers of a process share."""
         self._names.append(unique_name(what))
         return self._names[-1]
 
+    def own(
+        self,
+        what: str,
+        shape: Sequence[int | None],
+        dtype: tf.DType = tf.float32,
+        device: str | None = None,
+    ) -> Handle:
+        """Add a variable that each worker has of its own.
+
+        Parameters
+        ----------
+        what : str
+            Part of its name.
+        shape : sequence of int or None
+        dtype : DType
+        device : str, optional
+            Of threads' variables, which are zeros at first; those of a cluster's workers are not
+            initialized, and go where they are used.
+        """
+        if not self._of_threads:
+            return named_handle(self.name(what), shape, dtype)
+
+        def make() -> tf.Variable:
+            with tf.device(device):
+                zeros = tf.zeros([size or 0 for size in shape], dtype)
+                return tf.Variable(zeros, trainable=False, shape=shape)
+
+        like, of_thread = make(), threading.local()
+
+        def mine() -> tf.Tensor:
+            if not hasattr(of_thread, "variable"):
+                of_thread.variable = make()
+            return of_thread.variable.handle
+
+        def handle() -> tf.Tensor:
+            graph = tf.compat.v1.get_default_graph()
+            while getattr(graph, "outer_graph", None) and graph.outer_graph.building_function:
+                graph = graph.outer_graph  # from the body of a loop to the function
+            with graph.as_default():
+                given = graph.capture_call_time_value(mine, like.handle, key=mine)
+            return tf.identity(given)
+
+        return handle
+
     def free(self) -> None:
-        """Free those of workers that are threads of this process."""
+        """Free those with names of workers that are threads of this process."""
         for device in tf.config.list_logical_devices():
             with tf.device(device.name):
                 for name in self._names:
@@ -36,32 +98,38 @@ class WorkerVariables:
         self._names.clear()
 
 
+def named_handle(name: str, shape: Sequence[int | None], dtype: tf.DType) -> Handle:
+    """Give handles of the variable that has this name on the worker."""
+    return partial(tf.raw_ops.VarHandleOp, dtype=dtype, shape=shape, shared_name=name, container="")
+
+
 class Scratch:
     """A float32 variable [n, D] of the worker that runs the function.
 
+    Each call of a worker finds what the last one has left.
+
     Parameters
     ----------
-    name : str
-        Shared by all calls: each call of a worker finds what the last one has left.
+    of_workers : WorkerVariables
+        To which it is added.
+    what : str
+        Part of its name.
     size : int
         D.
     native : bool
         Whether compiled kernels train it: its rows are then filled up to their stride.
+
+    Attributes
+    ----------
+    handle : Handle
     """
 
-    def __init__(self, name: str, size: int, native: bool = False) -> None:
-        self._name, self._size, self._native = name, size, native
+    def __init__(
+        self, of_workers: WorkerVariables, what: str, size: int, native: bool = False
+    ) -> None:
+        self._size, self._native = size, native
         self._shape = tf.TensorShape([None, stride(size) if native else size])
-
-    def handle(self) -> tf.Tensor:
-        """A handle, which TensorFlow holds for that of a variable of its own.
-
-        So what uses another handle is neither ordered nor delayed by it: order the use of the
-        handles of one variable by control dependencies.
-        """
-        return tf.raw_ops.VarHandleOp(
-            dtype=tf.float32, shape=self._shape, shared_name=self._name, container=""
-        )
+        self.handle = of_workers.own(what, [*self._shape], device="CPU" if native else None)
 
     def assign(self, rows: tf.Tensor) -> tf.Operation:
         """Set the rows [n, D]."""
@@ -149,12 +217,7 @@ def cached(source: tf.Variable, name: str) -> tf.Tensor:
 
     It travels when a worker asks for the first time: also one that was started anew.
     """
-    shape = tf.TensorShape([None] * source.shape.rank)
-
-    def handle() -> tf.Tensor:
-        return tf.raw_ops.VarHandleOp(
-            dtype=source.dtype, shape=shape, shared_name=name, container=""
-        )
+    handle = named_handle(name, [None] * source.shape.rank, source.dtype)
 
     def fetch() -> tf.Tensor:
         with tf.control_dependencies(

@@ -48,12 +48,7 @@ class ModelLease:
     """Which sub-model a worker holds: the attempt to train it, and on how many jobs so far."""
 
     def __init__(self, of_workers: WorkerVariables) -> None:
-        self._name = of_workers.name("lease")
-
-    def _handle(self) -> tf.Tensor:
-        return tf.raw_ops.VarHandleOp(
-            dtype=tf.int64, shape=[2], shared_name=self._name, container=""
-        )
+        self._handle = of_workers.own("lease", [2], tf.int64, device="CPU")
 
     def read(self) -> tf.Tensor:
         """Attempt and jobs: [2], int64; 0 for none."""
@@ -103,7 +98,7 @@ def sub_model_functions(program: WorkerConfig, server: ParameterServer) -> SubMo
     unit, threads = program.unit, program.threads
     tables = Tables(
         *(
-            Scratch(server.of_workers.name(name), unit.vector_size, unit.native)
+            Scratch(server.of_workers, name, unit.vector_size, unit.native)
             for name in Tables._fields
         )
     )

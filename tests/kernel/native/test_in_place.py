@@ -13,7 +13,7 @@ from gensim_tfw2v.kernel.objectives.blocks import StepShape
 from gensim_tfw2v.kernel.tables import Tables, WholeRows
 from gensim_tfw2v.kernel.task import UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, unique_name
+from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.regimes.local import LocalRegime
 
 VOCABULARY, SIZE = 30, 10
@@ -108,7 +108,7 @@ def test_exporting_does_not_end_training(objective):
 
 def test_rows_of_a_worker_are_its_own():
     # what was fetched is needed again, to tell how rows have changed
-    scratch = Scratch(unique_name("test"), SIZE, native=True)
+    scratch = Scratch(WorkerVariables(), "test", SIZE, native=True)
     fetched = tf.random.normal([VOCABULARY, SIZE])
     for rows in (fetched, tf.concat([fetched, tf.zeros([VOCABULARY, 6])], 1)[:, :SIZE]):
         scratch.assign(rows)
@@ -131,7 +131,7 @@ def test_a_row_of_a_stride_is_padded_into_a_copy():
 
 
 def test_tables_of_equal_size_have_memory_of_their_own():
-    scratches = [Scratch(unique_name("test"), SIZE, native=True) for _ in range(2)]
+    scratches = [Scratch(WorkerVariables(), "test", SIZE, native=True) for _ in range(2)]
 
     @tf.function(autograph=False)
     def write():
