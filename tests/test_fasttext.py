@@ -328,3 +328,5 @@ def test_spans_are_short_where_words_share_much(n_grams, span):
     shorter = choose_span(sharing, 90, skipgram=False)  # a hundred times as many steps
     assert shorter == 1 or 100 * shorter * sharing <= 4
     assert choose_span(sharing, 0.9, skipgram=True) == (1 if sharing > 0.05 else span)
+    if sharing > 0.05:
+        assert choose_span(sharing, 1.1, skipgram=False) == 1

@@ -50,7 +50,7 @@ def test_cells(cell, files, few_seeds, tmp_path):
         faults -= {"neighbours"}
     assert not faults, verdict
     assert "1 cells, of which gensim is sane in 1" in summary([verdict])
-    assert f"| {cell.objective} | {cell.window} |" in page([verdict])
+    assert f"| {cell.objective} | {cell.window} |" in page([verdict], "machine")
 
 
 def test_the_grid():

@@ -324,6 +324,18 @@ def test_one_graph_is_traced_for_all_workers_of_a_process(units, monkeypatch):
     regime.close()
 
 
+def test_workers_take_turns_where_they_must(units):
+    trial = Trial(OBJECTIVES[0], workers=2)
+    program = replace(trial.setup.program, one_at_a_time=True)
+    workers = Watched(2)
+    regime = AsynchronousRegime(trial.setup._replace(units=len(units), program=program), workers)
+    regime.load(trial.arrays)
+    for epoch in range(2):
+        regime.train_epoch(tasks(units, epoch), lambda report: None)
+    assert workers.seen == [(1, 1), (1, 1)]
+    regime.close()
+
+
 def test_a_graph_can_be_shown():
     trial = Trial(SkipGram(5))
     regime = make(trial, 2, 2)
