@@ -218,6 +218,8 @@ def choose_shape(
         return StepShape(
             *(step, block, window, max(of_block, floor, least)), windows=skipgram, group=group
         )
+    if not skipgram:  # each of a position's predictions is one for all words of its window
+        steps = steps_of(alpha, 1, negative, hierarchical)
     if negative and steps > BLOCK_STEPS:  # clipping alone would distort rows
         block = 32
         while block > 1 and block * alpha > BLOCK_STEPS:

@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops, stride
@@ -20,7 +21,7 @@ def unique_name(what: str) -> str:
 #: Gives a handle of a variable of the worker that runs the function. TensorFlow holds each for that
 #: of another variable, so what uses one is neither ordered nor delayed by what uses another: order
 #: the use of the handles of one variable by control dependencies.
-Handle = Callable[[], tf.Tensor]
+Handle = Callable[[], Any]  # gives a Tensor; TensorFlow is not imported yet
 
 
 class WorkerVariables:
@@ -48,7 +49,7 @@ class WorkerVariables:
         self,
         what: str,
         shape: Sequence[int | None],
-        dtype: tf.DType = tf.float32,
+        dtype: tf.DType | None = None,
         device: str | None = None,
     ) -> Handle:
         """Add a variable that each worker has of its own.
@@ -58,11 +59,13 @@ class WorkerVariables:
         what : str
             Part of its name.
         shape : sequence of int or None
-        dtype : DType
+        dtype : DType, optional
+            By default float32.
         device : str, optional
             Of threads' variables, which are zeros at first; those of a cluster's workers are not
             initialized, and go where they are used.
         """
+        dtype = dtype or tf.float32
         if not self._of_threads:
             return named_handle(self.name(what), shape, dtype)
 
