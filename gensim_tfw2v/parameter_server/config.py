@@ -25,8 +25,8 @@ MOST_UNITS = 32
 #: together lack that of each other, and then go different ways.
 WARM_ENTRIES, WARM_SHARE = 1 << 21, 0.4
 
-#: Workers that train at the same time may take larger steps up to so many for a position; see
-#: `steps_of`. gensim's defaults take .9. Of little text they take turns beyond.
+#: Steps of a position (see `steps_of`; gensim's defaults take .9) up to which those of workers that
+#: train at the same time may grow. With little text and longer steps, workers take turns.
 CONCURRENT_STEPS = 2.0
 
 
@@ -102,6 +102,6 @@ def choose_largest_growth(tokens: float, steps: float) -> float:
 def must_take_turns(tokens: float, steps: float) -> bool:
     """Decide whether only one worker trains at a time.
 
-    Workers that train one small corpus by long steps find different vectors, whose mean is none.
+    By long steps on a small corpus, workers find vectors so different that their mean is useless.
     """
     return tokens < FEW_TOKENS and steps > CONCURRENT_STEPS

@@ -45,7 +45,7 @@ def larger_step_sizes(
     Parameters
     ----------
     largest_growth : float
-        At most by this.
+        At most by this factor.
     alphas : Tensor [n, 2]
         Of one worker, at the beginning and at the end of each unit.
     workers : Tensor [] or float

@@ -61,7 +61,7 @@ class Workers(Protocol):
         ...
 
     def sees(self, folder: Path) -> bool:
-        """Whether jobs can read what this process writes to a folder."""
+        """Return whether jobs can read what this process writes to a folder."""
         ...
 
     def progress(self) -> None:
@@ -69,7 +69,7 @@ class Workers(Protocol):
         ...
 
     def intact(self, tables: Sequence[Layout]) -> bool:
-        """Whether all that ps tasks held is there."""
+        """Return whether everything that ps tasks held is still there."""
         ...
 
     def close(self) -> None:
@@ -112,7 +112,7 @@ class ClusterWorkers:
                 continue
 
     def sees(self, folder: Path) -> bool:
-        """Whether jobs can read what this process writes to a folder."""
+        """Return whether jobs can read what this process writes to a folder."""
         with naming_lost_tasks():
             return is_seen_by(self.number, folder)
 
@@ -121,7 +121,7 @@ class ClusterWorkers:
         self._liveness.progress()
 
     def intact(self, tables: Sequence[Layout]) -> bool:
-        """Whether all that ps tasks held is there."""
+        """Return whether everything that ps tasks held is still there."""
         return self._liveness.intact(tables)
 
     def close(self) -> None:

@@ -38,12 +38,15 @@ class RegimeOptions:
         Whether `curvature` says what of concurrent changes counts.
     trains_apart : bool
         Whether each worker trains a model of its own.
+    workers_overlap : bool
+        Whether workers change the same rows at the same time, unless they take turns.
     """
 
     has_kernels: ClassVar[bool] = False
     takes_columns: ClassVar[bool] = False
     combines_by_direction: ClassVar[bool] = False
     trains_apart: ClassVar[bool] = False
+    workers_overlap: ClassVar[bool] = False
 
     def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
         """Make what trains.
@@ -90,7 +93,7 @@ class Asynchronous(RegimeOptions):
     A worker fetches the rows of a whole job once, and pushes what has changed once.
     """
 
-    has_kernels = takes_columns = combines_by_direction = True
+    has_kernels = takes_columns = combines_by_direction = workers_overlap = True
 
     def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
         """Make what trains; see `RegimeOptions`."""
@@ -117,7 +120,7 @@ class Synchronous(RegimeOptions):
         If `steps` is below 1, or there is no such `combining`.
     """
 
-    has_kernels = True
+    has_kernels = workers_overlap = True
 
     steps: int = 32
     combining: str = "adasum"
@@ -159,6 +162,8 @@ class Downpour(RegimeOptions):
     ValueError
         If `n_fetch` or `n_push` is below 1, or `warm_start` is not from 0 to 1.
     """
+
+    workers_overlap = True
 
     n_fetch: int = 32
     n_push: int = 32

@@ -1,4 +1,4 @@
-"""What regimes share whose workers train on tables that ps tasks hold."""
+"""Base of the regimes whose workers train on tables held by ps tasks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from gensim_tfw2v.processes.hazards import holding_interrupts
 
 
 class Setup(NamedTuple):
-    """What is trained.
+    """Everything that a regime is made from.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class ParameterServerRegime:
         return self._job_program().function
 
     def _job_program(self) -> JobProgram:
-        """What is done for a job."""
+        """Program of a job."""
         if self.program.layout == "columns":
             return column_job(self.program, self.server)
         return row_job(self.program, self.server)
@@ -162,7 +162,7 @@ class ParameterServerRegime:
     def arguments(
         self, tasks: Sequence[UnitTask], replicas: int, number: int = 0
     ) -> tuple[Any, ...]:
-        """What `job_signature` says, of a job; parameters as for `schedule`."""
+        """Arguments of a job, as `job_signature` has them; parameters as for `schedule`."""
         empty = self.program.threads - len(tasks)
         of_units = [source_of(task.unit, self.program.shared_corpus) for task in tasks]
         sources, ranges = zip(*of_units, *[NOTHING] * empty, strict=True)
@@ -232,7 +232,7 @@ class ParameterServerRegime:
 
     @holding_interrupts()
     def finite(self) -> bool:
-        """Whether every row is finite."""
+        """Return whether every row is finite."""
         with naming_lost_tasks():
             return all(table.finite() for table in self.server.tables)
 

@@ -173,11 +173,12 @@ def worker_program(config: TrainingConfig, program: KernelConfig, tokens: int) -
     """The program of a worker, or of threads that share rows, for so many tokens."""
     workers, threads = _workers_and_threads(config)
     steps = _steps(config, program.shape.window)
-    takes_turns = must_take_turns(tokens, steps)
-    if takes_turns and workers > 1 and not config.shares_rows:
+    overlap = workers > 1 and config.regime_of_workers.workers_overlap and not config.shares_rows
+    takes_turns = overlap and must_take_turns(tokens, steps)
+    if takes_turns:
         logger.info(
-            "%i workers take turns: of so little text, steps this long by several at a time would "
-            "give other vectors than gensim's",
+            "%i workers take turns, and are no faster than one: with so little text, several that "
+            "train at once by steps this long would not give gensim's vectors",
             workers,
         )
     return WorkerConfig(

@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from gensim_tfw2v import Asynchronous, Downpour, Sandblaster, Synchronous, TFWord2Vec
+from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.regimes.options import parse_regime
+from gensim_tfw2v.training.programs import worker_program
 
 
 @pytest.mark.parametrize(
@@ -68,3 +71,22 @@ def test_a_regime_is_imported_when_it_is_made():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
     assert ran.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("regime", "turns"),
+    [
+        *((name, True) for name in ("asynchronous", "synchronous", "downpour")),
+        *((name, False) for name in ("submodels", "sandblaster")),
+    ],
+)
+def test_workers_that_overlap_take_turns_on_little_text_by_long_steps(regime, turns, caplog):
+    caplog.set_level("INFO")
+    config = SimpleNamespace(
+        regime_of_workers=parse_regime(regime), shares_rows=False, cluster=None, workers=2,
+        layout="rows", alpha=0.025, shrink_windows=True, objective=SkipGram(20),
+    )  # fmt: skip
+    program = SimpleNamespace(shape=SimpleNamespace(window=10))
+    assert worker_program(config, program, 1e5).one_at_a_time is turns
+    assert ("2 workers take turns" in caplog.text) is turns
+    assert not worker_program(config, program, 1e7).one_at_a_time
