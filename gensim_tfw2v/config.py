@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.cluster.opening import LocalTasks, parse_cluster
+from gensim_tfw2v.cluster.open_cluster import LocalTasks, parse_cluster
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.kernel.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.messages import quoted

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.checks.options import ARGUMENTS, Number, check_attributes, check_options
+from gensim_tfw2v.checks.arguments import ARGUMENTS, Number, check_attributes, check_options
 from gensim_tfw2v.checks.state import check_loaded, check_state
 from gensim_tfw2v.cluster import Cluster
-from gensim_tfw2v.cluster.opening import LocalTasks
+from gensim_tfw2v.cluster.open_cluster import LocalTasks
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
@@ -35,14 +35,14 @@ from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
-from gensim_tfw2v.training.opening import (
+from gensim_tfw2v.training.open_regime import (
     is_trained_by_gensim,
     overridden_hooks,
     warn_of_gensims_code,
 )
 from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.sub_models import begin_training
+from gensim_tfw2v.training.sub_model_training import begin_training
 from gensim_tfw2v.training.vocabulary import renew_norms, take_vectors
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.

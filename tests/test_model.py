@@ -23,16 +23,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.kernel.config import choose_shape
+from gensim_tfw2v.kernel.choices import choose_shape
 from gensim_tfw2v.kernel.task import Divergence, UnitReport
-from gensim_tfw2v.parameter_server.config import (
+from gensim_tfw2v.parameter_server.worker_config import (
     choose_largest_growth,
     choose_unit_entries,
     choose_warm_units,
 )
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.regimes.plain import PlainRegime
+from gensim_tfw2v.regimes.threads import PlainRegime
 from tests.engines import train_by_graph, train_with_tensorflow
 
 LEE = datapath("lee_background.cor")

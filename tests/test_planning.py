@@ -7,17 +7,17 @@ import pytest
 
 from benchmarks.scaling.prediction import target_bytes
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.combining import pair_rates
-from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, PushCounter
 from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
+from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 from gensim_tfw2v.planning import (
     Frequencies,
     Machines,

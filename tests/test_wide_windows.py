@@ -9,7 +9,7 @@ from gensim.test.utils import common_texts, datapath
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus import encode_sentences
-from gensim_tfw2v.kernel.config import NARROW_WINDOW, WIDEST_WINDOW, KernelConfig, choose_window
+from gensim_tfw2v.kernel.choices import NARROW_WINDOW, WIDEST_WINDOW, KernelConfig, choose_window
 from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
@@ -66,7 +66,7 @@ def test_draws_are_those_of_the_wide_window(side, shrinks):
 )
 def test_the_vectors_are_those_of_the_wide_program(options, monkeypatch):
     # as many negatives a block
-    monkeypatch.setattr("gensim_tfw2v.kernel.config.POSITION_NEGATIVES", 1)
+    monkeypatch.setattr("gensim_tfw2v.kernel.choices.POSITION_NEGATIVES", 1)
     models = []
     for cut in (True, False):
         if not cut:

@@ -17,8 +17,8 @@ from gensim.models.callbacks import CallbackAny2Vec
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.model_files import save_whole
 from gensim_tfw2v.corpus import texts
-from gensim_tfw2v.parameter_server import config
-from gensim_tfw2v.training import opening, programs
+from gensim_tfw2v.parameter_server import worker_config
+from gensim_tfw2v.training import open_regime, programs
 from gensim_tfw2v.training.session import Training
 
 #: Seconds between two looks at how far the training is.
@@ -73,9 +73,9 @@ def main(path: str) -> None:
     # units and runs of a large corpus, for a small one
     for module, name, value in (
         (programs, "UNIT_ENTRIES", settings["unit_entries"]),
-        (config, "CLUSTER_ENTRIES", settings["unit_entries"]),
+        (worker_config, "CLUSTER_ENTRIES", settings["unit_entries"]),
         (texts, "BYTES_A_RUN", settings["bytes_a_run"]),
-        (opening, "READY_SECONDS", 120.0),
+        (open_regime, "READY_SECONDS", 120.0),
     ):
         setattr(module, name, value)
     announce_exports()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.noise import draw_negatives
 from gensim_tfw2v.kernel.objectives.blocks import in_blocks, in_halos
 from gensim_tfw2v.kernel.updates import running_sum

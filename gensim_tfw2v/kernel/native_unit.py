@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.native import Options, load_ops
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.step import SCOPE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gensim_tfw2v._tensorflow import scoped, tf
-from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.noise import counted_negatives
 from gensim_tfw2v.kernel.objectives import Gradients, Step, StepPlan
 from gensim_tfw2v.kernel.slices import Sent, Slices, exact, small

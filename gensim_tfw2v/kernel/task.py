@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v.corpus.units import WorkUnit
-from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.choices import KernelConfig
 
 
 def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:

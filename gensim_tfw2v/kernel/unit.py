@@ -10,7 +10,7 @@ import functools
 from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.draws import Draws, draw
 from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
 from gensim_tfw2v.kernel.objectives import StepPlan

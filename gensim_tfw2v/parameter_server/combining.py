@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables
 
 

@@ -26,8 +26,8 @@ from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.children import last_lines, start_module
 from gensim_tfw2v.processes.forkserver import Forked
-from gensim_tfw2v.regimes.base import never
 from gensim_tfw2v.regimes.coordinator import ClusterSetup
+from gensim_tfw2v.regimes.regime import never
 from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan
 
 #: Seconds that the coordinator has to end what it does when training is interrupted.

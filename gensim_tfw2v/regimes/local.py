@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.step import step_graph
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, WholeRows
@@ -20,9 +20,9 @@ from gensim_tfw2v.kernel.unit import concrete_unit_function
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.workers import LocalWorkers, run_threads
 from gensim_tfw2v.processes.hazards import holding_interrupts
-from gensim_tfw2v.regimes.base import never
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
+from gensim_tfw2v.regimes.regime import never
 
 ROWS_AT_A_TIME = 4096
 

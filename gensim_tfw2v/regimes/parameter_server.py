@@ -17,21 +17,21 @@ from gensim_tfw2v.kernel.step import step_graph
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.config import WorkerConfig, choose_warm_units
-from gensim_tfw2v.parameter_server.jobs.columns import column_job
+from gensim_tfw2v.parameter_server.jobs.column_job import column_job
 from gensim_tfw2v.parameter_server.jobs.job import (
     JobProgram,
     JobResult,
     ParameterServer,
     PushCounter,
 )
-from gensim_tfw2v.parameter_server.jobs.rows import row_job
+from gensim_tfw2v.parameter_server.jobs.job_units import NOTHING, source_of
+from gensim_tfw2v.parameter_server.jobs.row_job import row_job
 from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
-from gensim_tfw2v.parameter_server.jobs.units import NOTHING, source_of
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from gensim_tfw2v.parameter_server.layouts.access import NativeAccess
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.traffic import Traffic
+from gensim_tfw2v.parameter_server.worker_config import WorkerConfig, choose_warm_units
 from gensim_tfw2v.parameter_server.workers import Job, Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 

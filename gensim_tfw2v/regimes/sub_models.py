@@ -25,8 +25,8 @@ from gensim_tfw2v.parameter_server.jobs.sub_model import (
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import Job, Workers, run_threads
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
-from gensim_tfw2v.regimes.base import never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
+from gensim_tfw2v.regimes.regime import never
 from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan, file_of
 
 #: A sub-model whose worker has not been found in so many tries, for each worker, is lost.

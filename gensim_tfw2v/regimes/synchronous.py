@@ -16,14 +16,14 @@ from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.parameter_server.combining import adasum
 from gensim_tfw2v.parameter_server.jobs.job import JobProgram
-from gensim_tfw2v.parameter_server.jobs.rows import row_job
+from gensim_tfw2v.parameter_server.jobs.row_job import row_job
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
-from gensim_tfw2v.regimes.base import never
 from gensim_tfw2v.regimes.options import Synchronous
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
+from gensim_tfw2v.regimes.regime import never
 
 #: A job is run again elsewhere when it takes this many times as long as the median of its round,
 #: and at least so many seconds.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.cluster.opening import LocalTasks
+from gensim_tfw2v.cluster.open_cluster import LocalTasks
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.units import EncodedCorpus
-from gensim_tfw2v.kernel.config import (
+from gensim_tfw2v.kernel.choices import (
     FEW_WORDS,
     NARROW_WINDOW,
     UNIT_ENTRIES,
@@ -26,7 +26,7 @@ from gensim_tfw2v.kernel.native.plain import is_available
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.parameter_server.config import (
+from gensim_tfw2v.parameter_server.worker_config import (
     LEAST_ENTRIES,
     WorkerConfig,
     choose_largest_growth,

@@ -17,13 +17,13 @@ from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
-from gensim_tfw2v.kernel.config import FEW_TOKENS
+from gensim_tfw2v.kernel.choices import FEW_TOKENS
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
-from gensim_tfw2v.training.opening import open_regime
+from gensim_tfw2v.training.open_regime import open_regime
 from gensim_tfw2v.training.programs import setup_of, trains_plainly, unit_entries
 from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of
 

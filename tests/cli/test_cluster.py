@@ -14,7 +14,7 @@ from gensim.models import Word2Vec
 from gensim.test.utils import datapath
 
 from gensim_tfw2v.cluster import Task, wait_for_tasks
-from gensim_tfw2v.cluster.local import free_ports
+from gensim_tfw2v.cluster.local_cluster import free_ports
 from tests.cluster.test_namespace import own_ports
 
 LEE = datapath("lee_background.cor")

@@ -16,7 +16,7 @@ import pytest
 from gensim.models import Word2Vec
 from gensim.test.utils import datapath
 
-from gensim_tfw2v.cluster.local import free_ports
+from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.cluster.ssh import SshCluster
 from tests.cli.conftest import ROOT

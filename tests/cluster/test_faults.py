@@ -12,7 +12,7 @@ import pytest
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cluster import local as local_module
+from gensim_tfw2v.cluster import local_cluster as local_module
 from gensim_tfw2v.cluster.spec import ClusterLost
 from tests.cluster.test_training import likeness, servers, trained
 
@@ -24,7 +24,7 @@ OPTIONS = {"epochs": 16, "seed": 5}
 def short_units():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gensim_tfw2v.training.programs.UNIT_ENTRIES", 4096)
-        patch.setattr("gensim_tfw2v.parameter_server.config.CLUSTER_ENTRIES", 4096)
+        patch.setattr("gensim_tfw2v.parameter_server.worker_config.CLUSTER_ENTRIES", 4096)
         yield
 
 
@@ -132,7 +132,7 @@ def standing(shared_forks, monkeypatch):
         assert module == "gensim_tfw2v.regimes.coordinator"
         return launcher.start_module("tests.forked", "run", IMPATIENT, **options)
 
-    monkeypatch.setattr("gensim_tfw2v.cluster.opening.start_module", start_module)
+    monkeypatch.setattr("gensim_tfw2v.cluster.open_cluster.start_module", start_module)
     with local_module.LocalCluster(1, 1, process_launcher=launcher) as running:
         yield running
 
@@ -162,7 +162,7 @@ class Stopper(Killer):
     ],
 )
 def test_a_task_that_stops_for_good_is_named_soon(standing, monkeypatch, caplog, role, regime):
-    monkeypatch.setattr("gensim_tfw2v.training.opening.READY_SECONDS", 1.0)
+    monkeypatch.setattr("gensim_tfw2v.training.open_regime.READY_SECONDS", 1.0)
     stopper = Stopper(standing, role)
     pid, began = stopper.pid, time.monotonic()
     try:
@@ -183,9 +183,9 @@ def test_training_goes_on_when_a_ps_that_stopped_is_back(standing, undisturbed, 
 RUN = """
 import sys
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.parameter_server import config
+from gensim_tfw2v.parameter_server import worker_config
 from gensim_tfw2v.training import programs
-programs.UNIT_ENTRIES = config.CLUSTER_ENTRIES = 4096
+programs.UNIT_ENTRIES = worker_config.CLUSTER_ENTRIES = 4096
 
 class Tell:
     def on_train_begin(self, model): ...

@@ -14,14 +14,14 @@ from unittest.mock import Mock
 import psutil
 import pytest
 
-from gensim_tfw2v.cluster.local import OP_THREADS, LocalCluster
+from gensim_tfw2v.cluster.local_cluster import OP_THREADS, LocalCluster
 from gensim_tfw2v.cluster.spec import ClusterError
 from gensim_tfw2v.cluster.tasks import TaskEnded
 from tests.cluster.test_training import servers
 
 TRAIN = """
 import sys
-from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.cluster.local_cluster import LocalCluster
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 
 with LocalCluster(2, 1, process_launcher=ProcessLauncher(isolated=False)) as local:

@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gensim_tfw2v.cluster import local as local_module
+from gensim_tfw2v.cluster import local_cluster as local_module
 from gensim_tfw2v.cluster import process_launcher
-from gensim_tfw2v.cluster.local import LocalCluster, free_ports
+from gensim_tfw2v.cluster.local_cluster import LocalCluster, free_ports
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from tests import forks
 from tests.cluster.test_training import likeness, same_units, servers, trained  # noqa: F401

@@ -11,7 +11,7 @@ import pytest
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import wait_for_tasks
-from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.cluster.local_cluster import LocalCluster
 from gensim_tfw2v.processes import children
 
 #: A model of 2 * 16 MB, and a text that is trained at once.

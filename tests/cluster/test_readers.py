@@ -18,7 +18,7 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import MissingTasks, readers, versions
-from gensim_tfw2v.cluster.local import free_ports
+from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import CorpusDecodeError, EncodedCorpus, parallel, texts

@@ -8,7 +8,7 @@ import pytest
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import Sandblaster, TFWord2Vec
-from gensim_tfw2v.cluster import local as local_module
+from gensim_tfw2v.cluster import local_cluster as local_module
 from tests.cluster.test_training import likeness, servers
 
 EPOCHS = 9
@@ -16,7 +16,7 @@ EPOCHS = 9
 
 @pytest.fixture(autouse=True)
 def short_units(monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.parameter_server.config.CLUSTER_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.parameter_server.worker_config.CLUSTER_ENTRIES", 4096)
 
 
 class Disturbance:

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from gensim_tfw2v.cluster import tasks
-from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.cluster.local_cluster import LocalCluster
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.cluster.ssh import SshCluster
 from gensim_tfw2v.cluster.tasks import TaskEnded, is_noise, prefixed

@@ -11,7 +11,7 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import ClusterError, MissingTasks
-from gensim_tfw2v.cluster.local import LocalCluster, free_ports
+from gensim_tfw2v.cluster.local_cluster import LocalCluster, free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from tests import forks
 from tests.engines import train_by_graph
@@ -23,7 +23,7 @@ LEE = datapath("lee_background.cor")
 def same_units(monkeypatch):
     """Let this process train the short units of a cluster, and a cluster what it trains."""
     monkeypatch.setattr("gensim_tfw2v.training.programs.UNIT_ENTRIES", 4096)
-    monkeypatch.setattr("gensim_tfw2v.parameter_server.config.CLUSTER_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.parameter_server.worker_config.CLUSTER_ENTRIES", 4096)
 
 
 def servers():
@@ -162,14 +162,14 @@ def test_what_names_no_cluster_is_refused_at_once(name):
 
 
 def test_missing_tasks_are_named(monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.training.opening.READY_SECONDS", 1.0)
+    monkeypatch.setattr("gensim_tfw2v.training.open_regime.READY_SECONDS", 1.0)
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     with pytest.raises(MissingTasks, match=f"ps 0 .{ps}.*worker 0 .{worker}"):
         trained(Cluster((ps,), (worker,)))
 
 
 def test_addresses_that_are_not_private_are_named(monkeypatch, caplog):
-    monkeypatch.setattr("gensim_tfw2v.training.opening.READY_SECONDS", 0.5)
+    monkeypatch.setattr("gensim_tfw2v.training.open_regime.READY_SECONDS", 0.5)
     # addresses for documentation, which answer nowhere, count as private
     names = "ps.example.org:2222", "192.168.77.1:2222", "8.8.8.8:9"
     with pytest.raises(MissingTasks):

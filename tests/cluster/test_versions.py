@@ -9,7 +9,7 @@ import sys
 import pytest
 from gensim.test.utils import datapath
 
-from gensim_tfw2v.cluster.local import free_ports
+from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from tests.forks import SharedLauncher
 

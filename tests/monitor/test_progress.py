@@ -18,12 +18,12 @@ from gensim.test.utils import datapath
 from tqdm.auto import tqdm
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cluster.opening import LocalTasks
+from gensim_tfw2v.cluster.open_cluster import LocalTasks
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.texts import Extent
 from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.training.epoch import held_out_loss
-from gensim_tfw2v.training.opening import doing_for
+from gensim_tfw2v.training.open_regime import doing_for
 from tests.cli.conftest import ROOT
 from tests.engines import train_with_tensorflow
 

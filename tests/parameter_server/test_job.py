@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
 from gensim_tfw2v.kernel.tables import Tables
@@ -14,12 +14,12 @@ from gensim_tfw2v.parameter_server.combining import (
     averaged_words,
     pair_rates,
 )
-from gensim_tfw2v.parameter_server.config import WorkerConfig
-from gensim_tfw2v.parameter_server.jobs.columns import column_job
+from gensim_tfw2v.parameter_server.jobs.column_job import column_job
 from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, PushCounter
-from gensim_tfw2v.parameter_server.jobs.rows import row_job
+from gensim_tfw2v.parameter_server.jobs.row_job import row_job
 from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
+from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 from tests.kernel.objectives.test_objectives import huffman_paths, unit
 
 VOCABULARY, SIZE = 40, 6

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.cluster.local import free_ports
+from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import ClusterLost, Task
 from gensim_tfw2v.parameter_server import liveness
 from gensim_tfw2v.parameter_server.liveness import Liveness, lost_errors, naming_lost_tasks

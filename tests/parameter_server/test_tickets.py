@@ -11,7 +11,7 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import UnitTask
 from gensim_tfw2v.parameter_server import tickets as module
 from gensim_tfw2v.parameter_server.jobs.job import Job, JobProgram, packed_size
-from gensim_tfw2v.parameter_server.jobs.units import read_entries
+from gensim_tfw2v.parameter_server.jobs.job_units import read_entries
 from gensim_tfw2v.parameter_server.tickets import Tickets, jobs_of, runs_of
 
 THREADS, ENTRIES = 2, 10

@@ -16,7 +16,7 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import unit_key
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.updates import EPSILON
-from gensim_tfw2v.parameter_server.jobs import replica, rows
+from gensim_tfw2v.parameter_server.jobs import replica, row_job
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.downpour import DownpourRegime
@@ -208,7 +208,7 @@ def announced(number):
 
 def test_windows_as_long_as_a_job_are_asynchronous_training(units, monkeypatch):
     """Of what one of three workers changes, the same share is pushed."""
-    monkeypatch.setattr(rows, "PARTS", 1)  # so that curvature is measured on the same sample
+    monkeypatch.setattr(row_job, "PARTS", 1)  # so that curvature is measured on the same sample
     found = []
     for regime_class in (AsynchronousRegime, DownpourRegime):
         trial = announced(3)

@@ -10,7 +10,7 @@ import pytest
 
 from gensim_tfw2v.corpus.encode import encode_sentences
 from gensim_tfw2v.kernel import unit
-from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
 from gensim_tfw2v.kernel.tables import Tables

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.objectives.base import Gradients, Step
 from gensim_tfw2v.kernel.objectives.blocks import WindowBand
+from gensim_tfw2v.kernel.objectives.objective import Gradients, Step
 from gensim_tfw2v.kernel.objectives.predictions import Layer, coefficients, loss, predict, summed
 from gensim_tfw2v.kernel.slices import Slices
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.objectives.base import Gradients, Step
+from gensim_tfw2v.kernel.objectives.objective import Gradients, Step
 from gensim_tfw2v.kernel.objectives.predictions import predict, summed
 
 

@@ -16,9 +16,9 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import let_run_together
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.config import WorkerConfig
+from gensim_tfw2v.parameter_server.jobs.job_units import own_ids, prepare_units
 from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables, cached
-from gensim_tfw2v.parameter_server.jobs.units import own_ids, prepare_units
+from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
 #: Numbers of a `JobResult` beside those of its units.
 OF_JOB = 6

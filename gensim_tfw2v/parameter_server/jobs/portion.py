@@ -10,7 +10,6 @@ from __future__ import annotations
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.slices import Slices, whole
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, WholeRows
-from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.jobs.job import (
     Job,
     JobProgram,
@@ -19,7 +18,8 @@ from gensim_tfw2v.parameter_server.jobs.job import (
     row_traffic,
 )
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch
-from gensim_tfw2v.parameter_server.layouts.rows import parts_of
+from gensim_tfw2v.parameter_server.layouts.row_layout import parts_of
+from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
 
 class FixedRows(WholeRows):

@@ -15,7 +15,6 @@ from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.unit import PreparedUnit
 from gensim_tfw2v.kernel.updates import adagrad_sizes
 from gensim_tfw2v.parameter_server.combining import averaged_words
-from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.curvature import directions, larger_step_sizes
 from gensim_tfw2v.parameter_server.jobs.job import (
     Job,
@@ -31,6 +30,7 @@ from gensim_tfw2v.parameter_server.jobs.replica_rows import (
     Windows,
     rows_of,
 )
+from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
 
 def replica_job(

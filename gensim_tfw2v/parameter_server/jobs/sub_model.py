@@ -14,9 +14,9 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.unit import prepare_unit
-from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.jobs.job import Constants, ParameterServer
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
+from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
 #: Rows that travel at a time.
 ROWS_AT_A_TIME = 1 << 14

@@ -1,8 +1,8 @@
 """Where the rows of a table live on a cluster."""
 
-from gensim_tfw2v.parameter_server.layouts.base import Layout
-from gensim_tfw2v.parameter_server.layouts.columns import ColumnLayout, SlicedRows
-from gensim_tfw2v.parameter_server.layouts.rows import RowLayout
+from gensim_tfw2v.parameter_server.layouts.column_layout import ColumnLayout, SlicedRows
+from gensim_tfw2v.parameter_server.layouts.layout import Layout
+from gensim_tfw2v.parameter_server.layouts.row_layout import RowLayout
 
 #: By the names that users give.
 LAYOUTS: dict[str, type[RowLayout] | type[ColumnLayout]] = {

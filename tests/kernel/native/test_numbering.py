@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native_unit import draw_unit, number_rows
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.noise import alias_table, noise_shares

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.slices import Slices
-from gensim_tfw2v.parameter_server.layouts import ColumnLayout, SlicedRows, base
+from gensim_tfw2v.parameter_server.layouts import ColumnLayout, SlicedRows
+from gensim_tfw2v.parameter_server.layouts import layout as layout_module
 
 SIZE = 5
 
@@ -26,7 +27,7 @@ def joined(slices):
 @pytest.mark.parametrize("number", [0, 1, 2, 7, 40])
 @pytest.mark.parametrize("shards", [1, 2, 5])
 def test_rows_come_out_as_they_went_in(number, shards, monkeypatch):
-    monkeypatch.setattr(base, "ROWS_AT_A_TIME", 4)
+    monkeypatch.setattr(layout_module, "ROWS_AT_A_TIME", 4)
     layout, array = table(number, shards)
     found = np.full_like(array, np.nan)
     layout.export(found)

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
-from gensim_tfw2v.parameter_server.layouts import RowLayout, base
+from gensim_tfw2v.parameter_server.layouts import RowLayout
+from gensim_tfw2v.parameter_server.layouts import layout as layout_module
 from gensim_tfw2v.parameter_server.layouts.access import GraphAccess, NativeAccess
-from gensim_tfw2v.parameter_server.layouts.rows import parts_of
+from gensim_tfw2v.parameter_server.layouts.row_layout import parts_of
 
 SIZE = 3
 
@@ -22,7 +23,7 @@ def access(request):
     if request.param is NativeAccess and load_ops() is None:
         pytest.skip("compiled nowhere here")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(base, "GraphAccess", request.param)
+        patch.setattr(layout_module, "GraphAccess", request.param)
         yield
 
 
@@ -36,7 +37,7 @@ def table(number, shards):
 @pytest.mark.parametrize("number", [0, 1, 2, 7, 40])
 @pytest.mark.parametrize("shards", [1, 2, 3])
 def test_rows_come_out_as_they_went_in(number, shards, monkeypatch):
-    monkeypatch.setattr(base, "ROWS_AT_A_TIME", 4)
+    monkeypatch.setattr(layout_module, "ROWS_AT_A_TIME", 4)
     layout, array = table(number, shards)
     found = np.full_like(array, np.nan)
     layout.export(found)

@@ -1,4 +1,4 @@
-"""Layout of a worker's program on a cluster; see also `gensim_tfw2v.kernel.config`."""
+"""Layout of a worker's program on a cluster; see also `gensim_tfw2v.kernel.choices`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.config import FEW_TOKENS, KernelConfig
+from gensim_tfw2v.kernel.choices import FEW_TOKENS, KernelConfig
 
 #: On a cluster: entries of a unit, at most and at least.
 CLUSTER_ENTRIES, LEAST_ENTRIES = 1 << 22, 1 << 12

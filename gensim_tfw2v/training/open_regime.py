@@ -7,7 +7,7 @@ from typing import Any
 
 from gensim_tfw2v._tensorflow import why_elsewhere
 from gensim_tfw2v.cluster.connect import READY_SECONDS
-from gensim_tfw2v.cluster.opening import LocalTasks, open_cluster
+from gensim_tfw2v.cluster.open_cluster import LocalTasks, open_cluster
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
@@ -15,9 +15,9 @@ from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.processes.hazards import holding_interrupts
-from gensim_tfw2v.regimes.base import Regime
 from gensim_tfw2v.regimes.parameter_server import Setup
-from gensim_tfw2v.regimes.plain import PlainRegime
+from gensim_tfw2v.regimes.regime import Regime
+from gensim_tfw2v.regimes.threads import PlainRegime
 
 logger = logging.getLogger(__name__)
 

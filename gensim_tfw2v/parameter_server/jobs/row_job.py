@@ -7,7 +7,6 @@ from functools import partial
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.combining import averaged_words
-from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.curvature import (
     DirectedShare,
     directions,
@@ -21,6 +20,7 @@ from gensim_tfw2v.parameter_server.jobs.job import (
     row_traffic,
 )
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch
+from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
 #: Of the rows of a shard, so that one part travels while others are gathered or laid down.
 PARTS = 4

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gensim_tfw2v.kernel.config import KernelConfig
+from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.native_unit import options_of
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.regimes.base import never
 from gensim_tfw2v.regimes.local import reported, train_in_threads
+from gensim_tfw2v.regimes.regime import never
 
 
 class PlainRegime:

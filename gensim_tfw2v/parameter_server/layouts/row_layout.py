@@ -16,7 +16,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.parameter_server.layouts.access import Access
-from gensim_tfw2v.parameter_server.layouts.base import Layout, pieces_of
+from gensim_tfw2v.parameter_server.layouts.layout import Layout, pieces_of
 
 
 class Split(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.kernel.config import NATIVE_BLOCK, WIDEST_WINDOW
+from gensim_tfw2v.kernel.choices import NATIVE_BLOCK, WIDEST_WINDOW
 from gensim_tfw2v.messages import quoted
 
 #: Kernels count the negatives of all positions of a block as int.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gensim_tfw2v.cluster.connect import READY_SECONDS, wait_for_tasks
-from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.cluster.local_cluster import LocalCluster
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import Cluster, ClusterError, from_tf_config
 from gensim_tfw2v.messages import quoted

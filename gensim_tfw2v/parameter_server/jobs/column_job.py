@@ -10,9 +10,9 @@ from __future__ import annotations
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.slices import MOST_ROWS
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
-from gensim_tfw2v.parameter_server.config import WorkerConfig
 from gensim_tfw2v.parameter_server.jobs.job import Job, JobProgram, ParameterServer, job_program
 from gensim_tfw2v.parameter_server.layouts import SlicedRows
+from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
 
 def column_job(program: WorkerConfig, server: ParameterServer) -> JobProgram:

@@ -13,7 +13,7 @@ from gensim_tfw2v.kernel.native_unit import NativeUnit, number_rows
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.config import WorkerConfig
+from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
 #: What `source_of` gives for no unit.
 NOTHING = (b"", (0, 0))
