@@ -7,6 +7,7 @@ from typing import Any
 
 from gensim_tfw2v.cluster.open_cluster import LocalTasks, parse_cluster
 from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog, log_options
@@ -35,7 +36,7 @@ class TrainingConfig:
     workers: int
     shrink_windows: bool
     cluster: Cluster | LocalTasks | None
-    regime: RegimeOptions | None  # None for threads that share the rows: see `regime_of_workers`
+    regime: RegimeOptions | None  # None for the default: see `shares_rows`, `regime_of_workers`
     layout: str  # "rows" or "columns"
     log: TensorBoardLog | None
     checkpoint_dir: Path | None
@@ -88,8 +89,8 @@ class TrainingConfig:
 
     @property
     def shares_rows(self) -> bool:
-        """True if threads of this process train on shared rows, without workers."""
-        return self.cluster is None and self.regime is None
+        """True if the compiled kernels train on shared rows, in threads of this process."""
+        return self.cluster is None and self.regime is None and plain.is_available()
 
     @property
     def counting_threads(self) -> int:

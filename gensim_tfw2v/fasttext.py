@@ -42,7 +42,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
     ValueError, ClusterError
         As `TFWord2Vec`; also if `regime`, `layout` or `tables_dir` cannot be with n-grams.
     RuntimeError
-        From `train`, if there are no compiled kernels, or TensorFlow sees a GPU.
+        From `train`, if there are no compiled kernels, or workers see a GPU.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from tests import forks
-from tests.engines import train_by_graph, train_with_tensorflow
+from tests.engines import train_by_graph
 
 # Shells start background jobs with SIGINT ignored, and children inherit that: Ctrl-C could not be
 # tested there.
@@ -49,16 +49,14 @@ def kept_forks():
 @pytest.fixture
 def shared_forks(kept_forks, monkeypatch):
     """Let clusters of this machine be forked by a process that stays for other tests."""
-    for module in ("model", "cluster.local"):
+    for module in ("model", "cluster.local_cluster"):
         monkeypatch.setattr(f"gensim_tfw2v.{module}.ProcessLauncher", forks.SharedLauncher)
     return forks.SharedLauncher
 
 
-@pytest.fixture(params=["plain", "kernels", "graph"])
+@pytest.fixture(params=["kernels", "graph"])
 def each_engine(request, monkeypatch):
-    """Let compiled kernels train a model, as ops too, and the graph, as where there are none."""
-    if request.param == "kernels":
-        train_with_tensorflow(monkeypatch)
+    """Let compiled kernels train a model, and the graph, as where there are none."""
     if request.param == "graph":
         train_by_graph(monkeypatch)
 

@@ -32,8 +32,7 @@ from gensim_tfw2v.parameter_server.worker_config import (
 )
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.regimes.threads import PlainRegime
-from tests.engines import train_by_graph, train_with_tensorflow
+from tests.engines import train_by_graph
 
 LEE = datapath("lee_background.cor")
 
@@ -333,7 +332,6 @@ def test_steps_adapt_to_the_corpus(tokens, skipgram, vector_size, step, shared):
 
 
 def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
-    train_with_tensorflow(monkeypatch)
     orders = []
     original = LocalRegime.train_epoch
 
@@ -352,8 +350,9 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
     monkeypatch.setattr("gensim_tfw2v.training.session.FEW_TOKENS", 0)
     for seed in (1, 1, 2):
         TFWord2Vec(
-            lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2, batch_words=1, seed=seed
-        )
+            lee_corpus_list[:20], sg=1, min_count=1, vector_size=4, epochs=2, batch_words=1,
+            seed=seed,
+        )  # fmt: skip
     assert len(orders[0]) > 20
     assert all(sorted(order) == list(range(len(orders[0]))) for order in orders)
     assert orders[0] == orders[2] != orders[1] == orders[3]
@@ -395,7 +394,6 @@ def test_steps_of_workers_grow_the_less_the_more_a_position_takes():
     ],
 )
 def test_step_sizes_are_gensims(monkeypatch, from_file, workers, regime, falls_to, objective):
-    train_with_tensorflow(monkeypatch)
     seen = []
 
     def note(self, tasks, report, stop):
@@ -419,13 +417,13 @@ def test_step_sizes_are_gensims(monkeypatch, from_file, workers, regime, falls_t
 
 @pytest.mark.parametrize("from_file", [False, True])
 def test_the_last_step_size_is_that_of_gensims_last_batch(monkeypatch, from_file):
-    seen, original = [], PlainRegime.train_epoch
+    seen, original = [], LocalRegime.train_epoch
 
     def note(self, tasks, *arguments):
         seen.append([task.alphas for task in tasks])
         original(self, tasks, *arguments)
 
-    monkeypatch.setattr(PlainRegime, "train_epoch", note)
+    monkeypatch.setattr(LocalRegime, "train_epoch", note)
     corpus = {"sentences": [["a", "b"] * 4000] * 5}  # of 8,000 words
     if from_file:
         corpus = {"corpus_file": datapath("lee_background.cor")}

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
-from gensim_tfw2v.regimes.local import use_one_thread_per_op
 
 #: Side of the matrices whose product is timed, and for how many seconds.
 SIZE, SECONDS = 1024, 2.0
@@ -75,7 +74,7 @@ def roofline(
 
 def products_per_second(dtype: str) -> float:
     """Floating point operations of one thread in a large product."""
-    use_one_thread_per_op()
+    tf.config.threading.set_intra_op_parallelism_threads(1)
     one = tf.cast(tf.random.stateless_normal([SIZE, SIZE], [1, 2]), dtype)
 
     @tf.function(autograph=False)

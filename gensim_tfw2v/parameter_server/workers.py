@@ -152,6 +152,10 @@ class LocalWorkers:
     shards = 1
 
     def __init__(self, number: int) -> None:
+        # Jobs run side by side, not their ops in pieces. TensorFlow takes it before its first op.
+        with contextlib.suppress(RuntimeError):
+            if not tf.config.threading.get_intra_op_parallelism_threads():
+                tf.config.threading.set_intra_op_parallelism_threads(1)
         self.number = number
         self._pool = ThreadPoolExecutor(number, "tfw2v-worker")
         self._slots = [ThreadPoolExecutor(1, f"tfw2v-worker-{slot}") for slot in range(number)]

@@ -26,10 +26,9 @@ from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.monitor.events import TaskLog
 from gensim_tfw2v.parameter_server.liveness import Liveness
 from gensim_tfw2v.parameter_server.traffic import Traffic
-from gensim_tfw2v.parameter_server.workers import ClusterWorkers
+from gensim_tfw2v.parameter_server.workers import ClusterWorkers, LocalWorkers
 from gensim_tfw2v.processes.children import name_process
 from gensim_tfw2v.processes.hazards import prepare_environment
-from gensim_tfw2v.regimes.local import make_in_process
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan
@@ -51,8 +50,7 @@ class ClusterSetup(NamedTuple):
         None if the coordinator itself is to train, with threads.
     ready_seconds : float
         How long its tasks have to come up.
-    regime : RegimeOptions, optional
-        None for threads that share the rows.
+    regime : RegimeOptions
     setup : Setup
     log_dir : str, optional
         Where the training logs for TensorBoard.
@@ -60,7 +58,7 @@ class ClusterSetup(NamedTuple):
 
     cluster: Cluster | None
     ready_seconds: float
-    regime: RegimeOptions | None
+    regime: RegimeOptions
     setup: Setup
     log_dir: str | None = None
 
@@ -130,8 +128,8 @@ class Coordinator:
 
 def _open(asked: ClusterSetup, liveness: Liveness) -> Any:
     """Make the regime that is asked for."""
-    if asked.cluster is None or asked.regime is None:
-        return make_in_process(asked.regime, asked.setup)
+    if asked.cluster is None:
+        return asked.regime.make(asked.setup, LocalWorkers(asked.setup.program.workers))
     coordinator = connect(asked.cluster, asked.ready_seconds)
     workers = ClusterWorkers(coordinator, asked.cluster.servers(), liveness)
     return asked.regime.make(asked.setup, workers)

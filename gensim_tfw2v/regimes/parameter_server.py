@@ -88,6 +88,8 @@ class ParameterServerRegime:
         self.warm_units = choose_warm_units(setup.units, setup.program.unit.max_entries)
         self._counting = threading.Lock()
         self.program = replace(setup.program, shared_corpus=workers.sees(setup.folder))
+        if workers.are_threads:  # nothing travels, so nothing is rounded for it
+            self.program = replace(self.program, wire_dtype="float32")
         with naming_lost_tasks(), workers.scope():
             self.server = self._serve(setup)
 

@@ -14,10 +14,11 @@ from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.originals import FastText, Word2Vec
+from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.regimes.regime import Regime
-from gensim_tfw2v.regimes.threads import PlainRegime
 
 logger = logging.getLogger(__name__)
 
@@ -46,12 +47,11 @@ def open_regime(
     config: TrainingConfig,
     setup: Setup,
     process_launcher: ProcessLauncher | None = None,
-    plain: bool = False,
 ) -> Iterator[Regime]:
     """Make the regime, and end it, with the tasks that were started for it.
 
-    Tasks of a local cluster start in the launcher; `plain` is as for `setup_of`. A process that
-    cannot train (`why_elsewhere`) lets another one do it.
+    Tasks of a local cluster start in the launcher. A process that cannot run workers
+    (`why_elsewhere`) lets another one do it.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def open_regime(
         If tasks of the cluster do not answer.
     """
     with contextlib.ExitStack() as tasks:
-        regime = _made(config, setup, process_launcher, plain, tasks)
+        regime = _made(config, setup, process_launcher, tasks)
         with contextlib.closing(regime):
             yield regime
 
@@ -68,17 +68,15 @@ def _made(
     config: TrainingConfig,
     setup: Setup,
     process_launcher: ProcessLauncher | None,
-    plain: bool,
     tasks: contextlib.ExitStack,
 ) -> Any:
-    if plain:
-        logger.info("compiled kernels train; for so few words TensorFlow is not imported")
-        return PlainRegime(setup.program.unit, setup.words, setup.program.workers)
+    if config.shares_rows:
+        logger.info("compiled kernels train, in threads of this process")
+        return LocalRegime(setup.program.unit, setup.words, setup.program.workers)
     from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
     from gensim_tfw2v.regimes.coordinator import ClusterSetup
-    from gensim_tfw2v.regimes.local import make_in_process
 
-    regime = None if config.shares_rows else config.regime_of_workers
+    regime = config.regime_of_workers
     log_dir = None if config.log is None else config.log.path
     if config.cluster is not None:
         with phase(doing_for(config.cluster), config.progress):
@@ -94,7 +92,7 @@ def _made(
             asked = ClusterSetup(None, READY_SECONDS, regime, setup, log_dir)
             return CoordinatedRegime(asked, lambda: None)
         with holding_interrupts():
-            return make_in_process(regime, setup)
+            return regime.make(setup, LocalWorkers(setup.program.workers))
 
 
 def doing_for(cluster: Cluster | LocalTasks) -> str:

@@ -22,7 +22,6 @@ from gensim_tfw2v.kernel.choices import (
     steps_of,
 )
 from gensim_tfw2v.kernel.native import load_ops, why_not
-from gensim_tfw2v.kernel.native.plain import is_available
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape
 from gensim_tfw2v.kernel.tables import Tables
@@ -39,14 +38,6 @@ from gensim_tfw2v.training.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
 
-#: Words of a training without TensorFlow, at most. They take some ten seconds, and TensorFlow's
-#: import and its graph take three to four: a quarter of the whole.
-MOST_PLAIN_WORDS = 30_000_000
-
-#: The same for FastText, whose epochs take no longer without TensorFlow: 51 M words took 14 s, and
-#: 17 s with it.
-MOST_PLAIN_SUBWORDS = 100_000_000
-
 
 def setup_of(
     config: TrainingConfig,
@@ -56,18 +47,17 @@ def setup_of(
     max_entries: int,
     seed: int,
     loss_of: str,
-    plain: bool,
 ) -> Setup:
     """Set up a training, whose epochs have so many work units, each of so many entries at most.
 
-    `loss_of` is as for `KernelConfig`, `plain` is what `trains_plainly` gives. Raises a ValueError
-    if there are more shards of negatives than words.
+    `loss_of` is as for `KernelConfig`. Raises a ValueError if there are more shards of negatives
+    than words.
     """
     tokens = config.regime_of_workers.tokens_of_model(corpus.total_tokens)
     window = config.window
     if window > NARROW_WINDOW:
         window = choose_window(window, corpus.longest_sentence)
-    native = plain or trains_natively(config)
+    native = trains_natively(config)
     if config.has_subwords and not native:
         hide = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
         raise RuntimeError(
@@ -199,22 +189,9 @@ def _workers_and_threads(config: TrainingConfig) -> tuple[int, int]:
     return len(config.cluster.worker), config.workers
 
 
-def trains_plainly(config: TrainingConfig, words: int) -> bool:
-    """Return whether a training of so many words, over all epochs, does without TensorFlow.
-
-    It is short, on this machine, and is not logged for TensorBoard.
-    """
-    return (
-        config.shares_rows
-        and config.log is None
-        and words <= (MOST_PLAIN_SUBWORDS if config.has_subwords else MOST_PLAIN_WORDS)
-        and is_available()
-    )
-
-
 def trains_natively(config: TrainingConfig) -> bool:
     """Return whether compiled kernels train: they need whole rows, and steps in sequence."""
-    return (
+    return config.shares_rows or (
         config.regime_of_workers.has_kernels
         and config.layout == "rows"
         and not tf.config.list_physical_devices("GPU")

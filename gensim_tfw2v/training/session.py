@@ -18,13 +18,14 @@ from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
 from gensim_tfw2v.kernel.choices import FEW_TOKENS
+from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
 from gensim_tfw2v.training.open_regime import open_regime
-from gensim_tfw2v.training.programs import setup_of, trains_plainly, unit_entries
+from gensim_tfw2v.training.programs import setup_of, unit_entries
 from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of
 
 if TYPE_CHECKING:
@@ -89,8 +90,6 @@ class Training:
                 resources.callback(self._checkpoints.wait)
                 if not self._resume():
                     self.save()
-            words = corpus.total_raw_words * (model.epochs - self.position.epoch)
-            plain = trains_plainly(config, words)
             setup = setup_of(
                 config,
                 vocabulary,
@@ -99,12 +98,11 @@ class Training:
                 entries,
                 self.seed,
                 "all" if model.compute_loss else "none" if config.log is None else "first",
-                plain,
             )
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
-            self._open = functools.partial(open_regime, config, setup, process_launcher, plain)
+            self._open = functools.partial(open_regime, config, setup, process_launcher)
             self.regime = self._regime_stack.enter_context(self._open())
-            # after the regime, which sets TensorFlow's threads while TensorFlow has none
+            # after the regime: workers set TensorFlow's threads while TensorFlow has none
             self._log = self._open_log()
             if self._log is not None:
                 resources.callback(self._log.close)
@@ -119,8 +117,13 @@ class Training:
             self.close = resources.pop_all().close
 
     def units_of(self, epoch: int) -> list[WorkUnit]:
-        """The units in the order in which an epoch trains them: of much text another each time."""
-        if self.corpus.total_tokens < FEW_TOKENS:
+        """The units in the order in which an epoch trains them.
+
+        Of much text skip-gram's is another in each epoch, which makes analogies a little better.
+        CBOW is as good in the order of the text, and there more like gensim.
+        """
+        is_skipgram = isinstance(self.config.objective, SkipGram)
+        if not is_skipgram or self.corpus.total_tokens < FEW_TOKENS:
             return self.units
         order = np.random.default_rng([self.seed, epoch]).permutation(len(self.units))
         return [self.units[place] for place in order]

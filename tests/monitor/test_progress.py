@@ -25,7 +25,7 @@ from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.training.epoch import held_out_loss
 from gensim_tfw2v.training.open_regime import doing_for
 from tests.cli.conftest import ROOT
-from tests.engines import train_with_tensorflow
+from tests.engines import train_by_graph
 
 LEE = datapath("lee_background.cor")
 
@@ -39,13 +39,13 @@ PHASES = ["counting words", "encoding the corpus", "training"]
 WITH_GRAPH = [*PHASES[:2], "building the training graph", *PHASES[2:]]
 
 
-@pytest.mark.parametrize("with_tensorflow", [False, True])
-def test_each_phase_is_shown_where_asked_for(with_tensorflow, capfd, monkeypatch):
-    if with_tensorflow:
-        train_with_tensorflow(monkeypatch)
+@pytest.mark.parametrize("by_graph", [False, True])
+def test_each_phase_is_shown_where_asked_for(by_graph, capfd, monkeypatch):
+    if by_graph:
+        train_by_graph(monkeypatch)
     model = TFWord2Vec(corpus_file=LEE, vector_size=5, epochs=1, workers=1, progress=True)
     errors = capfd.readouterr().err
-    assert shown(errors) == (WITH_GRAPH if with_tensorflow else PHASES)
+    assert shown(errors) == (WITH_GRAPH if by_graph else PHASES)
     assert errors.endswith("\r")  # the last of them is gone
     model.train(corpus_file=LEE, total_words=model.corpus_total_words, epochs=1)
     assert shown(capfd.readouterr().err)[0] == "reading the corpus"
