@@ -1,12 +1,19 @@
-"""A model's options, parsed and checked together in one place."""
+"""A model's options: which values each takes, and what training makes of them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gensim_tfw2v.cluster.open_cluster import LocalTasks, parse_cluster
 from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.kernel.choices import NATIVE_BLOCK, WIDEST_WINDOW
 from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.messages import quoted
@@ -14,13 +21,233 @@ from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog, log_options
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, parse_regime
 
-#: What a model's attributes say of its training. What `train` is told as well, it says itself.
-ATTRIBUTES = (
-    *("sg", "hs", "negative", "cbow_mean", "corrected_cbow", "negative_shards"),
-    *("vector_size", "window", "alpha", "shrink_windows", "workers"),
-    *("cluster", "regime", "layout", "log_dir", "checkpoint_dir", "checkpoint_minutes"),
-    *("encoded_dir", "progress", "has_subwords"),
-)
+#: Kernels count the negatives of all positions of a block as int.
+MOST_NEGATIVES = (1 << 28) // NATIVE_BLOCK
+
+#: gensim makes a whole number of this times 3 + sqrt(5).
+LARGEST_SAMPLE = sys.float_info.max / 6
+
+#: A kind of values, called with an option's name and what came: it refuses others, by TypeError or
+#: ValueError, and gives the value as training takes it.
+Kind = Callable[[str, Any], Any]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number from `least` to `most`."""
+
+    least: float = -math.inf
+    most: float = math.inf
+    above: bool = False  # whether `least` itself is too little
+    whole: bool = False  # a float may be a whole number
+    exact: bool = False  # no float is one: gensim counts or makes arrays with it
+    from_text: bool = False  # gensim's constructor converts strings
+    none: bool = False  # None has a meaning
+    infinite: bool = False  # it may be infinite
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Give the number, or None."""
+        if value is None and self.none:
+            return None
+        number = self._number(name, value)
+        is_allowed = (
+            isinstance(number, int)
+            or math.isfinite(number)
+            or (self.infinite and math.isinf(number))
+        )
+        if not is_allowed or (self.whole and number != int(number)):
+            raise ValueError(f"{name} must be {self._expected}, got {quoted(value)}")
+        if number < self.least or (self.above and number == self.least):
+            bound = "above" if self.above else "at least"
+            raise ValueError(f"{name} must be {bound} {self.least:g}, got {quoted(value)}")
+        if number > self.most:
+            most = f"{self.most:{',' if isinstance(self.most, int) else 'g'}}"
+            raise ValueError(f"{name} must be at most {most}, got {quoted(value)}")
+        return int(number) if self.whole else number
+
+    @property
+    def _expected(self) -> str:
+        kind = "whole number" if self.whole else "number" if self.infinite else "finite number"
+        return f"a {kind} or None" if self.none else f"a {kind}"
+
+    def _number(self, name: str, value: Any) -> float:
+        if isinstance(value, Integral | np.bool_) and (self.whole or self.exact):
+            return int(value)
+        try:
+            if isinstance(value, Integral | np.bool_):
+                float(value)  # which is an OverflowError for a number of hundreds of digits
+                return int(value)
+            if self.exact or isinstance(value, str | bytes | bytearray) and not self.from_text:
+                raise TypeError
+            if self.whole and isinstance(value, str):
+                return int(value)
+            return float(value)
+        except OverflowError:  # of a whole number
+            return math.inf if value > 0 else -math.inf
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"{name} must be {self._expected}, got {quoted(value)} of type "
+                f"{type(value).__name__}"
+            ) from None
+
+
+def _seed(name: str, value: Any) -> Any:
+    """Refuse what NumPy, from which gensim draws, takes no seed from."""
+    try:
+        np.random.RandomState(value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"{name} must be a whole number from 0 to 2**32 - 1, a sequence of those, or None for "
+            f"another one each time, got {quoted(value)}"
+        ) from None
+    return value
+
+
+def _stored_seed(name: str, value: Any) -> Any:
+    """Refuse what is no whole number, sequence of them or None: gensim trains with any."""
+    if value is None or isinstance(value, Integral | np.bool_):
+        return value
+    if isinstance(value, str) or np.asarray(value).dtype.kind not in "iub":
+        raise TypeError(
+            f"{name} must be a whole number, a sequence of those, or None for another one each "
+            f"time, got {quoted(value)}"
+        )
+    return value
+
+
+def _folder(name: str, value: Any) -> Path | None:
+    if value is None:
+        return None
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
+        raise TypeError(
+            f"{name} must be the path of a folder or None, got {quoted(value)} of type "
+            f"{type(value).__name__}"
+        )
+    if not os.fspath(value):
+        raise ValueError(f"{name} is an empty path: give '.' for the working directory")
+    return Path(value)
+
+
+def _flag(name: str, value: Any) -> Any:
+    """Refuse what is neither yes, nor no, nor None: a text such as "no" would be a yes."""
+    if not (value is None or isinstance(value, bool | np.bool_) or value in (0, 1)):
+        raise TypeError(f"{name} must be True, False or None, got {quoted(value)}")
+    return value
+
+
+def _function(name: str, value: Any) -> Any:
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} must be a function or None, got {quoted(value)}")
+    return value
+
+
+def _callbacks(name: str, value: Any) -> Any:
+    if not isinstance(value, Iterable):
+        raise TypeError(
+            f"{name} must be a list of callbacks, got {quoted(value)}: give [{quoted(value)}]"
+        )
+    # looking would use up an iterator
+    for callback in value if isinstance(value, list | tuple | set) else ():
+        for method in ("on_train_begin", "on_epoch_begin", "on_epoch_end", "on_train_end"):
+            if not callable(getattr(callback, method, None)):
+                raise TypeError(
+                    f"{name} holds {quoted(callback)}, which has no {method}: derive it from "
+                    "gensim.models.callbacks.CallbackAny2Vec"
+                )
+    return value
+
+
+def _real(name: str, value: Any) -> Any:
+    """Refuse what is no number at all, or cannot be compared."""
+    if not isinstance(value, Real | np.bool_) or value != value:
+        raise TypeError(
+            f"{name} must be a number, got {quoted(value)} of type {type(value).__name__}"
+        )
+    return value
+
+
+def _layout(name: str, value: Any) -> str:
+    if not isinstance(value, str) or value not in LAYOUTS:
+        raise ValueError(f"{name} is {quoted(value)}: give {' or '.join(map(repr, LAYOUTS))}")
+    return value
+
+
+def _or_none(parse: Callable[[Any], Any]) -> Kind:
+    return lambda name, value: None if value is None else parse(value)
+
+
+def _as_truth(name: str, value: Any) -> bool:
+    return bool(value)
+
+
+#: gensim's `int(option)`: also of text.
+_CONVERTED = {"whole": True, "from_text": True}
+
+#: Of the constructor; those that are attributes, too, are parsed in `train` again.
+OPTIONS: dict[str, Kind] = {
+    "vector_size": Number(least=1, most=2**31 - 1, whole=True, exact=True),
+    "window": Number(least=1, most=WIDEST_WINDOW, **_CONVERTED),
+    "workers": Number(least=1, **_CONVERTED),
+    "negative": Number(least=0, most=MOST_NEGATIVES, **_CONVERTED),
+    "sg": Number(**_CONVERTED),
+    "hs": Number(**_CONVERTED),
+    "cbow_mean": Number(**_CONVERTED),
+    "alpha": Number(from_text=True),
+    "min_alpha": Number(from_text=True),
+    "epochs": Number(whole=True, exact=True, none=True),
+    "sample": Number(most=LARGEST_SAMPLE, none=True),
+    "ns_exponent": Number(from_text=True),
+    "min_count": _real,
+    "max_vocab_size": Number(none=True, infinite=True),
+    "max_final_vocab": Number(whole=True, exact=True, none=True),
+    "batch_words": Number(infinite=True),
+    "min_n": Number(least=0, whole=True, exact=True),
+    "max_n": Number(least=0, whole=True, exact=True),
+    "bucket": Number(least=0, most=2**31 - 1, whole=True, exact=True),
+    "seed": _seed,
+    "trim_rule": _function,
+    "callbacks": _callbacks,
+    "negative_shards": Number(least=1, most=MOST_NEGATIVES, whole=True),
+    "checkpoint_minutes": Number(least=0, above=True, infinite=True),
+    "checkpoint_dir": _folder,
+    "encoded_dir": _folder,
+    "tables_dir": _folder,
+    "progress": _flag,
+    "shrink_windows": _as_truth,
+    "corrected_cbow": _as_truth,
+    "has_subwords": _as_truth,
+    "log_dir": lambda name, value: log_options(value),
+    "regime": _or_none(parse_regime),
+    "cluster": _or_none(parse_cluster),
+    "layout": _layout,
+}
+
+#: Attributes of a model, changed or loaded.
+ATTRIBUTES: dict[str, Kind] = {
+    name: replace(kind, from_text=False) if isinstance(kind, Number) else kind  # none is converted
+    for name, kind in OPTIONS.items()
+    if name not in ("trim_rule", "callbacks")
+} | {"seed": _stored_seed, "ns_exponent": OPTIONS["ns_exponent"]}  # gensim converts it later
+
+#: Arguments of `train`; gensim says which of them are missing.
+ARGUMENTS: dict[str, Kind] = {
+    "epochs": Number(whole=True, exact=True, none=True),
+    "start_alpha": Number(none=True),
+    "end_alpha": Number(none=True),
+    "total_examples": Number(none=True),
+    "total_words": Number(none=True),
+    "report_delay": Number(infinite=True),
+    "callbacks": _callbacks,
+}
+
+
+def parse(options: Mapping[str, Any], kinds: Mapping[str, Kind] = OPTIONS) -> dict[str, Any]:
+    """Give options as training takes them, but for those that `kinds` lacks.
+
+    `kinds` is `OPTIONS`, `ATTRIBUTES` or `ARGUMENTS`. Raises TypeError or ValueError for a value of
+    another kind or out of range, and ClusterError for an invalid `cluster`.
+    """
+    return {name: kind(name, options[name]) for name, kind in kinds.items() if name in options}
 
 
 @dataclass(frozen=True)
@@ -41,46 +268,37 @@ class TrainingConfig:
     log: TensorBoardLog | None
     checkpoint_dir: Path | None
     checkpoint_seconds: float
-    encoded_dir: str | None
+    encoded_dir: Path | None
     progress: bool | None
 
     @classmethod
     def of(cls, model: Any) -> "TrainingConfig":
-        """Read the attributes of a model."""
-        return cls.parse({name: getattr(model, name) for name in ATTRIBUTES})
+        """Parse the attributes of a model, which may have been changed, or loaded."""
+        held = {name: getattr(model, name) for name in ATTRIBUTES if hasattr(model, name)}
+        return cls.parse(held, ATTRIBUTES)
 
     @classmethod
-    def parse(cls, options: Mapping[str, Any]) -> "TrainingConfig":
-        """Parse options of `TFWord2Vec`, each of the kind that `gensim_tfw2v.checks` asks for.
+    def parse(
+        cls, options: Mapping[str, Any], kinds: Mapping[str, Kind] = OPTIONS
+    ) -> "TrainingConfig":
+        """Parse options of `TFWord2Vec`; see `parse`.
 
-        Raises
-        ------
-        ValueError
-            If `log_dir`, `regime` or `layout` is invalid, or does not go together with the others.
-        ClusterError
-            If `cluster` is invalid.
+        Raises a ValueError, too, if `regime`, `layout` or `log_dir` does not go together with the
+        others.
         """
-        log = log_options(options["log_dir"])
-        regime = None if options["regime"] is None else parse_regime(options["regime"])
-        cluster = None if options["cluster"] is None else parse_cluster(options["cluster"])
-        folder, negative = options["checkpoint_dir"], int(options["negative"])
+        given = {"has_subwords": False, "negative_shards": 1} | parse(options, kinds)
+        negative, hierarchical = given["negative"], bool(given["hs"])
+        objective: Objective = SkipGram(negative, hierarchical)
+        if not given["sg"]:
+            mean, corrected = bool(given["cbow_mean"]), given["corrected_cbow"]
+            objective = Cbow(negative, mean, hierarchical, corrected)
+        same = {field.name for field in fields(cls)} & set(given)
         config = cls(
-            objective=_objective(options),
-            has_subwords=options.get("has_subwords", False),
-            vector_size=options["vector_size"],
-            window=int(options["window"]),
-            alpha=float(options["alpha"]),
-            negative_shards=int(options.get("negative_shards", 1)) if negative else 1,
-            workers=int(options["workers"]),
-            shrink_windows=bool(options["shrink_windows"]),
-            cluster=cluster,
-            regime=regime,
-            layout=options["layout"],
-            log=log,
-            checkpoint_dir=None if folder is None else Path(folder),
-            checkpoint_seconds=60.0 * options["checkpoint_minutes"],
-            encoded_dir=options["encoded_dir"],
-            progress=options["progress"],
+            **{name: given[name] for name in same}
+            | {"negative_shards": given["negative_shards"] if negative else 1},
+            objective=objective,
+            log=given["log_dir"],
+            checkpoint_seconds=60.0 * given["checkpoint_minutes"],
         )
         config._check_layout()
         config._check_subwords()
@@ -107,10 +325,6 @@ class TrainingConfig:
         return self.regime or Asynchronous()
 
     def _check_layout(self) -> None:
-        if not isinstance(self.layout, str) or self.layout not in LAYOUTS:
-            raise ValueError(
-                f"layout is {quoted(self.layout)}: give {' or '.join(map(repr, LAYOUTS))}"
-            )
         if self.layout == "columns" and not self.regime_of_workers.takes_columns:
             raise ValueError(
                 "layout='columns' updates the columns where they are in each step, so "
@@ -127,12 +341,3 @@ class TrainingConfig:
                 "operations, which make no inputs of n-grams' rows, as FastText needs: give "
                 "layout='rows', and no regime or 'asynchronous', 'synchronous' or 'submodels'"
             )
-
-
-def _objective(options: Mapping[str, Any]) -> Objective:
-    negative, hierarchical = int(options["negative"]), bool(int(options["hs"]))
-    if int(options["sg"]):
-        return SkipGram(negative, hierarchical)
-    return Cbow(
-        negative, bool(int(options["cbow_mean"])), hierarchical, bool(options["corrected_cbow"])
-    )

@@ -15,13 +15,11 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.checks.arguments import ARGUMENTS, Number, check_attributes, check_options
-from gensim_tfw2v.checks.state import check_loaded, check_state
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.open_cluster import LocalTasks
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.config import TrainingConfig
+from gensim_tfw2v.config import ARGUMENTS, Number, TrainingConfig, parse
 from gensim_tfw2v.corpus.files import is_compressed, is_pipe
 from gensim_tfw2v.corpus.texts import Source
 from gensim_tfw2v.files.mapped import map_weights
@@ -42,6 +40,7 @@ from gensim_tfw2v.training.open_regime import (
 )
 from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.state import check_loaded, check_state
 from gensim_tfw2v.training.sub_model_training import begin_training
 from gensim_tfw2v.training.vocabulary import renew_norms, take_vectors
 
@@ -209,7 +208,6 @@ class TFWord2Vec(Word2Vec):
         given = locals()
         own = {name: given[name] for name in (*OWN, *RUNNING)}
         own |= {n: os.fspath(value) for n, value in own.items() if isinstance(value, os.PathLike)}
-        check_options(of_gensim.arguments | own)
         has_subwords = {"has_subwords": self.has_subwords}
         TrainingConfig.parse(of_gensim.arguments | own | has_subwords)
         self.__dict__.update(own)
@@ -516,8 +514,8 @@ class TFWord2Vec(Word2Vec):
 
     def _check(self, arguments: Mapping[str, Any]) -> TrainingConfig:
         """Refuse what training cannot run with, before anything is changed."""
-        config = check_attributes(self)
-        check_options(arguments, ARGUMENTS)
+        config = TrainingConfig.of(self)
+        parse(arguments, ARGUMENTS)
         check_state(self, config)
         # gensim takes these of `train` in place of the model's
         start, end = arguments.get("start_alpha"), arguments.get("end_alpha")

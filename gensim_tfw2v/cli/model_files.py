@@ -103,7 +103,7 @@ def _load_pickled(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
     from gensim.models import KeyedVectors
     from gensim.utils import SaveLoad
 
-    from gensim_tfw2v.checks.state import check_loaded
+    from gensim_tfw2v.training.state import check_loaded
 
     is_mappable = mapped and path.suffix not in (".gz", ".bz2")
     try:

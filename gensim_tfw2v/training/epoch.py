@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.checks.state import check_state
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.texts import Source
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.training.checkpoints import Position
 from gensim_tfw2v.training.reading import encode_source
 from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.state import check_state
 
 logger = logging.getLogger(__name__)
 

@@ -1,1 +1,0 @@
-"""Checks made before training begins; each message names the cure."""
