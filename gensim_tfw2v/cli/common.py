@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
 
 
 class BadInput(Exception):
@@ -36,6 +39,17 @@ def print_rows(rows: Iterable[tuple[str, object]]) -> None:
     """Print results, each on a line after its name."""
     for name, value in rows:
         print(f"{name:<11}{value}")
+
+
+def print_neighbours(found: dict[str, list[tuple[str, float]]]) -> None:
+    """Print ``{query: [(word, similarity), …]}`` as a table, a row a neighbour of a query."""
+    table = Table("word", "neighbour", Column("similarity", justify="right"))
+    for query, nearest in found.items():
+        for rank, (word, similarity) in enumerate(nearest):
+            # words are data: Text keeps "[b]" in one from being read as markup
+            table.add_row(Text("" if rank else query), Text(word), f"{similarity:.3f}")
+        table.add_section()
+    Console(highlight=False).print(table)
 
 
 def option(help: str, *names: str, **settings: Any) -> Any:

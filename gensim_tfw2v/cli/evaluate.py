@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Column, Table
-from rich.text import Text
 
-from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option
+from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_neighbours
 from gensim_tfw2v.cli.model_files import UTF8, load_saved, load_vectors
-from gensim_tfw2v.cli.training import corpus_arguments
+from gensim_tfw2v.cli.train import corpus_arguments
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
@@ -188,17 +187,6 @@ def neighbours(
         print_neighbours({f"{' + '.join(known)} - {' - '.join(minus)}": nearest})
     else:
         print_neighbours({word: vectors.most_similar(word, topn=number) for word in known})
-
-
-def print_neighbours(found: dict[str, list[tuple[str, float]]]) -> None:
-    """Print ``{query: [(word, similarity), …]}`` as a table, a row a neighbour of a query."""
-    table = Table("word", "neighbour", _right("similarity"))
-    for query, nearest in found.items():
-        for rank, (word, similarity) in enumerate(nearest):
-            # words are data: Text keeps "[b]" in one from being read as markup
-            table.add_row(Text("" if rank else query), Text(word), f"{similarity:.3f}")
-        table.add_section()
-    Console(highlight=False).print(table)
 
 
 def _hint(word: str, vectors: KeyedVectors) -> str:

@@ -1,13 +1,12 @@
-"""Interface of a merging method, its input and its result."""
+"""What is merged, what comes out, and merging by one of the methods."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 
+from gensim_tfw2v.merging.methods import merging_named
 from gensim_tfw2v.merging.table import Piece, Table
 
 #: Words that are named for each number of sub-models.
@@ -126,51 +125,118 @@ class Merged(NamedTuple):
         return MergeReport(self.models, tuple(map(int, counts)), examples)
 
 
-class Merging(ABC):
-    """A way of merging: made for the input rows, then applied to pieces of each table.
+def merge(
+    sub_models: Sequence[SubModel],
+    rows: int,
+    method: str = "alir",
+    vector_size: int | None = None,
+    seed: int = 1,
+) -> Merged:
+    """Merge sub-models into one model.
 
-    It holds linear maps, one a sub-model, that bring what the sub-models hold of a word together.
-    The tests hold each to these laws: one sub-model alone is given back up to a rotation; and
-    where sub-models are rotations of each other, similarities, and products of input and output
-    rows, are those of each.
+    Beside the result, which is in memory, some hundred megabytes are: sub-models are read in
+    pieces, three times at most where their sizes sum up to 4096 or less.
 
     Parameters
     ----------
-    inputs : Table
-        The input rows of all sub-models.
+    sub_models : sequence of SubModel
+        N of them, one or more.
+    rows : int
+        V, the number of words of the vocabulary.
+    method : {"alir", "pca", "concat"}
     vector_size : int, optional
-        The D that is asked for.
+        D of the merged model; by default that of the largest sub-model, and with ``"concat"`` the
+        sum of all.
     seed : int
-        Seed of random draws, where there are any.
+        Of random draws, which are needed where the sizes sum up to more than 4096.
 
-    Attributes
-    ----------
-    size : int
-        D of the merged rows.
+    Returns
+    -------
+    Merged
+        With outputs, or nodes, if all sub-models have them.
 
     Raises
     ------
     ValueError
-        If rows of this size cannot be had from these sub-models.
+        If there is no sub-model, or one does not fit into the vocabulary, or has numbers that are
+        not finite; if the method is unknown, or cannot give that size; with ``"alir"``, if
+        sub-models have no words in common.
     """
+    chosen = merging_named(method)
+    if not len(sub_models):
+        raise ValueError("there are no sub-models to merge: give one or more")
+    row_of = [_rows_of_words(number, one, rows) for number, one in enumerate(sub_models)]
+    inputs = _table("inputs", sub_models, row_of)
+    merging = chosen(inputs, vector_size, seed)
 
-    size: int
+    def merged(name: str) -> np.ndarray | None:
+        if any(getattr(one, name) is None for one in sub_models):
+            return None
+        if name == "outputs":
+            table = _table(name, sub_models, row_of)
+        else:
+            table = _trained_rows(name, sub_models)
+        return _apply(merging.merge_outputs, table, merging.size)
 
-    @abstractmethod
-    def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None: ...
-
-    @abstractmethod
-    def merge_inputs(self, piece: Piece) -> np.ndarray:
-        """Merged input rows, [p, D]."""
-
-    @abstractmethod
-    def merge_outputs(self, piece: Piece) -> np.ndarray:
-        """Merged rows of outputs, nodes or subwords, [p, D]."""
+    return Merged(
+        _apply(merging.merge_inputs, inputs, merging.size),
+        merged("outputs"),
+        merged("nodes"),
+        np.array([of_one >= 0 for of_one in row_of]).sum(axis=0, dtype=np.int64),
+        len(sub_models),
+        merged("subwords"),
+    )
 
 
-def check_size(vector_size: int | None, default: int, largest: int, why: str) -> int:
-    """The size of merged rows; ValueError if it is below 1 or above the largest."""
-    size = default if vector_size is None else vector_size
-    if not isinstance(size, Integral) or not 1 <= size <= largest:
-        raise ValueError(f"vector_size is {size!r}: give a whole number from 1 to {largest}, {why}")
-    return int(size)
+def _apply(to_piece: Callable[[Piece], np.ndarray], table: Table, size: int) -> np.ndarray:
+    merged = np.empty((table.rows, size), np.float32)
+    for piece in table.pieces():
+        merged[piece.first : piece.first + len(piece.rows)] = to_piece(piece)
+    return merged
+
+
+def _rows_of_words(number: int, sub_model: SubModel, rows: int) -> np.ndarray:
+    """In which row of a sub-model's arrays each word is, or -1: [V], int32."""
+    words = np.asarray(sub_model.words)
+    if words.ndim != 1 or not len(words) or words.dtype.kind not in "iu":
+        raise ValueError(f"sub-model {number}: words must be the numbers of one word or more")
+    if words.min() < 0 or words.max() >= rows:
+        raise ValueError(f"sub-model {number}: words must be from 0 to {rows - 1}")
+    in_order = len(sub_model.inputs) == len(words)
+    if not in_order and len(sub_model.inputs) != rows:
+        raise ValueError(
+            f"sub-model {number} has {len(sub_model.inputs)} rows: give one for each of its "
+            f"{len(words)} words, or for each of all {rows}"
+        )
+    row_of = np.full(rows, -1, np.int32)
+    row_of[words] = np.arange(len(words)) if in_order else words
+    if np.count_nonzero(row_of >= 0) < len(words):
+        raise ValueError(f"sub-model {number}: a word is there twice")
+    return row_of
+
+
+def _table(name: str, sub_models: Sequence[SubModel], row_of: Sequence[np.ndarray]) -> Table:
+    """Rows of words of one kind."""
+    arrays = [getattr(sub_model, name) for sub_model in sub_models]
+    for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
+        if array.ndim != 2 or array.shape != sub_model.inputs.shape:
+            raise ValueError(
+                f"sub-model {number}: {name} have the shape {array.shape}, inputs "
+                f"{sub_model.inputs.shape}: give matrices of one shape"
+            )
+    return Table(name, arrays, row_of)
+
+
+def _trained_rows(name: str, sub_models: Sequence[SubModel]) -> Table:
+    """Nodes or subwords that each sub-model was trained on."""
+    arrays = [getattr(sub_model, name) for sub_model in sub_models]
+    for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
+        if array.shape != (len(arrays[0]), sub_model.inputs.shape[1]):
+            raise ValueError(
+                f"sub-model {number}: {name} have the shape {array.shape}: the Huffman tree or the "
+                f"n-grams, and so the number of {name}, have to be the same in all, and the size "
+                "that of inputs"
+            )
+    order = np.arange(len(arrays[0]), dtype=np.int32)
+    row_of = [np.where(np.any(array, axis=1), order, np.int32(-1)) for array in arrays]
+    return Table(name, arrays, row_of)

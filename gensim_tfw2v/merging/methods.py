@@ -1,75 +1,172 @@
-"""The mergings that a user chooses from, and merging by one of them."""
+"""Ways of merging: maps that bring what the sub-models hold of a word together.
 
-from collections.abc import Callable, Sequence
+Concatenation puts rows side by side. PCA projects that onto the directions in which it varies most.
+ALiR turns sub-models onto each other.
+"""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from numbers import Integral
 
 import numpy as np
+from scipy.linalg import polar
 
-from gensim_tfw2v.merging.alir import ALiR
-from gensim_tfw2v.merging.interface import Merged, Merging, SubModel
-from gensim_tfw2v.merging.pca import PCA, Concatenation
-from gensim_tfw2v.merging.table import Piece, Table
+from gensim_tfw2v.merging.table import Piece, Table, gram, right_singular_vectors
 from gensim_tfw2v.messages import quoted
 
-METHODS: dict[str, type[Merging]] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}
-"""Ways of merging, by the names that users give."""
+#: How often ALiR computes maps and merged rows from each other, as in the paper.
+ITERATIONS = 3
+
+logger = logging.getLogger(__name__)
 
 
-def merge(
-    sub_models: Sequence[SubModel],
-    rows: int,
-    method: str = "alir",
-    vector_size: int | None = None,
-    seed: int = 1,
-) -> Merged:
-    """Merge sub-models into one model.
+class Merging(ABC):
+    """A way of merging: made for the input rows, then applied to pieces of each table.
 
-    Beside the result, which is in memory, some hundred megabytes are: sub-models are read in
-    pieces, three times at most where their sizes sum up to 4096 or less.
+    It holds linear maps, one a sub-model, that bring what the sub-models hold of a word together.
+    The tests hold each to these laws: one sub-model alone is given back up to a rotation; and
+    where sub-models are rotations of each other, similarities, and products of input and output
+    rows, are those of each.
 
     Parameters
     ----------
-    sub_models : sequence of SubModel
-        N of them, one or more.
-    rows : int
-        V, the number of words of the vocabulary.
-    method : {"alir", "pca", "concat"}
+    inputs : Table
+        The input rows of all sub-models.
     vector_size : int, optional
-        D of the merged model; by default that of the largest sub-model, and with ``"concat"`` the
-        sum of all.
+        The D that is asked for.
     seed : int
-        Of random draws, which are needed where the sizes sum up to more than 4096.
+        Seed of random draws, where there are any.
 
-    Returns
-    -------
-    Merged
-        With outputs, or nodes, if all sub-models have them.
+    Attributes
+    ----------
+    size : int
+        D of the merged rows.
 
     Raises
     ------
     ValueError
-        If there is no sub-model, or one does not fit into the vocabulary, or has numbers that are
-        not finite; if the method is unknown, or cannot give that size; with ``"alir"``, if
-        sub-models have no words in common.
+        If rows of this size cannot be had from these sub-models.
     """
-    chosen = merging_named(method)
-    if not len(sub_models):
-        raise ValueError("there are no sub-models to merge: give one or more")
-    row_of = [_rows_of_words(number, one, rows) for number, one in enumerate(sub_models)]
-    inputs = _table("inputs", sub_models, row_of)
-    assert inputs is not None
-    merging = chosen(inputs, vector_size, seed)
 
-    def merged(table: Table | None) -> np.ndarray | None:
-        return None if table is None else _apply(merging.merge_outputs, table, merging.size)
+    size: int
 
-    return Merged(
-        _apply(merging.merge_inputs, inputs, merging.size),
-        merged(_table("outputs", sub_models, row_of)),
-        merged(_trained_rows("nodes", sub_models)),
-        np.array([of_one >= 0 for of_one in row_of]).sum(axis=0, dtype=np.int64),
-        len(sub_models),
-        merged(_trained_rows("subwords", sub_models)),
-    )
+    @abstractmethod
+    def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None: ...
+
+    @abstractmethod
+    def merge_inputs(self, piece: Piece) -> np.ndarray:
+        """Merged input rows, [p, D]."""
+
+    def merge_outputs(self, piece: Piece) -> np.ndarray:
+        """Merged rows of outputs, nodes or subwords, [p, D]."""
+        return self.merge_inputs(piece)
+
+
+class Concatenation(Merging):
+    """Rows side by side, over √N; zeros where a sub-model does not hold the word.
+
+    Similarities are those of plain concatenation. The factor makes a product of an input row and an
+    output row the mean of the sub-models' products, and a row as long as theirs in the quadratic
+    mean: so the merged model can be trained on with the usual step size.
+
+    See `Merging`; there is nothing to find. D is the sum of the sub-models' sizes.
+    """
+
+    def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None:
+        if vector_size not in (None, inputs.columns):
+            raise ValueError(
+                f"vector_size is {vector_size}: rows side by side have {inputs.columns} numbers; "
+                "leave it out, or give the method 'pca' or 'alir'"
+            )
+        self.size = inputs.columns
+        self._factor = np.float32(len(inputs.arrays) ** -0.5)
+
+    def merge_inputs(self, piece: Piece) -> np.ndarray:
+        """Merged input rows, [p, D]."""
+        return piece.rows * self._factor
+
+
+class PCA(Merging):
+    """The concatenation (over √N, as in `Concatenation`) times its first right singular vectors.
+
+    The mean is not taken away: of all maps to D dimensions this one keeps products of input rows
+    best, one sub-model alone keeps its similarities, and outputs can be mapped by the same matrix.
+
+    See `Merging`; by default D is that of the largest sub-model.
+    """
+
+    def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None:
+        self.size = check_size(
+            vector_size, max(inputs.sizes), inputs.columns, "the sum of the sub-models' sizes"
+        )
+        products = gram(lambda: (piece.rows for piece in inputs.pieces()), inputs.columns)
+        vectors = right_singular_vectors(products, self.size, seed)
+        self._map = (vectors * len(inputs.arrays) ** -0.5).astype(np.float32)
+
+    def merge_inputs(self, piece: Piece) -> np.ndarray:
+        """Merged input rows, [p, D]."""
+        return piece.rows @ self._map
+
+
+class ALiR(Merging):
+    """Sub-models turned onto each other by orthogonal maps; words that some miss come from others.
+
+    Anand, Khosla, Singh, Zab, Zhang 2019, "Asynchronous Training of Word Embeddings for Large Text
+    Corpora", WSDM. It is generalised Procrustes analysis (Gower 1975) with missing rows. With M_i
+    the unit rows that sub-model i holds of its words, W_i its map, and Y the merged rows:
+
+    - W_i = the orthogonal map that brings M_i nearest to Y's rows of its words (Procrustes
+      problem);
+    - a row of Y = the mean of M_i W_i over the sub-models that hold the word;
+
+    and again. Put into each other, the two need only one matrix: with C the rows of all sub-models
+    side by side, each over the square root of how many hold the word, W_i is the polar factor of
+    block i of (CᵀC) W.
+
+    A merged input row has the direction of Y's, and the mean length of the rows that it is made of:
+    lengths carry what training goes on from. A row of outputs is the mean of the mapped rows of the
+    sub-models that hold the word. Orthogonal maps keep the products of inputs and outputs.
+
+    All is in the axes of the first sub-model, if it has as many as the merged one.
+
+    See `Merging`; by default D is that of the largest sub-model.
+
+    Raises
+    ------
+    ValueError
+        If `vector_size` is larger than that, or a sub-model, or a group of them, shares no word
+        with the others.
+    """
+
+    def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None:
+        largest = max(inputs.sizes)
+        self.size = check_size(vector_size, largest, largest, "the size of the largest sub-model")
+        _check_overlap(inputs)
+        products = gram(lambda: _weighted(inputs), inputs.columns)
+        maps = right_singular_vectors(products, self.size, seed)
+        for _ in range(ITERATIONS):
+            targets = products @ maps
+            # the polar factor solves the Procrustes problem (Schönemann 1966); where the two sizes
+            # differ, it has orthonormal rows or columns
+            maps = np.concatenate([polar(targets[part])[0] for part in inputs.parts])
+        first = maps[inputs.parts[0]]
+        self._maps = (maps @ first.T if len(first) == self.size else maps).astype(np.float32)
+
+    def merge_inputs(self, piece: Piece) -> np.ndarray:
+        """Merged input rows, [p, D]."""
+        lengths = piece.lengths()
+        rows = piece.scaled(_inverse(lengths)) @ self._maps
+        wanted = lengths.sum(axis=1, keepdims=True) * _inverse(_holders(piece))
+        return rows * (wanted * _inverse(np.linalg.norm(rows, axis=1, keepdims=True)))
+
+    def merge_outputs(self, piece: Piece) -> np.ndarray:
+        """Merged rows of outputs, nodes or subwords, [p, D]."""
+        return piece.rows @ self._maps * _inverse(_holders(piece))
+
+
+METHODS: dict[str, type[Merging]] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}
+"""Ways of merging, by the names that users give."""
 
 
 def merging_named(method: str) -> type[Merging]:
@@ -80,59 +177,48 @@ def merging_named(method: str) -> type[Merging]:
     return METHODS[method]
 
 
-def _apply(to_piece: Callable[[Piece], np.ndarray], table: Table, size: int) -> np.ndarray:
-    merged = np.empty((table.rows, size), np.float32)
-    for piece in table.pieces():
-        merged[piece.first : piece.first + len(piece.rows)] = to_piece(piece)
-    return merged
+def check_size(vector_size: int | None, default: int, largest: int, why: str) -> int:
+    """The size of merged rows; ValueError if it is below 1 or above the largest."""
+    size = default if vector_size is None else vector_size
+    if not isinstance(size, Integral) or not 1 <= size <= largest:
+        raise ValueError(f"vector_size is {size!r}: give a whole number from 1 to {largest}, {why}")
+    return int(size)
 
 
-def _rows_of_words(number: int, sub_model: SubModel, rows: int) -> np.ndarray:
-    """In which row of a sub-model's arrays each word is, or -1: [V], int32."""
-    words = np.asarray(sub_model.words)
-    if words.ndim != 1 or not len(words) or words.dtype.kind not in "iu":
-        raise ValueError(f"sub-model {number}: words must be the numbers of one word or more")
-    if words.min() < 0 or words.max() >= rows:
-        raise ValueError(f"sub-model {number}: words must be from 0 to {rows - 1}")
-    in_order = len(sub_model.inputs) == len(words)
-    if not in_order and len(sub_model.inputs) != rows:
+def _weighted(inputs: Table) -> Iterator[np.ndarray]:
+    """Unit rows, over the square root of how many sub-models hold the word."""
+    for piece in inputs.pieces():
+        yield piece.scaled(_inverse(piece.lengths()) * _inverse(_holders(piece)) ** 0.5)
+
+
+def _holders(piece: Piece) -> np.ndarray:
+    """Number of sub-models that have each row: [p, 1], float32."""
+    return piece.held.sum(axis=1, keepdims=True).astype(np.float32)
+
+
+def _inverse(values: np.ndarray) -> np.ndarray:
+    """1 / x, and 0 for 0: a row of zeros has no direction."""
+    return np.divide(1, values, out=np.zeros_like(values), where=values > 0)
+
+
+def _check_overlap(inputs: Table) -> None:
+    """Raise ValueError if nothing turns some sub-models onto the others; warn of few words."""
+    held = [row_of >= 0 for row_of in inputs.row_of]
+    shared = np.array([[np.count_nonzero(a & b) for b in held] for a in held])
+    reached = np.linalg.matrix_power((shared > 0).astype(float), len(held))[0] > 0
+    if not reached.all():
+        groups = [", ".join(map(str, np.flatnonzero(part))) for part in (reached, ~reached)]
         raise ValueError(
-            f"sub-model {number} has {len(sub_model.inputs)} rows: give one for each of its "
-            f"{len(words)} words, or for each of all {rows}"
+            f"sub-models {groups[0]} have no word in common with {groups[1]}, so nothing says how "
+            "to turn them: leave some out, train on larger samples, or merge by 'concat' or 'pca'"
         )
-    row_of = np.full(rows, -1, np.int32)
-    row_of[words] = np.arange(len(words)) if in_order else words
-    if np.count_nonzero(row_of >= 0) < len(words):
-        raise ValueError(f"sub-model {number}: a word is there twice")
-    return row_of
-
-
-def _table(name: str, sub_models: Sequence[SubModel], row_of: Sequence[np.ndarray]) -> Table | None:
-    """The rows of words of one kind; None if a sub-model has none."""
-    arrays = [getattr(sub_model, name) for sub_model in sub_models]
-    if any(array is None for array in arrays):
-        return None
-    for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
-        if array.ndim != 2 or array.shape != sub_model.inputs.shape:
-            raise ValueError(
-                f"sub-model {number}: {name} have the shape {array.shape}, inputs "
-                f"{sub_model.inputs.shape}: give matrices of one shape"
+    known = sum(part.astype(np.int32) for part in held) > 1
+    for number, (part, size) in enumerate(zip(held, inputs.sizes, strict=True)):
+        if len(held) > 1 and (common := np.count_nonzero(part & known)) < size:
+            logger.warning(
+                "sub-model %i has %i words in common with others, fewer than its %i dimensions: "
+                "its other words are turned by guess",
+                number,
+                common,
+                size,
             )
-    return Table(name, arrays, row_of)
-
-
-def _trained_rows(name: str, sub_models: Sequence[SubModel]) -> Table | None:
-    """Nodes or subwords that each sub-model was trained on; None if one has none."""
-    arrays = [getattr(sub_model, name) for sub_model in sub_models]
-    if any(array is None for array in arrays):
-        return None
-    for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
-        if array.shape != (len(arrays[0]), sub_model.inputs.shape[1]):
-            raise ValueError(
-                f"sub-model {number}: {name} have the shape {array.shape}: the Huffman tree or the "
-                f"n-grams, and so the number of {name}, have to be the same in all, and the size "
-                "that of inputs"
-            )
-    order = np.arange(len(arrays[0]), dtype=np.int32)
-    row_of = [np.where(np.any(array, axis=1), order, np.int32(-1)) for array in arrays]
-    return Table(name, arrays, row_of)

@@ -12,8 +12,7 @@ from gensim.models import KeyedVectors, Word2Vec
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TensorBoardLog, TFFastText
-from gensim_tfw2v.cli import training
-from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.cli import train
 from gensim_tfw2v.model import OWN, RUNNING
 from tests.cli.conftest import ROOT
 
@@ -25,7 +24,7 @@ NOT_OPTIONS = {"sentences", "corpus_file", "hashfxn", "null_word", "trim_rule", 
 
 def test_options_and_defaults_are_gensims():
     gensim = inspect.signature(Word2Vec).parameters
-    ours = inspect.signature(train).parameters
+    ours = inspect.signature(train.train).parameters
     assert {n: ours[n].default for n in gensim.keys() & ours.keys()} == {
         n: p.default for n, p in gensim.items() if n not in NOT_OPTIONS
     }
@@ -40,7 +39,7 @@ def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
             del options[ours]
         return Word2Vec(**options)
 
-    monkeypatch.setattr(training, "model_class", lambda *_: record)
+    monkeypatch.setattr(train, "model_class", lambda *_: record)
     options = {
         "vector_size": 8, "window": 3, "negative": 2, "ns_exponent": 0.5, "sample": 0.01,
         "alpha": 0.05, "min_alpha": 0.001, "epochs": 1, "seed": 7, "min_count": 2,
@@ -96,7 +95,7 @@ def test_what_is_logged(tfw2v, monkeypatch, corpus, tmp_path):
         given["log"] = log_dir
         return Word2Vec(corpus_file=corpus_file, epochs=1), 1.0
 
-    monkeypatch.setattr(training, "train_model", train_model)
+    monkeypatch.setattr(train, "train_model", train_model)
     tfw2v(
         "train", corpus, "-o", tmp_path / "model", "--log-dir", tmp_path / "log",
         "--log-pairs", "ws353", "--log-pairs", datapath("simlex999.txt"),
@@ -256,7 +255,7 @@ def test_what_is_read_twice_cannot_be_standard_input(tfw2v, tmp_path, arguments,
 )
 def test_bad_options_are_found_before_training(tfw2v, monkeypatch, bad, arguments, message):
     monkeypatch.chdir(bad)
-    monkeypatch.setattr(training, "train_model", lambda **_: pytest.fail("training began"))
+    monkeypatch.setattr(train, "train_model", lambda **_: pytest.fail("training began"))
     result = tfw2v("train", "corpus.txt", *arguments, status=2)
     assert message in result.stderr
     assert not (bad / "model").exists()

@@ -20,8 +20,8 @@ import yaml
 from gensim.models import Word2Vec
 from gensim.test.utils import datapath
 
+from gensim_tfw2v.cli.cluster import parse_training
 from gensim_tfw2v.cli.main import app
-from gensim_tfw2v.cli.supervised import parse_training
 from gensim_tfw2v.cluster import from_tf_config
 from gensim_tfw2v.cluster.spec import LOG_DIR, read_hosts
 from tests.cli.test_cluster import until

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import orthogonal_procrustes, polar
 
-from gensim_tfw2v.merging import SubModel, alir, merge
+from gensim_tfw2v.merging import SubModel, merge, methods
 from tests.merging import reference
 from tests.merging.test_merging import assert_rotated, rotated, rotation, similarities, sub_models
 
@@ -53,7 +53,7 @@ def test_a_word_that_one_sub_model_never_saw_is_rebuilt(rng, truth):
 
 
 def test_without_noise_iterations_lead_to_the_truth(rng, truth, monkeypatch):
-    monkeypatch.setattr(alir, "ITERATIONS", 300)
+    monkeypatch.setattr(methods, "ITERATIONS", 300)
     merged = merge(sub_models(rotated(rng, truth, 4, missing=0.4)), V)
     held = merged.held > 0
     assert_rotated(merged.inputs[held], truth[held], atol=1e-2)

@@ -9,7 +9,7 @@ import pytest
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cli import training as cli_training
+from gensim_tfw2v.cli import train as cli_train
 
 LEE = datapath("lee_background.cor")
 OPTIONS = {"corpus_file": LEE, "vector_size": 8, "workers": 1, "epochs": 4, "seed": 3}
@@ -70,7 +70,7 @@ def test_the_command_says_where_the_checkpoint_is_and_that_it_resumes(tmp_path, 
     command += ["--vector-size", "8", "--workers", "1", "--epochs", "4"]
     stopped = functools.partial(TFWord2Vec, callbacks=[Watching(3)])
     with monkeypatch.context() as patched:
-        patched.setattr(cli_training, "model_class", lambda *_: stopped)
+        patched.setattr(cli_train, "model_class", lambda *_: stopped)
         result = CliRunner().invoke(app, command)
     assert result.exit_code == 130
     assert result.stderr.endswith(
