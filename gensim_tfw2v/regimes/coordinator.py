@@ -1,132 +1,262 @@
-"""The process that coordinates a cluster: started by `CoordinatedRegime`, which it answers.
+"""A cluster, trained on by way of a process that coordinates it: both ends of the pipe.
 
-Without a cluster it trains itself.
+TensorFlow connects a process to one cluster for good: functions traced before fail afterwards, and
+what waits for a task that is gone cannot be called off. A process of its own can be ended, and
+started anew, whatever it waits for; and the user's is left as it was. Without a cluster it trains
+itself, where the user's TensorFlow cannot.
 
-It reads pickled requests on standard input, and writes pickled answers to what was its standard
-output. It ends when its standard input does.
+`CoordinatedRegime` pickles requests into the standard input of the process, which ends with it, and
+`main` there calls what is asked for of the regime that it has opened. Rows pass through files.
 """
 
+import contextlib
 import logging
 import os
 import pickle
 import queue
+import subprocess
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster, ClusterLost
+from gensim_tfw2v.files.mapped import all_finite, pieces, save_array
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.monitor.events import TaskLog
-from gensim_tfw2v.parameter_server.liveness import Liveness
+from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS, Liveness
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import ClusterWorkers, LocalWorkers
-from gensim_tfw2v.processes.children import name_process
+from gensim_tfw2v.processes.children import last_lines, name_process, start_module
+from gensim_tfw2v.processes.forkserver import Forked
 from gensim_tfw2v.processes.hazards import prepare_environment
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.regimes.parameter_server import Setup
-from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan
+from gensim_tfw2v.regimes.regime import never
+
+#: Seconds that the coordinator has to end what it does when training is interrupted.
+ENDING_SECONDS = 30.0
+
+#: Seconds between two signs of life, and without one after which the coordinator is given up.
+#: TensorFlow keeps all threads of Python waiting while it tells the tasks of a function; if one
+#: never answers, only the silence tells.
+ALIVE_SECONDS, SILENT_SECONDS = 5.0, 120.0
 
 #: Seconds between two answers that say what the cluster has done, where that is logged.
 TRAFFIC_SECONDS = 1.0
 
-#: Seconds between two signs of life. TensorFlow keeps all threads of Python waiting while it tells
-#: the tasks of a function; if one never answers, only the silence tells.
-ALIVE_SECONDS = 5.0
-
 
 class ClusterSetup(NamedTuple):
-    """Everything that a coordinator is told.
+    """Everything that a coordinator is told."""
 
-    Attributes
-    ----------
-    cluster : Cluster, optional
-        None if the coordinator itself is to train, with threads.
-    ready_seconds : float
-        How long its tasks have to come up.
-    regime : RegimeOptions
-    setup : Setup
-    log_dir : str, optional
-        Where the training logs for TensorBoard.
-    """
-
-    cluster: Cluster | None
-    ready_seconds: float
+    cluster: Cluster | None  # None if the coordinator itself is to train, with threads
+    ready_seconds: float  # how long its tasks have to come up
     regime: RegimeOptions
     setup: Setup
-    log_dir: str | None = None
+    log_dir: str | None = None  # where the training logs for TensorBoard
 
 
-class Coordinator:
-    """Carries out requests, each by the method of its name.
+def _rows_in(folder: Path, mode: Literal["r", "r+"]) -> Tables:
+    """The rows in the files of a folder."""
+    return Tables(*(np.load(folder / f"{name}.npy", mode) for name in Tables._fields))
+
+
+class CoordinatedRegime:
+    """Trains on the workers of a cluster; see `Regime`.
 
     Parameters
     ----------
     setup : ClusterSetup
-    say : callable
-        Sends an answer.
-    stop : callable
-        Whether to leave the rest of the units.
-    liveness : Liveness
-        Of its tasks.
+        Its folder is where rows are exchanged with the coordinator, and where its log is.
+    check : callable
+        Called while the coordinator is waited for; raises what is wrong with its tasks.
+    start : callable, optional
+        Starts the coordinator where it reaches its tasks; like `start_module`.
+
+    Raises
+    ------
+    ClusterLost
+        If the coordinator cannot connect.
+
+    Attributes
+    ----------
+    traffic : Traffic, optional
+        None where nothing travels.
     """
 
     def __init__(
-        self, setup: ClusterSetup, say: Any, stop: Callable[[], bool], liveness: Liveness
+        self,
+        setup: ClusterSetup,
+        check: Callable[[], None],
+        start: "Callable[..., subprocess.Popen[bytes] | Forked]" = start_module,
     ) -> None:
-        self._folder, self._say, self._stop = setup.setup.folder, say, stop
-        self._told = 0.0
-        self._log = None if setup.log_dir is None else TaskLog(setup.log_dir, "chief")
-        self._regime = _open(setup, liveness)
+        self.traffic: Traffic | None = None
+        self._folder, self._check = setup.setup.folder, check
+        self._are_rows = False  # whether the files hold the rows of the cluster
+        self._log = self._folder / "coordinator.log"
+        with self._log.open("wb") as log:
+            self._process = start(
+                "gensim_tfw2v.regimes.coordinator",
+                # a cluster's only asks others to train
+                environment={} if setup.cluster is None else {"CUDA_VISIBLE_DEVICES": ""},
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+        self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        for forever in self._read, self._write:
+            threading.Thread(target=forever, name="tfw2v-coordinator", daemon=True).start()
+        try:
+            self._ask("open", setup)
+        except BaseException:
+            self.close()
+            raise
 
-    def train(self, tasks: Sequence[UnitTask]) -> Any:
-        """Train units, reporting each; give the traffic so far."""
-        self._regime.train_epoch(tasks, self._report, self._stop)
-        return self.traffic
+    def train_epoch(
+        self,
+        tasks: Sequence[UnitTask],
+        report: Callable[[UnitReport], None],
+        stop: Callable[[], bool] = never,
+    ) -> None:
+        """Train each unit once, and again if its worker ended.
 
-    def train_models(self, which: Sequence[int], plan: SubModelPlan) -> Any:
-        """Train sub-models, reporting each unit and each that is done; give the traffic so far."""
-        self._regime.train_models(
-            which, plan, self._report, lambda number: self._say("model", number), self._stop
-        )
-        return self.traffic
+        Raises
+        ------
+        ClusterLost
+            If a ps or the coordinator has ended or does not answer, or no worker is left.
+        """
+        self._are_rows = False
+        try:
+            self._ask("train_epoch", tasks, report=report, stop=stop)
+        except KeyboardInterrupt:  # workers push what they train, and it is reported
+            with contextlib.suppress(ClusterLost, Divergence):
+                self._say("stop")
+                self._answer(ENDING_SECONDS, report)
+            raise
 
-    @property
-    def traffic(self) -> Traffic | None:
-        """The traffic so far, if there is any."""
-        return getattr(self._regime, "traffic", None)
+    def load(self, arrays: Tables) -> None:
+        """Go on from these rows (copied)."""
+        if self._are_rows and all(
+            np.array_equal(part, rows)
+            for array, in_file in zip(arrays, _rows_in(self._folder, "r"), strict=True)
+            for part, rows in zip(pieces(array), pieces(in_file), strict=True)
+        ):
+            return  # what was exported last, and nothing trained since
+        for name, array in arrays._asdict().items():
+            save_array(self._folder / f"{name}.npy", array)
+        self._ask("load")
+        self._are_rows = True
 
-    def _report(self, report: UnitReport) -> None:
-        if self._log is not None and time.monotonic() - self._told > TRAFFIC_SECONDS:
-            self._told = time.monotonic()
-            self._say("traffic", self.traffic)
-        self._say("report", report)
+    def finite(self) -> bool:
+        """Return whether every row is finite."""
+        return all(map(all_finite, self._exported()))
+
+    def export(self, arrays: Tables) -> None:
+        """Copy the current rows into these arrays."""
+        for array, rows in zip(arrays, self._exported(), strict=True):
+            array[:] = rows
+
+    def _exported(self) -> Tables:
+        if not self._are_rows:
+            self._ask("export")
+            self._are_rows = True
+        return _rows_in(self._folder, "r")
 
     def step_graph(self) -> bytes | None:
-        """The graph of a step."""
-        graph: bytes | None = self._regime.step_graph()
+        """The graph of a step, which the coordinator has."""
+        graph: bytes | None = self._ask("step_graph")
         return graph
 
-    def load(self) -> None:
-        """Go on from the rows in the files of the folder."""
-        names = Tables._fields
-        self._regime.load(Tables(*(np.load(self._folder / f"{name}.npy", "r") for name in names)))
+    def close(self) -> None:
+        """End the coordinator."""
+        self._process.kill()
+        self._requests.put(None)
+        self._process.wait()
 
-    def export(self) -> None:
-        """Write the rows into the files of the folder."""
-        names = Tables._fields
-        self._regime.export(
-            Tables(*(np.load(self._folder / f"{name}.npy", "r+") for name in names))
-        )
+    def _ask(
+        self,
+        *request: Any,
+        report: Callable[[UnitReport], None] | None = None,
+        stop: Callable[[], bool] = never,
+    ) -> Any:
+        """Send a request and wait for its answer, and for the reports before it."""
+        self._say(*request)
+        return self._answer(GIVE_UP_SECONDS + 60.0, report, stop)
+
+    def _say(self, *request: Any) -> None:
+        self._requests.put(pickle.dumps(request))
+
+    def _answer(
+        self,
+        seconds: float,
+        report: Callable[[UnitReport], None] | None,
+        stop: Callable[[], bool] = never,
+    ) -> Any:
+        answered = heard = time.monotonic()
+        stopped = False
+        while True:
+            if not stopped and stop():
+                self._say("stop")
+                stopped = True
+            try:
+                kind, content = self._answers.get(timeout=0.1)
+            except queue.Empty:
+                try:
+                    self._check()
+                except ConnectionError as ended:
+                    raise ClusterLost(str(ended)) from ended
+                for since, limit in (answered, seconds), (heard, SILENT_SECONDS):
+                    if time.monotonic() > since + limit:
+                        raise ClusterLost(
+                            f"the coordinator has not answered for {limit:.0f} s"
+                            f"{last_lines(self._log)}"
+                        ) from None
+                continue
+            heard = time.monotonic()
+            if kind == "alive":
+                continue
+            answered = heard
+            if kind == "report" and report is not None:
+                report(content)
+            elif kind == "traffic":
+                self.traffic = content
+            elif kind == "log":
+                name, level, text = content
+                logging.getLogger(name).log(level, "%s", text)
+            elif kind == "done":
+                answer, self.traffic = content
+                return answer
+            elif kind == "error":
+                if isinstance(content, OSError) and content.errno and content.filename is None:
+                    content.filename = str(self._folder)  # where the coordinator writes
+                raise content
+            elif kind == "ended":
+                raise ClusterLost(f"the coordinator has ended{last_lines(self._log)}")
+
+    def _write(self) -> None:
+        """Send requests: one that has stopped reads none, and only its silence is noticed."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError), self._process.stdin as requests:  # it has ended
+            while (request := self._requests.get()) is not None:
+                requests.write(request)
+                requests.flush()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as answers, contextlib.suppress(Exception):
+            while True:
+                self._answers.put(pickle.load(answers))
+        self._answers.put(("ended", None))
 
 
-def _open(asked: ClusterSetup, liveness: Liveness) -> Any:
+def _opened(asked: ClusterSetup, liveness: Liveness) -> Any:
     """Make the regime that is asked for."""
     if asked.cluster is None:
         return asked.regime.make(asked.setup, LocalWorkers(asked.setup.program.workers))
@@ -147,7 +277,7 @@ class _Forwarding(logging.Handler):
 
 
 def main() -> None:
-    """Answer requests until standard input ends."""
+    """Answer the requests on standard input until it ends."""
     name_process("tfw2v chief")
     prepare_environment()
     answers = os.fdopen(os.dup(1), "wb")
@@ -155,8 +285,6 @@ def main() -> None:
     lock = threading.Lock()
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
     stopped = threading.Event()
-    coordinator: Coordinator | None = None
-    liveness = Liveness([])
 
     def say(kind: str, content: Any) -> None:
         with lock:
@@ -174,7 +302,7 @@ def main() -> None:
             if request[0] == "stop":
                 stopped.set()
                 continue
-            if request[0].startswith("train"):
+            if request[0] == "train_epoch":
                 stopped.clear()  # of a stop that came when all had been trained
             requests.put(request)
 
@@ -185,28 +313,48 @@ def main() -> None:
 
     for forever in (read, live):
         threading.Thread(target=forever, daemon=True).start()
+
+    _, asked = requests.get()  # the first one opens the regime
+    folder, is_logged = asked.setup.folder, asked.log_dir is not None
+    liveness = Liveness([] if asked.cluster is None else asked.cluster.servers())
+    if asked.cluster is not None:
+        # the process that asks ends this one, whatever it waits for
+        liveness.watch(lambda lost: say("error", lost))
+    regime: Any = None
+    told = 0.0
+
+    def report(of_unit: UnitReport) -> None:
+        nonlocal told
+        if is_logged and time.monotonic() - told > TRAFFIC_SECONDS:
+            told = time.monotonic()
+            say("traffic", getattr(regime, "traffic", None))
+        say("report", of_unit)
+
+    name = "open"
+    arguments: list[Any] = []
     while True:
-        name, *arguments = requests.get()
-        if name == "open" and arguments[0].cluster is not None:
-            liveness = Liveness(arguments[0].cluster.servers())
-            # the process that asks ends this one, whatever it waits for
-            liveness.watch(lambda lost: say("lost", str(lost)))
+        answer = None
         try:
             with liveness.busy():
                 if name == "open":
-                    coordinator = Coordinator(arguments[0], say, stopped.is_set, liveness)
-                    answer = coordinator.traffic
+                    log = TaskLog(asked.log_dir, "chief") if is_logged else None  # noqa: F841
+                    regime = _opened(asked, liveness)
+                elif name == "train_epoch":
+                    regime.train_epoch(*arguments, report, stopped.is_set)
+                elif name == "load":
+                    regime.load(_rows_in(folder, "r"))
+                elif name == "export":
+                    regime.export(_rows_in(folder, "r+"))
                 else:
-                    answer = getattr(coordinator, name)(*arguments)
-            say("done", answer)
-        except (ConnectionError, ClusterLost) as error:
-            say("lost", str(error))
-        except Divergence as error:
-            say("diverged", str(error))
-        except OSError as error:  # a disk that is full, say
-            say("system", error)
+                    answer = regime.step_graph()
+            say("done", (answer, getattr(regime, "traffic", None)))
+        except ConnectionError as error:
+            say("error", ClusterLost(str(error)))
+        except (Divergence, OSError) as error:  # a disk that is full, say
+            say("error", error)
         except Exception:
-            say("failed", traceback.format_exc())
+            say("error", RuntimeError(f"the coordinator failed:\n{traceback.format_exc()}"))
+        name, *arguments = requests.get()
 
 
 if __name__ == "__main__":

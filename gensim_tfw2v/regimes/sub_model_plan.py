@@ -13,21 +13,15 @@ from gensim_tfw2v.corpus.units import WorkUnit
 from gensim_tfw2v.kernel.task import UnitTask, unit_key
 
 
-class SubModelPlan(NamedTuple):
-    """Text of each sub-model, from its beginning to its end.
+class SubModelTask(NamedTuple):
+    """A sub-model that is to be trained, from its beginning to its end."""
 
-    Attributes
-    ----------
-    sampling : Sampling
-    epochs : list of list of UnitTask
-        Of the whole corpus, in the order of each epoch.
-    """
-
+    number: int  # from 0
     sampling: Sampling
-    epochs: Sequence[Sequence[UnitTask]]
+    epochs: Sequence[Sequence[UnitTask]]  # of the whole corpus, in the order of each epoch
 
     def jobs(
-        self, number: int, threads: int, seed: int, seen: np.ndarray
+        self, threads: int, seed: int, seen: np.ndarray
     ) -> Iterator[tuple[list[WorkUnit], tuple[Any, ...]]]:
         """Units of each job, as reports name them, and what a worker is given of them.
 
@@ -35,8 +29,6 @@ class SubModelPlan(NamedTuple):
 
         Parameters
         ----------
-        number : int
-            Of the sub-model.
         threads : int
             Units of a job.
         seed : int
@@ -48,7 +40,7 @@ class SubModelPlan(NamedTuple):
         iterator of (list of WorkUnit, tuple of Tensor)
             The tensors are entries, keys and alphas, as in `SubModelFunctions`.
         """
-        sampling = self.sampling
+        number, sampling = self.number, self.sampling
         nothing: Any = [b""] * threads, [[0, 0]] * threads, [(0.0, 0.0)] * threads
         has_units = False
         for epoch, tasks in enumerate(self.epochs):
@@ -78,6 +70,12 @@ class SubModelPlan(NamedTuple):
                 )
         if not has_units:
             yield [], _tensors(*nothing)
+
+
+class SubModelDone(NamedTuple):
+    """Report on a sub-model that is in its files."""
+
+    number: int
 
 
 def file_of(folder: Path, number: int, name: str) -> Path:

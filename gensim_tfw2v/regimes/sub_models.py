@@ -27,7 +27,7 @@ from gensim_tfw2v.parameter_server.workers import Job, Workers, run_threads
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 from gensim_tfw2v.regimes.regime import never
-from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan, file_of
+from gensim_tfw2v.regimes.sub_model_plan import SubModelDone, SubModelTask, file_of
 
 #: A sub-model whose worker has not been found in so many tries, for each worker, is lost.
 TRIES_A_WORKER = 50
@@ -51,26 +51,20 @@ class SubModelsRegime(ParameterServerRegime):
         self._own = threading.local()  # of each thread that waits for a sub-model's jobs
         self._functions = sub_model_functions(self.program, self.server)
 
-    def train_models(
+    def train_epoch(
         self,
-        which: Sequence[int],
-        plan: SubModelPlan,
-        report: Callable[[UnitReport], None],
-        done: Callable[[int], None],
+        tasks: Sequence[SubModelTask],
+        report: Callable[[UnitReport | SubModelDone], None],
         stop: Callable[[], bool] = never,
     ) -> None:
-        """Train sub-models, each from its beginning to its end.
+        """Train sub-models, each from its beginning to its end: they have their epochs at once.
 
         Parameters
         ----------
-        which : sequence of int
-            Their numbers, from 0.
-        plan : SubModelPlan
+        tasks : sequence of SubModelTask
         report : callable
-            Called after each unit, from any thread. Of the unit's words and sentences it counts
-            the part that makes all sub-models' add up to the corpus.
-        done : callable
-            Called with the number of each sub-model that is in its files: see `files_of`.
+            Called after each unit, from any thread, and after each sub-model. Of the unit's words
+            and sentences it counts the part that makes all sub-models' add up to the corpus.
         stop : callable
             Asked before each job: whether to leave the rest.
 
@@ -82,10 +76,9 @@ class SubModelsRegime(ParameterServerRegime):
             If the rows that sub-models start from are gone.
         """
         self.workers.progress()
-        todo: queue.SimpleQueue[int] = queue.SimpleQueue()
-        for number in which:
-            todo.put(number)
-
+        todo: queue.SimpleQueue[SubModelTask] = queue.SimpleQueue()
+        for task in tasks:
+            todo.put(task)
         slots = itertools.count()
 
         def work(ended: threading.Event) -> None:
@@ -96,25 +89,24 @@ class SubModelsRegime(ParameterServerRegime):
 
             while not stopped():
                 try:
-                    number = todo.get_nowait()
+                    task = todo.get_nowait()
                 except queue.Empty:
                     return
                 try:
-                    if self._train_model(number, plan, report, stopped):
-                        done(number)
+                    if self._train_model(task, report, stopped):
+                        report(SubModelDone(task.number))
                 except _Lost:
-                    todo.put(number)  # from its beginning
+                    todo.put(task)  # from its beginning
                 finally:
-                    del self._current[number]
+                    del self._current[task.number]
 
-        threads = min(self.workers.number, len(which))
+        threads = min(self.workers.number, len(tasks))
         run_threads(work, threads, "tfw2v-sub-model", ending_seconds=ENDING_SECONDS)
 
     def _train_model(
         self,
-        number: int,
-        plan: SubModelPlan,
-        report: Callable[[UnitReport], None],
+        task: SubModelTask,
+        report: Callable[[UnitReport | SubModelDone], None],
         stopped: Callable[[], bool],
     ) -> bool:
         """Train a sub-model to its end, and write its files; False if it was stopped.
@@ -123,10 +115,11 @@ class SubModelsRegime(ParameterServerRegime):
         ------
         _Lost
         """
+        number = task.number
         attempt = self._current[number] = next(self._attempts)
         seen = np.zeros(self._words, np.int64)
         job = units_so_far = 0
-        jobs = plan.jobs(number, self.program.threads, self._seed, seen)
+        jobs = task.jobs(self.program.threads, self._seed, seen)
         following = next(jobs, None)
         try:
             while following is not None:

@@ -73,8 +73,7 @@ def _made(
     if config.shares_rows:
         logger.info("compiled kernels train, in threads of this process")
         return LocalRegime(setup.program.unit, setup.words, setup.program.workers)
-    from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
-    from gensim_tfw2v.regimes.coordinator import ClusterSetup
+    from gensim_tfw2v.regimes.coordinator import ClusterSetup, CoordinatedRegime
 
     regime = config.regime_of_workers
     log_dir = None if config.log is None else config.log.path

@@ -16,7 +16,7 @@ from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.regimes.options import SubModels
-from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan, file_of
+from gensim_tfw2v.regimes.sub_model_plan import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.training.checkpoints import Checkpoints
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_corpus
@@ -55,11 +55,14 @@ class SubModelTraining(Training):
             [task._replace(alphas=step_sizes(task.alphas, alpha, models)) for task in tasks]
             for tasks in epochs
         ]
-        plan = SubModelPlan(options.samples(self.seed), larger)
         done = {number for number in range(models) if self._restore(number)}
         writing: list[Checkpoints] = []
 
-        def finished(number: int) -> None:
+        def take(of_task: UnitReport | SubModelDone) -> None:
+            if isinstance(of_task, UnitReport):
+                report(of_task)
+                return
+            (number,) = of_task
             done.add(number)
             logger.info("sub-model %i of %i is trained", number + 1, models)
             if (checkpoints := self._checkpoints_of(number)) is not None:
@@ -68,10 +71,10 @@ class SubModelTraining(Training):
 
         while True:
             self.load()
-            regime: Any = self.regime  # of sub-models, here or at a coordinator
+            regime: Any = self.regime  # whose tasks are sub-models
+            samples, left = options.samples(self.seed), sorted({*range(models)} - done)
             try:
-                left = [number for number in range(models) if number not in done]
-                regime.train_models(left, plan, report, finished)
+                regime.train_epoch([SubModelTask(n, samples, larger) for n in left], take)
                 break
             except ClusterLost as lost:
                 self.reopen(lost)

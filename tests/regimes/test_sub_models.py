@@ -15,7 +15,7 @@ from gensim_tfw2v.kernel.task import Divergence
 from gensim_tfw2v.parameter_server.jobs import sub_model
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import sub_models
-from gensim_tfw2v.regimes.sub_model_plan import SubModelPlan, file_of
+from gensim_tfw2v.regimes.sub_model_plan import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.regimes.sub_models import SubModelsRegime
 from tests.regimes.trials import (
     ALPHA,
@@ -37,21 +37,22 @@ def units():
         yield encoded.units(ENTRIES)
 
 
-def sub_model_plan(units, kind="shuffle", models=MODELS, alpha=ALPHA):
+def sub_models_of(units, kind="shuffle", models=MODELS, alpha=ALPHA):
     sampling = Sampling(kind, models, 1 / models, 5)
     orders = [units, units[::-1]]
-    return SubModelPlan(
-        sampling, [tasks(orders[number], number, alpha) for number in range(EPOCHS)]
-    )
+    epochs = [tasks(orders[number], number, alpha) for number in range(EPOCHS)]
+    return [SubModelTask(number, sampling, epochs) for number in range(models)]
 
 
-def train(trial, given, workers=None, which=range(MODELS), stop=lambda: False):
+def train(trial, given, workers=None, stop=lambda: False):
     """Train; give the regime, the reports, and the files of what is done."""
     regime = SubModelsRegime(trial.setup, workers or trial.workers)
-    reports, done = [], []
+    told = []
     with closing(regime):
         regime.load(trial.arrays)
-        regime.train_models(list(which), given, reports.append, done.append, stop)
+        regime.train_epoch(given, told.append, stop)
+    done = [one.number for one in told if isinstance(one, SubModelDone)]
+    reports = [one for one in told if not isinstance(one, SubModelDone)]
     files = {
         number: [
             np.load(file_of(trial.setup.folder, number, name))
@@ -65,7 +66,7 @@ def train(trial, given, workers=None, which=range(MODELS), stop=lambda: False):
 
 def by_hand(trial, given, number):
     """A sub-model, and how often it has seen each word."""
-    tables, seen = None, Counter()
+    given, tables, seen = given[number], None, Counter()
     for epoch, order in enumerate(given.epochs):
         for unit in (task.unit for task in order):
             if not given.sampling.has_unit(number, unit.index, len(order)):
@@ -90,7 +91,7 @@ def by_hand(trial, given, number):
 )
 def test_a_sub_model_equals_training_on_its_sample(objective, kind, native, units, tmp_path):
     trial = Trial(objective, workers=2, folder=tmp_path, native=native)
-    given = sub_model_plan(units, kind)
+    given = sub_models_of(units, kind)
     regime, reports, files = train(trial, given)
     assert sorted(files) == list(range(MODELS))
     for number, found in files.items():
@@ -106,11 +107,11 @@ def test_a_sub_model_equals_training_on_its_sample(objective, kind, native, unit
 
 def test_threads_of_a_worker_share_its_sub_model(units, tmp_path):
     trial = Trial(OBJECTIVES[0], workers=2, threads=2, folder=tmp_path)
-    _, reports, files = train(trial, sub_model_plan(units))
+    _, reports, files = train(trial, sub_models_of(units))
     assert sorted(files) == list(range(MODELS))
     assert len(reports) == EPOCHS * MODELS * len(units)
     for number, (inputs, _) in files.items():
-        expected, _ = by_hand(trial, sub_model_plan(units), number)
+        expected, _ = by_hand(trial, sub_models_of(units), number)
         change = inputs - trial.arrays.inputs
         wanted = expected[0] - trial.arrays.inputs
         assert np.vdot(change, wanted) > 0.7 * np.vdot(wanted, wanted)
@@ -136,7 +137,7 @@ class Forgetful(LocalWorkers):
 def test_a_worker_that_loses_its_sub_model_trains_it_again(units, tmp_path, monkeypatch, after):
     monkeypatch.setattr(sub_models, "TRIES_A_WORKER", 20)
     trial = Trial(OBJECTIVES[0], folder=tmp_path)
-    given, workers = sub_model_plan(units), Forgetful(2, after)
+    given, workers = sub_models_of(units), Forgetful(2, after)
     regime, reports, files = train(trial, given, workers)
     for number in range(MODELS):
         assert_equal(files[number], by_hand(trial, given, number)[0])
@@ -160,8 +161,8 @@ def test_jobs_that_meet_the_wrong_worker_find_the_right_one(units, tmp_path, mon
     refused = []
     monkeypatch.setattr(sub_models.time, "sleep", refused.append)
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
-    given = sub_model_plan(units, models=6)
-    regime, _, files = train(trial, given, Anyone(3), which=range(6))
+    given = sub_models_of(units, models=6)
+    regime, _, files = train(trial, given, Anyone(3))
     assert len(refused) > 20 and regime.traffic.repeated == 0
     for number in (0, 3, 5):
         assert_equal(files[number], by_hand(trial, given, number)[0])
@@ -170,9 +171,9 @@ def test_jobs_that_meet_the_wrong_worker_find_the_right_one(units, tmp_path, mon
 @pytest.mark.parametrize("native", [False, True])
 def test_a_worker_without_a_sub_model_refuses_jobs(native, units, tmp_path):
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=native)
-    given = sub_model_plan(units)
+    given = sub_models_of(units)[:1]
     # the first job meets one worker, and the second another, which has never held rows
-    regime, _, files = train(trial, given, Anyone(2), which=[0])
+    regime, _, files = train(trial, given, Anyone(2))
     assert regime.traffic.repeated == 0
     assert_equal(files[0], by_hand(trial, given, 0)[0])
 
@@ -185,7 +186,7 @@ def test_one_graph_is_traced_for_all_workers_of_a_process(units, tmp_path, monke
         return prepare_unit(*arguments)
 
     monkeypatch.setattr(sub_model, "prepare_unit", noted)
-    _, reports, files = train(Trial(OBJECTIVES[0], 3, folder=tmp_path), sub_model_plan(units))
+    _, reports, files = train(Trial(OBJECTIVES[0], 3, folder=tmp_path), sub_models_of(units))
     assert len(traced) == 1
     assert len(files) == MODELS and len(reports) == MODELS * EPOCHS * len(units)
 
@@ -196,16 +197,14 @@ def test_threads_of_one_process_are_given_jobs_of_their_own_sub_models(
     refused = []
     monkeypatch.setattr(sub_models.time, "sleep", refused.append)
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
-    _, reports, files = train(
-        trial, sub_model_plan(units, models=6), LocalWorkers(3), which=range(6)
-    )
+    _, reports, files = train(trial, sub_models_of(units, models=6), LocalWorkers(3))
     assert not refused
     assert len(files) == 6 and len(reports) == 6 * EPOCHS * len(units)
 
 
 def test_only_those_that_are_asked_for_are_trained(units, tmp_path):
-    trial, given = Trial(OBJECTIVES[0], workers=2, folder=tmp_path), sub_model_plan(units)
-    _, reports, files = train(trial, given, which=[2])
+    trial, given = Trial(OBJECTIVES[0], workers=2, folder=tmp_path), sub_models_of(units)
+    _, reports, files = train(trial, given[2:])
     assert list(files) == [2]
     assert len(reports) == EPOCHS * len(units)
     assert_equal(files[2], by_hand(trial, given, 2)[0])
@@ -213,14 +212,14 @@ def test_only_those_that_are_asked_for_are_trained(units, tmp_path):
 
 def test_what_is_stopped_has_no_file(units, tmp_path):
     trial, asked = Trial(OBJECTIVES[0], folder=tmp_path), iter(range(10**6))
-    _, reports, files = train(trial, sub_model_plan(units), stop=lambda: next(asked) > 5)
+    _, reports, files = train(trial, sub_models_of(units), stop=lambda: next(asked) > 5)
     assert not files and 0 < len(reports) < 8
     assert not list(tmp_path.glob("*seen*"))
 
 
 def test_a_sub_model_without_units_is_what_it_began_as(units, tmp_path):
     trial = Trial(OBJECTIVES[0], workers=2, folder=tmp_path)
-    _, reports, files = train(trial, sub_model_plan(units[:2], "equal"))
+    _, reports, files = train(trial, sub_models_of(units[:2], "equal"))
     assert sorted(files) == list(range(MODELS)) and len(reports) == EPOCHS * 2
     seen = [np.load(file_of(tmp_path, number, "seen")).sum() for number in range(MODELS)]
     assert sorted(map(bool, seen)) == [False, True, True]
@@ -231,7 +230,7 @@ def test_divergence_is_an_error(units, tmp_path):
     trial = Trial(OBJECTIVES[0], folder=tmp_path)
     trial.arrays.inputs[3] = np.nan
     with pytest.raises(Divergence, match="sub-model 0 diverged"):
-        train(trial, sub_model_plan(units))
+        train(trial, sub_models_of(units))
 
 
 def test_files_are_named_by_number_and_table(tmp_path):

@@ -9,7 +9,7 @@ from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.regimes import coordinated
+from gensim_tfw2v.regimes import coordinator
 from tests.forks import SharedLauncher
 
 
@@ -28,8 +28,8 @@ def expected():
 def launcher(kept_forks, monkeypatch):
     """Starts processes by forks, also those that train for this one."""
     with contextlib.closing(SharedLauncher(isolated=False)) as launcher:
-        forking = functools.partial(coordinated.CoordinatedRegime, start=launcher.start_module)
-        monkeypatch.setattr(coordinated, "CoordinatedRegime", forking)
+        forking = functools.partial(coordinator.CoordinatedRegime, start=launcher.start_module)
+        monkeypatch.setattr(coordinator, "CoordinatedRegime", forking)
         yield launcher
 
 

@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import pytest
 
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.regimes import coordinated
-from gensim_tfw2v.regimes.coordinated import CoordinatedRegime
+from gensim_tfw2v.regimes import coordinator
+from gensim_tfw2v.regimes.coordinator import CoordinatedRegime
 
 #: Answers the first request as a coordinator does whose disk is full.
 FULL = """
 import pickle, sys
 pickle.load(sys.stdin.buffer)
-answer = "system", OSError(28, "No space left on device")
+answer = "error", OSError(28, "No space left on device")
 sys.stdout.buffer.write(pickle.dumps(answer))
 """
 
@@ -33,7 +33,7 @@ for _ in range(15):
 DEAF = """
 import pickle, sys, time
 pickle.load(sys.stdin.buffer)
-pickle.dump(("done", None), sys.stdout.buffer)
+pickle.dump(("done", (None, None)), sys.stdout.buffer)
 sys.stdout.buffer.flush()
 time.sleep(600)
 """
@@ -56,14 +56,16 @@ def test_what_the_system_refuses_names_the_folder(tmp_path):
 
 
 def test_one_that_falls_silent_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(coordinated, "SILENT_SECONDS", 2.0)
-    opened(LIVING.format('pickle.dump(("done", None), sys.stdout.buffer)'), tmp_path).close()
+    monkeypatch.setattr(coordinator, "SILENT_SECONDS", 2.0)
+    opened(
+        LIVING.format('pickle.dump(("done", (None, None)), sys.stdout.buffer)'), tmp_path
+    ).close()
     with pytest.raises(ClusterLost, match="has not answered for 2 s"):
         opened(LIVING.format("time.sleep(600)"), tmp_path)
 
 
 def test_one_that_reads_nothing_more_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(coordinated, "SILENT_SECONDS", 1.0)
+    monkeypatch.setattr(coordinator, "SILENT_SECONDS", 1.0)
     regime = opened(DEAF, tmp_path)
     with contextlib.closing(regime), pytest.raises(ClusterLost, match="not answered for 1 s"):
         regime.train_epoch([bytes(1 << 20)], print)  # more than a pipe holds
