@@ -32,7 +32,7 @@ from gensim_tfw2v.parameter_server.layouts.access import NativeAccess
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.worker_config import WorkerConfig, choose_warm_units
-from gensim_tfw2v.parameter_server.workers import Job, Workers
+from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 
 
@@ -86,7 +86,9 @@ class ParameterServerRegime:
         self.workers = workers
         self._seed, self._units = setup.seed, setup.units
         self.warm_units = choose_warm_units(setup.units, setup.program.unit.max_entries)
+        self._replicas = 1  # jobs that are trained at the same time
         self._counting = threading.Lock()
+        self._scheduling = threading.Lock()  # or several threads would trace the function
         self.program = replace(setup.program, shared_corpus=workers.sees(setup.folder))
         if workers.are_threads:  # nothing travels, so nothing is rounded for it
             self.program = replace(self.program, wire_dtype="float32")
@@ -141,30 +143,18 @@ class ParameterServerRegime:
             times = self.server.push_counter.times.numpy()
         self.traffic.repeated += int(np.maximum(times - 1, 0).sum())
 
-    def schedule(
-        self,
-        tasks: Sequence[UnitTask],
-        replicas: int,
-        number: int = 0,
-    ) -> Job:
-        """Hand a job to the next worker that is free.
-
-        Parameters
-        ----------
-        tasks : sequence of UnitTask
-            Of its units.
-        replicas : int
-            Jobs that are trained at the same time.
-        number : int
-            Of the job, where that matters.
-        """
-        arguments = self.arguments(tasks, replicas, number)
-        return self.workers.schedule(self._function, *map(tf.constant, arguments))
+    def run_job(self, tasks: Sequence[UnitTask], number: int = 0) -> np.ndarray:
+        """Hand a job, whose number no other has, to the next worker that is free; wait for it."""
+        arguments = self.arguments(tasks, self._replicas, number)
+        with self._scheduling:
+            job = self.workers.schedule(self._function, *map(tf.constant, arguments))
+        packed: np.ndarray = job.fetch()
+        return packed
 
     def arguments(
         self, tasks: Sequence[UnitTask], replicas: int, number: int = 0
     ) -> tuple[Any, ...]:
-        """Arguments of a job, as `job_signature` has them; parameters as for `schedule`."""
+        """Arguments of a job, as `job_signature` has them; replicas are trained at a time."""
         empty = self.program.threads - len(tasks)
         of_units = [source_of(task.unit, self.program.shared_corpus) for task in tasks]
         sources, ranges = zip(*of_units, *[NOTHING] * empty, strict=True)
@@ -178,18 +168,14 @@ class ParameterServerRegime:
             np.int64(number),
         )
 
-    def reports(self, job: Job, tasks: Sequence[UnitTask]) -> list[UnitReport]:
-        """Wait for a job and give the reports of its units.
+    def reported(self, packed: np.ndarray, tasks: Sequence[UnitTask]) -> list[UnitReport]:
+        """Count a job whose result has come, and give the reports of its units.
 
         Raises
         ------
         Divergence
             If its rows are not finite, or mean nothing.
         """
-        return self.reported(job.fetch(), tasks)
-
-    def reported(self, packed: np.ndarray, tasks: Sequence[UnitTask]) -> list[UnitReport]:
-        """The reports of the units of a job whose result has come, as from `reports`."""
         result = JobResult.unpacked(packed)
         if not np.isfinite(result.units.magnitude).all():
             place = f"training in epoch {tasks[0].epoch}"

@@ -6,7 +6,6 @@ do with the tables.
 """
 
 import math
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -17,12 +16,13 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
 from gensim_tfw2v.parameter_server.jobs.job import JobProgram, JobResult
 from gensim_tfw2v.parameter_server.jobs.portion import portion_job
+from gensim_tfw2v.parameter_server.layouts.row_layout import adder_of_staged
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
 from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
-from gensim_tfw2v.regimes.batch import Dealer
+from gensim_tfw2v.regimes.dealer import Dealer
 from gensim_tfw2v.regimes.lbfgs import LBFGS
 from gensim_tfw2v.regimes.options import Sandblaster
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
@@ -73,10 +73,9 @@ class SandblasterRegime(ParameterServerRegime):
                 point, point.like, options.history, lambda vector: vector.weigh(weights)
             )
         self._gradient = self._search.gradient
-        self._scheduling = threading.Lock()  # or several threads would trace the function
-        self._dealer: Dealer[Sequence[UnitTask], JobResult] = Dealer(
+        self._dealer = Dealer(
             workers.number,
-            self._evaluate,
+            self.run_job,
             self._take,
             self._repeated,
             lambda: workers.intact(self.server.tables),
@@ -84,18 +83,13 @@ class SandblasterRegime(ParameterServerRegime):
         self._begin_pass()
         tables = [table for table in self._gradient.tables if table.rows]
 
-        @tf.function(autograph=False)  # traced for one number and for `ADDED_TOGETHER`
-        def add_staged(numbers):  # type: ignore[no-untyped-def]
-            added = [table.add_staged(numbers, tf.float32, tf.add, False) for table in tables]
-            with tf.control_dependencies(added):
-                return tf.size(numbers)
-
         @tf.function(autograph=False)
         def drop_staged():  # type: ignore[no-untyped-def]
             with tf.control_dependencies([table.drop_staged(tf.float32) for table in tables]):
                 return tf.constant(0)
 
-        self._add_staged, self._drop_staged = add_staged, drop_staged
+        self._add_staged = adder_of_staged(self._gradient.tables, tf.float32, tf.add, False)
+        self._drop_staged = drop_staged
 
     def _job_program(self) -> JobProgram:
         point, gradient = self._search.trial.tables, self._gradient.tables
@@ -152,28 +146,20 @@ class SandblasterRegime(ParameterServerRegime):
         self._gradient.scale(-1.0)
         self._search.tell(loss)
 
-    def _evaluate(self, tasks: Sequence[UnitTask], number: int) -> JobResult:
-        """Have a worker evaluate some units, and wait for it."""
-        with self._scheduling:
-            job = self.schedule(tasks, 1, number)
-        return JobResult.unpacked(job.fetch())
-
-    def _take(self, tasks: Sequence[UnitTask], number: int, result: JobResult) -> None:
+    def _take(self, tasks: Sequence[UnitTask], number: int, packed: np.ndarray) -> None:
+        result = JobResult.unpacked(packed)
         self._loss += math.fsum(result.units.loss[: len(tasks)])
         self._evaluated += len(tasks)
         self._staged.append(number)
         if len(self._staged) == ADDED_TOGETHER:
             self._add([self._staged])
-        for evaluated in self._reports(tasks, result):
+        steps = (self._search.step,) * 2
+        for evaluated in self.counted(result, [task._replace(alphas=steps) for task in tasks]):
             self._report(evaluated)
 
-    def _repeated(self, tasks: Sequence[UnitTask], result: JobResult) -> None:
-        self._reports(tasks, result)
+    def _repeated(self, tasks: Sequence[UnitTask], packed: np.ndarray) -> None:
+        self.counted(JobResult.unpacked(packed), tasks)
         self.traffic.repeated += len(tasks)
-
-    def _reports(self, tasks: Sequence[UnitTask], result: JobResult) -> list[UnitReport]:
-        steps = (self._search.step,) * 2
-        return self.counted(result, [task._replace(alphas=steps) for task in tasks])
 
     @holding_interrupts()
     def _add(self, batches: list[list[int]]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -184,6 +184,23 @@ class RowLayout(Layout):
             for rows in pieces_of(int(shard.shape[0])):
                 ids = slice(first + rows.start * number, first + rows[-1] * number + 1, number)
                 yield shard, np.asarray(rows, np.int32), (ids, slice(None))
+
+
+def adder_of_staged(
+    tables: Sequence[RowLayout],
+    dtype: tf.DType,
+    combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+    drop_others: bool = True,
+) -> tf.types.experimental.PolymorphicFunction:
+    """Build the ``tf.function`` of job numbers that calls `add_staged` of all tables in use."""
+
+    @tf.function(autograph=False)  # traced for each number of jobs, of which there are few
+    def add_staged(numbers):  # type: ignore[no-untyped-def]
+        added = [t.add_staged(numbers, dtype, combine, drop_others) for t in tables if t.rows]
+        with tf.control_dependencies(added):
+            return tf.size(numbers)
+
+    return add_staged
 
 
 def stitched(split: Split, parts: list[tf.Tensor]) -> tf.Tensor:
