@@ -16,7 +16,7 @@ from gensim.models.callbacks import CallbackAny2Vec
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.model_files import save_whole
-from gensim_tfw2v.corpus import texts
+from gensim_tfw2v.corpus import files
 from gensim_tfw2v.parameter_server import worker_config
 from gensim_tfw2v.training import open_regime, programs
 from gensim_tfw2v.training.session import Training
@@ -74,7 +74,7 @@ def main(path: str) -> None:
     for module, name, value in (
         (programs, "UNIT_ENTRIES", settings["unit_entries"]),
         (worker_config, "CLUSTER_ENTRIES", settings["unit_entries"]),
-        (texts, "BYTES_A_RUN", settings["bytes_a_run"]),
+        (files, "BYTES_A_RUN", settings["bytes_a_run"]),
         (open_regime, "READY_SECONDS", 120.0),
     ):
         setattr(module, name, value)

@@ -23,10 +23,10 @@ from gensim_tfw2v.cluster.connect import READY_SECONDS, prepare_connections, wai
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.cluster.versions import device_of, session
 from gensim_tfw2v.corpus import shards
-from gensim_tfw2v.corpus.parallel import Stopped
+from gensim_tfw2v.corpus.encode import Stopped
+from gensim_tfw2v.corpus.files import Piece, find_texts
 from gensim_tfw2v.corpus.scanner import Known
 from gensim_tfw2v.corpus.shards import Part, Shard
-from gensim_tfw2v.corpus.texts import Piece, Texts
 from gensim_tfw2v.processes.hazards import tensorflow_is_lost
 from gensim_tfw2v.processes.machine import usable_cores
 
@@ -55,8 +55,8 @@ CLOSE_SECONDS = 1.0
 UNDECODABLE = -1
 
 
-class Machine:
-    """A worker's machine, that reads runs by the kernels' ops: a `Helper`.
+class WorkerMachine:
+    """A worker's machine, that reads runs by the kernels' ops.
 
     `at_once` is how many runs all machines read at a time.
     """
@@ -90,7 +90,7 @@ class Machine:
     def read(
         self, run: Sequence[Piece], prefix: Path, known: Known | None, stopped: threading.Event
     ) -> Part | None:
-        """Read a run of plain files; see `Helper`."""
+        """Read a run of plain files; see `Machine`."""
         if any(piece.stop is None for piece in run):
             return None
         vocabulary = "" if known is None else str(known.saved(prefix.parent))
@@ -167,7 +167,7 @@ def _joined(names: Sequence[str]) -> Any:
 @contextlib.contextmanager
 def open_readers(
     cluster: Cluster, paths: Sequence[str], folder: Path, seconds: float = READY_SECONDS
-) -> Iterator[Sequence[Machine]]:
+) -> Iterator[Sequence[WorkerMachine]]:
     """Find the machines of a cluster's workers that see a corpus, and what this process writes.
 
     Parameters
@@ -182,7 +182,7 @@ def open_readers(
 
     Yields
     ------
-    sequence of Machine
+    sequence of WorkerMachine
         Those other than this one, each as often as it can read runs at a time; none if there is so
         little to read that this machine should do it alone.
 
@@ -191,8 +191,8 @@ def open_readers(
     MissingTasks
         Naming workers that have not come up in time.
     """
-    texts = Texts.found(paths)
-    if texts.bytes < LEAST_BYTES or tensorflow_is_lost():  # which this process asks with
+    texts = find_texts(paths)
+    if sum(text.bytes for text in texts) < LEAST_BYTES or tensorflow_is_lost():
         yield ()
         return
     workers = [task for task in cluster.servers() if task.role == "worker"]
@@ -204,22 +204,22 @@ def open_readers(
         yield ()
         return
     with contextlib.ExitStack() as closing:
-        machines = [Machine(task, ops) for task in workers]
+        machines = [WorkerMachine(task, ops) for task in workers]
         for machine in machines:
             closing.callback(machine.close)
         yield _that_see(machines, texts, folder)
 
 
-def _that_see(machines: Sequence[Machine], texts: Texts, folder: Path) -> list[Machine]:
+def _that_see(
+    machines: Sequence[WorkerMachine], texts: Sequence[Piece], folder: Path
+) -> list[WorkerMachine]:
     """Ask all at the same time; take the first task of each machine but this."""
     (token := folder / f"seen-{uuid.uuid4().hex}").touch()
     sizes = {str(token): 0} | {
-        os.path.abspath(path): size
-        for path, size in zip(texts.paths, texts.sizes, strict=True)
-        if "://" not in path
+        os.path.abspath(text.path): text.bytes for text in texts if "://" not in text.path
     }
 
-    def look(machine: Machine) -> tuple[str, int] | Exception:
+    def look(machine: WorkerMachine) -> tuple[str, int] | Exception:
         try:
             return machine.look(folder, sizes)
         except Exception as error:
@@ -228,7 +228,7 @@ def _that_see(machines: Sequence[Machine], texts: Texts, folder: Path) -> list[M
     with ThreadPoolExecutor(max(1, len(machines))) as threads:
         answers = list(threads.map(look, machines))
     token.unlink()
-    known, readers = {this_machine()}, list[Machine]()
+    known, readers = {this_machine()}, list[WorkerMachine]()
     for machine, found in zip(machines, answers, strict=True):
         if isinstance(found, Exception):
             logger.info("%s does not read the corpus: %s", machine.name, found)

@@ -7,10 +7,15 @@ counted, by `encode_texts` or `encode_sentences` where it is known. What comes o
 Nothing here imports TensorFlow or gensim.
 """
 
-from gensim_tfw2v.corpus.encode import encode_sentences, encode_texts
+from gensim_tfw2v.corpus.encode import (
+    Scan,
+    encode_sentences,
+    encode_texts,
+    scan_sentences,
+    scan_texts,
+)
 from gensim_tfw2v.corpus.files import CorpusDecodeError
-from gensim_tfw2v.corpus.scan import Scan, scan_sentences, scan_texts
-from gensim_tfw2v.corpus.units import EncodedCorpus, WorkUnit
+from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 
 __all__ = [
     "CorpusDecodeError",

@@ -1,13 +1,180 @@
-"""Encoding a corpus with a vocabulary that exists: the text is read once."""
+"""Texts and sentences to ids: words are counted, or those of a vocabulary that exists.
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+Texts are read by all cores, a run of pieces a thread, and by other machines.
+"""
 
-from gensim_tfw2v.corpus.parallel import Reading, read_runs, reading_here
-from gensim_tfw2v.corpus.scanner import Known, library
-from gensim_tfw2v.corpus.sentences import KnownWords, Lines, packed_to_shards
-from gensim_tfw2v.corpus.shards import Parent, Progress, fresh_folder
-from gensim_tfw2v.corpus.texts import Texts
-from gensim_tfw2v.corpus.units import EncodedCorpus
+import contextlib
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, TimeoutError
+from dataclasses import replace
+from itertools import repeat
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Protocol, TypeVar
+from uuid import uuid4
+
+import numpy as np
+
+from gensim_tfw2v.corpus.files import Piece, cut_texts, find_texts
+from gensim_tfw2v.corpus.scanner import Known, Words, library, renumbered, scan
+from gensim_tfw2v.corpus.sentences import Lines, Numbers, packed_to_shards
+from gensim_tfw2v.corpus.shards import (
+    END,
+    ID,
+    UNKNOWN,
+    EncodedCorpus,
+    OnDisk,
+    Parent,
+    Part,
+    Progress,
+    Shard,
+    fresh_folder,
+    save_ids,
+)
+from gensim_tfw2v.files.temporary import TemporaryFolder
+from gensim_tfw2v.processes.machine import usable_cores
+
+logger = logging.getLogger(__name__)
+
+#: Seconds between two reports.
+PAUSE = 0.2
+
+T = TypeVar("T")
+
+
+class Stopped(Exception):
+    """Nobody waits for what a thread reads."""
+
+
+class Machine(Protocol):
+    """Another machine, that reads a run at a time; its name is for messages."""
+
+    name: str
+
+    def read(
+        self, run: Sequence[Piece], prefix: Path, known: Known | None, stopped: threading.Event
+    ) -> Part | None:
+        """Do what `scan` does, or nothing if the run has to be read here; raise if it is lost."""
+        ...
+
+
+#: Gives the other machines that read files and write to a folder.
+Reading = Callable[[Sequence[str], Path], contextlib.AbstractContextManager[Sequence[Machine]]]
+
+
+def reading_here(
+    paths: Sequence[str], folder: Path
+) -> contextlib.AbstractContextManager[Sequence[Machine]]:
+    """Let this machine read alone."""
+    return contextlib.nullcontext(())
+
+
+def in_threads(
+    work: Callable[[int, threading.Event], T],
+    number: int,
+    report: Callable[[], object] = lambda: None,
+    threads: int | None = None,
+) -> Iterator[T]:
+    """Do numbered pieces of work by threads, one for each core by default; results are in order.
+
+    `work` is given a piece's number, and what is set when nobody waits for it any more. `report` is
+    called in this thread meanwhile, and at the end.
+    """
+    stopped = threading.Event()
+    with ThreadPoolExecutor(max(1, min(threads or len(usable_cores()), number))) as pool:
+        try:
+            waiting = deque(pool.submit(work, place, stopped) for place in range(number))
+            while waiting:
+                try:
+                    done = waiting[0].result(PAUSE)
+                except TimeoutError:
+                    report()
+                    continue
+                waiting.popleft()
+                yield done
+            report()
+        finally:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def read_runs(
+    runs: Sequence[Sequence[Piece]],
+    folder: Path,
+    known: Known | None,
+    progress: Progress | None = None,
+    machines: Sequence[Machine] = (),
+) -> Iterator[Part]:
+    """Read runs of texts, in their order.
+
+    Parameters
+    ----------
+    runs : list of list of Piece
+    folder : Path
+        Where shards are written.
+    known : Known, optional
+        The vocabulary, if it is known; else words are counted and numbered.
+    progress : callable, optional
+        Called in this thread.
+    machines : sequence of Machine
+        Those that read beside the cores of this one, each as often as it has cores. What one that
+        is lost was reading is read by others.
+
+    Raises
+    ------
+    CorpusDecodeError, OSError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError
+        The first that is met, in the order of the runs.
+    """
+    if len(runs) <= 1:  # a pipe may keep its reader waiting, which Ctrl-C has to end
+        yield from (scan(run, folder / "part00000-", known, progress) for run in runs)
+        return
+    latest: dict[int, tuple[int, ...]] = {0: (0, 0, 0, 0)}
+    lost: dict[str, Exception] = {}
+    free = SimpleQueue[Machine | None]()  # None is a core of this machine
+    readers = [None] * len(usable_cores()) + list(machines)
+    for reader in readers:
+        free.put(reader)
+
+    def read(number: int, stopped: threading.Event) -> Part:
+        run, prefix = runs[number], folder / f"part{number:05}-"
+
+        def tell(*state: int) -> None:
+            latest[number] = state
+            if stopped.is_set():
+                raise Stopped
+
+        while machine := free.get():
+            if machine.name in lost:
+                continue
+            try:
+                part = machine.read(
+                    run, prefix.with_name(f"{prefix.name}{uuid4().hex[:8]}-"), known, stopped
+                )
+            except Stopped:
+                raise
+            except Exception as error:
+                if lost.setdefault(machine.name, error) is error:
+                    logger.warning("%s does not read the corpus any more: %s", machine.name, error)
+                continue
+            free.put(machine)
+            if part is None:
+                return scan(run, prefix, known, tell)
+            tell(part.raw_words, part.sentences, len(part.counts), sum(p.bytes for p in run))
+            return part
+        try:
+            return scan(run, prefix, known, tell)
+        finally:
+            free.put(None)
+
+    def report() -> None:
+        words, sentences, word_types, read = zip(*list(latest.values()), strict=True)
+        if progress:
+            progress(sum(words), sum(sentences), max(word_types), sum(read))
+
+    yield from in_threads(read, len(runs), report, len(readers))
 
 
 def encode_texts(
@@ -33,7 +200,7 @@ def encode_texts(
     progress : callable, optional
         Called now and then with the words, sentences, word types and bytes of files so far.
     reading : callable
-        Gives those who help to read.
+        Gives the other machines that read.
 
     Returns
     -------
@@ -51,14 +218,13 @@ def encode_texts(
     ValueError
         If a file holds compressed data without being named so.
     """
-    with fresh_folder(parent) as made, reading(paths, made.folder) as helpers:
-        runs = Texts.found(paths).cut()  # once helpers are there: texts may have grown meanwhile
+    with fresh_folder(parent) as made, reading(paths, made.folder) as machines:
+        runs = cut_texts(find_texts(paths))  # once machines have looked: texts may have grown
         if library() is None:
-            ids = KnownWords(key_to_index)
-            parts = [packed_to_shards(Lines(runs), ids, made.folder, progress)[0]]
+            parts = [packed_to_shards(Lines(runs), Numbers(key_to_index), made.folder, progress)]
         else:
             known = Known(key_to_index)
-            parts = list(read_runs(runs, made.folder, known, progress, helpers))
+            parts = list(read_runs(runs, made.folder, known, progress, machines))
         shards = [shard for part in parts for shard in part.shards]
         raw_words = sum(part.raw_words for part in parts)
         return EncodedCorpus(made, shards, raw_words, sum(part.sentences for part in parts))
@@ -93,6 +259,118 @@ def encode_sentences(
         As in `encode_texts`.
     """
     with fresh_folder(parent) as made:
-        ids = KnownWords(key_to_index)
-        part, items = packed_to_shards(sentences, ids, made.folder, progress)
-        return EncodedCorpus(made, part.shards, part.raw_words, items)
+        part = packed_to_shards(sentences, Numbers(key_to_index), made.folder, progress)
+        return EncodedCorpus(made, part.shards, part.raw_words, part.sentences)
+
+
+class Scan(OnDisk):
+    """A corpus that was read once: its words and their counts, and provisional ids on disk.
+
+    The provisional ids are as large as the encoded corpus.
+
+    Attributes
+    ----------
+    raw_vocab : dict
+        Words to counts, in order of first occurrence, so that ties sort as in gensim.
+    total_words : int
+        gensim's `corpus_total_words`.
+    corpus_count : int
+        Sentences: lines, or pieces of 10,000 words, of a file; all items of an iterable.
+    """
+
+    def __init__(
+        self,
+        temporary: TemporaryFolder,
+        shards: Sequence[tuple[Shard, Path | None]],
+        words: Sequence[Any],
+        counts: Iterable[int],
+        total_words: int,
+        corpus_count: int,
+    ) -> None:
+        """Take words, and shards: with the file of the words' places, if ids are not these."""
+        super().__init__(temporary)
+        self._shards = shards
+        self._words = words  # of its own: raw_vocab may be pruned by whoever gets it
+        self.raw_vocab = dict(zip(words, counts, strict=True))
+        self.total_words, self.corpus_count = total_words, corpus_count
+
+    def encode(self, key_to_index: Mapping[str, int]) -> EncodedCorpus:
+        """Turn the provisional ids into those of a vocabulary, in a folder beside.
+
+        Parameters
+        ----------
+        key_to_index : dict
+            Words to ids from 0 up; other words are left out.
+
+        Raises
+        ------
+        OSError
+            If the folder can't be written or is full. Nothing is left behind then.
+        """
+        number = key_to_index.get
+        numbers = np.fromiter(map(number, self._words, repeat(UNKNOWN)), ID, len(self._words))
+        with fresh_folder(self.folder.parent) as made:
+
+            def encoded(place: int, _: object) -> Shard:
+                shard, places = self._shards[place]
+                ids = numbers if places is None else numbers[np.fromfile(places, ID)]
+                run = renumbered(np.fromfile(shard.path, ID), ids)
+                path = made.folder / f"{place:05}.int32"
+                if len(run):
+                    save_ids(path, run)
+                tokens = int(np.count_nonzero(run != END))
+                return replace(shard, path=str(path), entries=len(run), tokens=tokens)
+
+            shards = [shard for shard in in_threads(encoded, len(self._shards)) if shard.entries]
+            return EncodedCorpus(made, shards, self.total_words, self.corpus_count)
+
+
+def scan_texts(
+    paths: Sequence[str],
+    parent: Parent = None,
+    progress: Progress | None = None,
+    reading: Reading = reading_here,
+) -> Scan:
+    """Count the words of text files as if they were one, as gensim does with a `corpus_file`.
+
+    Parameters and errors are those of `encode_texts`.
+    """
+    with fresh_folder(parent) as made, reading(paths, made.folder) as machines:
+        runs = cut_texts(find_texts(paths))
+        if library() is None:
+            return _scanned(made, Lines(runs), progress)
+        words, shards = Words(), list[tuple[Shard, Path | None]]()
+        total_words = sentences = 0
+        for number, part in enumerate(read_runs(runs, made.folder, None, progress, machines)):
+            places = made.folder / f"part{number:05}.places"
+            save_ids(places, words.add(part.words, part.counts))
+            shards += ((shard, places) for shard in part.shards)
+            total_words += part.raw_words
+            sentences += part.sentences
+        text, counts = words.found()
+        found = text.decode().split("\n")[:-1]
+        return Scan(made, shards, found, counts.tolist(), total_words, sentences)
+
+
+def scan_sentences(
+    sentences: Iterable[Iterable[Hashable]],
+    parent: Parent = None,
+    progress: Progress | None = None,
+) -> Scan:
+    """Count the words of token lists, as gensim's `build_vocab` does.
+
+    Parameters and errors are those of `encode_sentences`. A first sentence that is a string is
+    warned of, as in gensim.
+    """
+    with fresh_folder(parent) as made:
+        return _scanned(made, sentences, progress)
+
+
+def _scanned(
+    made: TemporaryFolder, sentences: Iterable[Iterable[Hashable]], progress: Progress | None
+) -> Scan:
+    """Count words by Python."""
+    ids = Numbers()
+    part = packed_to_shards(sentences, ids, made.folder, progress)
+    shards = [(shard, None) for shard in part.shards]
+    return Scan(made, shards, list(ids), ids.counts.tolist(), part.raw_words, part.sentences)

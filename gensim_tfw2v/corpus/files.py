@@ -1,13 +1,17 @@
-"""Corpus files: what can be read, how it is opened, and where it can be cut."""
+"""Corpus files: which a corpus has, how they are opened, and where they are cut into runs."""
 
 import errno
+import operator
 import os
 import stat
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
 
+from gensim_tfw2v.corpus.shards import MAX_SENTENCE
 from gensim_tfw2v.files.text import (
     converting,
     damage,
@@ -26,6 +30,12 @@ MAGIC = {
     b"\x04\x22\x4d\x18": (".lz4", "lz4"),
     b"PK\x03\x04": (".zip", "zip"),
 }
+
+BYTES_A_RUN = 16 << 20  # a tenth of a second of work
+MOST_RUNS = 1024  # what is known of each is kept
+
+#: A file, or sentences.
+Source = Path | Iterable[list[str]]
 
 
 class CorpusDecodeError(UnicodeDecodeError):
@@ -168,3 +178,94 @@ def line_ranges(path: str, edges: Iterable[int]) -> list[tuple[int, int]]:
             else:  # the last line goes on to the end
                 break
     return list(pairwise([*(cut for cut in cuts if cut < size), size])) or [(0, 0)]
+
+
+class Piece(NamedTuple):
+    """Whole lines of a text."""
+
+    path: str
+    start: int = 0  # byte
+    stop: int | None = None  # None for a text that is not cut, because it has to be streamed
+
+    @property
+    def bytes(self) -> int:
+        """Its size on disk; 0 where that is not known."""
+        if self.stop is not None:
+            return self.stop - self.start
+        return 0 if "://" in self.path else os.path.getsize(self.path)
+
+
+def find_texts(paths: Sequence[str | os.PathLike[str]]) -> list[Piece]:
+    """Look at files, each of which is one piece; errors are those of `check_corpus`."""
+    names = [os.fspath(path) for path in paths]
+    return [Piece(name, 0, os.path.getsize(name) if check_corpus(name) else None) for name in names]
+
+
+def cut_texts(texts: Sequence[Piece]) -> list[list[Piece]]:
+    """Cut whole files into runs of about equal size, which depend on the texts alone.
+
+    Runs are in the order of the text, and none is empty.
+    """
+    sizes = [text.bytes for text in texts]
+    total, begin = max(1, sum(sizes)), 0
+    number = max(1, min(MOST_RUNS, total // BYTES_A_RUN))
+    runs: list[list[Piece]] = [[] for _ in range(number)]
+    for (path, _, end), size in zip(texts, sizes, strict=True):
+        if end is None:  # in the run that its middle is in
+            place = (begin + size // 2) * number // total
+            runs[min(place, number - 1)].append(Piece(path))
+        else:
+            inside = range(begin * number // total, (begin + size) * number // total + 1)
+            edges = (total * place // number - begin for place in inside)
+            for start, stop in line_ranges(path, [edge for edge in edges if 0 < edge < size]):
+                run = runs[min((begin + start) * number // total, number - 1)]
+                if start and run:  # a short range behind a long line
+                    start = run.pop().start
+                run.append(Piece(path, start, stop))
+        begin += size
+    return [run for run in runs if run]
+
+
+def text_files(source: Source) -> list[str] | None:
+    """Name the files that a source stands for, if it is gensim's way to read them whole.
+
+    Sentences of gensim's `LineSentence` and `PathLineSentences` are those of the files that they
+    name, if neither their number nor their length is limited otherwise than by default.
+    """
+    if isinstance(source, Path):
+        return [str(source)]
+    gensim: Any = sys.modules.get("gensim.models.word2vec")  # there, if the source is of it
+    if gensim is None or type(source) not in (gensim.LineSentence, gensim.PathLineSentences):
+        return None
+    from smart_open.compression import get_supported_extensions
+
+    reader: Any = source
+    if reader.max_sentence_length != MAX_SENTENCE or reader.limit is not None:
+        return None
+    paths = [reader.source] if type(reader) is gensim.LineSentence else reader.input_files
+    if not all(isinstance(path, (str, os.PathLike)) for path in paths):
+        return None  # an open file
+    paths = [path if "://" in path else os.path.expanduser(path) for path in map(os.fspath, paths)]
+    # of what a user has taught smart_open, `is_compressed` knows nothing
+    taught = set(get_supported_extensions()) - set(COMPRESSED)
+    return None if taught & {os.path.splitext(path)[1] for path in paths} else paths
+
+
+class Extent(NamedTuple):
+    """Amount of text to read, as far as it is known in advance."""
+
+    unit: str  # "B", "sentences" or "words"
+    total: int | None
+
+    @classmethod
+    def of(cls, source: Source) -> "Extent":
+        """Files have a size in bytes, a list has sentences; errors are those of `find_texts`."""
+        if (paths := text_files(source)) is None:
+            number = operator.length_hint(source, 0)
+            return cls("sentences", number) if number else cls("words", None)
+        size = sum(text.bytes for text in find_texts(paths))
+        return cls("B", size) if size else cls("words", None)
+
+    def reached(self, words: int, sentences: int, word_types: int, read: int) -> int:
+        """Position in the text, from what a `Progress` is told."""
+        return {"B": read, "sentences": sentences, "words": words}[self.unit]

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import shards
-from gensim_tfw2v.corpus.files import CorpusDecodeError, bytes_read, open_corpus
+from gensim_tfw2v.corpus.files import CorpusDecodeError, Piece, bytes_read, open_corpus
 from gensim_tfw2v.corpus.shards import END, Ids, Part, Progress, Shard, explained, without_unknown
-from gensim_tfw2v.corpus.texts import Piece
 
 LIBRARY = Path(__file__).parents[1] / "kernel/native/kernels.so"
 
@@ -84,8 +83,8 @@ def _copied(address: int | None, shape: tuple[int, ...]) -> NDArray[np.int64]:
     return copy
 
 
-class Known:
-    """A vocabulary, for any number of scanners at a time.
+class Known(Words):
+    """A vocabulary with its ids, for any number of scanners at a time.
 
     What is no string, or cannot be in a text, is left out.
     """
@@ -96,8 +95,8 @@ class Known:
             for word, number in key_to_index.items()
             if isinstance(word, str) and word and "\n" not in word
         }
-        self.words = Words()
-        self.words.add("".join(f"{word}\n" for word in known).encode("utf-8", "surrogatepass"))
+        super().__init__()
+        self.add("".join(f"{word}\n" for word in known).encode("utf-8", "surrogatepass"))
         self.numbers = np.fromiter(known.values(), np.int32, len(known))
         self._lock, self._saved = threading.Lock(), False
 
@@ -106,7 +105,7 @@ class Known:
         prefix = folder / "known-"
         with self._lock:
             if not self._saved:
-                prefix.with_name("known-words").write_bytes(self.words.found()[0])
+                prefix.with_name("known-words").write_bytes(self.found()[0])
                 self.numbers.tofile(prefix.with_name("known-numbers"))
             self._saved = True
         return prefix
@@ -124,7 +123,7 @@ def scan(
     block of text. Errors are those of `encode_texts`.
     """
     functions = library()
-    vocabulary = (None, None) if known is None else (known.words.pointer, known.numbers.ctypes.data)
+    vocabulary = (None, None) if known is None else (known.pointer, known.numbers.ctypes.data)
     scanner = functions.tfw2v_scanner_new(
         os.fsencode(prefix), shards.MAX_SENTENCE, shards.SHARD, *vocabulary
     )

@@ -16,7 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import shards
-from gensim_tfw2v.corpus.files import CorpusDecodeError, bytes_read, is_compressed, open_corpus
+from gensim_tfw2v.corpus.files import (
+    CorpusDecodeError,
+    Piece,
+    bytes_read,
+    is_compressed,
+    open_corpus,
+)
 from gensim_tfw2v.corpus.shards import (
     END,
     ID,
@@ -28,7 +34,6 @@ from gensim_tfw2v.corpus.shards import (
     save_ids,
     without_unknown,
 )
-from gensim_tfw2v.corpus.texts import Piece
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +44,10 @@ _pack = struct.Struct("<i").pack
 
 
 class Lines:
-    """The words of each line of runs of texts, where the compiled scanner is missing."""
+    """The sentences of runs of texts, where the compiled scanner is missing.
+
+    A sentence is a line, or 10,000 words of it at most; none is empty.
+    """
 
     def __init__(self, runs: Iterable[Iterable[Piece]]) -> None:
         self._pieces = chain.from_iterable(runs)
@@ -55,27 +63,39 @@ class Lines:
                 at = piece.start
                 while (piece.stop is None or at < piece.stop) and (line := stream.readline()):
                     try:
-                        yield line.removesuffix(b"\n").decode().split()
+                        words = line.removesuffix(b"\n").decode().split()
                     except UnicodeDecodeError as error:
                         raise CorpusDecodeError(error, piece.path, at + error.start) from None
+                    for first in range(0, len(words), shards.MAX_SENTENCE):
+                        yield words[first : first + shards.MAX_SENTENCE]
                     at += len(line)
                     read = bytes_read(stream) if is_compressed(piece.path) else at
                     self.bytes_read = before + min(read - piece.start, piece.bytes)
             self.bytes_read = before + piece.bytes
 
 
-class Numbering(dict[Any, bytes]):
-    """Numbers words 0, 1, 2, … in the order in which they are first asked for; counts runs."""
+class Numbers(dict[Any, bytes]):
+    """Ids of words: of a given vocabulary, where any other word is `UNKNOWN`, and not remembered.
 
-    def __init__(self) -> None:
+    Without one, words are counted, and numbered 0, 1, 2, … in the order in which they are first
+    asked for.
+    """
+
+    def __init__(self, key_to_index: Mapping[Any, int] | None = None) -> None:
+        super().__init__((word, _pack(index)) for word, index in (key_to_index or {}).items())
+        self._is_known = key_to_index is not None
         self.counts: NDArray[np.int64] = np.zeros(0, np.int64)
 
-    def __missing__(self, word: Hashable) -> bytes:
+    def __missing__(self, word: Hashable, unknown: bytes = _pack(UNKNOWN)) -> bytes:
+        if self._is_known:
+            return unknown
         number = self[word] = _pack(len(self))
         return number
 
     def finish(self, run: Ids) -> Ids:
-        """Count a run of ids of -1 and up; give it back as it was."""
+        """Give the ids of a run that stay in a shard, or count them all."""
+        if self._is_known:
+            return without_unknown(run)
         found = np.bincount(run + 1)[1:]
         shorter, longer = sorted((self.counts, found), key=len)
         longer[: len(shorter)] += shorter
@@ -83,31 +103,19 @@ class Numbering(dict[Any, bytes]):
         return run
 
 
-class KnownWords(dict[Any, bytes]):
-    """The ids of a given vocabulary; any other word is `UNKNOWN`, and is not remembered."""
-
-    finish = staticmethod(without_unknown)
-
-    def __init__(self, key_to_index: Mapping[Any, int]) -> None:
-        super().__init__((word, _pack(index)) for word, index in key_to_index.items())
-
-    def __missing__(self, word: Hashable, unknown: bytes = _pack(UNKNOWN)) -> bytes:
-        return unknown
-
-
 def packed_to_shards(
     sentences: Iterable[Iterable[Hashable]],
-    ids: Numbering | KnownWords,
+    ids: Numbers,
     folder: Path,
     progress: Progress | None = None,
-) -> tuple[Part, int]:
-    """Write sentences to shards; give a `Part` without words, and the number of items.
+) -> Part:
+    """Write sentences to shards; give a `Part` without words, whose sentences are all items.
 
     Items may be empty, and the iterable may tell its `bytes_read`. `progress` is called after each
     shard.
     """
     made = list[Shard]()
-    raw_words = ended = items = 0
+    raw_words = items = 0
     for packed, items in _shard_by_shard(sentences, ids):  # noqa: B007  the last is returned
         words = sum(map(len, packed)) // ID.itemsize - len(packed)
         run = ids.finish(np.frombuffer(b"".join(packed), ID))
@@ -117,10 +125,9 @@ def packed_to_shards(
             tokens = int(np.count_nonzero(run != END))
             made.append(Shard(str(path), len(run), tokens, words, len(packed)))
         raw_words += words
-        ended += len(packed)
         if progress:
-            progress(raw_words, ended, len(ids), getattr(sentences, "bytes_read", 0))
-    return Part(made, raw_words, ended), items
+            progress(raw_words, items, len(ids), getattr(sentences, "bytes_read", 0))
+    return Part(made, raw_words, items)
 
 
 def _shard_by_shard(

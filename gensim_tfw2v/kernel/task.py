@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.choices import KernelConfig
 
 

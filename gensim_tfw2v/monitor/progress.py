@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tqdm.auto import tqdm
 
 if TYPE_CHECKING:  # commands show that they load, before they do
+    from gensim_tfw2v.corpus.files import Extent
     from gensim_tfw2v.corpus.shards import Progress
-    from gensim_tfw2v.corpus.texts import Extent
 
 
 def progress_bar(total_words: int, shown: bool | None, done: int = 0) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.step import step_graph
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.files.mapped import new_array, save_array
 from gensim_tfw2v.kernel.task import Divergence, UnitReport
 from gensim_tfw2v.parameter_server.jobs.sub_model import (

@@ -11,12 +11,17 @@ from pathlib import Path
 from gensim_tfw2v.cluster.readers import open_readers
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.corpus.encode import encode_sentences, encode_texts
-from gensim_tfw2v.corpus.files import is_pipe
-from gensim_tfw2v.corpus.parallel import Reading, reading_here
-from gensim_tfw2v.corpus.scan import Scan, scan_sentences, scan_texts
-from gensim_tfw2v.corpus.texts import Extent, Source, text_files
-from gensim_tfw2v.corpus.units import EncodedCorpus
+from gensim_tfw2v.corpus.encode import (
+    Reading,
+    Scan,
+    encode_sentences,
+    encode_texts,
+    reading_here,
+    scan_sentences,
+    scan_texts,
+)
+from gensim_tfw2v.corpus.files import Extent, Source, is_pipe, text_files
+from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.monitor.progress import phase, reading_bar
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ import numpy as np
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.corpus.units import EncodedCorpus
+from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge

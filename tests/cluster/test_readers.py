@@ -21,7 +21,7 @@ from gensim_tfw2v.cluster import MissingTasks, readers, versions
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.corpus import CorpusDecodeError, EncodedCorpus, parallel, texts
+from gensim_tfw2v.corpus import CorpusDecodeError, EncodedCorpus, encode, files
 from gensim_tfw2v.kernel.native import load_ops
 from tests.corpus.reference import decoded, line_sentences
 from tests.forks import SharedLauncher
@@ -71,19 +71,19 @@ def cluster(launcher):
 def small(monkeypatch):
     """Let them share small texts too."""
     monkeypatch.setattr(readers, "LEAST_BYTES", 1)
-    monkeypatch.setattr(texts, "BYTES_A_RUN", 20_000)
+    monkeypatch.setattr(files, "BYTES_A_RUN", 20_000)
 
 
 @pytest.fixture(autouse=True)
 def apart(monkeypatch):
     """Take each task for one of another machine, where files of some folders are others."""
-    look = readers.Machine.look
+    look = readers.WorkerMachine.look
 
     def look_apart(self, folder, sizes):
         look(self, folder, {path: size - ("/different/" in path) for path, size in sizes.items()})
         return self.name, 2
 
-    monkeypatch.setattr(readers.Machine, "look", look_apart)
+    monkeypatch.setattr(readers.WorkerMachine, "look", look_apart)
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_what_they_write_is_the_text(cluster, shards, tmp_path):
 
 
 def test_each_run_is_read_by_a_machine_that_has_time(cluster, tmp_path, monkeypatch):
-    by, read, scan = [], readers.Machine.read, parallel.scan
+    by, read, scan = [], readers.WorkerMachine.read, encode.scan
 
     def counted(self, run, *arguments):
         by.append((self.name, run))
@@ -151,13 +151,13 @@ def test_each_run_is_read_by_a_machine_that_has_time(cluster, tmp_path, monkeypa
         by.append(("here", run))
         return scan(run, *arguments)
 
-    monkeypatch.setattr(readers.Machine, "read", counted)
-    monkeypatch.setattr(parallel, "scan", counted_here)
+    monkeypatch.setattr(readers.WorkerMachine, "read", counted)
+    monkeypatch.setattr(encode, "scan", counted_here)
     model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
     model.build_vocab(corpus_file=LEE)
     names, runs = zip(*by, strict=True)
     assert len(set(names)) == 3
-    assert sorted(runs) == texts.Texts.found([LEE]).cut()
+    assert sorted(runs) == files.cut_texts(files.find_texts([LEE]))
 
 
 def test_errors_come_from_where_they_are(cluster, shards, tmp_path):
@@ -222,13 +222,13 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(
 ):
     text = tmp_path / "text.txt"
     text.write_bytes((Path(LEE).read_bytes() + b"\n") * 10)  # 4 MB
-    monkeypatch.setattr(texts, "BYTES_A_RUN", 1 << 18)
+    monkeypatch.setattr(files, "BYTES_A_RUN", 1 << 18)
     monkeypatch.setattr(readers, "RUN_SECONDS", 4.0)
     monkeypatch.setattr(versions, "OPERATION_SECONDS", 2.0)
     monkeypatch.setattr(readers, "PROBE_SECONDS", 1.0)
     monkeypatch.setattr(readers, "ALIVE_SECONDS", 2.0)
     with tasks(launcher) as (cluster, processes):
-        began, read = threading.Event(), readers.Machine.read
+        began, read = threading.Event(), readers.WorkerMachine.read
 
         def stop(self, *arguments):
             if self.name.startswith("worker 0") and not began.is_set():
@@ -237,7 +237,7 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(
                 threading.Timer(0.5, processes[1].send_signal, [how]).start()
             return read(self, *arguments)
 
-        monkeypatch.setattr(readers.Machine, "read", stop)
+        monkeypatch.setattr(readers.WorkerMachine, "read", stop)
         model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
         model.build_vocab(corpus_file=str(text))
         assert (model.corpus_count, began.is_set()) == (3_000, True)

@@ -20,8 +20,7 @@ if __name__ == "__main__":
     sys.modules["gensim_tfw2v"] = package
 
 from gensim_tfw2v.corpus import scanner, shards
-from gensim_tfw2v.corpus.files import CorpusDecodeError
-from gensim_tfw2v.corpus.texts import Piece
+from gensim_tfw2v.corpus.files import CorpusDecodeError, Piece
 
 PIECES = [b"a", b" ", b"\n", b"\r\n", b"word", b"w" * 70, "\u3000 \x85 漢字 é 🧬".encode(), b"\0"]
 WRONG = [b"\xff", b"\xc3", b"\xe3\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80"]

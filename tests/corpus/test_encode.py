@@ -5,7 +5,7 @@ from gensim.models.word2vec import LineSentence
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus import encode_sentences, encode_texts, scan_texts, scanner, shards, texts
+from gensim_tfw2v.corpus import encode_sentences, encode_texts, files, scan_texts, scanner, shards
 from tests.corpus.reference import LEE, decoded, line_sentences
 
 WORDS = ["the", "of", "a", "said", "Australia", "not in the corpus"]
@@ -77,7 +77,7 @@ def test_round_trip(tmp_path_factory, way, text, drop, block, longest, shard, si
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scanner, "BLOCK", block)
         if way == "cut":
-            patch.setattr(texts, "BYTES_A_RUN", block)
+            patch.setattr(files, "BYTES_A_RUN", block)
         patch.setattr(shards, "MAX_SENTENCE", longest)
         patch.setattr(shards, "SHARD", shard)
         with encode_texts([path], known) as corpus:

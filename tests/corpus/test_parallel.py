@@ -1,19 +1,19 @@
-"""Runs that helpers read too: each is read once, whoever is lost."""
+"""Runs that machines read too: each is read once, whoever is lost."""
 
 import threading
 import time
 
 import pytest
 
-from gensim_tfw2v.corpus import parallel, texts
+from gensim_tfw2v.corpus import encode, files
 from gensim_tfw2v.corpus.scanner import library, scan
 from tests.corpus.reference import LEE, line_sentences
 
 pytestmark = pytest.mark.skipif(library() is None, reason="compiled nowhere here")
 
 
-class Helper:
-    """A helper that reads as `read` does."""
+class Host:
+    """A machine that reads as `read` does."""
 
     def __init__(self, name, read):
         self.name, self.read = name, read
@@ -40,12 +40,12 @@ def refusing(*_):
     "ways", [[made], [made, late], [lost, late], [lost, made, lost], [refusing], [lost, lost]]
 )
 def test_every_run_is_read_once(ways, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(texts, "BYTES_A_RUN", 20_000)
-    runs = texts.Texts.found([LEE]).cut()
-    helpers = [Helper(f"host {number}", way) for number, way in enumerate(ways)] * 2
+    monkeypatch.setattr(files, "BYTES_A_RUN", 20_000)
+    runs = files.cut_texts(files.find_texts([LEE]))
+    machines = [Host(f"host {number}", way) for number, way in enumerate(ways)] * 2
     reports = []
     parts = list(
-        parallel.read_runs(runs, tmp_path, None, lambda *state: reports.append(state), helpers)
+        encode.read_runs(runs, tmp_path, None, lambda *state: reports.append(state), machines)
     )
     assert len(parts) == len(runs) > 10
     expected = line_sentences(LEE)
@@ -59,22 +59,22 @@ def test_every_run_is_read_once(ways, tmp_path, monkeypatch, caplog):
 
 
 def test_nobody_is_waited_for_after_an_error(tmp_path, monkeypatch):
-    """What goes wrong here ends the reading, and helpers hear that."""
+    """What goes wrong here ends the reading, and machines hear that."""
     path = tmp_path / "text"
     path.write_bytes(b"a b\n" * 20_000 + b"\xff\n")
-    monkeypatch.setattr(texts, "BYTES_A_RUN", 10_000)
+    monkeypatch.setattr(files, "BYTES_A_RUN", 10_000)
     told = threading.Event()
 
     def waiting(run, prefix, known, stopped):
         assert stopped.wait(10)
         told.set()
-        raise parallel.Stopped
+        raise encode.Stopped
 
     def failing(*_):
         raise OSError(5, "here")
 
-    monkeypatch.setattr(parallel, "scan", failing)
+    monkeypatch.setattr(encode, "scan", failing)
     with pytest.raises(OSError, match="here"):
-        runs = texts.Texts.found([path]).cut()
-        list(parallel.read_runs(runs, tmp_path, None, None, [Helper("host", waiting)]))
+        runs = files.cut_texts(files.find_texts([path]))
+        list(encode.read_runs(runs, tmp_path, None, None, [Host("host", waiting)]))
     assert told.is_set()

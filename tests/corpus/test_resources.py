@@ -62,7 +62,7 @@ def test_disk_full(tmp_path, temporary, bytes_a_run):
     small = """
         import resource
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
-        corpus.texts.BYTES_A_RUN = int(sys.argv[2])
+        corpus.files.BYTES_A_RUN = int(sys.argv[2])
         try:
             corpus.scan_texts([sys.argv[1]])
         except OSError as error:
@@ -141,7 +141,7 @@ INTERRUPTED = """
         print("reading", flush=True)
         while True:
             time.sleep(1)
-    corpus.texts.BYTES_A_RUN = 1 << 20
+    corpus.files.BYTES_A_RUN = 1 << 20
     corpus.scan_texts([sys.argv[1]], progress=progress)
 """
 
@@ -175,7 +175,7 @@ def test_an_interrupt_while_threads_read(tmp_path, temporary, is_pipe):
     else:
         path.write_bytes(b"a b c d e f g\n" * 1_000_000)
     slow = """
-        corpus.texts.BYTES_A_RUN = 1 << 20
+        corpus.files.BYTES_A_RUN = 1 << 20
         corpus.scanner.BLOCK = 16  # it lasts some seconds
         print("reading", flush=True)
         corpus.scan_texts([sys.argv[1]])

@@ -6,8 +6,8 @@ import pytest
 from gensim.models import Word2Vec
 from gensim.models.word2vec import LineSentence
 
-from gensim_tfw2v.corpus import parallel, scan_sentences, scan_texts, texts
-from gensim_tfw2v.corpus.texts import Texts
+from gensim_tfw2v.corpus import encode, files, scan_sentences, scan_texts
+from gensim_tfw2v.corpus.files import cut_texts, find_texts
 from tests.corpus.reference import LEE, decoded, line_sentences
 
 
@@ -51,7 +51,7 @@ def test_odd_files_as_gensim(odd_file, way):
 
 
 def test_more_runs_than_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(texts, "BYTES_A_RUN", 2)
+    monkeypatch.setattr(files, "BYTES_A_RUN", 2)
     path = tmp_path / "tiny.txt"
     path.write_text("a b\nb\nc a d")
     with scan_texts([path]) as scan:
@@ -60,8 +60,8 @@ def test_more_runs_than_lines(tmp_path, monkeypatch):
 
 def test_ranges_cover_a_file(odd_file, monkeypatch):
     for number in range(1, 9):
-        monkeypatch.setattr(texts, "BYTES_A_RUN", max(1, odd_file.stat().st_size // number))
-        runs = Texts.found([odd_file]).cut()
+        monkeypatch.setattr(files, "BYTES_A_RUN", max(1, odd_file.stat().st_size // number))
+        runs = cut_texts(find_texts([odd_file]))
         assert 1 <= len(runs) <= number + 1
         assert all(len(run) == 1 and run[0].path == str(odd_file) for run in runs)
         ranges = [(piece.start, piece.stop) for (piece,) in runs]
@@ -133,8 +133,8 @@ def test_encoding_twice():
 
 
 def test_progress(tmp_path, way, monkeypatch):
-    monkeypatch.setattr(texts, "BYTES_A_RUN", (1 << 20 if way == "cut" else 1 << 30))
-    monkeypatch.setattr(parallel, "PAUSE", 0.001)
+    monkeypatch.setattr(files, "BYTES_A_RUN", (1 << 20 if way == "cut" else 1 << 30))
+    monkeypatch.setattr(encode, "PAUSE", 0.001)
     path = tmp_path / "text.txt"
     path.write_bytes(b"a b c d e f g\n" * 320_000)
     reports = []

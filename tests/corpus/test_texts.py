@@ -11,11 +11,10 @@ from gensim.test.utils import datapath
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus import texts as module
-from gensim_tfw2v.corpus.encode import encode_texts
-from gensim_tfw2v.corpus.scan import scan_texts
+from gensim_tfw2v.corpus import files as module
+from gensim_tfw2v.corpus.encode import encode_texts, scan_texts
+from gensim_tfw2v.corpus.files import cut_texts, find_texts, text_files
 from gensim_tfw2v.corpus.scanner import library
-from gensim_tfw2v.corpus.texts import Texts, text_files
 from tests.corpus.reference import decoded, line_sentences
 
 LEE = datapath("lee_background.cor")
@@ -43,10 +42,10 @@ def test_runs_are_all_lines_in_their_order(files, runs, tmp_path_factory):
     paths = [folder / str(number) for number in range(len(files))]
     for path, lines in zip(paths, files, strict=True):
         path.write_bytes(b"\n".join(lines))
-    texts = Texts.found(paths)
+    texts = find_texts(paths)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "BYTES_A_RUN", max(1, -(-texts.bytes // runs)))
-        cut = texts.cut()
+        patch.setattr(module, "BYTES_A_RUN", max(1, -(-sum(text.bytes for text in texts) // runs)))
+        cut = cut_texts(texts)
     assert len(cut) <= runs and all(cut)
     pieces = [piece for run in cut for piece in run]
     for path in paths:
@@ -61,12 +60,13 @@ def test_runs_are_all_lines_in_their_order(files, runs, tmp_path_factory):
 
 
 def test_runs_are_of_about_equal_size(folder, monkeypatch):
-    texts = Texts.found(sorted(folder.iterdir()))
-    assert texts.can_be_cut == [True, False, True, True, True]
-    monkeypatch.setattr(module, "BYTES_A_RUN", texts.bytes // 4)
-    sizes = [sum(piece.bytes for piece in run) for run in texts.cut()]
-    assert len(sizes) == 4 and sum(sizes) == texts.bytes
-    assert max(sizes) < 0.35 * texts.bytes
+    texts = find_texts(sorted(folder.iterdir()))
+    assert [text.stop is not None for text in texts] == [True, False, True, True, True]
+    size = sum(text.bytes for text in texts)
+    monkeypatch.setattr(module, "BYTES_A_RUN", size // 4)
+    sizes = [sum(piece.bytes for piece in run) for run in cut_texts(texts)]
+    assert len(sizes) == 4 and sum(sizes) == size
+    assert max(sizes) < 0.35 * size
 
 
 def test_several_files_are_read_as_one(folder, way):

@@ -20,7 +20,7 @@ from tqdm.auto import tqdm
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.open_cluster import LocalTasks
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.corpus.texts import Extent
+from gensim_tfw2v.corpus.files import Extent
 from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.training.epoch import held_out_loss
 from gensim_tfw2v.training.open_regime import doing_for

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.task import UnitTask
 from gensim_tfw2v.parameter_server import tickets as module

@@ -8,7 +8,7 @@ import pytest
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.encode import encode_sentences
-from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
 from gensim_tfw2v.kernel.objectives.blocks import StepShape

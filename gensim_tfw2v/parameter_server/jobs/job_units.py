@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.units import WorkUnit
+from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.native_unit import NativeUnit, number_rows
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.unit import prepare_unit

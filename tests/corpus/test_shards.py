@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v.corpus import encode_sentences, encode_texts
-from gensim_tfw2v.corpus.shards import SHARD, Shard, check_shards, save_ids
-from gensim_tfw2v.corpus.units import shares, unit_edges
+from gensim_tfw2v.corpus.shards import SHARD, Shard, check_shards, save_ids, shares, unit_edges
 
 SENTENCES = [["a", "b", "x"], ["x"], [], ["b", "b"]]
 KNOWN = {"a": 0, "b": 1}
