@@ -4,6 +4,7 @@ Williams, Waterman and Patterson 2009, "Roofline: An Insightful Visual Performan
 Multicore Architectures".
 """
 
+import contextlib
 import time
 from typing import NamedTuple
 
@@ -74,7 +75,8 @@ def roofline(
 
 def products_per_second(dtype: str) -> float:
     """Floating point operations of one thread in a large product."""
-    tf.config.threading.set_intra_op_parallelism_threads(1)
+    with contextlib.suppress(RuntimeError):  # TensorFlow takes it before its first op
+        tf.config.threading.set_intra_op_parallelism_threads(1)
     one = tf.cast(tf.random.stateless_normal([SIZE, SIZE], [1, 2]), dtype)
 
     @tf.function(autograph=False)
