@@ -229,6 +229,9 @@ ATTRIBUTES: dict[str, Kind] = {
     if name not in ("trim_rule", "callbacks")
 } | {"seed": _stored_seed, "ns_exponent": OPTIONS["ns_exponent"]}  # gensim converts it later
 
+#: Those that no model may lack.
+NEEDED = {"sg", "hs", "negative", "cbow_mean", "vector_size", "window", "alpha", "workers"}
+
 #: Arguments of `train`; gensim says which of them are missing.
 ARGUMENTS: dict[str, Kind] = {
     "epochs": Number(whole=True, exact=True, none=True),
@@ -274,7 +277,8 @@ class TrainingConfig:
     @classmethod
     def of(cls, model: Any) -> "TrainingConfig":
         """Parse the attributes of a model, which may have been changed, or loaded."""
-        held = {name: getattr(model, name) for name in ATTRIBUTES if hasattr(model, name)}
+        names = [n for n in ATTRIBUTES if n in NEEDED or hasattr(model, n)]
+        held = {name: getattr(model, name) for name in names}
         return cls.parse(held, ATTRIBUTES)
 
     @classmethod

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from gensim import utils
 from gensim.models import KeyedVectors, Word2Vec
 from hypothesis import HealthCheck, Phase, example, given, reject, settings
@@ -189,3 +190,10 @@ def test_both_classes_agree(tmp_path, sentences, options, from_file):
     if gensim.get("error", (None,))[0] in (TypeError, KeyError):
         reject()  # a fault of gensim's, as with hs and a single word: nothing to agree with
     assert outcome(TFWord2Vec, corpus, options, tmp_path) == gensim
+
+
+def test_an_attribute_that_is_missing_is_named():
+    model = TFWord2Vec([["a", "b"]] * 9, min_count=1, vector_size=2)
+    del model.negative
+    with pytest.raises(AttributeError, match="negative"):
+        model.train([["a", "b"]] * 9, total_examples=9, epochs=1)

@@ -1,4 +1,4 @@
-"""What is merged, what comes out, and merging by one of the methods."""
+"""Sub-models, the model that they become, and merging by one of the methods."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

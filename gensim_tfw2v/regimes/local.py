@@ -109,7 +109,7 @@ class LocalRegime:
     @holding_interrupts()  # for it traces
     def step_graph(self) -> bytes | None:
         """The graph of a step by the same kernels as ops; None where TensorFlow cannot build it."""
-        if load_ops() is None or why_elsewhere():
+        if why_elsewhere() or load_ops() is None:
             return None
         size = self.program.row_size
         tables = Tables(

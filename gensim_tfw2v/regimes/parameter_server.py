@@ -89,9 +89,12 @@ class ParameterServerRegime:
         self._replicas = 1  # jobs that are trained at the same time
         self._counting = threading.Lock()
         self._scheduling = threading.Lock()  # or several threads would trace the function
-        self.program = replace(setup.program, shared_corpus=workers.sees(setup.folder))
-        if workers.are_threads:  # nothing travels, so nothing is rounded for it
-            self.program = replace(self.program, wire_dtype="float32")
+        self.program = replace(
+            setup.program,
+            shared_corpus=workers.sees(setup.folder),
+            # between threads nothing travels, so nothing is rounded for it
+            wire_dtype="float32" if workers.are_threads else setup.program.wire_dtype,
+        )
         with naming_lost_tasks(), workers.scope():
             self.server = self._serve(setup)
 

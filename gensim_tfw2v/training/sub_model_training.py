@@ -16,7 +16,7 @@ from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.kernel.task import UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.regimes.options import SubModels
-from gensim_tfw2v.regimes.sub_model_plan import SubModelDone, SubModelTask, file_of
+from gensim_tfw2v.regimes.sub_model_task import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.training.checkpoints import Checkpoints
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_corpus

@@ -15,7 +15,7 @@ from gensim_tfw2v.kernel.task import Divergence
 from gensim_tfw2v.parameter_server.jobs import sub_model
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import sub_models
-from gensim_tfw2v.regimes.sub_model_plan import SubModelDone, SubModelTask, file_of
+from gensim_tfw2v.regimes.sub_model_task import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.regimes.sub_models import SubModelsRegime
 from tests.regimes.trials import (
     ALPHA,

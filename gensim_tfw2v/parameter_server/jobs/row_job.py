@@ -7,11 +7,7 @@ from functools import partial
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.combining import averaged_words
-from gensim_tfw2v.parameter_server.curvature import (
-    DirectedShare,
-    directions,
-    larger_step_sizes,
-)
+from gensim_tfw2v.parameter_server.curvature import DirectedShare, directions, larger_step_sizes
 from gensim_tfw2v.parameter_server.jobs.job import (
     Job,
     JobProgram,

@@ -1,4 +1,4 @@
-"""Samples of the units that sub-models are trained on, over all epochs."""
+"""Tasks of sub-models: the samples of units that each is trained on, over all epochs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
