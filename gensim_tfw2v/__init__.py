@@ -1,4 +1,4 @@
-"""gensim's Word2Vec, trained by TensorFlow.
+"""gensim's Word2Vec with a faster engine, on one machine and, by TensorFlow, on clusters.
 
 >>> from gensim_tfw2v import TFWord2Vec  # instead of: from gensim.models import Word2Vec
 """

@@ -74,7 +74,7 @@ logger = logging.getLogger(__name__)
 
 
 class TFWord2Vec(Word2Vec):
-    """gensim's Word2Vec, trained by TensorFlow.
+    """gensim's Word2Vec, trained by compiled kernels and, on a cluster, by TensorFlow.
 
     Takes gensim's parameters, keeps gensim's attributes, and is saved, loaded and queried like
     gensim's model. The corpus is read once and kept on disk as integers while training, so it
