@@ -1,5 +1,6 @@
 """For all tests."""
 
+import functools
 import gc
 import signal
 
@@ -7,6 +8,7 @@ import hypothesis
 import psutil
 import pytest
 
+from gensim_tfw2v import _tensorflow
 from tests import forks
 from tests.engines import train_by_graph
 
@@ -17,6 +19,18 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Where cores are shared, the time of one example says nothing.
 hypothesis.settings.register_profile("without deadline", deadline=None)
 hypothesis.settings.load_profile("without deadline")
+
+
+
+@functools.cache
+def load_without_optimizer(load=_tensorflow._load):
+    """TensorFlow, whose optimizer of graphs takes as long as tracing them, and gains nothing."""
+    tensorflow = load()
+    tensorflow.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+    return tensorflow
+
+
+_tensorflow._load = load_without_optimizer
 
 #: Folders whose tests start processes and wait for them, or trace many graphs. They come first: a
 #: file of few, long tests that began last would have the other cores idle.

@@ -68,8 +68,20 @@ def prepare_unit(
     """Draw a unit, and plan it where a graph trains; arguments as in `concrete_unit_function`."""
     if program.native:
         return draw_unit(program, words, entries, key, alphas)
-    with tf.name_scope("draw"), tf.device("CPU"):
-        return _plan_unit(program, draw(program, words, entries, key), words, alphas)
+    prepared: PreparedUnit = _planning(program)(words, entries, key, alphas)
+    return prepared
+
+
+@functools.lru_cache(maxsize=32)
+def _planning(program: KernelConfig) -> tf.types.experimental.PolymorphicFunction:
+    """A function that is traced once, however many threads' units a job prepares, ahead or not."""
+
+    @tf.function(autograph=False)
+    def plan_unit(words, entries, key, alphas):  # type: ignore[no-untyped-def]
+        with tf.name_scope("draw"), tf.device("CPU"):
+            return _plan_unit(program, draw(program, words, entries, key), words, alphas)
+
+    return plan_unit
 
 
 class PreparedUnit(NamedTuple):
