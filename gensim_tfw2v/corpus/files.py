@@ -39,18 +39,18 @@ Source = Path | Iterable[list[str]]
 
 
 class CorpusDecodeError(UnicodeDecodeError):
-    """A corpus that is not UTF-8, which gensim's corpus form demands.
+    """Corpus that is not UTF-8, the encoding that gensim's corpus format requires.
 
     Parameters
     ----------
     error : UnicodeDecodeError
-        What the decoder said about a line.
+        The decoder's error for part of a line.
     path : str
         The corpus.
     offset : int
-        Where in it the wrong bytes begin (in the decompressed text of a compressed file).
+        Offset of the invalid bytes in it; for a compressed file, in the decompressed text.
     before : bytes
-        What stands in the line before what the decoder was given.
+        Bytes of the line before that part.
     """
 
     def __init__(
