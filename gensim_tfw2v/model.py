@@ -86,9 +86,12 @@ class TFWord2Vec(Word2Vec):
         The corpus, as for gensim's `Word2Vec`.
     vector_size, window, shrink_windows, sg, hs, negative, ns_exponent, cbow_mean
         The model, as for gensim's.
-    alpha, min_alpha, epochs, sample, seed, workers, batch_words, compute_loss, callbacks
-        Training, as for gensim's; `batch_words` has no effect on it. `workers` is the number of
-        threads; on a cluster, of threads per worker task.
+    alpha, min_alpha, epochs, sample, seed, compute_loss, callbacks
+        Training, as for gensim's.
+    workers : int
+        Number of threads; on a cluster, of threads per worker task.
+    batch_words : int
+        No effect on training: gensim's batches are replaced by work units.
     min_count, max_vocab_size, max_final_vocab, trim_rule, sorted_vocab, null_word, hashfxn, comment
         The vocabulary, as for gensim's.
     corrected_cbow : bool
@@ -262,6 +265,7 @@ class TFWord2Vec(Word2Vec):
         Returns
         -------
         TFWord2Vec
+            The new model, with copies of the vectors.
 
         Raises
         ------

@@ -130,8 +130,10 @@ class Machines:
 
     Parameters
     ----------
-    workers, shards : int
-        Number of worker tasks and of ps tasks.
+    workers : int
+        Number of worker tasks.
+    shards : int
+        Number of ps tasks.
     threads : int
         Threads per worker.
     net : float
@@ -234,6 +236,7 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     Returns
     -------
     list of Choice
+        The ways, best first.
     """
     kept, workers, threads = work.frequencies.kept, machines.workers, machines.threads
     job = choose_unit_entries(int(tokens), workers * threads) * kept * threads

@@ -90,8 +90,10 @@ class Cluster:
 
     Parameters
     ----------
-    ps, worker : tuple of str
-        Addresses ``host:port`` of the tasks that hold parameters, and of those that train.
+    ps : tuple of str
+        Addresses ``host:port`` of the tasks that hold parameters.
+    worker : tuple of str
+        Addresses ``host:port`` of the tasks that train.
     chief : str, optional
         Address of the coordinator; by default TensorFlow picks a free port.
 
@@ -178,6 +180,7 @@ def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
     Returns
     -------
     (Cluster, Task)
+        The cluster, and this process's task.
 
     Raises
     ------

@@ -41,16 +41,12 @@ Source = Path | Iterable[list[str]]
 class CorpusDecodeError(UnicodeDecodeError):
     """Corpus that is not UTF-8, the encoding that gensim's corpus format requires.
 
-    Parameters
+    Attributes
     ----------
-    error : UnicodeDecodeError
-        The decoder's error for part of a line.
     path : str
         The corpus.
     offset : int
-        Offset of the invalid bytes in it; for a compressed file, in the decompressed text.
-    before : bytes
-        Bytes of the line before that part.
+        Offset in bytes of the invalid bytes; for a compressed file, in the decompressed text.
     """
 
     def __init__(

@@ -144,6 +144,7 @@ def evaluate_analogies(
     Returns
     -------
     AnalogyScore
+        Accuracies in [0, 1], also per section.
 
     Raises
     ------

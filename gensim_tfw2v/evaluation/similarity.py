@@ -82,6 +82,7 @@ def evaluate_pairs(
     Returns
     -------
     PairScore
+        Correlations, and counts of pairs.
 
     Raises
     ------
@@ -157,6 +158,7 @@ def neighbour_agreement(
     Returns
     -------
     NeighbourAgreement
+        Shares in [0, 1], and the probe words used.
 
     Raises
     ------

@@ -29,7 +29,7 @@ class TensorBoardLog:
         Words whose nearest neighbours are logged after each epoch; by default eight words of the
         vocabulary, from frequent to rare.
     projector_words : int
-        Number of most frequent words shown by the projector; 0 for no projector.
+        Number of most frequent words shown by the projector, 10,000 by default; 0 for no projector.
     projector_each_epoch : bool
         Write the projector's vectors after each epoch rather than after the last one only.
 

@@ -153,8 +153,10 @@ class Downpour(RegimeOptions):
 
     Parameters
     ----------
-    n_fetch, n_push : int
-        Minibatches between two fetches, and between two pushes.
+    n_fetch : int
+        Minibatches between two fetches of rows.
+    n_push : int
+        Minibatches between two pushes of changes.
     adagrad : bool
         Give each row the learning rate alpha / sqrt(sum of its squared updates), as in row-wise
         Adagrad. It needs an `alpha` from 0.3 to 1.
