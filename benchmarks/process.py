@@ -1,4 +1,4 @@
-"""A fresh interpreter for one measurement, and the memory of the processes it starts."""
+"""Fresh interpreters for measurements, and the memory of the processes they start."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import psutil
+
+from gensim_tfw2v.processes.children import end_with_parent
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -52,6 +56,15 @@ class FamilyPeak(threading.Thread):
         """Sample until `stopped` is set."""
         while not self.stopped.wait(self.interval):
             self.peak = max(self.peak, family_bytes(self.pid))
+
+
+def pool_of_measurements(processes: int) -> ProcessPoolExecutor:
+    """Open a pool of fresh interpreters, for TensorFlow can't be forked.
+
+    On Linux they end with this process, however it ends.
+    """
+    initializer = end_with_parent if sys.platform == "linux" else None
+    return ProcessPoolExecutor(processes, get_context("spawn"), initializer)
 
 
 def one_run(arguments: list[str], given: str = "") -> dict[str, Any]:

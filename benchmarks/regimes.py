@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from benchmarks.compare import literal
 from benchmarks.one_run import evaluate
+from benchmarks.process import pool_of_measurements
 
 CLUSTER = "cluster=local:ps=2,worker=4"
 RUNS = [
@@ -65,7 +64,7 @@ def main(argv: list[str] | None = None) -> None:
     for seed in range(given.first_seed, given.first_seed + given.seeds):
         for run in given.runs:
             options = {**common, **options_of(run), "seed": seed}
-            with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            with pool_of_measurements(1) as pool:
                 one = pool.submit(measure, str(given.corpus), options, pairs).result()
             found.setdefault(run, []).append(one)
             print(json.dumps({"run": run, "seed": seed, **one}), flush=True)

@@ -55,31 +55,26 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def speed_table(groups: Mapping[str, Sequence[Run]], tensorflow_bytes: int) -> str:
-    """Speed, times and memory of each engine, with its ratio to the reference."""
+def speed_table(groups: Mapping[str, Sequence[Run]]) -> str:
+    """Speed, times and memory of each engine; speed and times also as ratios to the reference."""
     base = groups.get(REFERENCE, [])
-    base_peak = median([run.memory_bytes for run in base]) if base else None
-    rows = []
-    for engine, runs in groups.items():
-        peak = median([run.memory_bytes for run in runs])
-        own = 0 if engine.startswith("gensim") else tensorflow_bytes
-        rows.append(
-            [
-                engine,
-                f"{median([run.words_per_second for run in runs]) / 1e6:.3f} M",
-                spread(paired_ratios(runs, base, lambda run: run.words_per_second)),
-                f"{median([run.text_seconds for run in runs]):.1f}",
-                spread(paired_ratios(runs, base, lambda run: 1 / run.text_seconds)),
-                f"{median([run.process_seconds for run in runs]):.1f}",
-                spread(paired_ratios(runs, base, lambda run: 1 / run.process_seconds)),
-                f"{median([run.cpu_seconds for run in runs]):.1f}",
-                f"{peak / MEGABYTE:.0f}",
-                f"{(peak - own) / base_peak:.2f}" if base_peak else "–",
-            ]
-        )
+    rows = [
+        [
+            engine,
+            f"{median([run.words_per_second for run in runs]) / 1e6:.3f} M",
+            spread(paired_ratios(runs, base, lambda run: run.words_per_second)),
+            f"{median([run.text_seconds for run in runs]):.1f}",
+            spread(paired_ratios(runs, base, lambda run: 1 / run.text_seconds)),
+            f"{median([run.process_seconds for run in runs]):.1f}",
+            spread(paired_ratios(runs, base, lambda run: 1 / run.process_seconds)),
+            f"{median([run.cpu_seconds for run in runs]):.1f}",
+            f"{median([run.memory_bytes for run in runs]) / MEGABYTE:.0f}",
+        ]
+        for engine, runs in groups.items()
+    ]
     head = ["engine", "raw words/s in train()", "× gensim", "text to vectors, s", "× gensim"]
     head += ["with start and imports, s", "× gensim", "CPU s in train()", "peak memory, MiB"]
-    return table([*head, "above TensorFlow's, ÷ gensim's"], rows)
+    return table(head, rows)
 
 
 def quality_cell(values: Sequence[float], base: Sequence[float]) -> str:
@@ -147,8 +142,7 @@ given are its median and its range over the rounds. Quality is the mean ± half 
 the seeds, then the difference to {REFERENCE}'s mean: Spearman correlation for word pairs,
 and accuracy for analogies among the 30,000 most frequent words, both by gensim's functions.
 Peak memory is that of the process and its children. A cluster's time in train() has the start
-of its tasks in it, some seconds; its CPU time is that of all tasks. The last column is what
-TFWord2Vec needs above a process that only imports TensorFlow, divided by gensim's whole peak."""
+of its tasks in it, some seconds; its CPU time is that of all tasks."""
 
 
 def markdown(document: Mapping[str, Any], runs: Sequence[Run]) -> str:
@@ -174,7 +168,7 @@ def markdown(document: Mapping[str, Any], runs: Sequence[Run]) -> str:
         options = ", ".join(f"{k}={v}" for k, v in document["settings"][setting].items())
         seeds = ", ".join(str(seed) for seed in sorted({run.seed for run in chosen}))
         parts += [f"## {setting}", f"{options}; seeds {seeds}"]
-        parts += [speed_table(groups, document["import_bytes"]["tensorflow"])]
+        parts += [speed_table(groups)]
         if quality := quality_table(groups):
             parts.append(quality)
     return "\n\n".join(parts) + "\n"

@@ -18,31 +18,33 @@ class _WithLoss(Word2Vec):
 
 
 class TFFastText(TFWord2Vec, FastText, _WithLoss):
-    """gensim's FastText, trained as `TFWord2Vec` is.
+    """gensim's FastText, trained like `TFWord2Vec`.
 
-    A word's vector is the mean of a row of its own and of those of its character n-grams, so that
-    words that were not in the text have vectors, too (Bojanowski et al. 2017, "Enriching Word
-    Vectors with Subword Information"). Training reads and writes the rows of a word once for all
-    of its occurrences in a few hundred words of text, not for each pair of words.
+    A word's vector is the mean of its own row and the rows of its character n-grams, so words that
+    were not in the text have vectors, too (Bojanowski et al. 2017, "Enriching Word Vectors with
+    Subword Information", section 3.2). Training reads and writes the rows of a word once for all of
+    its occurrences in a few hundred words of text, rather than for each pair of words.
 
-    Beside the parameters below it takes those of `TFWord2Vec`, but `tables_dir`, and of `regime`
-    and `layout` those alone that the compiled kernels train: ``"asynchronous"``,
-    ``"synchronous"`` and ``"submodels"``, and ``"rows"``.
+    It takes the parameters below and those of `TFWord2Vec` except `tables_dir`. `regime` is
+    limited to ``"asynchronous"``, ``"synchronous"`` and ``"submodels"``, and `layout` to
+    ``"rows"``, because only compiled kernels train n-grams.
 
     Parameters
     ----------
     min_n, max_n, bucket, word_ngrams
-        Lengths of n-grams, and into how many rows they are hashed, as for gensim's `FastText`;
-        of `word_ngrams` gensim, too, knows 1 only.
+        Lengths of the n-grams in characters, and the number of rows they are hashed to, as for
+        gensim's `FastText`. `word_ngrams` must be 1, as in gensim.
     compute_loss : bool
-        As for gensim's `Word2Vec`; its `FastText` computes none.
+        Compute the loss, as gensim's `Word2Vec` does; its `FastText` reports 0.
 
     Raises
     ------
-    ValueError, ClusterError
-        As `TFWord2Vec`; also if `regime`, `layout` or `tables_dir` cannot be with n-grams.
+    ValueError, TypeError, ClusterError
+        As `TFWord2Vec`; ValueError also if `regime` or `layout` cannot train n-grams, or
+        `tables_dir` is given.
     RuntimeError
-        From `train`, if there are no compiled kernels, or workers see a GPU.
+        From `train`, if the compiled kernels are missing, or TensorFlow sees a GPU and a `regime`
+        or `cluster` is given.
 
     Examples
     --------
@@ -66,7 +68,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
 
     @classmethod
     def from_vectors(cls, *args: Any, **kwargs: Any) -> "TFFastText":
-        """Refused by a TypeError: vectors alone lack the rows of n-grams."""
+        """Raise a TypeError: vectors alone lack the rows of n-grams."""
         raise TypeError(
             "vectors of words alone lack the rows of n-grams: give a whole model to "
             "TFFastText.load_facebook_model, or go on with TFWord2Vec.from_vectors"
@@ -76,19 +78,28 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
     def load_facebook_model(
         cls, path: str | os.PathLike[str], encoding: str = "utf-8"
     ) -> "TFFastText":
-        """Load a model that fastText has written (``.bin``), to be queried or trained on.
+        """Load a model file of fastText (``.bin``), to query it or train it further.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        encoding : str
+            Encoding of the words in it.
 
         Raises
         ------
         NotImplementedError
-            If it is a classifier, from gensim.
+            From gensim, if the model is a classifier.
+        OSError
+            If the file cannot be read.
         """
         model = fasttext.load_facebook_model(os.fspath(path), encoding)
         model.__class__ = cls
         return model
 
     def save_facebook_model(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as fastText does (``.bin``)."""
+        """Save the model in fastText's own format (``.bin``)."""
         fasttext.save_facebook_model(self, os.fspath(path))
 
     def _clear_post_train(self) -> None:

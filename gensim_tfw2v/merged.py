@@ -26,37 +26,42 @@ def merge_models(
     vector_size: int | None = None,
     seed: int = 1,
 ) -> TFWord2Vec:
-    """Merge models that were trained apart.
+    """Merge models that were trained separately into one.
 
-    The merged model has the words of all, and the options of the first. It can be trained on:
-    if all are whole models its output rows are merged, too, else they start from 0. Those of
-    hierarchical softmax belong to a Huffman tree: they are merged if words and counts are the same
-    in all models, and start from 0 if not.
+    The merged model has the words of all models and the options of the first, and can be trained
+    further. Output rows (``syn1neg``) are merged if all models are whole, and start from 0
+    otherwise. Those of hierarchical softmax (``syn1``) belong to a Huffman tree: they are merged
+    only if all models have the same words and counts.
 
-    Counts are summed, as those of samples; where the models agree on the count of each word that
-    they share, it is kept. If one has no counts, all are by Zipf's law from the order of its words.
+    Counts are summed, as those of samples. Where the models agree on the count of each word that
+    they share, it is kept. If a model has no counts, all follow Zipf's law in the order of words.
 
     Parameters
     ----------
     models : sequence of Word2Vec or KeyedVectors
-        One or more; arrays may be mapped from files (gensim's ``load(path, mmap="r")``).
+        N models, one or more, of V_i words and D_i dimensions each. Arrays may be mapped from files
+        (gensim's ``load(path, mmap="r")``).
     method : {"alir", "pca", "concat"}
-        ALiR turns models onto each other and rebuilds words that some miss; PCA and concatenation
-        put vectors side by side.
+        ``"alir"`` aligns and averages the models, and rebuilds words that some of them lack (Anand
+        et al. 2019, "Asynchronous Training of Word Embeddings for Large Text Corpora", WSDM);
+        ``"pca"`` concatenates the vectors and reduces them to `vector_size` dimensions;
+        ``"concat"`` concatenates them.
     vector_size : int, optional
-        By default that of the largest model, and with ``"concat"`` the sum of all.
+        Dimensions D of the merged model; by default those of the largest model, and with
+        ``"concat"`` the sum of all.
     seed : int
-        Of random draws.
+        Seed of the random draws.
 
     Returns
     -------
     TFWord2Vec
-        Its `merge_report` says which words were missing in how many models.
+        A model of all V words. Its `merge_report` counts the words that models lacked.
 
     Raises
     ------
     ValueError
-        As of `gensim_tfw2v.merging.merge`.
+        If there are no models, a vector is not finite, the method is unknown or cannot give
+        `vector_size` dimensions, or, with ``"alir"``, the models have no words in common.
     TypeError
         If one is neither a model nor vectors.
 

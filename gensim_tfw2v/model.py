@@ -77,8 +77,8 @@ class TFWord2Vec(Word2Vec):
     """gensim's Word2Vec, trained by compiled kernels and, on a cluster, by TensorFlow.
 
     Takes gensim's parameters, keeps gensim's attributes, and is saved, loaded and queried like
-    gensim's model. The corpus is read once and kept on disk as integers while training, so it
-    may be larger than memory, and later epochs cost no parsing.
+    gensim's model. The corpus is read once and kept on disk as integers during training, so it
+    may be larger than memory, and later epochs parse no text.
 
     Parameters
     ----------
@@ -86,73 +86,80 @@ class TFWord2Vec(Word2Vec):
         The corpus, as for gensim's `Word2Vec`.
     vector_size, window, shrink_windows, sg, hs, negative, ns_exponent, cbow_mean
         The model, as for gensim's.
-    alpha, min_alpha, epochs, sample, seed, workers, batch_words, compute_loss, callbacks
-        Training, as for gensim's; `batch_words` has no effect on it.
+    alpha, min_alpha, epochs, sample, seed, compute_loss, callbacks
+        Training, as for gensim's.
+    workers : int
+        Number of threads; on a cluster, of threads per worker task.
+    batch_words : int
+        No effect on training: gensim's batches are replaced by work units.
     min_count, max_vocab_size, max_final_vocab, trim_rule, sorted_vocab, null_word, hashfxn, comment
         The vocabulary, as for gensim's.
     corrected_cbow : bool
-        Whether CBOW's input rows get the gradient of the loss: with `cbow_mean`, divided by the
-        number of words in the window, which gensim leaves out (Irsoy, Benton and Stratos 2021,
-        "Corrected CBOW Performs as well as Skip-gram"). It wants a larger `alpha`: the
-        example of their program, kōan, has .075.
+        Give CBOW's input rows the gradient of the loss: with `cbow_mean`, divided by the number of
+        words in the window, which gensim leaves out (Irsoy, Benton and Stratos 2021, "Corrected
+        CBOW Performs as well as Skip-gram"). It needs a larger `alpha`: the authors' program,
+        kōan, uses 0.075 in its example.
     cluster : str or Cluster, optional
-        Where to train: ``"local:ps=2,worker=4"`` starts tasks on this machine for each call of
-        `train`, ``"TF_CONFIG"`` takes those that the environment variable describes. Then
-        `workers` is the number of threads of each worker task. By default, in this process.
+        Where to train. ``"local:ps=2,worker=4"`` starts tasks on this machine for each call of
+        `train`; ``"TF_CONFIG"`` uses the running tasks that the environment variable describes, a
+        `Cluster` those at its addresses. By default, this process trains.
     regime : RegimeOptions or str, optional
-        Who trains which piece of the corpus when, and when updates meet: `Asynchronous`,
-        `Synchronous`, `Downpour`, `SubModels`, `Sandblaster`, or its name, with options or
-        without (``"downpour:n_fetch=8"``). By default threads that share the rows; on a cluster,
-        ``"asynchronous"``. Without a cluster, `workers` threads take the part of its workers.
+        Distributed training strategy: `Asynchronous`, `Synchronous`, `Downpour`, `SubModels` or
+        `Sandblaster`, or its name, with or without options (``"downpour:n_fetch=8"``). By default
+        threads share the rows; on a cluster, ``"asynchronous"``. Without a cluster, `workers`
+        threads take the part of its workers.
     layout : {"rows", "columns"}
-        What is spread over the ps tasks of a cluster: rows, which workers fetch and push; or the
-        columns of every row, which stay where they are (Ordentlich et al. 2016, "Network-Efficient
-        Distributed Word2vec Training System for Large Vocabularies"). Columns are for rows that are
-        long and too many for what travels of them; see docs/layouts.
+        Distribution of the arrays over a cluster's ps tasks. Rows are fetched and pushed by
+        workers. Columns of every row stay where they are (Ordentlich et al. 2016,
+        "Network-Efficient Distributed Word2vec Training System for Large Vocabularies"); they
+        are for rows that are long and too many to fetch.
     checkpoint_dir : str, optional
-        A folder for checkpoints. If it holds one of this very training (corpus, vocabulary and
-        options are compared), `train` goes on from it: run the same program again after a crash.
+        Folder for checkpoints. If it holds one of the same training (corpus, vocabulary and
+        options are compared), `train` resumes from it: after a crash, run the program again.
     checkpoint_minutes : float
-        How often a checkpoint is written, beside those at the end of each epoch; above 0. Where
-        a cluster loses its parameters, training goes on from what the last one would have held,
-        even without a folder.
+        Minutes between checkpoints, above 0, besides those at the end of each epoch. A cluster
+        that loses its parameters goes back to the last checkpoint in memory, even without a
+        folder.
     log_dir : str or TensorBoardLog, optional
-        A folder where `train` logs for TensorBoard: loss, step size, words/s, neighbours of some
-        words, the vectors for its projector; and what each process takes of its machine. A
-        `TensorBoardLog` says what else. Give each training a folder of its own.
+        Folder where `train` logs for TensorBoard: loss, learning rate, words/s, neighbours of some
+        words, the vectors for its projector, and each process's CPU time, memory and network
+        traffic. A `TensorBoardLog` has further options. Give each training a folder of its own.
     progress : bool, optional
-        Whether to show on stderr how far counting, starting a cluster and training are; by
-        default on terminals and in notebooks.
+        Show the progress of counting, of starting a cluster and of training on stderr; by default
+        on terminals and in notebooks.
     encoded_dir : str, optional
-        Where the temporary folder with the encoded corpus (4 bytes a word; twice that while
-        the vocabulary is built) is made; by default where Python makes temporary files. If the
-        machines of a cluster's workers see it and the corpus, they read the corpus together.
+        Folder for a temporary folder with the encoded corpus (4 bytes per word; twice that while
+        the vocabulary is built); by default where Python makes temporary files. If a cluster's
+        workers can access both it and the corpus, they read the corpus in parallel.
     tables_dir : str, optional
-        A folder in whose files the model's new arrays are (``wv.vectors``, ``syn1neg``, ``syn1``),
-        mapped into memory: for a vocabulary whose arrays are larger than memory, trained on a
-        cluster. `save` copies them, as always. Their room on the disk is taken at once.
+        Folder for the files in which new arrays of the model (``wv.vectors``, ``syn1neg``,
+        ``syn1``) are kept, mapped into memory: for a vocabulary whose arrays exceed memory,
+        trained on a cluster. `save` copies them, as always. Their space on the disk, 4 bytes per
+        number, is allocated at once.
 
     Raises
     ------
     ValueError
-        If `vector_size`, `window` or `workers` is below 1, `negative` is below 0, or
-        `checkpoint_minutes` is not above 0; if `regime`, `layout` or `log_dir` is invalid; or if
-        the regime cannot train this objective.
+        If `vector_size`, `window` or `workers` is below 1, `negative` is below 0,
+        `checkpoint_minutes` is not above 0, or a number is not finite; if `regime`, `layout` or
+        `log_dir` is invalid; or if the regime cannot train this objective.
+    TypeError
+        If a value is of the wrong type.
     ClusterError
-        If `cluster` or ``TF_CONFIG`` names no cluster.
+        If `cluster` or ``TF_CONFIG`` is not a valid description of a cluster.
 
     Attributes
     ----------
     mean_losses : list of float
-        With `compute_loss`, for each epoch of the last `train` the loss of a prediction: of a
-        word from one word of its window (skip-gram) or from all (CBOW). With `log_dir` alone, of
-        the first step of each work unit.
-        ``running_training_loss`` is gensim's: the sum over all epochs.
+        Mean loss per prediction in each epoch of the last `train`, in nats, with `compute_loss`. A
+        prediction is of a word from one word of its window (skip-gram) or from all (CBOW). With
+        `log_dir` alone, of the first step of each work unit. ``running_training_loss`` is
+        gensim's: the sum over all epochs.
     traffic : Traffic, optional
-        Of the last `train` on a cluster: bytes, units repeated, staleness, and where time went.
+        Bytes, repeated work units, staleness and times of the last `train` on a cluster or with a
+        `regime`; else None.
     merge_report : MergeReport, optional
-        Of the last `train` by sub-models, or of `merge_models`: which words were missing in how
-        many.
+        Number of sub-models that held each word, after a `train` by sub-models or `merge_models`.
 
     Examples
     --------
@@ -228,7 +235,7 @@ class TFWord2Vec(Word2Vec):
 
     @classmethod
     def take_over(cls, model: Any) -> Any:
-        """Make a model of gensim's class one of this class, in place; give it."""
+        """Turn a model of gensim's class into one of this class, in place, and return it."""
         if type(model) is cls._of_gensim:
             model.__class__ = cls  # the same attributes; what is new has class defaults
         return model
@@ -240,24 +247,30 @@ class TFWord2Vec(Word2Vec):
         counts: Mapping[str, int] | None = None,
         **options: Any,
     ) -> "TFWord2Vec":
-        """A model that goes on from vectors alone, such as those of a file in word2vec's form.
+        """Make a model to train further from vectors alone, such as a file in word2vec's format.
 
         It has all their words; ``build_vocab(corpus, update=True)`` adds those of a corpus. The
-        other layer (``syn1neg``, ``syn1``) starts from 0, as in a new model.
+        output layer (``syn1neg``, ``syn1``) starts from 0, as in a new model.
 
         Parameters
         ----------
         vectors : KeyedVectors
-            They are copied.
-        counts : mapping from words to counts, optional
-            By default the vectors' own, if they have any, else by Zipf's law from their order.
+            V vectors of D dimensions, which are copied.
+        counts : mapping from str to int, optional
+            Counts of the words. By default the vectors' own, if they have any, else by Zipf's law
+            from their order.
         **options
-            As for the class, but for the corpus and for `vector_size`.
+            Parameters of the class, except the corpus and `vector_size`, which is D.
+
+        Returns
+        -------
+        TFWord2Vec
+            The new model, with copies of the vectors.
 
         Raises
         ------
         ValueError
-            If `counts` lacks a word, or a count is no whole number from 1 up.
+            If `counts` lacks a word, or a count is not a whole number from 1 up.
         """
         vectors = with_keys(vectors)
         model = cls(vector_size=vectors.vector_size, **options)
@@ -279,7 +292,7 @@ class TFWord2Vec(Word2Vec):
         save_local(fname, write)
 
     def init_weights(self) -> None:
-        """Give the model new weights; see gensim, and `tables_dir`."""
+        """Initialize the weights, as gensim does, in the files of `tables_dir` if it is set."""
         if self.tables_dir is None:
             super().init_weights()
         else:
@@ -287,12 +300,12 @@ class TFWord2Vec(Word2Vec):
             map_weights(self, Path(self.tables_dir))
 
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:
-        """Make gensim's table of the noise distribution, bit for bit, without its slow loop.
+        """Make gensim's table of the noise distribution, [V], bit for bit but faster.
 
         Raises
         ------
         ValueError
-            If `ns_exponent` makes of the counts weights that are all 0, or not finite.
+            If `ns_exponent` turns the counts into weights that are all 0 or not finite.
         """
         counts = np.asarray(self.wv.expandos.get("count", ())).tolist()
         exponent = float(self.ns_exponent)
@@ -309,12 +322,12 @@ class TFWord2Vec(Word2Vec):
         self.cum_table = np.rint(cumulative / cumulative[-1:] * domain).astype(np.uint32)
 
     def to_gensim(self) -> Word2Vec:
-        """The same model as gensim's class: saved, it loads where this package is not installed.
+        """Return the model as gensim's class, which loads where this package is not installed.
 
         Returns
         -------
-        gensim.models.Word2Vec, or FastText
-            It shares this model's arrays: training either changes both.
+        gensim.models.Word2Vec or FastText
+            Shares this model's arrays: training either changes both.
         """
         model: Any = object.__new__(self._of_gensim)
         model.__dict__.update(self.__getstate__())
@@ -340,15 +353,21 @@ class TFWord2Vec(Word2Vec):
     ) -> tuple[int, int]:
         """Count the words of a corpus; see gensim.
 
-        What was read is kept, encoded, so that training on the same corpus need not read it
-        again. With `max_vocab_size`, which prunes while counting, and where `_scan_vocab` is
-        overridden, gensim's own code counts; else progress is logged now and then, not every
-        `progress_per` sentences.
+        The encoded text is kept, so training on the same corpus doesn't read it again. With
+        `max_vocab_size`, which prunes while counting, or if a subclass overrides `_scan_vocab`,
+        gensim's own code counts. Otherwise `progress_per` has no effect.
+
+        Returns
+        -------
+        (int, int)
+            Words and sentences of the corpus.
 
         Raises
         ------
         TypeError
             If `corpus_file` is a pipe, and gensim's own code counts.
+        CorpusDecodeError
+            If the corpus is not UTF-8.
         """
         self._corpus_reader.forget()
         by_gensim = self.max_vocab_size or type(self)._scan_vocab is not Word2Vec._scan_vocab
@@ -371,29 +390,31 @@ class TFWord2Vec(Word2Vec):
         return scan.total_words, scan.corpus_count
 
     def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
-        """Train on a corpus; parameters, return value and callbacks are as in gensim.
+        """Train on a corpus; parameters, return value and callbacks are gensim's.
 
         Returns
         -------
         (int, int)
-            Words trained on after subsampling, and raw words, of all epochs.
+            Words trained on after subsampling, and raw words, summed over the epochs.
 
         Raises
         ------
         Divergence
-            If training turns non-finite; the vectors of the last whole epoch are kept.
+            If training diverges; the vectors of the last whole epoch are kept.
         ValueError
-            If the vectors to start from are not finite, or ``wv.vectors_lockf`` has another
-            length than 1 or V.
+            If the initial vectors are not finite, or the length of ``wv.vectors_lockf`` is
+            neither 1 nor V.
         RuntimeError
-            If the vocabulary was not built, or no word of the corpus is in it; or if the model is
-            being trained, by another thread or by the `train` whose callback this is.
+            If the vocabulary was not built, or has no word of the corpus; or if another thread,
+            or the `train` that called this callback, is training the model.
+        CorpusDecodeError
+            If the corpus is not UTF-8.
         CheckpointError
-            If `checkpoint_dir` is of another training, or another one is using it.
-        MissingTasks
-            If tasks of the cluster do not answer.
+            If `checkpoint_dir` belongs to a different training or is in use.
+        MissingTasks, TaskEnded, OtherVersion, MissingKernels
+            If the cluster cannot be used.
         ClusterLost
-            If a cluster has lost its parameters again and again.
+            If a cluster has lost its parameters repeatedly, or no worker is left.
         KeyboardInterrupt
             On Ctrl-C, with the vectors trained so far in the model.
         """
@@ -428,24 +449,31 @@ class TFWord2Vec(Word2Vec):
         epochs: int = 1,
         alpha: float | None = None,
     ) -> tuple[int, int]:
-        """Train on the next part of a stream; its new words are added.
+        """Train on the next part of a stream, after adding its new words to the vocabulary.
 
-        The part is read once, so a generator will do for one epoch. A new word is added if the
-        part has it `min_count` times: parts should not be small.
+        The part is read once, so for one epoch it may be a generator. A new word is added if it
+        occurs at least `min_count` times in the part, so parts should not be small.
 
         Parameters
         ----------
         corpus_iterable, corpus_file
             The part, as for `train`.
         epochs : int
-            Passes over it.
+            Passes over the part, from 1 up.
         alpha : float, optional
-            Step size, which stays the same; by default the model's.
+            Constant learning rate; by default the model's `alpha`.
 
         Returns
         -------
         (int, int)
-            What `train` gives.
+            Words trained on after subsampling, and raw words, as `train` returns them.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `epochs` or `alpha` is invalid.
+        RuntimeError, Divergence
+            As in `train`.
         """
         self._refuse_while_training()
         Number(least=1, whole=True, exact=True)("epochs", epochs)
@@ -474,28 +502,28 @@ class TFWord2Vec(Word2Vec):
         corpus_iterable: Iterable[list[str]] | None = None,
         corpus_file: str | None = None,
     ) -> float:
-        """Compute the model's loss on a text that it was not trained on.
+        """Compute the model's loss on a text that it was not trained on, without changing it.
 
         Parameters
         ----------
         corpus_iterable, corpus_file
-            The text, as for `train`; give one of both. Words that the model does not know are left
-            out. The model stays as it is, and a callback may ask after each epoch.
+            The text, as for `train`; give one of the two. Words that the model does not know are
+            left out.
 
         Returns
         -------
         float
-            Mean loss of a prediction, in nats, as in `mean_losses`. A new model's is nearly
-            (1 + `negative`) ln 2, without `hs`. Losses can be compared if vocabulary, objective,
-            window and `sample` are the same.
+            Mean loss per prediction, in nats, as in `mean_losses`; lower is better. A new model's
+            is about (1 + `negative`) ln 2, without `hs`. Losses are comparable if vocabulary,
+            objective, window, `negative` and `sample` are the same.
 
         Raises
         ------
         TypeError
-            If none or both are given, or the file is not there; as gensim's `train`.
+            If neither or both are given, or the file does not exist, as in gensim's `train`.
         ValueError
-            If nothing is predicted, as no two known words stand together in a sentence; or if the
-            model's vectors are not finite.
+            If no sentence has two known words, so nothing is predicted; or if the model's vectors
+            are not finite.
         """
         self._check_corpus_sanity(
             corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=1

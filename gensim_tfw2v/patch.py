@@ -14,10 +14,13 @@ _ACTIVE: set["GensimPatch"] = set()
 
 
 class GensimPatch:
-    """A call of `patch_gensim`; as a context manager it ends with the block."""
+    """Handle that `patch_gensim` returns; as a context manager it restores at the block's end."""
 
     def restore(self) -> None:
-        """Put gensim's classes back, unless another call still holds ours; again has no effect."""
+        """Put gensim's classes back, unless another patch is still active.
+
+        Calling it again has no effect.
+        """
         with _LOCK:
             if self in _ACTIVE:
                 _ACTIVE.remove(self)
@@ -40,21 +43,21 @@ class GensimPatch:
 def patch_gensim() -> GensimPatch:
     """Put `TFWord2Vec` and `TFFastText` in place of gensim's `Word2Vec` and `FastText`.
 
-    Every module of gensim that has such a name gets our class, so ``from gensim.models import
-    Word2Vec`` imports it, ``Word2Vec.load`` and ``load_facebook_model`` return it, and programs
-    that look gensim's class up when they train use it. A module outside gensim that has imported
-    the class before keeps it: call this first. The names are the process's, all threads see them.
+    The names are replaced in every module of gensim, for all threads of the process. So ``from
+    gensim.models import Word2Vec`` imports our class, ``Word2Vec.load`` and ``load_facebook_model``
+    return it, and programs that look up gensim's class when they train use it. Call this function
+    first: a module outside gensim keeps a class that it has already imported.
 
     Returns
     -------
     GensimPatch
-        Its ``restore()`` puts gensim's classes back, in modules imported since, too. It is a
-        context manager. Calls may be nested, also in several threads: the last that ends restores.
+        A context manager. Its ``restore()`` puts gensim's classes back, also in modules imported
+        since. Calls may be nested, also across threads: the last one to end restores.
 
     Notes
     -----
-    Models stay what they are: ours remain `TFWord2Vec`, gensim's (and `Doc2Vec`) work, save and
-    load as before. What `to_gensim` returns is saved for gensim alone.
+    Existing models keep their class: ours remain `TFWord2Vec`, and gensim's (`Doc2Vec` included)
+    work, save and load as before. The result of `to_gensim` is saved for gensim alone.
 
     Examples
     --------

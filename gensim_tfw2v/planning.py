@@ -37,19 +37,19 @@ LEAST_OF_A_SUB_MODEL = 1e8
 
 
 class Frequencies(NamedTuple):
-    """The shares of words among the tokens that are trained on.
+    """Relative frequencies of words among the tokens left by subsampling.
 
     Attributes
     ----------
     words : ndarray [V]
-        Share of each word among them.
+        Relative frequency of each word; the sum is 1.
     noise : ndarray [V]
-        Chance of each word to be drawn as a negative.
+        Probability of each word to be drawn as a negative; the sum is 1.
     kept : float
-        Share of the corpus' words that they are.
+        Fraction of the corpus's tokens that subsampling leaves, in (0, 1].
     burst : float
-        How often a word stands in a piece of the text that it stands in; 1 where words stand
-        independently.
+        Occurrences of a word in a passage that has it at all; 1 if words occur independently
+        (Church and Gale 1995, "Poisson mixtures").
     """
 
     words: np.ndarray
@@ -61,7 +61,7 @@ class Frequencies(NamedTuple):
     def of_counts(
         cls, counts: np.ndarray, sample: float = 1e-3, ns_exponent: float = 0.75
     ) -> "Frequencies":
-        """The frequencies of a vocabulary with these counts [V]; parameters as gensim's."""
+        """Compute the frequencies of a vocabulary with these counts [V]; options are gensim's."""
         share = np.asarray(counts, np.float64) / np.sum(counts)
         keep = np.minimum(1.0, (np.sqrt(share / sample) + 1) * sample / share) if sample else 1.0
         noise, words = share**ns_exponent, share * keep
@@ -69,14 +69,29 @@ class Frequencies(NamedTuple):
 
     @classmethod
     def zipf(cls, vocabulary: int, **more: float) -> "Frequencies":
-        """The frequencies of V words of natural language; `more` is as for `of_counts`."""
+        """Estimate those of V words of natural language; `more` are options of `of_counts`.
+
+        Frequencies follow Zipf's law as Mandelbrot 1953 has it: (rank + 2.7) ** -1.15.
+        """
         ranks = np.arange(1, vocabulary + 1)
         return cls.of_counts((ranks + ZIPF_OFFSET) ** -ZIPF_EXPONENT, **more)
 
 
 @dataclass(frozen=True)
 class Workload:
-    """Words to train, the dimensions D of their vectors, and the shape of a step."""
+    """Work of a training: its words, the size of their vectors, and the shape of a step.
+
+    Parameters
+    ----------
+    frequencies : Frequencies
+        Frequencies of the V words.
+    vector_size : int
+        Dimensions D of the vectors.
+    shape : StepShape
+        Sizes of a training step, which `of_text` chooses.
+    skipgram : bool
+        Skip-gram, or else CBOW.
+    """
 
     frequencies: Frequencies
     vector_size: int
@@ -94,7 +109,10 @@ class Workload:
         skipgram: bool = True,
         sample: float = 1e-3,
     ) -> "Workload":
-        """The workload of a text of so many tokens whose V words follow Zipf's law."""
+        """Estimate the work of a text with V words, which follow Zipf's law; options are gensim's.
+
+        `vocabulary` is V, and `tokens` the length of the text in words.
+        """
         frequencies = Frequencies.zipf(vocabulary, sample=sample)
         kept = int(tokens * frequencies.kept)
         shape = choose_shape(kept, window, negative, skipgram, vector_size=vector_size)
@@ -102,26 +120,28 @@ class Workload:
 
     @property
     def tables(self) -> float:
-        """Bytes of inputs and outputs."""
+        """Bytes of the input and output vectors, 8 · V · D."""
         return 2.0 * len(self.frequencies.words) * self.vector_size * FLOAT
 
 
 @dataclass(frozen=True)
 class Machines:
-    """A cluster.
+    """Machines of a cluster.
 
     Parameters
     ----------
-    workers, shards : int
-        Worker tasks, and ps tasks (S).
+    workers : int
+        Number of worker tasks.
+    shards : int
+        Number of ps tasks.
     threads : int
-        Of each worker.
+        Threads per worker.
     net : float
-        Bytes/s that a task can send, and that it can receive at the same time.
+        Bytes/s that a task can send, and receive at the same time.
     latency : float
-        Seconds to another task and back.
+        Round-trip time between two tasks, in seconds.
     memory : float
-        Bytes of a task.
+        Bytes of memory per task.
     """
 
     workers: int
@@ -133,23 +153,23 @@ class Machines:
 
 
 class Choice(NamedTuple):
-    """A way to train.
+    """Way to train on a cluster, with its estimates.
 
     Attributes
     ----------
     name, option : str
-        And how it is chosen.
+        Name, and the argument of `TFWord2Vec` that selects it.
     bytes_a_token : float
-        Both ways.
+        Bytes fetched and pushed per token trained on.
     ps_memory, worker_memory : float
-        Bytes that the largest task of each kind holds of the model.
+        Bytes of the model in the largest ps task and in the largest worker.
     ps_net, worker_net : float
-        Bytes/s of one task in the direction in which it has more to do.
+        Bytes/s of one ps task and of one worker, in the busier direction.
     words_a_second : float
-        Raw words/s of all workers.
+        Raw words/s of all workers together.
     bound : str
-        By what it is limited: ``"workers"``, ``"network"`` or ``"latency"``; or why it should not
-        be taken: ``"memory"`` for it does not fit, ``"corpus"`` for it would cost quality.
+        Bottleneck: ``"workers"``, ``"network"`` or ``"latency"``. Or the reason not to use it:
+        ``"memory"`` if it does not fit, ``"corpus"`` if the corpus is too small for its quality.
     """
 
     name: str
@@ -199,11 +219,24 @@ def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
 
 
 def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
-    """Ways to train on a cluster on a corpus of so many words, the one to take first.
+    """Compare ways to train a corpus of so many words on a cluster, the recommended one first.
 
-    Those that should not be taken come last, and among the others the fastest is first; where
-    they are within a tenth of it, the one that comes first here: asynchronous training in rows,
-    then in columns, then sub-models.
+    The fastest comes first. Of those within a tenth of its speed, asynchronous training in rows is
+    preferred to columns, and columns to sub-models. Ways that should not be used come last.
+
+    Parameters
+    ----------
+    work : Workload
+        Words and vectors.
+    tokens : float
+        Length of the corpus in words, before subsampling.
+    machines : Machines
+        Tasks of the cluster.
+
+    Returns
+    -------
+    list of Choice
+        The ways, best first.
     """
     kept, workers, threads = work.frequencies.kept, machines.workers, machines.threads
     job = choose_unit_entries(int(tokens), workers * threads) * kept * threads

@@ -14,12 +14,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from benchmarks.compare import checked, parser, setting_options, tasks
 from benchmarks.machine import describe
 from benchmarks.one_run import unknown_words
-from benchmarks.process import FamilyPeak, one_run
+from benchmarks.process import ROOT, FamilyPeak, one_run
 from benchmarks.records import REFERENCE, Run
 from benchmarks.report import markdown, paired_ratios, quality_cell, spread
 
@@ -96,7 +97,7 @@ def test_page() -> None:
     page = markdown(DOCUMENT, runs)
     speed, quality = cells(page, OURS)
     assert speed[1:5] == ["0.400 M", "6.00 (4.00–8.00)", "7.0", "4.57 (3.14–6.00)"]
-    assert speed[-2:] == ["750", "1.00"]  # (750 - 550) / 200
+    assert speed[-1] == "750"
     assert quality[1] == "0.610 ± 0.010 (+0.100)"
     assert cells(page, REFERENCE)[0][2] == "1.00 (1.00–1.00)"
     assert page.index(REFERENCE + " |") < page.index(OURS + " |")
@@ -147,6 +148,25 @@ def test_memory_of_descendants_is_seen() -> None:
         process.wait(30)
         watch.stopped.set()
     assert 80e6 < watch.peak < 200e6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone ends children with their parent")
+def test_measurements_end_with_a_benchmark_that_is_killed() -> None:
+    program = (
+        "import os, time\n"
+        "from benchmarks.process import pool_of_measurements\n"
+        "if __name__ == '__main__':\n"
+        "    with pool_of_measurements(1) as pool:\n"
+        "        print(pool.submit(os.getpid).result(), flush=True)\n"
+        "        pool.submit(time.sleep, 60).result()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        child = psutil.Process(int(process.stdout.readline()))
+        process.kill()
+    child.wait(10)
 
 
 @pytest.mark.slow

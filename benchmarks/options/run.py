@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Any
 
 from benchmarks.options.cells import Cell
 from benchmarks.options.corpora import CORPORA
 from benchmarks.options.measure import measure
+from benchmarks.process import pool_of_measurements
 
 #: Where this package trains, with its options; the first is one machine.
 PLACES: dict[str, dict[str, Any]] = {
@@ -32,8 +32,7 @@ def train(
         for seed in seeds(cell, engine)
         if not record_path(records, cell, engine, seed).exists()
     ]
-    # TensorFlow can't be forked
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with pool_of_measurements(processes) as pool:
         running = {
             pool.submit(measured, cell, files[cell.corpus], engine, seed): (cell, engine, seed)
             for cell, engine, seed in todo

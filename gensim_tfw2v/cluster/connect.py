@@ -34,6 +34,7 @@ class MissingTasks(ConnectionError):
     Attributes
     ----------
     tasks : tuple of Task
+        Those tasks.
     """
 
     def __init__(self, tasks: Iterable[Task], seconds: float) -> None:
@@ -48,10 +49,17 @@ class MissingTasks(ConnectionError):
 def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> None:
     """Wait until every task answers as a gRPC server.
 
+    Parameters
+    ----------
+    tasks : iterable of Task
+        Tasks to wait for, such as ``cluster.servers()``.
+    seconds : float
+        Time limit for all of them together.
+
     Raises
     ------
     MissingTasks
-        Naming those that have not answered in time.
+        If tasks have not answered in time; the message names them.
     """
     import grpc  # TensorFlow's own; only here, for it takes a while to import
 

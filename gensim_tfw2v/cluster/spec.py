@@ -29,11 +29,11 @@ LOG_DIR = "TFW2V_LOG_DIR"
 
 
 class ClusterLost(ConnectionError):
-    """Tasks of a cluster that hold parameters are gone, or no worker is left."""
+    """Loss of tasks that hold parameters, or of all workers, while a cluster trains."""
 
 
 class ClusterError(ValueError):
-    """A cluster is described wrongly."""
+    """Invalid description of a cluster."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Task:
     Attributes
     ----------
     role : {"ps", "worker", "chief"}
-        Holds parameters, trains, or coordinates.
+        A ps holds parameters, a worker trains, the chief coordinates.
     index : int
-        Its number among those of its role.
+        Number among the tasks of the role, from 0 up.
     address : str
         ``host:port``.
     """
@@ -59,12 +59,12 @@ class Task:
 
     @property
     def host(self) -> str:
-        """The address without its port, and without the brackets of IPv6."""
+        """Host of the address, without the brackets of IPv6."""
         return self.address.rpartition(":")[0].strip("[]")
 
     @property
     def port(self) -> int:
-        """The port of the address."""
+        """Port of the address."""
         return int(self.address.rpartition(":")[2])
 
     @property
@@ -86,13 +86,22 @@ class Task:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Addresses of all tasks, ``host:port``, by their role.
+    """Addresses of all tasks of a cluster by role.
+
+    Parameters
+    ----------
+    ps : tuple of str
+        Addresses ``host:port`` of the tasks that hold parameters.
+    worker : tuple of str
+        Addresses ``host:port`` of the tasks that train.
+    chief : str, optional
+        Address of the coordinator; by default TensorFlow picks a free port.
 
     Raises
     ------
     ClusterError
-        If there is no ps or no worker, an address has no host or no port from 1 to 65535, or two
-        tasks have the same.
+        If there is no ps or no worker, an address lacks a host or a port from 1 to 65535, or two
+        tasks have the same address.
     """
 
     ps: tuple[str, ...]
@@ -118,17 +127,23 @@ class Cluster:
                 raise ClusterError(f"{names} have one address: give each its own")
 
     def tasks(self) -> Iterator[Task]:
-        """All tasks: ps, workers, then the chief if its address is known."""
+        """Yield all tasks: ps, workers, then the chief if its address is known."""
         for role, addresses in self.addresses().items():
             for index, address in enumerate(addresses):
                 yield Task(role, index, address)
 
     def servers(self) -> list[Task]:
-        """The tasks that serve a coordinator: ps, then workers."""
+        """Return the tasks that serve a coordinator: ps, then workers."""
         return [task for task in self.tasks() if task.role != "chief"]
 
     def task(self, role: Role, index: int) -> Task:
-        """One of the tasks; a `ClusterError` says that there is none of that name."""
+        """Return one of the tasks.
+
+        Raises
+        ------
+        ClusterError
+            If the cluster has no such task.
+        """
         for task in self.tasks():
             if (task.role, task.index) == (role, index):
                 return task
@@ -136,12 +151,18 @@ class Cluster:
         raise ClusterError(f"the cluster has no {role} {index}; it has {has}")
 
     def addresses(self) -> dict[Role, list[str]]:
-        """The tasks as TensorFlow's ``ClusterSpec`` takes them."""
+        """Return the addresses by role, as TensorFlow's ``ClusterSpec`` takes them."""
         found: dict[Role, list[str]] = {"ps": list(self.ps), "worker": list(self.worker)}
         return found | ({"chief": [self.chief]} if self.chief else {})
 
     def tf_config(self, role: Role, index: int) -> str:
-        """The ``TF_CONFIG`` of one of the tasks."""
+        """Return the ``TF_CONFIG`` of one of the tasks, as JSON.
+
+        Raises
+        ------
+        ClusterError
+            If the cluster has no such task.
+        """
         self.task(role, index)
         return json.dumps(
             {"cluster": self.addresses(), "task": {"type": role, "index": index}}, sort_keys=True
@@ -149,12 +170,23 @@ class Cluster:
 
 
 def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
-    """Read the cluster, and which task this process is, from ``TF_CONFIG``.
+    """Read the cluster, and this process's task in it, from ``TF_CONFIG``.
+
+    Parameters
+    ----------
+    environ : mapping
+        Environment variables, such as ``os.environ``.
+
+    Returns
+    -------
+    (Cluster, Task)
+        The cluster, and this process's task.
 
     Raises
     ------
     ClusterError
-        If it is missing, not of TensorFlow's form, or names a task that the cluster lacks.
+        If ``TF_CONFIG`` is missing, is not in TensorFlow's format, or names a task that the
+        cluster lacks.
     """
     should = f"it should be like {EXAMPLE}"
     text = environ.get("TF_CONFIG")

@@ -42,13 +42,14 @@ Started = TypeVar("Started", bound="StartedCluster")
 
 
 class TaskEnded(ConnectionError):
-    """A task has ended by itself, or the connection to its host has.
+    """Unexpected end of a task, or of the connection to its host.
 
     Attributes
     ----------
     task : Task
+        The task.
     status : int
-        Exit status of its process here; below 0 the signal that ended it.
+        Exit status of its process on this machine; a negative value is the signal that ended it.
     """
 
     def __init__(self, task: Task, status: int, how: str) -> None:

@@ -27,7 +27,7 @@ WITHOUT_KERNELS = " without kernels"
 
 
 class OtherVersion(ConnectionError):
-    """Tasks run another TensorFlow than the coordinator."""
+    """Tasks with a different version of TensorFlow than the coordinator's."""
 
     def __init__(self, versions: dict[Task, str], own: str) -> None:
         found = ", ".join(f"{version} on {task}" for task, version in versions.items())
@@ -38,7 +38,7 @@ class OtherVersion(ConnectionError):
 
 
 class MissingKernels(ConnectionError):
-    """Workers lack the compiled kernels that this program has."""
+    """Workers without the compiled kernels that this program has."""
 
     def __init__(self, tasks: list[Task]) -> None:
         super().__init__(

@@ -39,18 +39,14 @@ Source = Path | Iterable[list[str]]
 
 
 class CorpusDecodeError(UnicodeDecodeError):
-    """A corpus that is not UTF-8, which gensim's corpus form demands.
+    """Corpus that is not UTF-8, the encoding that gensim's corpus format requires.
 
-    Parameters
+    Attributes
     ----------
-    error : UnicodeDecodeError
-        What the decoder said about a line.
     path : str
         The corpus.
     offset : int
-        Where in it the wrong bytes begin (in the decompressed text of a compressed file).
-    before : bytes
-        What stands in the line before what the decoder was given.
+        Offset in bytes of the invalid bytes; for a compressed file, in the decompressed text.
     """
 
     def __init__(

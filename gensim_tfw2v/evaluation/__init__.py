@@ -40,29 +40,30 @@ __all__ = [
 def summary(
     vectors: KeyedVectors, files: Iterable[str | os.PathLike[str]] = (), *, standard: bool = True
 ) -> dict[str, Any]:
-    """Evaluate on the standard sets and on files of one's own.
+    """Evaluate vectors on the standard sets and on your own files.
 
     Parameters
     ----------
     vectors : KeyedVectors
-        V words of D dimensions.
-    files : iterable of path
-        Rated pairs or analogies; which, is told by the content.
+        V words of D dimensions, the most frequent first.
+    files : iterable of str or path
+        Files of rated word pairs or of analogies; the content decides which.
     standard : bool
-        Whether to evaluate on WordSim-353, SimLex-999 and the analogies of Mikolov et al. too.
+        Evaluate on WordSim-353, SimLex-999 and the analogies of Mikolov et al. (2013) as well.
 
     Returns
     -------
     dict
         ``{"words": V, "vector_size": D, "pairs": {set: {"spearman": …, …}},
-        "analogies": {set: {"gensim": {"total": …, …}, "all": {…}}}}``, ready for ``json.dumps``.
+        "analogies": {set: {"gensim": {"total": …, …}, "all": {…}}}}``, ready for ``json.dumps``:
+        the values of `PairScore` and, for both metrics, of `AnalogyScore`.
 
     Raises
     ------
     EvaluationFileError
-        A file is empty or holds a line that is neither.
+        If a file is empty or damaged, or has a line that is neither a pair nor an analogy.
     OSError
-        A file cannot be read.
+        If a file cannot be read.
     """
     vectors = with_keys(vectors)
     sets = {"pairs": list(NAMED_SETS), "analogies": list(analogies.NAMED_SETS)}

@@ -28,7 +28,15 @@ CANDIDATES = 5
 
 @dataclass(frozen=True)
 class SectionScore:
-    """Counts of questions in one section: in the file, with all words known, and answered right."""
+    """Counts of questions in one section of a file.
+
+    Attributes
+    ----------
+    name : str
+        Name of the section.
+    questions, known, correct : int
+        Number of questions in the file, of those whose four words are known, and of right answers.
+    """
 
     name: str
     questions: int
@@ -37,7 +45,7 @@ class SectionScore:
 
     @property
     def syntactic(self) -> bool:
-        """True if the section is about grammar: such names start with "gram" in the files."""
+        """True if the section is about grammar: such names start with "gram"."""
         return self.name.startswith("gram")
 
 
@@ -48,9 +56,9 @@ class AnalogyScore:
     Attributes
     ----------
     metric : {"gensim", "all"}
-        Which questions the accuracies divide by; see `evaluate_analogies`.
+        Questions that accuracies divide by; see `evaluate_analogies`.
     sections : tuple of SectionScore
-        In the order of the file.
+        Scores of the sections, in the order of the file.
     """
 
     metric: Metric
@@ -68,7 +76,7 @@ class AnalogyScore:
 
     @property
     def total(self) -> float:
-        """Accuracy over all sections, in [0, 1]; 0 where no question counts, as in gensim."""
+        """Accuracy over all sections, in [0, 1]; 0 if no question counts, as in gensim."""
         return self._accuracy(self.sections)
 
     @property
@@ -82,7 +90,7 @@ class AnalogyScore:
         return self._accuracy([s for s in self.sections if s.syntactic])
 
     def to_dict(self) -> dict[str, object]:
-        """The values for JSON."""
+        """Return all values for JSON."""
         names = ("total", "semantic", "syntactic", "correct", "counted")
         sections = {
             s.name: {
@@ -110,34 +118,42 @@ def evaluate_analogies(
 ) -> AnalogyScore:
     """Answer analogies by 3CosAdd: the word nearest to ``b - a + c`` (unit vectors).
 
-    That is Mikolov, Chen, Corrado and Dean 2013, "Efficient Estimation of Word Representations in
-    Vector Space", section 4.1. Counts equal those of gensim's ``evaluate_word_analogies``.
+    Mikolov, Chen, Corrado and Dean 2013, "Efficient Estimation of Word Representations in Vector
+    Space", section 4.1. Counts equal those of gensim's ``evaluate_word_analogies``.
 
     Parameters
     ----------
     vectors : KeyedVectors
         V words of D dimensions, the most frequent first.
     questions : str or path
-        A name of `NAMED_SETS`, or a file of four words a line with ``: section`` headers.
+        ``"questions-words"``, the set that comes with gensim, or a file with four words per line
+        and ``: section`` headers.
     metric : {"gensim", "all"}
         ``"gensim"`` leaves out questions with an unknown word and searches the 30,000 most
         frequent words. ``"all"`` divides by all questions of the file, so an unknown word is a
         wrong answer, and searches the whole vocabulary, as HyperWords does (Levy, Goldberg and
         Dagan 2015, "Improving Distributional Similarity with Lessons Learned from Word
-        Embeddings", TACL 3, section 4.2); it equals gensim's ``dummy4unknown=True``. The two differ
-        much on small vocabularies: say which.
+        Embeddings", TACL 3, section 4.2); it equals gensim's ``dummy4unknown=True``. The two
+        differ widely on small vocabularies, so name the metric with the figure.
     restrict_vocab : int, optional
-        Words after the first `restrict_vocab` are unknown and never an answer. By default what
-        the metric says.
+        Number of words searched: words after the first `restrict_vocab` are unknown and never an
+        answer. By default the metric's.
     case_insensitive : bool
-        Match words whatever their case; the first (most frequent) variant is taken.
+        Ignore case; of several variants the first (most frequent) is used.
+
+    Returns
+    -------
+    AnalogyScore
+        Accuracies in [0, 1], also per section.
 
     Raises
     ------
+    ValueError
+        If the metric is unknown.
     EvaluationFileError
-        The file holds no question, or a line that is not four words.
+        If the file is damaged, has no question, or has a line that is not four words.
     OSError
-        The file cannot be read.
+        If the file cannot be read.
     """
     if metric not in ("gensim", "all"):
         raise ValueError(f"unknown metric {quoted(metric)} (known metrics: 'gensim', 'all')")

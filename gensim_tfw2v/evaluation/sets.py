@@ -18,7 +18,7 @@ UNNAMED_SECTION = "(no section)"
 
 
 class EvaluationFileError(ValueError):
-    """An evaluation file that is empty, damaged, or holds a line that cannot be understood."""
+    """Evaluation file that is empty or damaged, or has a line that cannot be parsed."""
 
 
 def shipped(name: str) -> str:
@@ -44,20 +44,29 @@ def file_kind(path: Path) -> Literal["pairs", "analogies"]:
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Read lines of two words and their rating.
+    """Read a file with two words and their rating per line.
 
-    Fields are separated by tabs, semicolons, commas or blanks, whichever the line holds first in
-    that order. Ratings are finite decimal numbers. Lines starting with ``#`` and blank lines are
-    skipped, and so is a first line whose rating is no number (column names). Columns after the
-    third are ignored (Rare Words lists its raters there). Compressed files are read by their
-    suffix.
+    Fields are separated by tabs, semicolons, commas or blanks: the first of these that splits the
+    line. Ratings are finite decimal numbers. Blank lines, lines that start with ``#``, and a first
+    line with column names are skipped. Columns after the third are ignored (Rare Words lists its
+    raters there). Compressed files are recognized by their suffix.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, in UTF-8.
+
+    Returns
+    -------
+    list of (str, str, float)
+        Pairs of words with their ratings.
 
     Raises
     ------
     EvaluationFileError
-        A line is not ``word word number``, or there is none. Names the file and the line.
+        If a line is not ``word word number``, or there is none; the message names file and line.
     OSError
-        The file cannot be read.
+        If the file cannot be read.
     """
     pairs: list[Pair] = []
     for position, (number, line) in enumerate(_lines(path)):

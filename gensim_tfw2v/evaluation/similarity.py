@@ -14,7 +14,7 @@ from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import quoted
 
 NAMED_SETS = {"ws353": "wordsim353.tsv", "simlex999": "simlex999.txt"}
-"""Sets that come with gensim, by the name used here: WordSim-353 and SimLex-999.
+"""File names of the sets that come with gensim, by name: WordSim-353 and SimLex-999.
 
 Finkelstein et al. 2002, "Placing Search in Context: The Concept Revisited", ACM TOIS 20. Hill,
 Reichart and Korhonen 2015, "SimLex-999: Evaluating Semantic Models with (Genuine) Similarity
@@ -32,11 +32,11 @@ class PairScore:
     Attributes
     ----------
     spearman, pearson : float
-        Correlations in [-1, 1] over the pairs used; NaN where fewer than two pairs are known.
+        Correlations in [-1, 1] over the pairs used; NaN if there are fewer than two.
     pairs : int
-        Pairs in the file.
+        Number of pairs in the file.
     used : int
-        Pairs whose words are both known.
+        Number of pairs whose two words the model knows.
     """
 
     spearman: float
@@ -46,11 +46,11 @@ class PairScore:
 
     @property
     def oov_ratio(self) -> float:
-        """Fraction of the pairs, in [0, 1], with a word that the model does not know."""
+        """Fraction, in [0, 1], of pairs with a word that the model does not know."""
         return 1 - self.used / self.pairs
 
     def to_dict(self) -> dict[str, float | int | None]:
-        """The values for JSON, with None for NaN."""
+        """Return all values for JSON, with None in place of NaN."""
         values = asdict(self) | {"oov_ratio": self.oov_ratio}
         return {name: None if math.isnan(value) else value for name, value in values.items()}
 
@@ -62,27 +62,34 @@ def evaluate_pairs(
     restrict_vocab: int = 300_000,
     case_insensitive: bool = True,
 ) -> PairScore:
-    """Correlate cosine similarities with human ratings.
+    """Correlate cosine similarities with human ratings of word pairs.
 
-    Equals gensim's ``evaluate_word_pairs`` (pairs with an unknown word are left out), but any usual
-    separator is read, a bad line is an error, and other threads may use the vectors meanwhile.
+    The result equals that of gensim's ``evaluate_word_pairs``: pairs with an unknown word are left
+    out. Unlike gensim's function, this one reads any usual separator, refuses invalid lines, and
+    lets other threads use the vectors meanwhile.
 
     Parameters
     ----------
     vectors : KeyedVectors
+        V words of D dimensions, the most frequent first.
     pairs : str or path
-        A name of `NAMED_SETS`, or a file that `gensim_tfw2v.evaluation.sets.read_pairs` reads.
+        Name of a set in `NAMED_SETS`, or a file that `read_pairs` reads.
     restrict_vocab : int
-        Words after the first `restrict_vocab` count as unknown.
+        Number of words searched: words after the first `restrict_vocab` count as unknown.
     case_insensitive : bool
-        Match words whatever their case; the first (most frequent) variant is taken.
+        Ignore case; of several variants the first (most frequent) is used.
+
+    Returns
+    -------
+    PairScore
+        Correlations, and counts of pairs.
 
     Raises
     ------
     EvaluationFileError
-        The file is empty or a line is not ``word word number``.
+        If the file is empty or damaged, or a line is not ``word word number``.
     OSError
-        The file cannot be read.
+        If the file cannot be read.
     """
     rated = read_pairs(shipped(NAMED_SETS[pairs]) if pairs in NAMED_SETS else pairs)
     fold: Callable[[str], str] = str.upper if case_insensitive else str
@@ -105,13 +112,14 @@ class NeighbourAgreement:
     Attributes
     ----------
     overlap : float
-        Mean over the probes of the fraction of the k neighbours that the models share, in [0, 1].
+        Fraction of the k neighbours that the models share, in [0, 1], mean over the probe words.
     jaccard : float
-        Mean over the probes of shared neighbours over all neighbours named, in [0, 1].
+        Shared neighbours divided by distinct neighbours of both, in [0, 1], mean over the probe
+        words.
     k : int
-        Neighbours looked at.
+        Number of neighbours per probe word.
     probes : tuple of str
-        The probe words that both models know.
+        Probe words that both models know.
     """
 
     overlap: float
@@ -130,27 +138,33 @@ def neighbour_agreement(
 ) -> NeighbourAgreement:
     """Compare the `k` nearest neighbours (by cosine) of probe words in two models.
 
-    Two runs of one trainer with other seeds agree well below 1 (Antoniak and Mimno 2018,
-    "Evaluating the Stability of Embedding-based Word Similarities", TACL 6): compare with that, not
-    with 1. A word that only one model knows can never be shared, so models with other vocabularies
-    agree less.
+    Two runs of the same trainer with different seeds agree well below 1 (Antoniak and Mimno 2018,
+    "Evaluating the Stability of Embedding-based Word Similarities", TACL 6): compare with their
+    agreement, not with 1. A word that only one model knows is never shared, so models with
+    different vocabularies agree less.
 
     Parameters
     ----------
     first, second : KeyedVectors
+        Words of both models, the most frequent first; their dimensions may differ.
     words : sequence of str, optional
-        Probe words; unknown ones are left out. By default 200 words spread evenly over the
-        10,000 most frequent ones of `first` that both know.
+        Probe words; unknown ones are left out. By default 200 words spread evenly over those of
+        the 10,000 most frequent words of `first` that both know.
     k : int
-        Neighbours a probe word.
+        Number of neighbours per probe word.
     restrict_vocab : int, optional
-        Look for neighbours among the first (most frequent) words of each model only.
+        Search neighbours among the first (most frequent) words of each model only.
+
+    Returns
+    -------
+    NeighbourAgreement
+        Shares in [0, 1], and the probe words used.
 
     Raises
     ------
     ValueError
-        `k` is less than 1, a vocabulary is too small for `k` neighbours, or no probe word is
-        known to both.
+        If `k` is below 1, a vocabulary is too small for `k` neighbours, or no probe word is known
+        to both.
     """
     first, second = with_keys(first), with_keys(second)
     searched = min(len(first), len(second), restrict_vocab or len(first))

@@ -61,7 +61,7 @@ class UnitReport(NamedTuple):
 
 
 class Divergence(ArithmeticError):
-    """Rows are not finite, or so long that they mean nothing."""
+    """Divergence of training: vectors that are not finite, or too long to mean anything."""
 
     @classmethod
     def at(cls, place: str, program: KernelConfig, alpha: float) -> "Divergence":

@@ -44,17 +44,17 @@ class SubModel(NamedTuple):
 
 @dataclass(frozen=True)
 class MergeReport:
-    """In how many sub-models the words were.
+    """Counts of the words by the number of sub-models that held them.
 
     Attributes
     ----------
     models : int
-        N, the number of sub-models.
+        Number N of sub-models.
     words : tuple of int
-        Of N + 1 numbers, number k counts the words that were in k sub-models.
+        N + 1 counts: entry k is the number of words that were in exactly k sub-models.
     examples : mapping from int to tuple of str
-        For each k below N with such words, the first of them in the vocabulary's order; empty if
-        the words are not known.
+        Up to five words for each k below N, the first in the vocabulary's order; empty if the
+        words are not known.
     """
 
     models: int
@@ -72,7 +72,7 @@ class MergeReport:
         return sum(self.words) - self.in_all
 
     def lines(self) -> list[tuple[str, int, tuple[str, ...]]]:
-        """In which sub-models, how many words, and examples: those in all first."""
+        """Label, number of words and examples for each k, from N down."""
         named = {self.models: "in all", 0: "in none"}
         return [
             (named.get(k, f"in {k} of {self.models}"), self.words[k], self.examples.get(k, ()))

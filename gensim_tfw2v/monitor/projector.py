@@ -57,39 +57,40 @@ def write_projector(
 ) -> list[Path]:
     """Write the vectors of the most frequent words for the projector of TensorBoard.
 
-    Each file is whole whenever it is read, so that this can be called again and again (after each
-    epoch, say) while TensorBoard runs. ``tfw2v tensorboard`` then shows the new vectors when the
-    page is loaded again, ``tensorboard`` itself when it is started again. What was written there
-    before is replaced.
+    Earlier files in the folder are replaced. Every file is replaced atomically, so this function
+    may be called while TensorBoard runs, for example after each epoch. ``tfw2v tensorboard`` shows
+    the new vectors when the page is reloaded, ``tensorboard`` itself only after a restart.
 
     Parameters
     ----------
     vectors : KeyedVectors
         V vectors of D dimensions.
     log_dir : path
-        Folder for TensorBoard; made if it is not there. It becomes a run of its own in a
-        TensorBoard that is started on a folder above it.
+        Folder for TensorBoard, created if it does not exist. In a TensorBoard that is started on a
+        folder above it, it is a run.
     words : int
-        How many at most; the page takes 100,000. Without counts, the first ones.
+        Maximum number of words; the page takes 100,000. If the vectors have no counts, the first
+        words count as the most frequent.
 
     Returns
     -------
     list of Path
-        The vectors (float32, words x D), the table, and the configuration. The table has word,
-        rank and, where it is known, count; for the colours ``log10 rank``, ``ranks`` (a band of
-        them) and ``cluster``: words that are alike, by the word in their middle.
+        Files of the vectors ([words, D], float32), the table of words, and the configuration. The
+        table has the columns ``word``, ``rank`` and, if known, ``count``, and for colours ``log10
+        rank``, ``ranks`` (a band of ranks) and ``cluster`` (the central word of a group of similar
+        words).
 
     Raises
     ------
     ValueError
-        If there are no vectors, one of them is not finite, or `words` is below 1.
+        If there are no vectors, a vector is not finite, or `words` is below 1.
     OSError
-        If nothing can be written there.
+        If the folder cannot be written to.
 
     Notes
     -----
-    With 50 dimensions or more the page opens with "Spherize data" ticked: it then moves the
-    vectors' mean to the origin, and the neighbours that it shows are not those of `vectors`.
+    From 50 dimensions up, the page opens with "Spherize data" ticked. It then moves the vectors'
+    mean to the origin, and the neighbours that it shows differ from those of `vectors`.
     """
     if words < 1:
         raise ValueError(f"words must be at least 1, got {quoted(words)}")

@@ -15,23 +15,23 @@ PROJECTOR_WORDS = 10_000
 
 @dataclass(frozen=True)
 class TensorBoardLog:
-    """A folder for TensorBoard, and what goes there beside what always does.
+    """Folder of a training's log for TensorBoard, and options of what is logged.
 
     Parameters
     ----------
     folder : str or path
-        One training's run. Give each training a folder of its own, in one that TensorBoard is
-        shown.
+        Folder of one training, a run in TensorBoard. Give each training its own, below the folder
+        that TensorBoard is started on.
     word_pairs : sequence of str or path
-        Files of word pairs with ratings, or names that `evaluate_pairs` knows (``"ws353"``): after
-        each epoch, the vectors are compared with them.
+        Files of rated word pairs, or names of sets that `evaluate_pairs` knows (``"ws353"``,
+        ``"simlex999"``). The Spearman correlation with each is logged after each epoch.
     probe_words : sequence of str, optional
-        After each epoch, their nearest neighbours are written down; by default those of a few
-        words of the vocabulary, from frequent to rare.
+        Words whose nearest neighbours are logged after each epoch; by default eight words of the
+        vocabulary, from frequent to rare.
     projector_words : int
-        The most frequent words, that the projector shows; 0 for no projector.
+        Number of most frequent words shown by the projector, 10,000 by default; 0 for no projector.
     projector_each_epoch : bool
-        Whether the projector's vectors are written after each epoch, or after the last alone.
+        Write the projector's vectors after each epoch rather than after the last one only.
 
     Raises
     ------

@@ -7,23 +7,23 @@ import numpy as np
 
 @dataclass
 class Traffic:
-    """Work of a cluster so far; printed, the lines of `rows`.
+    """Counts of a cluster's work; ``str(traffic)`` is the lines of `rows`.
 
     Attributes
     ----------
     units, repeated : int
-        Units trained, and how many of these again, because a worker ended before it reported,
-        another one was given a copy, or parameters were lost.
+        Work units trained, and how many of these were trained again because a worker ended before
+        it reported, another worker was given a copy, or parameters were lost.
     tokens : int
-        Trained on, after subsampling.
+        Words trained on, after subsampling.
     fetched_bytes, pushed_bytes, corpus_bytes : int
-        Rows to workers; their changes, with the rows' ids, back; ids of words, sent to workers that
-        do not see the corpus.
+        Bytes of rows sent to workers; of their changes, with row ids, sent back; and of word ids
+        sent to workers that cannot access the corpus.
     staleness : list of float
-        Of each job: units of others that were pushed between its fetching and its pushing, which
-        its own update did not see.
+        For each job, the number of other workers' work units pushed between its fetch and its
+        push, which its own update did not take into account.
     seconds : ndarray [3]
-        Of all workers together: fetching, training, pushing.
+        Seconds of all workers together spent fetching, training and pushing.
     """
 
     units: int = 0
@@ -52,7 +52,7 @@ class Traffic:
         return "\n".join(f"{name:<11}{value}" for name, value in self.rows())
 
     def rows(self) -> list[tuple[str, str]]:
-        """Names and sentences that summarize it for a user."""
+        """Return pairs of a name and a sentence that summarize the counts."""
         a_word = f"{self.bytes_per_token:,.0f} bytes for each word trained on"
         rows = [("network", f"{_bytes(self.total_bytes)}, {a_word}")]
         # sub-models are neither fetched nor pushed while they train
@@ -70,12 +70,12 @@ class Traffic:
 
     @property
     def total_bytes(self) -> int:
-        """All that travelled."""
+        """Sum of the bytes fetched, pushed and sent of the corpus."""
         return self.fetched_bytes + self.pushed_bytes + self.corpus_bytes
 
     @property
     def bytes_per_token(self) -> float:
-        """All that travelled, for each token trained on."""
+        """`total_bytes` per word trained on."""
         return self.total_bytes / max(1, self.tokens)
 
 

@@ -88,9 +88,11 @@ class RegimeOptions:
 
 @dataclass(frozen=True)
 class Asynchronous(RegimeOptions):
-    """Workers fetch rows, train and push, each at its own time; the default on a cluster.
+    """Asynchronous training: each worker fetches rows, trains and pushes without waiting.
 
-    A worker fetches the rows of a whole job once, and pushes what has changed once.
+    It is the default on a cluster. A worker fetches the rows of a job (a work unit per thread)
+    once, and pushes their changes once. Changes are combined by the curvature of the loss, row by
+    row. It has no options.
     """
 
     has_kernels = takes_columns = combines_by_direction = workers_overlap = True
@@ -104,20 +106,23 @@ class Asynchronous(RegimeOptions):
 
 @dataclass(frozen=True)
 class Synchronous(RegimeOptions):
-    """Rounds: all workers train from one snapshot, and their updates meet at a barrier.
+    """Synchronous training: in rounds, all workers train from one snapshot of the vectors.
+
+    Their updates are combined at the end of the round.
 
     Parameters
     ----------
     steps : int
-        X: minibatches that each thread of a worker trains in a round, about.
+        Approximate number of minibatches that each thread of a worker trains per round.
     combining : {"adasum", "sum"}
-        What a row gets of its changes by several workers: ``"adasum"`` is between their sum and
-        their mean (see `adasum`); ``"sum"`` is, with one step, what one larger minibatch gives.
+        Rule for a row that several workers changed. ``"adasum"`` is between the sum and the mean of
+        the changes (Maleki et al. 2021, "Scaling Distributed Training with Adaptive Summation",
+        section 3). ``"sum"`` with one step equals one larger minibatch.
 
     Raises
     ------
     ValueError
-        If `steps` is below 1, or there is no such `combining`.
+        If `steps` is below 1 or `combining` is unknown.
     """
 
     has_kernels = workers_overlap = True
@@ -142,20 +147,22 @@ class Synchronous(RegimeOptions):
 
 @dataclass(frozen=True)
 class Downpour(RegimeOptions):
-    """Replicas that fetch rows every so many steps, and push every so many.
+    """Downpour SGD: model replicas that fetch rows and push gradients at fixed intervals.
 
     Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.1.
 
     Parameters
     ----------
-    n_fetch, n_push : int
-        Minibatches between two fetches, and between two pushes.
+    n_fetch : int
+        Minibatches between two fetches of rows.
+    n_push : int
+        Minibatches between two pushes of changes.
     adagrad : bool
-        Whether each row's step size is alpha / sqrt(its summed squared updates), row-wise. It
-        wants an `alpha` from .3 to 1.
+        Give each row the learning rate alpha / sqrt(sum of its squared updates), as in row-wise
+        Adagrad. It needs an `alpha` from 0.3 to 1.
     warm_start : float
-        The share of the first epoch that one replica trains alone, from 0 to 1; two million
-        words, or two fifths, are trained so in any case.
+        Fraction of the first epoch, from 0 to 1, that one replica trains alone. It trains at least
+        two million words, or two fifths of the epoch if that is less.
 
     Raises
     ------
@@ -186,22 +193,23 @@ class Downpour(RegimeOptions):
 
 @dataclass(frozen=True)
 class SubModels(RegimeOptions):
-    """N models on samples of the corpus, each trained on one worker, merged at the end.
+    """Sub-models: N models, each trained by one worker on a sample of the corpus, then merged.
 
-    Anand et al. 2019, "Asynchronous Training of Word Embeddings for Large Text Corpora" (WSDM).
+    Anand et al. 2019, "Asynchronous Training of Word Embeddings for Large Text Corpora" (WSDM),
+    section 3.
 
     Parameters
     ----------
     models : int
-        N. Workers train them in turn.
+        Number N of sub-models. Workers train them in turn.
     rate : float, optional
-        The share of the sentences that a sample takes, above 0 and at most 1; 1 / N by default.
+        Fraction of the sentences in a sample, above 0 and at most 1; by default 1 / N.
     sampling : {"shuffle", "random", "equal"}
-        Whether each sentence is dealt out anew in each epoch, and to one sample at least
-        (``"shuffle"``), or once (``"random"``), or samples are runs of the text (``"equal"``, which
-        has no `rate`).
+        Assignment of sentences to samples. ``"shuffle"`` draws anew in each epoch and puts every
+        sentence in at least one sample; ``"random"`` draws once; ``"equal"`` cuts the text into N
+        consecutive parts, and has no `rate`.
     merging : {"alir", "pca", "concat"}
-        How they become one. With ``"concat"``, it has `models` times as many dimensions.
+        Method of `merge_models`. With ``"concat"`` the merged model has N times as many dimensions.
 
     Raises
     ------
@@ -263,16 +271,17 @@ class SubModels(RegimeOptions):
 
 @dataclass(frozen=True)
 class Sandblaster(RegimeOptions):
-    """L-BFGS on the whole corpus: each epoch is one evaluation of its loss and of the gradient.
+    """Sandblaster L-BFGS: batch training on the whole corpus.
 
-    Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2. For skip-gram, or CBOW
-    with `corrected_cbow`, with negative sampling.
+    Each epoch is one evaluation of the corpus's loss and its gradient. Dean et al. 2012, "Large
+    Scale Distributed Deep Networks", section 4.2. For skip-gram, or CBOW with `corrected_cbow`,
+    with negative sampling.
 
     Parameters
     ----------
     history : int
-        Steps whose changes of the gradient are kept, to learn the curvature from: each takes as
-        much memory of the ps as two copies of all tables.
+        Number of past steps from which the curvature is estimated. Each takes as much memory on
+        the ps tasks as two copies of the model.
 
     Raises
     ------

@@ -99,7 +99,10 @@ class Position:
 
 
 class CheckpointError(ValueError):
-    """A checkpoint cannot be used."""
+    """Checkpoint folder that is in use, or whose checkpoints cannot be resumed from.
+
+    They are of a different training, or of a different version of this package.
+    """
 
 
 def has_checkpoint(folder: Path) -> bool:

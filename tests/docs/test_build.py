@@ -1,5 +1,6 @@
 """The site is built without a warning, shows every public name, and needs no other host."""
 
+import builtins
 import html
 import inspect
 import os
@@ -12,9 +13,15 @@ import griffe
 import pytest
 from gensim.models import Word2Vec
 
-from tests.docs.pages import ROOT
+from tests.docs.pages import PAGES, ROOT
 
 PACKAGE = "gensim_tfw2v"
+
+#: Where all exported names are public; those of other packages are for this package alone.
+PUBLIC = (PACKAGE, f"{PACKAGE}.cluster", f"{PACKAGE}.evaluation")
+
+#: Errors that the package itself catches.
+CAUGHT = ("BadInput", "Stopped")
 
 #: What pages load, by tag: attributes that name a file.
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
@@ -96,24 +103,77 @@ def test_nothing_comes_from_other_hosts(site):
         assert not re.search(r"(@import|url\()\s*[\"']?(\w+:)?//", text), style
 
 
-def test_every_exported_name_is_in_the_reference(site, package):
+def canonical(package, path):
+    """The path of a name where it is defined; as it is, if the package has no such name."""
+    try:
+        member = package[path.removeprefix(f"{PACKAGE}.")]
+    except KeyError:
+        return path
+    return (member.final_target if member.is_alias else member).path
+
+
+def is_exception(member):
+    bases = [str(base) for each in (member, *member.mro()) for base in each.bases]
+    return any(issubclass(getattr(builtins, base, object), BaseException) for base in bases)
+
+
+def exceptions(package):
+    """Classes of errors, but those that the package itself catches."""
+    for module in public_modules(package):
+        for member in public_members(module):
+            if member.is_class and member.name not in CAUGHT and is_exception(member):
+                yield member.path
+
+
+def imported_by_users():
+    """Names of the package that pages and examples import."""
+    for path in (*PAGES, *(ROOT / "examples").iterdir()):
+        if path.suffix in (".md", ".py", ".ipynb"):
+            found = re.findall(
+                rf"from ({PACKAGE}[\w.]*) import ([\w, ]+)", path.read_text(encoding="utf-8")
+            )
+            for module, names in found:
+                yield from (f"{module}.{name.split()[0]}" for name in names.split(","))
+
+
+@pytest.fixture(scope="module")
+def missing(site, package):
+    """Of names, those that no page of the reference shows."""
     shown = set()
     for page in (site / "reference").glob("*.html"):
-        shown |= set(re.findall(r'id="([\w.]+)"', page.read_text(encoding="utf-8")))
+        ids = re.findall(r'id="([\w.]+)"', page.read_text(encoding="utf-8"))
+        shown |= {canonical(package, path) for path in ids}
+    return lambda names: {path for path in names if canonical(package, path) not in shown}
+
+
+def test_every_exported_name_is_in_the_reference(missing, package):
     exported = {
-        f"{module.path}.{name}": module[name]
+        f"{module.path}.{name}"
         for module in public_modules(package)
         for name in module.exports or ()
-        if not name.startswith("_")
+        if module.path in PUBLIC and not name.startswith("_")
     }
     assert f"{PACKAGE}.TFWord2Vec" in exported and len(exported) > 20
-    missing = [
-        path
-        for path, member in exported.items()
-        if path not in shown
-        and (member.final_target if member.is_alias else member).path not in shown
-    ]
-    assert not missing, "add them to a page of docs/reference"
+    assert not missing(exported), "add them to a page of docs/reference"
+
+
+def test_every_error_is_in_the_reference(missing, package):
+    errors = {*exceptions(package)}
+    assert len(errors) > 8
+    assert not missing(errors), "add them to docs/reference/errors.md"
+
+
+def test_every_name_that_users_import_is_in_the_reference(missing):
+    imported = {*imported_by_users()}
+    assert len(imported) > 5
+    assert not missing(imported), "add them to a page of docs/reference"
+
+
+def test_the_reference_shows_no_whole_modules(package):
+    """Internal names of a module would be shown with its public ones."""
+    for page in (ROOT / "docs/reference").glob("*.md"):
+        for path in re.findall(r"^::: (\S+)", page.read_text(encoding="utf-8"), re.MULTILINE):
+            assert not package[path.removeprefix(f"{PACKAGE}.")].is_module, page.name
 
 
 def test_the_reference_shows_the_parameters_of_gensim(site):

@@ -1,4 +1,4 @@
-"""Every command and program of the README and of the quick start is run.
+"""Every command and program of the README, the quick start and the reference is run.
 
 They are run in the order of the page, in one folder, the commands of the tool in this process.
 What is not run as it stands is in a table here; a command that is neither a call of the tool nor
@@ -19,6 +19,7 @@ from tests.docs.pages import ROOT, blocks, commands, words
 from tests.docs.test_pages import exists
 
 QUICK_START, README = "docs/quick-start.md", "README.md"
+REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
 
 #: Not run: they install, or would run the tests in the tests. That there are such targets and
 #: extras is checked; tests/cli/test_demo.py runs what ``make demo`` does, and CI the rest.
@@ -120,6 +121,11 @@ def test_readme(folder, tfw2v):
     variables = run_page(README, tfw2v)
     assert variables["model"].traffic.units
     assert (folder / "news.model").is_file()
+
+
+@pytest.mark.parametrize("path", REFERENCE, ids=lambda path: path.stem)
+def test_reference(path, folder, tfw2v):
+    run_page(path.relative_to(ROOT), tfw2v)
 
 
 def test_a_command_that_is_new_is_considered(tfw2v):
