@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gensim_tfw2v.cli.common import BadInput, one_line
 from gensim_tfw2v.files import whole
 from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.files.text import converting, naming_package, undecodable, wide_encoding
-from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.messages import converting, naming_package, quoted, undecodable, wide_encoding
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:

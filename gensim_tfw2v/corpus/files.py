@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from gensim_tfw2v.corpus.shards import MAX_SENTENCE
-from gensim_tfw2v.files.text import (
+from gensim_tfw2v.messages import (
     converting,
     damage,
     is_wide_ascii,

@@ -7,8 +7,8 @@ from typing import Literal
 import gensim
 from gensim import utils
 
-from gensim_tfw2v import numerals
-from gensim_tfw2v.files.text import damage, naming_package, undecodable
+from gensim_tfw2v import messages
+from gensim_tfw2v.messages import damage, naming_package, undecodable
 
 Pair = tuple[str, str, float]
 Question = tuple[str, ...]  # of four words
@@ -66,7 +66,7 @@ def read_pairs(path: Path) -> list[Pair]:
             continue  # column names
         try:
             first, second, rating = fields[:3]
-            pairs.append((first, second, numerals.number(rating)))
+            pairs.append((first, second, messages.number(rating)))
         except ValueError:
             raise EvaluationFileError(
                 f"{path}, line {number}: expected two words and a finite number, got {line[:80]!r}"
@@ -141,7 +141,7 @@ def _split(line: str) -> list[str]:
 
 
 def _is_number(text: str) -> bool:
-    """Return whether Python reads a text as a number; `numerals.number` accepts fewer."""
+    """Return whether Python reads a text as a number; `messages.number` accepts fewer."""
     try:
         float(text)
     except ValueError:

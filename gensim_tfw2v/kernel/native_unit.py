@@ -8,8 +8,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.native import Options, load_ops
 from gensim_tfw2v.kernel.objectives import SkipGram
-from gensim_tfw2v.kernel.step import SCOPE
-from gensim_tfw2v.kernel.tables import Tables, UnitResult
+from gensim_tfw2v.kernel.tables import SCOPE, Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 

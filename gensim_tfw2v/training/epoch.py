@@ -13,7 +13,7 @@ import numpy as np
 
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.files import Source
-from gensim_tfw2v.kernel.task import UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.training.checkpoints import Position
 from gensim_tfw2v.training.reading import encode_source
 from gensim_tfw2v.training.session import Training

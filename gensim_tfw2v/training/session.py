@@ -19,8 +19,7 @@ from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 from gensim_tfw2v.kernel.choices import FEW_TOKENS
 from gensim_tfw2v.kernel.objectives import SkipGram
-from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.task import UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder

@@ -12,8 +12,8 @@ from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.files.mapped import save_array
-from gensim_tfw2v.kernel.task import UnitReport, UnitTask
+from gensim_tfw2v.files.whole import save_array
+from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.regimes.options import SubModels
 from gensim_tfw2v.regimes.sub_model_task import SubModelDone, SubModelTask, file_of

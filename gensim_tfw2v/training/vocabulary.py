@@ -12,10 +12,9 @@ from gensim.models import KeyedVectors
 from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.kernel.noise import noise_shares
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.kernel.word_arrays import WordArrays, noise_shares
 from gensim_tfw2v.keyed import held_counts
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.originals import Word2Vec
