@@ -21,14 +21,10 @@ from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
+from gensim_tfw2v.files.temporary import locked
 from gensim_tfw2v.files.whole import save_array
 from gensim_tfw2v.kernel.tables import UnitReport
 from gensim_tfw2v.messages import quoted
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: two trainings in one folder are not found out
-    fcntl: Any = None  # type: ignore[no-redef]
 
 logger = logging.getLogger(__name__)
 
@@ -115,17 +111,12 @@ def lock_folder(folder: Path) -> BinaryIO:
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = open(folder / LOCK, "ab")  # noqa: SIM115
-    try:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
+    if locked(file) is False:  # without locks, nothing tells
         file.close()
         raise CheckpointError(
             f"{folder}: another training is using this checkpoint_dir; wait until it has "
             "ended, or name another one"
-        ) from error
-    except OSError as error:  # a file system without locks
-        logger.debug("%s cannot be locked: %s", folder, error)
+        )
     _locks.add(file)
     return file
 
@@ -156,7 +147,8 @@ class Checkpoints:
 
     def __init__(self, folder: Path, training: Mapping[str, Any]) -> None:
         self.folder = folder
-        self._training = json.loads(json.dumps(training))
+        # numbers of NumPy as Python's
+        self._training = json.loads(json.dumps(training, default=lambda number: number.item()))
         self._writer: threading.Thread | None = None
         self._damaged: set[Path] = set()
         folder.mkdir(parents=True, exist_ok=True)
@@ -205,13 +197,10 @@ class Checkpoints:
         for path, before in zip(paths, [*paths, None][1:], strict=True):
             try:
                 description = _described(path)
-                if description["format"] == FORMAT:
-                    self._check(path, description["training"])
-                    files = description["files"].items()
-                    return take(
-                        {name: _read(path, name, crc) for name, crc in files},
-                        description["state"],
-                    )
+                self._check(path, description)
+                files = description["files"].items()
+                arrays = {name: _read(path, name, crc) for name, crc in files}
+                return take(arrays, description["state"])
             except CheckpointError:
                 raise
             except Exception as error:  # there is no telling what a damaged file raises
@@ -222,15 +211,16 @@ class Checkpoints:
                     f"{type(error).__name__}: {error}",
                     f"taking the one before, {before.name}" if before else "training begins anew",
                 )
-                continue
+        return None
+
+    def _check(self, path: Path, description: Mapping[str, Any]) -> None:
+        if description["format"] != FORMAT:
             raise CheckpointError(
                 f"{path} has format {quoted(description['format'])}, of another version of this "
                 f"package; this one reads format {FORMAT}: end that training with the version that "
                 "began it, or name another checkpoint_dir to begin anew"
             )
-        return None
-
-    def _check(self, path: Path, training: Mapping[str, Any]) -> None:
+        training = description["training"]
         for name, value in self._training.items():
             if training.get(name) != value:
                 raise CheckpointError(

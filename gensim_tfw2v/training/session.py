@@ -134,8 +134,19 @@ class Training:
 
         All tasks of each of `epochs_at_once` are given; `report` is called from any thread.
         """
+        while True:
+            try:
+                self.load()
+                self._train(epochs, report)
+                return
+            except ClusterLost as lost:
+                self._reopen(lost)
+
+    def _train(
+        self, epochs: Sequence[Sequence[UnitTask]], report: Callable[[UnitReport], None]
+    ) -> None:
+        """Train on one cluster; ClusterLost if that loses its parameters."""
         (tasks,) = epochs
-        self.load()
         while True:
             left = [task for task in tasks if task.unit.index not in self.position.done]
             due, before = time.monotonic() + self.config.checkpoint_seconds, len(self.position.done)
@@ -144,12 +155,8 @@ class Training:
                 # after one unit at least: else units longer than the time between would never end
                 return len(self.position.done) > before and time.monotonic() >= due  # noqa: B023
 
-            try:
-                self.regime.train_epoch(left, report, checkpoint_is_due)
-                self.export()
-            except ClusterLost as lost:
-                self._recover(lost)
-                continue
+            self.regime.train_epoch(left, report, checkpoint_is_due)
+            self.export()
             self._lost = 0
             if len(self.position.done) == len(self.units):
                 return
@@ -198,10 +205,8 @@ class Training:
     def save(self) -> None:
         """Write a checkpoint of the model's arrays and of the position that they are from."""
         if self._checkpoints is not None:
-            self._checkpoints.save(self._tables()._asdict(), self._model_position.state())
-
-    def _tables(self) -> Tables:
-        return tables_of(self._model, self._subwords)
+            tables = tables_of(self._model, self._subwords)
+            self._checkpoints.save(tables._asdict(), self._model_position.state())
 
     def _write(self, fill: Callable[[Tables], None]) -> None:
         """Have the model's arrays filled, and put right what is made of them."""
@@ -228,26 +233,11 @@ class Training:
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
-        tables = self._tables()
+        tables = tables_of(self._model, self._subwords)
         self._inputs = tables.inputs
-        while True:
-            try:
-                self.regime.load(tables)
-                return
-            except ClusterLost as lost:
-                self.reopen(lost)
+        self.regime.load(tables)
 
-    def _recover(self, lost: ClusterLost) -> None:
-        """Go back to what the model's arrays are from, on a cluster that is whole again."""
-        self.reopen(lost)
-        self._model.running_training_loss -= (
-            self.position.total_loss - self._model_position.total_loss
-        )
-        self.position = copy.deepcopy(self._model_position)
-        self.bar.update(self._reached - self.bar.n)
-        self.load()
-
-    def reopen(self, lost: ClusterLost) -> None:
+    def _reopen(self, lost: ClusterLost) -> None:
         """Have a cluster again; tasks may end, or be gone, while it comes up, too."""
         if (traffic := self.traffic) is not None:
             traffic.repeated += len(self.position.done - self._model_position.done)
@@ -260,19 +250,25 @@ class Training:
             logger.warning("%s; going back to the last checkpoint", lost)
             try:
                 self.regime = self._regime_stack.enter_context(self._open())
-                return
+                break
             except ConnectionError as error:
                 lost = error if isinstance(error, ClusterLost) else ClusterLost(str(error))
+        self._go_back()
+
+    def _go_back(self) -> None:
+        """Go back to what the model's arrays are from."""
+        lost_loss = self.position.total_loss - self._model_position.total_loss
+        self._model.running_training_loss -= lost_loss
+        self.position = copy.deepcopy(self._model_position)
+        self.bar.update(self._reached - self.bar.n)
 
     def _resume(self) -> bool:
         """Go on from a checkpoint on disk, if there is one."""
         assert self._checkpoints is not None
         model = self._model
-
-        def take(arrays: dict[str, np.ndarray], state: Any) -> tuple[Tables, Position]:
-            return Tables(**arrays), Position.of(state)
-
-        found = self._checkpoints.latest(take)
+        found = self._checkpoints.latest(
+            lambda arrays, state: (Tables(**arrays), Position.of(state))
+        )
         if found is None:
             return False
         tables, self.position = found
@@ -326,11 +322,6 @@ def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]
         "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",
         # with none each program draws one: going on with another is as good
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
-        **{name: _plain(getattr(model, name)) for name in OPTIONS},
+        **{name: getattr(model, name) for name in OPTIONS},
         **{name: getattr(model.wv, name) for name in SUBWORDS if model.has_subwords},
     }
-
-
-def _plain(value: Any) -> Any:
-    """A number of NumPy's as Python's, which JSON takes."""
-    return value.item() if isinstance(value, np.generic) else value
