@@ -7,7 +7,7 @@ import contextlib
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from dataclasses import replace
 from itertools import repeat
@@ -107,7 +107,7 @@ def read_runs(
     known: Known | None,
     progress: Progress | None = None,
     machines: Sequence[Machine] = (),
-) -> Iterator[Part]:
+) -> Generator[Part, None, None]:
     """Read runs of texts, in their order.
 
     Parameters
@@ -225,9 +225,7 @@ def encode_texts(
         else:
             known = Known(key_to_index)
             parts = list(read_runs(runs, made.folder, known, progress, machines))
-        shards = [shard for part in parts for shard in part.shards]
-        raw_words = sum(part.raw_words for part in parts)
-        return EncodedCorpus(made, shards, raw_words, sum(part.sentences for part in parts))
+        return EncodedCorpus(made, parts)
 
 
 def encode_sentences(
@@ -260,7 +258,7 @@ def encode_sentences(
     """
     with fresh_folder(parent) as made:
         part = packed_to_shards(sentences, Numbers(key_to_index), made.folder, progress)
-        return EncodedCorpus(made, part.shards, part.raw_words, part.sentences)
+        return EncodedCorpus(made, [part])
 
 
 class Scan(OnDisk):
@@ -322,7 +320,7 @@ class Scan(OnDisk):
                 return replace(shard, path=str(path), entries=len(run), tokens=tokens)
 
             shards = [shard for shard in in_threads(encoded, len(self._shards)) if shard.entries]
-            return EncodedCorpus(made, shards, self.total_words, self.corpus_count)
+            return EncodedCorpus(made, [Part(shards, self.total_words, self.corpus_count)])
 
 
 def scan_texts(
@@ -341,12 +339,14 @@ def scan_texts(
             return _scanned(made, Lines(runs), progress)
         words, shards = Words(), list[tuple[Shard, Path | None]]()
         total_words = sentences = 0
-        for number, part in enumerate(read_runs(runs, made.folder, None, progress, machines)):
-            places = made.folder / f"part{number:05}.places"
-            save_ids(places, words.add(part.words, part.counts))
-            shards += ((shard, places) for shard in part.shards)
-            total_words += part.raw_words
-            sentences += part.sentences
+        parts = read_runs(runs, made.folder, None, progress, machines)
+        with contextlib.closing(parts):  # no thread reads on after an error
+            for number, part in enumerate(parts):
+                places = made.folder / f"part{number:05}.places"
+                save_ids(places, words.add(part.words, part.counts))
+                shards += ((shard, places) for shard in part.shards)
+                total_words += part.raw_words
+                sentences += part.sentences
         text, counts = words.found()
         found = text.decode().split("\n")[:-1]
         return Scan(made, shards, found, counts.tolist(), total_words, sentences)

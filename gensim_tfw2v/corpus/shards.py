@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,10 +55,7 @@ class Part(NamedTuple):
     counts: NDArray[np.int64] = np.zeros(0, np.int64)
 
 
-Opened = TypeVar("Opened", bound="OnDisk")
-
-
-class OnDisk:
+class OnDisk(contextlib.AbstractContextManager["OnDisk"]):
     """Arrays kept in a temporary folder.
 
     The folder is removed by `close`, at the end of a ``with`` block, when this is collected, or at
@@ -72,9 +69,6 @@ class OnDisk:
     def __init__(self, temporary: TemporaryFolder) -> None:
         self.folder = temporary.folder
         self.close = temporary.close
-
-    def __enter__(self: Opened) -> Opened:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -186,12 +180,12 @@ class EncodedCorpus(OnDisk):
         Of the text, whatever became of its words: gensim's `corpus_total_words`, `corpus_count`.
     """
 
-    def __init__(
-        self, temporary: TemporaryFolder, shards: Sequence[Shard], raw_words: int, sentences: int
-    ) -> None:
+    def __init__(self, temporary: TemporaryFolder, parts: Sequence[Part]) -> None:
         super().__init__(temporary)
+        shards = [shard for part in parts for shard in part.shards]
         self.total_tokens = sum(shard.tokens for shard in shards)
-        self.total_raw_words, self.total_sentences = raw_words, sentences
+        self.total_raw_words = raw_words = sum(part.raw_words for part in parts)
+        self.total_sentences = sentences = sum(part.sentences for part in parts)
         # the counts of shards add up to those of the text already, unless a run of text left no
         # shard, or sentences were empty or cut
         words = accumulate((shard.raw_words for shard in shards), initial=0)

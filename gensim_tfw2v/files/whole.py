@@ -38,7 +38,16 @@ def save_whole(path: Path, write: Write) -> list[Path]:
 
     What cannot be replaced, as a device, is given to `write` as an open file.
     """
-    shown = None
+    hidden, final_folder = "", str(path.parent.absolute())
+
+    def shown(text: str) -> str:
+        return text.replace(hidden, final_folder) if hidden else text
+
+    def renamed(record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(shown(x) if isinstance(x, str) else x for x in record.args)
+        return True
+
     try:
         if (real := replaceable(path)) is None:
             with _opened(path) as opened:
@@ -46,13 +55,11 @@ def save_whole(path: Path, write: Write) -> list[Path]:
             return [path]
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(TemporaryFolder("saving", real.parent, is_hidden=True))
-            shown = _Shown(str(folder), str(path.parent.absolute()))
+            hidden = str(folder)
             gensims = logging.getLogger("gensim.utils")
-            gensims.addFilter(shown)
-            try:
-                write(str(folder / path.name))
-            finally:
-                gensims.removeFilter(shown)
+            gensims.addFilter(renamed)
+            stack.callback(gensims.removeFilter, renamed)
+            write(str(folder / path.name))
             made = [file for file in folder.iterdir() if file.name != OWNED]
             written = sorted(made, key=lambda file: file.name == path.name)
             final = [path.parent / file.name for file in written]
@@ -69,8 +76,8 @@ def save_whole(path: Path, write: Write) -> list[Path]:
             return final
     except OSError as error:
         if error.errno is not None:
-            name = error.filename if isinstance(error.filename, str) else str(path)
-            error.filename = str(path) if shown is None else shown.text(name)
+            name = error.filename if hidden and isinstance(error.filename, str) else str(path)
+            error.filename = shown(name)
         raise
 
 
@@ -113,24 +120,6 @@ def _opened(path: Path) -> IO[bytes]:
             sys.stdout.flush()
         return os.fdopen(os.dup(STDOUT), "wb")
     return path.open("wb")
-
-
-class _Shown(logging.Filter):
-    """Names the final files in what is logged of those in a hidden folder."""
-
-    def __init__(self, hidden: str, final: str) -> None:
-        super().__init__()
-        self._hidden, self._final = hidden, final
-
-    def text(self, text: str) -> str:
-        return text.replace(self._hidden, self._final)
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if isinstance(record.args, tuple):
-            record.args = tuple(
-                self.text(part) if isinstance(part, str) else part for part in record.args
-            )
-        return True
 
 
 #: Rows that are looked at or made at a time.

@@ -11,7 +11,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.evaluation import evaluate_pairs
-from gensim_tfw2v.monitor.events import EventLog, LogFolder, TaskLog, has_events
+from gensim_tfw2v.monitor.events import EventLog, TaskLog, has_events
 from gensim_tfw2v.monitor.projector import norms, write_projector
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.originals import Word2Vec
@@ -94,8 +94,7 @@ class RunLog:
             )
         self.options = options
         self._first = self.step = step
-        self._folder = LogFolder(options.path)
-        self._events = EventLog(options.path, within=self._folder)
+        self._events = EventLog(options.path, outlived=True)
         self._task = TaskLog(options.path, events=self._events)
         self._began = self._written = time.monotonic()
         self._loss = self._predictions = 0.0
@@ -156,7 +155,7 @@ class RunLog:
 
     def epoch(self, vectors: KeyedVectors, is_last: bool, mean_loss: float | None = None) -> None:
         """Write what the vectors are like at the end of an epoch of this mean loss."""
-        if self._folder.failed:
+        if self._events.failed:
             return
         values = {} if mean_loss is None else {"loss/epoch": mean_loss}
         for pairs in self.options.word_pairs:
@@ -170,7 +169,7 @@ class RunLog:
             self._events.text("neighbours", table, self.step)
         if self.options.projector_words and (is_last or self.options.projector_each_epoch):
             words = self.options.projector_words
-            self._folder.write(lambda: write_projector(vectors, self.options.path, words))
+            self._events.write(lambda: write_projector(vectors, self.options.path, words))
 
     def _probes(self, vectors: KeyedVectors) -> list[str]:
         if self.options.probe_words is not None:
