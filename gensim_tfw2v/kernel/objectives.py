@@ -115,11 +115,6 @@ class Step(NamedTuple):
         """Rows of the nodes on the paths of each block's centres: [T/B, O * P, D], dtype."""
         return self.rows["nodes"].looked_up(self.plan.nodes.inverse, self.dtype)
 
-    @property
-    def near(self) -> Weights:
-        """Products of the inputs with columns, of which only those that make pairs travel."""
-        return NearPairs(self.shape) if self.rows["inputs"].link else AS_THEY_ARE
-
     def band(self) -> tf.Tensor:
         """1 where an input is in a centre's window, else 0: [T/B, O, I], float32."""
         return band(self.plan.windows, self.shape, False, tf.float32)
@@ -229,7 +224,9 @@ class SkipGram:
         layers = {}
         if self.negative:
             weights = self._weights(step, pairs)
-            layers["outputs"] = predict(inputs, step.columns(), weights, with_loss, step.near)
+            # of products with columns only those that make pairs travel
+            near = NearPairs(step.shape) if inputs.link else AS_THEY_ARE
+            layers["outputs"] = predict(inputs, step.columns(), weights, with_loss, near)
         if self.hierarchical:
             signs = step.plan.signs
             path_length = tf.shape(signs)[1] // step.shape.centres

@@ -9,12 +9,12 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from gensim_tfw2v._tensorflow import scoped, tf
+from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.draws import Draws, counted_negatives, draw
 from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
 from gensim_tfw2v.kernel.objectives import Gradients, Step, StepPlan
-from gensim_tfw2v.kernel.slices import Sent, Slices, exact, small
+from gensim_tfw2v.kernel.slices import exact, small
 from gensim_tfw2v.kernel.tables import SCOPE, Tables, UnitResult, add_rows, read_rows
 from gensim_tfw2v.kernel.updates import adagrad, clipped, group_rows, sum_rows
 from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
@@ -88,13 +88,17 @@ class PreparedUnit(NamedTuple):
 
     def begin(self, program: KernelConfig, tables: Tables) -> tuple[tf.Tensor, ...]:
         """Initial sums of `train_steps`; see `train_step`."""
-        begin = (tf.constant(0.0),) * 2
+
+        def first_loss() -> tuple[tf.Tensor, ...]:
+            _, gradients = _gradients(program, self.plan.of(0), self.unit, tables, True)
+            return gradients.loss, gradients.predictions
+
+        def nothing() -> tuple[tf.Tensor, ...]:
+            return tf.constant(0.0), tf.constant(0.0)
+
+        begin = nothing()
         if program.loss_of == "first":
-            begin = tf.cond(
-                self.steps > 0,
-                lambda: step_loss(program, self.plan.of(0), self.unit, tables),
-                lambda: (tf.constant(0.0),) * 2,
-            )
+            begin = tf.cond(self.steps > 0, first_loss, nothing)
         traffic = [] if tables.inputs.link is None else [tf.zeros([2])]
         return (*begin, tf.constant(0.0), *traffic)
 
@@ -175,91 +179,53 @@ def train_step(
     It gives what a `UnitResult` sums: loss, predictions and magnitude; and if rows are sliced, the
     traffic of its link.
     """
-    link = tables.inputs.link
-    ids = _row_ids(plan, unit)
-    if link is not None:
-        link.begin()
-        link.send_together(_integers(plan, ids))
-    gradients = _gradients(program, plan, ids, tables, program.loss_of == "all")
+    ids, gradients = _gradients(program, plan, unit, tables, program.loss_of == "all")
     with tf.name_scope("sum_rows"):
         sums = {
             name: sum_rows(getattr(plan, name), parts) for name, parts in gradients.updates.items()
         }
-    moved = _update(program, plan, ids, sums, tables, words, squares)
-    result = gradients.loss, gradients.predictions, moved
+    with tf.name_scope("update"):
+        moved = tf.constant(0.0)  # summed lengths of the updates before clipping
+        for name, of_table in sums.items():
+            with tf.name_scope(name):
+                rows, sizes = ids[name], plan.alpha
+                if squares is not None:
+                    so_far = getattr(squares, name)
+                    sizes, growth = adagrad(of_table, read_rows(so_far, rows), plan.alpha)
+                    add_rows(so_far, rows, growth)
+                changes, magnitude = clipped(of_table, sizes, program.max_norm)
+                locked = program.locked and name == "inputs"
+                getattr(tables, name).add(rows, changes, words.lock if locked else None)
+                moved += magnitude
+    result, link = (gradients.loss, gradients.predictions, moved), tables.inputs.link
     return result if link is None else (*result, link.traffic())
 
 
-def step_loss(
-    program: KernelConfig, plan: StepPlan, unit: Tables, tables: Tables
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """The loss of a step as its rows are, and of how many predictions it is."""
-    if tables.inputs.link is not None:
-        tables.inputs.link.begin()
-    gradients = _gradients(program, plan, _row_ids(plan, unit), tables, True)
-    return gradients.loss, gradients.predictions
-
-
-@scoped("row_ids")
-def _row_ids(plan: StepPlan, unit: Tables) -> dict[str, tf.Tensor]:
-    """The distinct ids [U] of a step's rows, by the name of each table in use."""
-    return {
-        name: getattr(plan, name).distinct.of(ids)
-        for name, ids in unit._asdict().items()
-        if ids is not None
-    }
-
-
-def _integers(plan: StepPlan, ids: dict[str, tf.Tensor]) -> list[Sent]:
-    """Integers that slices need about a step's rows."""
-    needed = [exact(of_table) for of_table in ids.values()]
-    for name in ids:
-        groups = getattr(plan, name)
-        needed += map(small, (groups.inverse, groups.rank, groups.segment))
-    return needed
-
-
 def _gradients(
-    program: KernelConfig,
-    plan: StepPlan,
-    ids: dict[str, tf.Tensor],
-    tables: Tables,
-    with_loss: bool,
-) -> Gradients:
-    """Read the rows of a step, and compute its objective."""
+    program: KernelConfig, plan: StepPlan, unit: Tables, tables: Tables, with_loss: bool
+) -> tuple[dict[str, tf.Tensor], Gradients]:
+    """Read the rows of a step, and compute its objective.
+
+    The distinct ids [U] of its rows come with that, by the name of each table in use.
+    """
+    with tf.name_scope("row_ids"):
+        ids = {
+            name: getattr(plan, name).distinct.of(of_table)
+            for name, of_table in unit._asdict().items()
+            if of_table is not None
+        }
+    if (link := tables.inputs.link) is not None:
+        link.begin()
+        groups = [getattr(plan, name) for name in ids]
+        of_rows = [small(x) for of in groups for x in (of.inverse, of.rank, of.segment)]
+        link.send_together([*map(exact, ids.values()), *of_rows])
     with tf.name_scope("read_rows"):
         rows = {name: getattr(tables, name).read(of_table) for name, of_table in ids.items()}
     selects = "outputs" in ids and program.selects_negatives
     noise = counted_negatives(program, plan.words) if selects else None
     dtype = tf.as_dtype(program.product_dtype)
     with tf.name_scope(type(program.objective).__name__):
-        return program.objective(Step(program.shape, dtype, plan, rows, noise), with_loss)
-
-
-@scoped("update")
-def _update(
-    program: KernelConfig,
-    plan: StepPlan,
-    ids: dict[str, tf.Tensor],
-    sums: dict[str, Slices],
-    tables: Tables,
-    words: WordArrays,
-    squares: Tables | None,
-) -> tf.Tensor:
-    """Update the tables; give the summed lengths of the updates before clipping."""
-    moved = tf.constant(0.0)
-    for name, of_table in sums.items():
-        with tf.name_scope(name):
-            rows, sizes = ids[name], plan.alpha
-            if squares is not None:
-                so_far = getattr(squares, name)
-                sizes, growth = adagrad(of_table, read_rows(so_far, rows), plan.alpha)
-                add_rows(so_far, rows, growth)
-            changes, magnitude = clipped(of_table, sizes, program.max_norm)
-            locked = program.locked and name == "inputs"
-            getattr(tables, name).add(rows, changes, words.lock if locked else None)
-            moved += magnitude
-    return moved
+        return ids, program.objective(Step(program.shape, dtype, plan, rows, noise), with_loss)
 
 
 def step_graph(function: Any) -> bytes | None:

@@ -176,10 +176,7 @@ def merge(
     def merged(name: str) -> np.ndarray | None:
         if any(getattr(one, name) is None for one in sub_models):
             return None
-        if name == "outputs":
-            table = _table(name, sub_models, row_of)
-        else:
-            table = _trained_rows(name, sub_models)
+        table = _table(name, sub_models, row_of if name == "outputs" else None)
         return _apply(merging.merge_outputs, table, merging.size)
 
     return Merged(
@@ -219,28 +216,25 @@ def _rows_of_words(number: int, sub_model: SubModel, rows: int) -> np.ndarray:
     return row_of
 
 
-def _table(name: str, sub_models: Sequence[SubModel], row_of: Sequence[np.ndarray]) -> Table:
-    """Rows of words of one kind."""
+def _table(
+    name: str, sub_models: Sequence[SubModel], row_of: Sequence[np.ndarray] | None = None
+) -> Table:
+    """Rows of words of one kind; nodes or subwords, of which it isn't told where they are."""
     arrays = [getattr(sub_model, name) for sub_model in sub_models]
     for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
-        if array.ndim != 2 or array.shape != sub_model.inputs.shape:
+        inputs = sub_model.inputs
+        if row_of is not None and (array.ndim != 2 or array.shape != inputs.shape):
             raise ValueError(
-                f"sub-model {number}: {name} have the shape {array.shape}, inputs "
-                f"{sub_model.inputs.shape}: give matrices of one shape"
+                f"sub-model {number}: {name} have the shape {array.shape}, inputs {inputs.shape}: "
+                "give matrices of one shape"
             )
-    return Table(name, arrays, row_of)
-
-
-def _trained_rows(name: str, sub_models: Sequence[SubModel]) -> Table:
-    """Nodes or subwords that each sub-model was trained on."""
-    arrays = [getattr(sub_model, name) for sub_model in sub_models]
-    for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
-        if array.shape != (len(arrays[0]), sub_model.inputs.shape[1]):
+        if row_of is None and array.shape != (len(arrays[0]), inputs.shape[1]):
             raise ValueError(
                 f"sub-model {number}: {name} have the shape {array.shape}: the Huffman tree or the "
                 f"n-grams, and so the number of {name}, have to be the same in all, and the size "
                 "that of inputs"
             )
-    order = np.arange(len(arrays[0]), dtype=np.int32)
-    row_of = [np.where(np.any(array, axis=1), order, np.int32(-1)) for array in arrays]
+    if row_of is None:  # those that each sub-model was trained on
+        order = np.arange(len(arrays[0]), dtype=np.int32)
+        row_of = [np.where(np.any(array, axis=1), order, np.int32(-1)) for array in arrays]
     return Table(name, arrays, row_of)

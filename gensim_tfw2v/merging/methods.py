@@ -9,7 +9,6 @@ A.
 """
 
 import logging
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise, starmap
@@ -202,7 +201,7 @@ def _leading(symmetric: np.ndarray, number: int) -> np.ndarray:
     return np.linalg.eigh(symmetric)[1][:, ::-1][:, :number]
 
 
-class Merging(ABC):
+class Merging:
     """A way of merging: made for the input rows, then applied to pieces of each table.
 
     It holds linear maps, one a sub-model, that bring what the sub-models hold of a word together.
@@ -231,13 +230,11 @@ class Merging(ABC):
     """
 
     size: int
+    _maps: np.ndarray  # [C, D]
 
-    @abstractmethod
-    def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None: ...
-
-    @abstractmethod
     def merge_inputs(self, piece: Piece) -> np.ndarray:
         """Merged input rows, [p, D]."""
+        return piece.rows @ self._maps
 
     def merge_outputs(self, piece: Piece) -> np.ndarray:
         """Merged rows of outputs, nodes or subwords, [p, D]."""
@@ -283,11 +280,7 @@ class PCA(Merging):
         )
         products = gram(lambda: (piece.rows for piece in inputs.pieces()), inputs.columns)
         vectors = right_singular_vectors(products, self.size, seed)
-        self._map = (vectors * len(inputs.arrays) ** -0.5).astype(np.float32)
-
-    def merge_inputs(self, piece: Piece) -> np.ndarray:
-        """Merged input rows, [p, D]."""
-        return piece.rows @ self._map
+        self._maps = (vectors * len(inputs.arrays) ** -0.5).astype(np.float32)
 
 
 class ALiR(Merging):
@@ -343,14 +336,17 @@ class ALiR(Merging):
 
     def merge_outputs(self, piece: Piece) -> np.ndarray:
         """Merged rows of outputs, nodes or subwords, [p, D]."""
-        return piece.rows @ self._maps * _inverse(_holders(piece))
+        return super().merge_inputs(piece) * _inverse(_holders(piece))
 
 
-METHODS: dict[str, type[Merging]] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}
+#: Makes a merging of `inputs`, `vector_size` and `seed`.
+Method = Callable[[Table, int | None, int], Merging]
+
+METHODS: dict[str, Method] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}
 """Ways of merging, by the names that users give."""
 
 
-def merging_named(method: str) -> type[Merging]:
+def merging_named(method: str) -> Method:
     """The merging of a name; ValueError if there is none."""
     if method not in METHODS:
         *names, last = METHODS

@@ -196,8 +196,7 @@ class Checkpoints:
         paths = self._paths()[::-1]
         for path, before in zip(paths, [*paths, None][1:], strict=True):
             try:
-                description = _described(path)
-                self._check(path, description)
+                description = self._described(path)
                 files = description["files"].items()
                 arrays = {name: _read(path, name, crc) for name, crc in files}
                 return take(arrays, description["state"])
@@ -213,7 +212,11 @@ class Checkpoints:
                 )
         return None
 
-    def _check(self, path: Path, description: Mapping[str, Any]) -> None:
+    def _described(self, path: Path) -> dict[str, Any]:
+        """The description of a checkpoint of this training, if it is what was written."""
+        description: dict[str, Any] = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
+        if description.pop("checksum", None) != _checksum(description):
+            raise ValueError(f"{DESCRIPTION} is not what was written")
         if description["format"] != FORMAT:
             raise CheckpointError(
                 f"{path} has format {quoted(description['format'])}, of another version of this "
@@ -228,6 +231,7 @@ class Checkpoints:
                     f"here it is {quoted(value)}; name another checkpoint_dir, or remove it to "
                     "begin anew"
                 )
+        return description
 
     def _named(self) -> list[Path]:
         """Everything that is named like a checkpoint."""
@@ -265,14 +269,6 @@ class Checkpoints:
 
 def _number(path: Path) -> int:
     return int(path.name.removeprefix(_PREFIX))
-
-
-def _described(path: Path) -> dict[str, Any]:
-    """The description of a checkpoint, if it is what was written."""
-    content = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
-    if content.pop("checksum", None) != _checksum(content):
-        raise ValueError(f"{DESCRIPTION} is not what was written")
-    return content
 
 
 def _checksum(content: Mapping[str, Any]) -> int:
