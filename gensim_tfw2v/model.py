@@ -601,21 +601,14 @@ class TFWord2Vec(Word2Vec):
         return self._train_on(data_iterable, *args, **kwargs)
 
     def _train_epoch_corpusfile(  # gensim's hook for files
-        self,
-        corpus_file: str,
-        cur_epoch: int = 0,
-        total_examples: int | None = None,
-        total_words: int | None = None,
-        callbacks: Any = (),
-        **kwargs: Any,
+        self, corpus_file: str, *, total_words: int | None = None, **kwargs: Any
     ) -> tuple[int, int, int]:
         if is_trained_by_gensim(self):
-            return super()._train_epoch_corpusfile(
-                corpus_file, cur_epoch, total_examples, total_words, callbacks, **kwargs
-            )
+            return super()._train_epoch_corpusfile(corpus_file, total_words=total_words, **kwargs)
         if not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
-        return self._train_on(Path(corpus_file), cur_epoch, total_examples, total_words)
+        epoch, examples = kwargs.get("cur_epoch", 0), kwargs.get("total_examples")
+        return self._train_on(Path(corpus_file), epoch, examples, total_words)
 
     def _train_on(
         self,
