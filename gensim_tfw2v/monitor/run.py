@@ -68,6 +68,8 @@ class RunLog:
     options : TensorBoardLog
     made_with : mapping
         As of `hyperparameters`.
+    traffic : callable
+        Gives the `Traffic` of the cluster so far, None without one.
     step : int
         Words of trainings before, of the same model.
     goes_on : bool
@@ -83,6 +85,7 @@ class RunLog:
         self,
         options: TensorBoardLog,
         made_with: Mapping[str, bool | int | float | str],
+        traffic: Callable[[], Any],
         step: int = 0,
         goes_on: bool = False,
     ) -> None:
@@ -100,21 +103,19 @@ class RunLog:
         self._loss = self._predictions = 0.0
         self._words, self._words_written = 0, 0
         self._alpha = 0.0
-        self._traffic_of: Callable[[], Any] = lambda: None
-        self._traffic: Any = None
+        self._traffic_of, self._traffic = traffic, None
         self._events.hyperparameters(made_with)
 
-    def unit(self, report: Any, words: int, traffic: Callable[[], Any] = lambda: None) -> None:
+    def unit(self, report: Any, words: int) -> None:
         """Take the report of a unit, and write a point if one is due.
 
-        `words` is how many of the text this training has been through, over all epochs; `traffic`
-        gives the `Traffic` of the cluster so far, None without one.
+        `words` is how many of the text this training has been through, over all epochs.
         """
         self._loss += report.loss
         self._predictions += report.predictions
         self._words += report.unit.raw_words
         self.step = self._first + words
-        self._alpha, self._traffic_of = report.alpha, traffic
+        self._alpha = report.alpha
         now = time.monotonic()
         if now - self._written >= max(SECONDS, (now - self._began) / POINTS):
             self._point()

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import functools
 import logging
+import threading
 import time
 import zlib
 from collections.abc import Callable, Sequence
@@ -65,6 +66,7 @@ class Training:
         self.seed = seed_of(model) + 1_000_003 * model.train_count
         self.position = Position()  # what has been trained; from a checkpoint if there was one
         self._model_position = Position()  # what the model's arrays are from
+        self.counting = threading.RLock()
         self._lost = 0
         self._traffic = Traffic()  # of clusters that were lost
         self.description: dict[str, Any] = {}  # tells this training's checkpoints from others
@@ -170,10 +172,19 @@ class Training:
         self._set_model_position()
         self.save()
 
-    def log(self, report: UnitReport) -> None:
-        """Have TensorBoard's log take a unit's report, that the position has counted."""
-        if self._log is not None:
-            self._log.unit(report, self._reached, lambda: self.traffic)
+    def count(self, report: UnitReport) -> None:
+        """Count a unit that is trained, once; from any thread."""
+        model = self._model
+        with self.counting:
+            position = self.position
+            if report.unit.index in position.done:
+                return  # of what was lost and begun anew
+            position.add(report, in_total=bool(model.compute_loss))
+            if model.compute_loss:
+                model.running_training_loss += report.loss  # which a callback may have set to 0
+            if self._log is not None:
+                self._log.unit(report, self._reached)
+            self.bar.update(report.unit.raw_words)
 
     def log_epoch(self) -> None:
         """Have it take the vectors of an epoch that has ended."""
@@ -229,7 +240,7 @@ class Training:
         made_with = hyperparameters(model, self.corpus.total_raw_words)
         # of this model's trainings, and of this very one before it was ended
         goes_on = bool(model._logged_words or self.position.epoch or self.position.done)
-        return RunLog(options, made_with, model._logged_words, goes_on)
+        return RunLog(options, made_with, lambda: self.traffic, model._logged_words, goes_on)
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
