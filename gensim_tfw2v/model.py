@@ -570,8 +570,8 @@ class TFWord2Vec(Word2Vec):
         """Let go of what a training has held."""
         if self._training is not None:
             self.traffic = self._training.traffic
-            if self.log_dir is not None:
-                self._logged_words = self._training.logged_words
+            if self._training.log is not None:
+                self._logged_words = self._training.log.step
             if self.checkpoint_dir is not None:
                 self._restored_words = self._training.restored[0]
             self._training.close()

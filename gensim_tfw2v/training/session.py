@@ -10,7 +10,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
 from gensim_tfw2v.training.open_regime import open_regime
 from gensim_tfw2v.training.programs import setup_of, unit_entries
 from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of
-
-if TYPE_CHECKING:
-    from gensim_tfw2v.monitor.run import RunLog
 
 logger = logging.getLogger(__name__)
 
@@ -104,12 +101,19 @@ class Training:
             self._open = functools.partial(open_regime, config, setup, process_launcher)
             self.regime = self._regime_stack.enter_context(self._open())
             # after the regime: workers set TensorFlow's threads while TensorFlow has none
-            self._log = self._open_log()
-            if self._log is not None:
-                resources.callback(self._log.close)
+            self.log: RunLog | None = None
+            if config.log is not None:
+                from gensim_tfw2v.monitor.run import RunLog, hyperparameters
+
+                made_with, before = hyperparameters(model, corpus.total_raw_words), self.position
+                # of this model's trainings, and of this very one before it was ended
+                goes_on = bool(model._logged_words or before.epoch or before.done)
+                words = model._logged_words
+                self.log = RunLog(config.log, made_with, lambda: self.traffic, words, goes_on)
+                resources.callback(self.log.close)
                 with contextlib.suppress(ClusterLost):  # which the first epoch will meet, and mend
                     if (graph := self.regime.step_graph()) is not None:
-                        self._log.graph(graph)
+                        self.log.graph(graph)
             # last, for until now what was being done was shown in its place
             total = corpus.total_raw_words * model.epochs
             self.bar = progress_bar(total, config.progress, self.restored[0])
@@ -182,21 +186,16 @@ class Training:
             position.add(report, in_total=bool(model.compute_loss))
             if model.compute_loss:
                 model.running_training_loss += report.loss  # which a callback may have set to 0
-            if self._log is not None:
-                self._log.unit(report, self._reached)
+            if self.log is not None:
+                self.log.unit(report, self._reached)
             self.bar.update(report.unit.raw_words)
 
     def log_epoch(self) -> None:
         """Have it take the vectors of an epoch that has ended."""
-        if self._log is not None:
+        if self.log is not None:
             model, losses = self._model, self.position.mean_losses
             is_last = self.position.epoch == model.epochs
-            self._log.epoch(model.wv, is_last, losses[-1] if losses else None)
-
-    @property
-    def logged_words(self) -> int:
-        """Words that TensorBoard's log has been told of, with those of trainings before."""
-        return 0 if self._log is None else self._log.step
+            self.log.epoch(model.wv, is_last, losses[-1] if losses else None)
 
     @property
     def traffic(self) -> Traffic | None:
@@ -230,17 +229,6 @@ class Training:
             subwords.scatter(self._model.wv, rows, self._inputs)
             self._inputs = rows
         renew_norms(self._model.wv)
-
-    def _open_log(self) -> RunLog | None:
-        model, options = self._model, self.config.log
-        if options is None:
-            return None
-        from gensim_tfw2v.monitor.run import RunLog, hyperparameters
-
-        made_with = hyperparameters(model, self.corpus.total_raw_words)
-        # of this model's trainings, and of this very one before it was ended
-        goes_on = bool(model._logged_words or self.position.epoch or self.position.done)
-        return RunLog(options, made_with, lambda: self.traffic, model._logged_words, goes_on)
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
