@@ -4,13 +4,11 @@ Python also takes ``1_0``, ``nan``, ``inf``, blanks around a number and the digi
 """
 
 import codecs
-import contextlib
 import math
 import os
 import re
 import reprlib
 import zlib
-from collections.abc import Iterator
 from lzma import LZMAError
 from typing import Any
 
@@ -64,11 +62,15 @@ _MARKS = {
 }
 
 
-@contextlib.contextmanager
-def naming_package(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say in an ImportError what to install, where smart_open lacks what decompresses a file."""
+def open_decompressed(path: str | os.PathLike[str]) -> Any:
+    """Open a file for reading bytes, decompressed if its name says so.
+
+    An ImportError says what to install, where smart_open lacks what decompresses it.
+    """
+    import smart_open  # only here: it takes longer to import than this package
+
     try:
-        yield
+        return smart_open.open(os.fspath(path), "rb")
     except ModuleNotFoundError as error:
         ending = os.path.splitext(path)[1].lower()
         raise ImportError(

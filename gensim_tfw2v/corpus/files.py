@@ -16,7 +16,7 @@ from gensim_tfw2v.messages import (
     converting,
     damage,
     is_wide_ascii,
-    naming_package,
+    open_decompressed,
     undecodable,
     wide_encoding,
 )
@@ -142,12 +142,8 @@ def open_corpus(path: str) -> Iterator[BinaryIO]:
                 _check_text(path, file.peek(10))
             yield file
         return
-    import smart_open  # only here: it takes longer to import than this package
-
     try:
-        with naming_package(path):
-            opened = smart_open.open(path, "rb")
-        with opened as file:
+        with open_decompressed(path) as file:
             yield file
     except Exception as error:
         if (kind := damage(error)) is None:

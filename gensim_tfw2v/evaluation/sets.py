@@ -5,10 +5,9 @@ import os
 from typing import Literal
 
 import gensim
-from gensim import utils
 
 from gensim_tfw2v import messages
-from gensim_tfw2v.messages import damage, naming_package, undecodable
+from gensim_tfw2v.messages import damage, open_decompressed, undecodable
 
 Pair = tuple[str, str, float]
 Question = tuple[str, ...]  # of four words
@@ -113,9 +112,7 @@ def read_questions(path: Path) -> dict[str, list[Question]]:
 def _lines(path: Path) -> list[tuple[int, str]]:
     """Give the lines that hold something, with their numbers from 1."""
     try:
-        with naming_package(path):
-            opened = utils.open(os.fspath(path), "rb")
-        with opened as file:
+        with open_decompressed(path) as file:
             text = file.read().decode().removeprefix("\ufeff")
         lines = [
             (number, line.strip()) for number, line in enumerate(io.StringIO(text, None), start=1)
