@@ -211,10 +211,7 @@ class TaskLog:
 
 def has_events(folder: str) -> bool:
     """Return whether a folder already holds the run of a training."""
-    try:
-        return any("tfevents" in name and name != EMPTY for name in os.listdir(folder))
-    except OSError:
-        return False
+    return any(_made(folder))
 
 
 def make_run(folder: Path) -> None:
