@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import scoped, tf
-from gensim_tfw2v.kernel.blocks import in_blocks, in_halos
 from gensim_tfw2v.kernel.choices import KernelConfig
+from gensim_tfw2v.kernel.objectives import StepShape
 from gensim_tfw2v.kernel.updates import running_sum
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 
@@ -87,6 +87,25 @@ def draw(program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.T
         windows=in_steps(windows, shape.centres),
         kept=kept,
     )
+
+
+def in_blocks(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
+    """Something of every token [n] as what each block has: [blocks, B], filled up with 0."""
+    return tf.reshape(_padded(x, shape, blocks, before=0), [-1, shape.block])
+
+
+def in_halos(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
+    """Something of every token [n] as what each halo has: [blocks, H], filled up with 0."""
+    padded = _padded(x, shape, blocks + -(-shape.halo // shape.block), before=shape.window)
+    parts = []  # a halo reaches over blocks of tokens; slices cost less than to gather each token
+    for first in range(0, shape.halo, shape.block):
+        part = tf.reshape(padded[first : first + blocks * shape.block], [-1, shape.block])
+        parts.append(part[:, : shape.halo - first])
+    return tf.concat(parts, 1)
+
+
+def _padded(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor, before: int) -> tf.Tensor:
+    return tf.pad(x, [[before, blocks * shape.block - before - tf.size(x)]])
 
 
 def _subsample(

@@ -8,7 +8,6 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.open_cluster import LocalTasks
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.kernel.blocks import StepShape
 from gensim_tfw2v.kernel.choices import (
     FEW_WORDS,
     NARROW_WINDOW,
@@ -23,7 +22,7 @@ from gensim_tfw2v.kernel.choices import (
     steps_of,
 )
 from gensim_tfw2v.kernel.native import load_ops, why_not
-from gensim_tfw2v.kernel.objectives import SkipGram
+from gensim_tfw2v.kernel.objectives import SkipGram, StepShape
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.parameter_server.worker_config import (
     LEAST_ENTRIES,
