@@ -88,15 +88,9 @@ class Training:
                 resources.callback(self._checkpoints.wait)
                 if not self._resume():
                     self.save()
-            setup = setup_of(
-                config,
-                vocabulary,
-                corpus,
-                len(self.units),
-                entries,
-                self.seed,
-                "all" if model.compute_loss else "none" if config.log is None else "first",
-            )
+            loss_of = "all" if model.compute_loss else "none" if config.log is None else "first"
+            units = len(self.units)
+            setup = setup_of(config, vocabulary, corpus, units, entries, self.seed, loss_of)
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
             self._open = functools.partial(open_regime, config, setup, process_launcher)
             self.regime = self._regime_stack.enter_context(self._open())
@@ -220,15 +214,23 @@ class Training:
 
     def _write(self, fill: Callable[[Tables], None]) -> None:
         """Have the model's arrays filled, and put right what is made of them."""
-        tables, subwords = _writable_tables(self._model), self._subwords
+        model, subwords = self._model, self._subwords
+        # copies in place of arrays to which float32 rows cannot be written
+        for name in ("vectors_vocab", "vectors_ngrams") if model.has_subwords else ("vectors",):
+            setattr(model.wv, name, np.require(getattr(model.wv, name), np.float32, "W"))
+        if model.negative:
+            model.syn1neg = np.require(model.syn1neg, np.float32, "W")
+        if model.hs:
+            model.syn1 = np.require(model.syn1, np.float32, "W")
+        tables = tables_of(model)
         if subwords is not None:
-            rows = np.empty((len(subwords.weights), self._model.vector_size), np.float32)
+            rows = np.empty((len(subwords.weights), model.vector_size), np.float32)
             tables = tables._replace(inputs=rows)
         fill(tables)
         if subwords is not None:
-            subwords.scatter(self._model.wv, rows, self._inputs)
+            subwords.scatter(model.wv, rows, self._inputs)
             self._inputs = rows
-        renew_norms(self._model.wv)
+        renew_norms(model.wv)
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
@@ -299,17 +301,6 @@ class Training:
 
     def _set_model_position(self) -> None:
         self._model_position = copy.deepcopy(self.position)
-
-
-def _writable_tables(model: Any) -> Tables:
-    """The model's arrays, copies in place of those to which float32 rows cannot be written."""
-    for name in ("vectors_vocab", "vectors_ngrams") if model.has_subwords else ("vectors",):
-        setattr(model.wv, name, np.require(getattr(model.wv, name), np.float32, "W"))
-    if model.negative:
-        model.syn1neg = np.require(model.syn1neg, np.float32, "W")
-    if model.hs:
-        model.syn1 = np.require(model.syn1, np.float32, "W")
-    return tables_of(model)
 
 
 def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
