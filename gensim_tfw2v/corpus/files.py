@@ -107,9 +107,7 @@ def check_corpus(path: str) -> bool:
     if stat.S_ISDIR(mode):
         advice = "a folder; pass sentences=PathLineSentences(folder), of one that holds files alone"
         raise IsADirectoryError(errno.EISDIR, advice, path)
-    if not stat.S_ISREG(mode):
-        return False
-    if is_compressed(path):
+    if not stat.S_ISREG(mode) or is_compressed(path):
         return False
     with open(path, "rb") as file:
         _check_text(path, file.read(10))
