@@ -219,7 +219,7 @@ def _rows_of_words(number: int, sub_model: SubModel, rows: int) -> np.ndarray:
 def _table(
     name: str, sub_models: Sequence[SubModel], row_of: Sequence[np.ndarray] | None = None
 ) -> Table:
-    """Rows of words of one kind; nodes or subwords, of which it isn't told where they are."""
+    """Rows of one kind: of words, in `row_of`; else nodes or subwords, without those of zeros."""
     arrays = [getattr(sub_model, name) for sub_model in sub_models]
     for number, (array, sub_model) in enumerate(zip(arrays, sub_models, strict=True)):
         inputs = sub_model.inputs

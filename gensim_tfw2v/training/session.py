@@ -185,7 +185,7 @@ class Training:
             self.bar.update(report.unit.raw_words)
 
     def log_epoch(self) -> None:
-        """Have it take the vectors of an epoch that has ended."""
+        """Have TensorBoard's log take the vectors of an epoch that has ended."""
         if self.log is not None:
             model, losses = self._model, self.position.mean_losses
             is_last = self.position.epoch == model.epochs
