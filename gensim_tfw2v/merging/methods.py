@@ -209,14 +209,8 @@ class Merging:
     where sub-models are rotations of each other, similarities, and products of input and output
     rows, are those of each.
 
-    Parameters
-    ----------
-    inputs : Table
-        The input rows of all sub-models.
-    vector_size : int, optional
-        The D that is asked for.
-    seed : int
-        Seed of random draws, where there are any.
+    Each is made of the `Table` of the input rows of all sub-models, of the D that is asked for or
+    None, and of a seed of random draws, where there are any.
 
     Attributes
     ----------
