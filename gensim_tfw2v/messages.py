@@ -1,6 +1,15 @@
-"""Quoting of values in messages, in full if they are short."""
+"""Messages on values and files that users hand in; numbers in texts, read strictly.
 
+Python also takes ``1_0``, ``nan``, ``inf``, blanks around a number and the digits of other scripts.
+"""
+
+import codecs
+import math
+import os
+import re
 import reprlib
+import zlib
+from lzma import LZMAError
 from typing import Any
 
 LONGEST = 200  # characters of a text
@@ -25,3 +34,114 @@ def quoted(value: Any) -> str:
     """Return the value's ``repr()``, with ``...`` in place of what is too long or too deep."""
     text = _SHORT.repr(value)
     return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}...{text[-LONGEST:]}"
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE | re.ASCII)
+
+
+def whole_number(text: str) -> int:
+    """Read a whole number; ValueError if the text is none."""
+    if not _WHOLE.fullmatch(text):
+        raise ValueError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def number(text: str) -> float:
+    """Read a finite decimal number; ValueError if the text is none."""
+    if not _DECIMAL.fullmatch(text) or math.isinf(value := float(text)):
+        raise ValueError(f"{text!r} is no finite number")
+    return value
+
+
+_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",  # first: it begins like UTF-16's
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+
+
+def open_decompressed(path: str | os.PathLike[str]) -> Any:
+    """Open a file for reading bytes, decompressed if its name says so.
+
+    An ImportError says what to install, where smart_open lacks what decompresses it.
+    """
+    import smart_open  # only here: it takes longer to import than this package
+
+    try:
+        return smart_open.open(os.fspath(path), "rb")
+    except ModuleNotFoundError as error:
+        ending = os.path.splitext(path)[1].lower()
+        raise ImportError(
+            f"{path}: reading {ending} files needs a package that is missing. "
+            f'Run: pip install "smart_open[{ending[1:]}]"'
+        ) from error
+
+
+def damage(error: Exception) -> type[Exception] | None:
+    """Return the exception to raise for what a decompressor raised; None if it was something else.
+
+    It is of the standard library, whatever package decompresses.
+    """
+    if isinstance(error, OSError):
+        return None if error.errno is not None else type(error)
+    if isinstance(error, EOFError | zlib.error | LZMAError):
+        return type(error)
+    is_damaged = type(error).__name__ == "ZstdError" or "LZ4F_" in str(error)
+    return OSError if is_damaged else None
+
+
+def wide_encoding(text: bytes, first: int = 0) -> str:
+    """Return iconv's name of UTF-16 or UTF-32 if a piece of text looks like it, else "".
+
+    It does by its byte order mark, or by null bytes that are all at even or all at odd places.
+    `first` is the place of the piece in its file.
+    """
+    for mark, name in _MARKS.items():
+        if not first and text.startswith(mark):
+            return name
+    nulls, used = (
+        {(first + place) % 4 for place, byte in enumerate(text) if bool(byte) is is_used}
+        for is_used in (False, True)
+    )
+    if nulls and used:
+        for ending, low in ("LE", {0, 1}), ("BE", {2, 3}):
+            if used <= low:  # of four bytes a character
+                return f"UTF-32{ending}"
+        for ending, high in ("LE", {1, 3}), ("BE", {0, 2}):
+            if nulls <= high:
+                return f"UTF-16{ending}"
+    return ""
+
+
+def is_wide_ascii(text: bytes) -> bool:
+    """Return whether this is ASCII in UTF-16 or UTF-32: valid UTF-8, but with null bytes."""
+    return len(text) > 3 and text.isascii() and (not any(text[::2]) or not any(text[1::2]))
+
+
+def converting(encoding: str) -> str:
+    """Say how to convert a file from what it looks like."""
+    return f"It looks like {encoding}: convert it first, with: iconv -f {encoding} -t UTF-8"
+
+
+def undecodable(error: UnicodeDecodeError, offset: int, cure: str = "") -> str:
+    """Say where a file is not in the encoding it was read in, and what to do.
+
+    Parameters
+    ----------
+    error : UnicodeDecodeError
+        Of a part of the file.
+    offset : int
+        Where in the file the wrong bytes begin.
+    cure : str
+        A sentence; by default how to convert the file to UTF-8.
+    """
+    before = min(error.start, 20)
+    near = error.object[error.start - before : error.start + 20]
+    if encoding := wide_encoding(near, offset - before):
+        cure = converting(encoding)
+    elif not cure:
+        cure = "Convert it first, for example with: iconv -f LATIN1 -t UTF-8"
+    name = codecs.lookup(error.encoding).name.upper()
+    return f"is not {name} text: {error.reason} at byte {offset:,} (near {near!r}). {cure}"

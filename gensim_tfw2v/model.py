@@ -21,8 +21,7 @@ from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import ARGUMENTS, Number, TrainingConfig, parse
 from gensim_tfw2v.corpus.files import Source, is_compressed, is_pipe
-from gensim_tfw2v.files.mapped import map_weights
-from gensim_tfw2v.files.whole import save_local
+from gensim_tfw2v.files.whole import map_weights, save_local
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.messages import quoted
@@ -599,8 +598,8 @@ class TFWord2Vec(Word2Vec):
         """Let go of what a training has held."""
         if self._training is not None:
             self.traffic = self._training.traffic
-            if self.log_dir is not None:
-                self._logged_words = self._training.logged_words
+            if self._training.log is not None:
+                self._logged_words = self._training.log.step
             if self.checkpoint_dir is not None:
                 self._restored_words = self._training.restored[0]
             self._training.close()
@@ -630,21 +629,14 @@ class TFWord2Vec(Word2Vec):
         return self._train_on(data_iterable, *args, **kwargs)
 
     def _train_epoch_corpusfile(  # gensim's hook for files
-        self,
-        corpus_file: str,
-        cur_epoch: int = 0,
-        total_examples: int | None = None,
-        total_words: int | None = None,
-        callbacks: Any = (),
-        **kwargs: Any,
+        self, corpus_file: str, *, total_words: int | None = None, **kwargs: Any
     ) -> tuple[int, int, int]:
         if is_trained_by_gensim(self):
-            return super()._train_epoch_corpusfile(
-                corpus_file, cur_epoch, total_examples, total_words, callbacks, **kwargs
-            )
+            return super()._train_epoch_corpusfile(corpus_file, total_words=total_words, **kwargs)
         if not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
-        return self._train_on(Path(corpus_file), cur_epoch, total_examples, total_words)
+        epoch, examples = kwargs.get("cur_epoch", 0), kwargs.get("total_examples")
+        return self._train_on(Path(corpus_file), epoch, examples, total_words)
 
     def _train_on(
         self,

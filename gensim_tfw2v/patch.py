@@ -1,7 +1,6 @@
 """Our classes in place of gensim's, under gensim's names."""
 
 import threading
-from types import TracebackType
 
 from gensim_tfw2v.fasttext import TFFastText
 from gensim_tfw2v.model import TFWord2Vec
@@ -31,12 +30,7 @@ class GensimPatch:
     def __enter__(self) -> "GensimPatch":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.restore()
 
 

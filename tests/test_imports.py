@@ -116,7 +116,7 @@ def test_imports_go_one_way() -> None:
 
 def test_axes_do_not_know_each_other() -> None:
     known = modules(ROOT, PACKAGE)
-    for here, there in itertools.permutations((f"{PACKAGE}.{axis}." for axis in APART), 2):
+    for here, there in itertools.permutations((f"{PACKAGE}.{axis}" for axis in APART), 2):
         inside = [name for name in known if name.startswith(here)]
         assert inside, here
         for name in inside:

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.kernel.choices import choose_shape
-from gensim_tfw2v.kernel.task import Divergence, UnitReport
+from gensim_tfw2v.kernel.tables import Divergence, UnitReport
 from gensim_tfw2v.parameter_server.worker_config import (
     choose_largest_growth,
     choose_unit_entries,

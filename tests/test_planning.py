@@ -9,8 +9,7 @@ from benchmarks.scaling.prediction import target_bytes
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.draws import draw
-from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
-from gensim_tfw2v.kernel.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.combining import pair_rates

@@ -11,8 +11,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus import encode_sentences
 from gensim_tfw2v.kernel.choices import NARROW_WINDOW, WIDEST_WINDOW, KernelConfig, choose_window
 from gensim_tfw2v.kernel.draws import draw
-from gensim_tfw2v.kernel.objectives import SkipGram
-from gensim_tfw2v.kernel.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.objectives import SkipGram, StepShape
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 LEE = datapath("lee_background.cor")

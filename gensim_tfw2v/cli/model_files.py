@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gensim_tfw2v.cli.common import BadInput, one_line
 from gensim_tfw2v.files import whole
 from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.files.text import converting, naming_package, undecodable, wide_encoding
-from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.messages import converting, open_decompressed, quoted, undecodable, wide_encoding
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
@@ -79,12 +78,8 @@ def check_encoding(name: str) -> None:
 
 
 def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
-    from gensim import utils
-
     try:
-        with naming_package(path):
-            opened = utils.open(str(path), "rb")
-        with opened as file:
+        with open_decompressed(path) as file:
             start = file.read(1)
             lines = start + file.readline(2**20), file.readline(2**20)
         if start == PICKLE_MARK:
@@ -162,10 +157,8 @@ def _is_no_duplicate(record: logging.LogRecord) -> bool:
 
 def _place(path: Path, text: bytes) -> int:
     """Where in a file, decompressed, some bytes are; they are there."""
-    from gensim import utils
-
     begin, held = 0, b""
-    with utils.open(str(path), "rb") as file:
+    with open_decompressed(path) as file:
         while (at := held.find(text)) < 0:
             begin, held = begin + max(0, len(held) - len(text)), held[-len(text) :]
             held += file.read(2**20)

@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from gensim_tfw2v.cli.common import BadInput, Verbose, Workers, option
-from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.numerals import number
+from gensim_tfw2v.messages import number, quoted
 
 if TYPE_CHECKING:
     from gensim_tfw2v.planning import Choice

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from dataclasses import replace
 from itertools import repeat
@@ -107,7 +107,7 @@ def read_runs(
     known: Known | None,
     progress: Progress | None = None,
     machines: Sequence[Machine] = (),
-) -> Iterator[Part]:
+) -> Generator[Part, None, None]:
     """Read runs of texts, in their order.
 
     Parameters
@@ -225,9 +225,7 @@ def encode_texts(
         else:
             known = Known(key_to_index)
             parts = list(read_runs(runs, made.folder, known, progress, machines))
-        shards = [shard for part in parts for shard in part.shards]
-        raw_words = sum(part.raw_words for part in parts)
-        return EncodedCorpus(made, shards, raw_words, sum(part.sentences for part in parts))
+        return EncodedCorpus(made, parts)
 
 
 def encode_sentences(
@@ -260,7 +258,7 @@ def encode_sentences(
     """
     with fresh_folder(parent) as made:
         part = packed_to_shards(sentences, Numbers(key_to_index), made.folder, progress)
-        return EncodedCorpus(made, part.shards, part.raw_words, part.sentences)
+        return EncodedCorpus(made, [part])
 
 
 class Scan(OnDisk):
@@ -281,18 +279,17 @@ class Scan(OnDisk):
     def __init__(
         self,
         temporary: TemporaryFolder,
-        shards: Sequence[tuple[Shard, Path | None]],
+        parts: Sequence[tuple[Part, Path | None]],
         words: Sequence[Any],
         counts: Iterable[int],
-        total_words: int,
-        corpus_count: int,
     ) -> None:
-        """Take words, and shards: with the file of the words' places, if ids are not these."""
+        """Take words, and parts: with the file of the words' places, if ids are not these."""
         super().__init__(temporary)
-        self._shards = shards
+        self._shards = [(shard, places) for part, places in parts for shard in part.shards]
         self._words = words  # of its own: raw_vocab may be pruned by whoever gets it
         self.raw_vocab = dict(zip(words, counts, strict=True))
-        self.total_words, self.corpus_count = total_words, corpus_count
+        self.total_words = sum(part.raw_words for part, _ in parts)
+        self.corpus_count = sum(part.sentences for part, _ in parts)
 
     def encode(self, key_to_index: Mapping[str, int]) -> EncodedCorpus:
         """Turn the provisional ids into those of a vocabulary, in a folder beside.
@@ -322,7 +319,7 @@ class Scan(OnDisk):
                 return replace(shard, path=str(path), entries=len(run), tokens=tokens)
 
             shards = [shard for shard in in_threads(encoded, len(self._shards)) if shard.entries]
-            return EncodedCorpus(made, shards, self.total_words, self.corpus_count)
+            return EncodedCorpus(made, [Part(shards, self.total_words, self.corpus_count)])
 
 
 def scan_texts(
@@ -339,17 +336,15 @@ def scan_texts(
         runs = cut_texts(find_texts(paths))
         if library() is None:
             return _scanned(made, Lines(runs), progress)
-        words, shards = Words(), list[tuple[Shard, Path | None]]()
-        total_words = sentences = 0
-        for number, part in enumerate(read_runs(runs, made.folder, None, progress, machines)):
-            places = made.folder / f"part{number:05}.places"
-            save_ids(places, words.add(part.words, part.counts))
-            shards += ((shard, places) for shard in part.shards)
-            total_words += part.raw_words
-            sentences += part.sentences
+        words, parts = Words(), list[tuple[Part, Path | None]]()
+        read = read_runs(runs, made.folder, None, progress, machines)
+        with contextlib.closing(read):  # no thread reads on after an error
+            for number, part in enumerate(read):
+                places = made.folder / f"part{number:05}.places"
+                save_ids(places, words.add(part.words, part.counts))
+                parts.append((Part(*part[:3]), places))  # without its words, which are many
         text, counts = words.found()
-        found = text.decode().split("\n")[:-1]
-        return Scan(made, shards, found, counts.tolist(), total_words, sentences)
+        return Scan(made, parts, text.decode().split("\n")[:-1], counts.tolist())
 
 
 def scan_sentences(
@@ -372,5 +367,4 @@ def _scanned(
     """Count words by Python."""
     ids = Numbers()
     part = packed_to_shards(sentences, ids, made.folder, progress)
-    shards = [(shard, None) for shard in part.shards]
-    return Scan(made, shards, list(ids), ids.counts.tolist(), part.raw_words, part.sentences)
+    return Scan(made, [(part, None)], list(ids), ids.counts.tolist())

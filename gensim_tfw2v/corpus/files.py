@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from gensim_tfw2v.corpus.shards import MAX_SENTENCE
-from gensim_tfw2v.files.text import (
+from gensim_tfw2v.messages import (
     converting,
     damage,
     is_wide_ascii,
-    naming_package,
+    open_decompressed,
     undecodable,
     wide_encoding,
 )
@@ -103,9 +103,7 @@ def check_corpus(path: str) -> bool:
     if stat.S_ISDIR(mode):
         advice = "a folder; pass sentences=PathLineSentences(folder), of one that holds files alone"
         raise IsADirectoryError(errno.EISDIR, advice, path)
-    if not stat.S_ISREG(mode):
-        return False
-    if is_compressed(path):
+    if not stat.S_ISREG(mode) or is_compressed(path):
         return False
     with open(path, "rb") as file:
         _check_text(path, file.read(10))
@@ -138,12 +136,8 @@ def open_corpus(path: str) -> Iterator[BinaryIO]:
                 _check_text(path, file.peek(10))
             yield file
         return
-    import smart_open  # only here: it takes longer to import than this package
-
     try:
-        with naming_package(path):
-            opened = smart_open.open(path, "rb")
-        with opened as file:
+        with open_decompressed(path) as file:
             yield file
     except Exception as error:
         if (kind := damage(error)) is None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from gensim_tfw2v.corpus import shards
 from gensim_tfw2v.corpus.files import CorpusDecodeError, Piece, bytes_read, open_corpus
@@ -29,8 +29,8 @@ def library() -> Any:
     """The compiled functions; None where they are missing, or of another version."""
     pointer, number, text = ctypes.c_void_p, ctypes.c_int64, ctypes.c_char_p
     try:
-        loaded = ctypes.CDLL(str(LIBRARY))
-        for name, result, arguments in [
+        return loaded(
+            LIBRARY,
             ("words_new", pointer, []),
             ("words_free", None, [pointer]),
             ("words_add", None, [pointer, text, number, pointer, pointer]),
@@ -42,12 +42,26 @@ def library() -> Any:
             ("scanner_finish", None, [pointer]),
             *((f"scanner_{what}", pointer, [pointer]) for what in ("state", "words", "shards")),
             ("renumber", number, [pointer, number, pointer, number]),
-        ]:
-            function = getattr(loaded, f"tfw2v_{name}")
-            function.restype, function.argtypes = result, arguments
+        )
     except (OSError, AttributeError):
         return None
-    return loaded
+
+
+def loaded(path: Path, *functions: tuple[str, Any, list[Any]]) -> Any:
+    """Load a compiled library, and declare functions with their result and arguments."""
+    library = ctypes.CDLL(str(path))
+    for name, result, arguments in functions:
+        function = getattr(library, f"tfw2v_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def copied(address: int | None, shape: tuple[int, ...], dtype: DTypeLike = np.int64) -> np.ndarray:
+    """A copy of an array that is in the memory of the library."""
+    copy = np.empty(shape, dtype)
+    if address and copy.size:
+        ctypes.memmove(copy.ctypes.data, address, copy.nbytes)
+    return copy
 
 
 class Words:
@@ -73,14 +87,7 @@ def _found(words: int) -> tuple[bytes, NDArray[np.int64]]:
     functions = library()
     text = ctypes.string_at(functions.tfw2v_words_text(words), functions.tfw2v_words_size(words))
     number = functions.tfw2v_words_number(words)
-    return text, _copied(functions.tfw2v_words_counts(words), (number,))
-
-
-def _copied(address: int | None, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    copy = np.empty(shape, np.int64)
-    if address and copy.size:
-        ctypes.memmove(copy.ctypes.data, address, copy.nbytes)
-    return copy
+    return text, copied(functions.tfw2v_words_counts(words), (number,))
 
 
 class Known(Words):
@@ -140,7 +147,7 @@ def scan(
             before += piece.bytes
         functions.tfw2v_scanner_finish(scanner)
         _check(state, prefix)
-        written = _copied(functions.tfw2v_scanner_shards(scanner), (state.shards, 4))
+        written = copied(functions.tfw2v_scanner_shards(scanner), (state.shards, 4))
         return Part(
             [Shard(f"{prefix}{n:05}.int32", *shard) for n, shard in enumerate(written.tolist())],
             state.raw_words,

@@ -1,13 +1,17 @@
-"""A corpus as ids on disk: shards, which are files of whole sentences, cut into work units."""
+"""A corpus as ids on disk: shards, which are files of whole sentences, cut into work units.
+
+Sentences of units may be dealt out to N samples (Anand et al. 2019, section 3).
+"""
 
 import contextlib
 import errno
+import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,10 +55,7 @@ class Part(NamedTuple):
     counts: NDArray[np.int64] = np.zeros(0, np.int64)
 
 
-Opened = TypeVar("Opened", bound="OnDisk")
-
-
-class OnDisk:
+class OnDisk(contextlib.AbstractContextManager["OnDisk"]):
     """Arrays kept in a temporary folder.
 
     The folder is removed by `close`, at the end of a ``with`` block, when this is collected, or at
@@ -68,9 +69,6 @@ class OnDisk:
     def __init__(self, temporary: TemporaryFolder) -> None:
         self.folder = temporary.folder
         self.close = temporary.close
-
-    def __enter__(self: Opened) -> Opened:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -182,12 +180,12 @@ class EncodedCorpus(OnDisk):
         Of the text, whatever became of its words: gensim's `corpus_total_words`, `corpus_count`.
     """
 
-    def __init__(
-        self, temporary: TemporaryFolder, shards: Sequence[Shard], raw_words: int, sentences: int
-    ) -> None:
+    def __init__(self, temporary: TemporaryFolder, parts: Sequence[Part]) -> None:
         super().__init__(temporary)
+        shards = [shard for part in parts for shard in part.shards]
         self.total_tokens = sum(shard.tokens for shard in shards)
-        self.total_raw_words, self.total_sentences = raw_words, sentences
+        self.total_raw_words = raw_words = sum(part.raw_words for part in parts)
+        self.total_sentences = sentences = sum(part.sentences for part in parts)
         # the counts of shards add up to those of the text already, unless a run of text left no
         # shard, or sentences were empty or cut
         words = accumulate((shard.raw_words for shard in shards), initial=0)
@@ -276,3 +274,68 @@ def shares(total: int, edges: list[int]) -> Iterator[int]:
     whole = max(edges[-1], 1)
     for start, stop in pairwise(edges):
         yield total * stop // whole - total * start // whole
+
+
+#: Says to the random numbers that they are not a unit's own draws.
+_STREAM = 0x5A4D50
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Draws samples of sentences.
+
+    Parameters
+    ----------
+    kind : {"shuffle", "random", "equal"}
+        ``"shuffle"``: drawn anew each epoch, each sentence goes to one sample, and to each of the
+        others by chance, so that a sample's share is `rate`; below 1 / N, it goes to one or none.
+        ``"random"``: each sentence goes to each sample with probability `rate`, drawn once for all
+        epochs, so some may go to none. ``"equal"``: N runs of the text.
+    number : int
+        N.
+    rate : float
+        The share of the sentences that a sample has.
+    seed : int
+    """
+
+    kind: str
+    number: int
+    rate: float
+    seed: int
+
+    @property
+    def share(self) -> float:
+        """Expected share of a unit's sentences that a sample has, if it has any of the unit."""
+        return 1.0 if self.kind == "equal" else self.rate
+
+    def has_unit(self, sample: int, index: int, units: int) -> bool:
+        """Return whether a sample contains sentences of the unit at this place among so many."""
+        return self.kind != "equal" or index * self.number // units == sample
+
+    def of(self, entries: Ids, sample: int, index: int, epoch: int) -> Ids:
+        """A sample's part of a unit's entries: int32 [n], -1 after each sentence.
+
+        The unit is named by its place in the text, `index`, and by its epoch.
+        """
+        if self.kind == "equal":
+            return entries
+        ends = np.flatnonzero(entries == END) + 1
+        if not len(ends) or ends[-1] < len(entries):
+            ends = np.append(ends, len(entries))  # a sentence that the unit's end cuts
+        of_epoch = epoch if self.kind == "shuffle" else 0
+        taken = _members(self, len(ends), index, of_epoch)[:, sample]
+        return entries[np.repeat(taken, np.diff(ends, prepend=0))]
+
+
+@functools.lru_cache(maxsize=64)  # samples ask one after the other for the same units
+def _members(sampling: Sampling, sentences: int, index: int, epoch: int) -> np.ndarray:
+    """Which sentences of a unit belong to which samples: bool [sentences, N]."""
+    draws = np.random.default_rng([_STREAM, abs(sampling.seed), epoch, index])
+    of_one = draws.random((sentences, sampling.number))
+    if sampling.kind == "random":
+        return of_one < sampling.rate
+    mean = sampling.rate * sampling.number  # how many samples a sentence goes to
+    taken = of_one < (mean - 1) / max(1, sampling.number - 1)
+    first = draws.integers(sampling.number, size=sentences)
+    taken[np.arange(sentences), first] = draws.random(sentences) < mean
+    return taken

@@ -5,10 +5,9 @@ import os
 from typing import Literal
 
 import gensim
-from gensim import utils
 
-from gensim_tfw2v import numerals
-from gensim_tfw2v.files.text import damage, naming_package, undecodable
+from gensim_tfw2v import messages
+from gensim_tfw2v.messages import damage, open_decompressed, undecodable
 
 Pair = tuple[str, str, float]
 Question = tuple[str, ...]  # of four words
@@ -75,7 +74,7 @@ def read_pairs(path: Path) -> list[Pair]:
             continue  # column names
         try:
             first, second, rating = fields[:3]
-            pairs.append((first, second, numerals.number(rating)))
+            pairs.append((first, second, messages.number(rating)))
         except ValueError:
             raise EvaluationFileError(
                 f"{path}, line {number}: expected two words and a finite number, got {line[:80]!r}"
@@ -122,9 +121,7 @@ def read_questions(path: Path) -> dict[str, list[Question]]:
 def _lines(path: Path) -> list[tuple[int, str]]:
     """Give the lines that hold something, with their numbers from 1."""
     try:
-        with naming_package(path):
-            opened = utils.open(os.fspath(path), "rb")
-        with opened as file:
+        with open_decompressed(path) as file:
             text = file.read().decode().removeprefix("\ufeff")
         lines = [
             (number, line.strip()) for number, line in enumerate(io.StringIO(text, None), start=1)
@@ -150,7 +147,7 @@ def _split(line: str) -> list[str]:
 
 
 def _is_number(text: str) -> bool:
-    """Return whether Python reads a text as a number; `numerals.number` accepts fewer."""
+    """Return whether Python reads a text as a number; `messages.number` accepts fewer."""
     try:
         float(text)
     except ValueError:

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 try:
     import fcntl
-except ImportError:  # not a POSIX system: what a killed program leaves stays there
+except ImportError:  # not a POSIX system: what a killed program leaves stays
     fcntl: Any = None  # type: ignore[no-redef]
 
 logger = logging.getLogger(__name__)
@@ -65,12 +65,10 @@ class TemporaryFolder:
 
 def _own(folder: Path) -> BinaryIO | None:
     """Lock a file in a new folder; give it, to be kept open, or None where locks say nothing."""
-    if fcntl is None:
-        return None
     fresh = folder / f"{OWNED}.new"
     lock = fresh.open("wb")
     with fresh.open("wb") as another:
-        if _locked(lock) and not _locked(another):
+        if locked(lock) and not locked(another):
             fresh.rename(folder / OWNED)  # under this name it has always been locked
             return lock
     lock.close()
@@ -78,12 +76,16 @@ def _own(folder: Path) -> BinaryIO | None:
     return None
 
 
-def _locked(file: BinaryIO) -> bool:
-    """Lock a file, if that can be done at once."""
+def locked(file: BinaryIO) -> bool | None:
+    """Lock a file; False if another program has it, and None where there are no locks."""
+    if fcntl is None:
+        return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
+    except OSError:  # a file system without
+        return None
     return True
 
 
@@ -110,8 +112,6 @@ def _remove(folder: Path) -> None:
 @functools.cache
 def _remove_abandoned(place: Path) -> None:
     """Remove the folders in a place whose owners are gone; once in a process."""
-    if fcntl is None:
-        return
     with contextlib.suppress(OSError):
         for folder in [*place.glob(f"{PREFIX}*"), *place.glob(f".{PREFIX}*")]:
             with contextlib.suppress(OSError):
@@ -119,6 +119,6 @@ def _remove_abandoned(place: Path) -> None:
                 if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
                     continue
                 with (folder / OWNED).open("r+b") as file:
-                    if _locked(file):
+                    if locked(file):
                         logger.info("%s is removed: its program was killed", folder)
                         _remove(folder)

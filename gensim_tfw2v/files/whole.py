@@ -1,14 +1,23 @@
-"""Files that are either whole or not there."""
+"""Files that are either whole or not there; a model's arrays in files mapped into memory.
+
+The operating system keeps in memory what is in use of mapped arrays, as it does with any file: so
+models may be larger. While a cluster trains, only pieces of them are read and written by the
+program that it trains for.
+"""
 
 import contextlib
+import errno
 import logging
 import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import DTypeLike
 
 from gensim_tfw2v.files.temporary import OWNED, TemporaryFolder
 
@@ -29,7 +38,16 @@ def save_whole(path: Path, write: Write) -> list[Path]:
 
     What cannot be replaced, as a device, is given to `write` as an open file.
     """
-    shown = None
+    hidden, final_folder = "", str(path.parent.absolute())
+
+    def shown(text: str) -> str:
+        return text.replace(hidden, final_folder) if hidden else text
+
+    def renamed(record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(shown(x) if isinstance(x, str) else x for x in record.args)
+        return True
+
     try:
         if (real := replaceable(path)) is None:
             with _opened(path) as opened:
@@ -37,13 +55,11 @@ def save_whole(path: Path, write: Write) -> list[Path]:
             return [path]
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(TemporaryFolder("saving", real.parent, is_hidden=True))
-            shown = _Shown(str(folder), str(path.parent.absolute()))
+            hidden = str(folder)
             gensims = logging.getLogger("gensim.utils")
-            gensims.addFilter(shown)
-            try:
-                write(str(folder / path.name))
-            finally:
-                gensims.removeFilter(shown)
+            gensims.addFilter(renamed)
+            stack.callback(gensims.removeFilter, renamed)
+            write(str(folder / path.name))
             made = [file for file in folder.iterdir() if file.name != OWNED]
             written = sorted(made, key=lambda file: file.name == path.name)
             final = [path.parent / file.name for file in written]
@@ -60,8 +76,8 @@ def save_whole(path: Path, write: Write) -> list[Path]:
             return final
     except OSError as error:
         if error.errno is not None:
-            name = error.filename if isinstance(error.filename, str) else str(path)
-            error.filename = str(path) if shown is None else shown.text(name)
+            name = error.filename if hidden and isinstance(error.filename, str) else str(path)
+            error.filename = shown(name)
         raise
 
 
@@ -106,19 +122,81 @@ def _opened(path: Path) -> IO[bytes]:
     return path.open("wb")
 
 
-class _Shown(logging.Filter):
-    """Names the final files in what is logged of those in a hidden folder."""
+#: Rows that are looked at or made at a time.
+ROWS_AT_A_TIME = 1 << 14
 
-    def __init__(self, hidden: str, final: str) -> None:
-        super().__init__()
-        self._hidden, self._final = hidden, final
 
-    def text(self, text: str) -> str:
-        return text.replace(self._hidden, self._final)
+def map_weights(model: Any, folder: Path) -> None:
+    """Give a TFWord2Vec new weights, as gensim's ``init_weights``, in (new) files of a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shape = len(model.wv.index_to_key), model.wv.vector_size
+    vectors = new_array(folder / "vectors.npy", shape)
+    draws = np.random.default_rng(seed=model.seed)
+    for rows in pieces(vectors):
+        rows[:] = draws.random(rows.shape, dtype=np.float32)
+        rows *= 2.0
+        rows -= 1.0
+        rows /= model.wv.vector_size
+    model.wv.vectors = vectors
+    model.wv.resize_vectors(seed=model.seed)  # which is done; and what goes with it
+    if model.hs:
+        model.syn1 = new_array(folder / "syn1.npy", shape)
+    if model.negative:
+        model.syn1neg = new_array(folder / "syn1neg.npy", shape)
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        if isinstance(record.args, tuple):
-            record.args = tuple(
-                self.text(part) if isinstance(part, str) else part for part in record.args
-            )
-        return True
+
+def pieces(array: np.ndarray) -> Iterator[np.ndarray]:
+    """Views of an array's rows, `ROWS_AT_A_TIME`."""
+    for first in range(0, len(array), ROWS_AT_A_TIME):
+        yield array[first : first + ROWS_AT_A_TIME]
+
+
+def all_finite(array: np.ndarray) -> bool:
+    """Return whether all numbers are finite."""
+    return all(bool(np.isfinite(rows).all()) for rows in pieces(array))
+
+
+def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> np.memmap:
+    """Zeros in a new ``.npy`` file, which has all its room on the disk.
+
+    Without, what is written to the array later would end the process by a signal where the disk is
+    full; so there is an OSError, and no file. An older file is replaced; who has mapped it keeps
+    what it has.
+    """
+    path.unlink(missing_ok=True)
+    try:
+        array = np.lib.format.open_memmap(path, "w+", np.dtype(dtype), shape)
+        with open(path, "r+b", buffering=0) as file:
+            _take_room(file, path.stat().st_size - array.nbytes, array.nbytes)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize / 1e6
+        advice = f"{path.name} needs {size:,.1f} MB; free space there, or name another folder"
+        what = f"{error.strerror or error}: {advice}"
+        raise OSError(error.errno, what, str(path.parent)) from error
+    return array
+
+
+def save_array(path: Path, array: np.ndarray) -> None:
+    """Write an array into a ``.npy`` file: as `np.save`, but with the errors of `new_array`."""
+    new = new_array(path, array.shape, array.dtype)
+    for to, rows in zip(pieces(new), pieces(array), strict=True):
+        to[:] = rows
+
+
+def _take_room(file: IO[bytes], first: int, size: int) -> None:
+    """Have the disk keep room for zeros in a file."""
+    if not size:
+        return
+    try:
+        os.posix_fallocate(file.fileno(), first, size)
+        return
+    except AttributeError:  # macOS
+        pass
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # a file system without
+            raise
+    file.seek(first)
+    zeros = bytes(1 << 20)
+    while size > 0:
+        size -= file.write(zeros[:size])

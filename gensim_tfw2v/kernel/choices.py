@@ -13,8 +13,7 @@ from typing import Literal
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import stride
-from gensim_tfw2v.kernel.objectives import Objective
-from gensim_tfw2v.kernel.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.objectives import Objective, StepShape
 
 #: Entries of a work unit on one machine.
 UNIT_ENTRIES = 1 << 16

@@ -2,16 +2,24 @@
 
 All come from stateless random numbers keyed by the unit's name, so a unit can be trained
 anywhere, and again, with the same result.
+
+Each block draws negatives that its pairs share. With shards, a target's negatives are words of its
+own shard (Stergiou et al. 2017, "Distributed Negative Sampling for Word Embeddings", target
+negative sampling): word r is in shard r mod S, as rows are dealt out to ps tasks, and since words
+are numbered by their frequency, shards are drawn from about equally often. In two steps: the
+negatives of a block are dealt out to the shards, then each is drawn among its shard's words; and
+for a centre those of its shard count, so many times more.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from gensim_tfw2v._tensorflow import tf
+import numpy as np
+
+from gensim_tfw2v._tensorflow import scoped, tf
 from gensim_tfw2v.kernel.choices import KernelConfig
-from gensim_tfw2v.kernel.noise import draw_negatives
-from gensim_tfw2v.kernel.objectives.blocks import in_blocks, in_halos
+from gensim_tfw2v.kernel.objectives import StepShape
 from gensim_tfw2v.kernel.updates import running_sum
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 
@@ -81,6 +89,25 @@ def draw(program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.T
     )
 
 
+def in_blocks(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
+    """Something of every token [n] as what each block has: [blocks, B], filled up with 0."""
+    return tf.reshape(_padded(x, shape, blocks, before=0), [-1, shape.block])
+
+
+def in_halos(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor) -> tf.Tensor:
+    """Something of every token [n] as what each halo has: [blocks, H], filled up with 0."""
+    padded = _padded(x, shape, blocks + -(-shape.halo // shape.block), before=shape.window)
+    parts = []  # a halo reaches over blocks of tokens; slices cost less than to gather each token
+    for first in range(0, shape.halo, shape.block):
+        part = tf.reshape(padded[first : first + blocks * shape.block], [-1, shape.block])
+        parts.append(part[:, : shape.halo - first])
+    return tf.concat(parts, 1)
+
+
+def _padded(x: tf.Tensor, shape: StepShape, blocks: tf.Tensor, before: int) -> tf.Tensor:
+    return tf.pad(x, [[before, blocks * shape.block - before - tf.size(x)]])
+
+
 def _subsample(
     entries: tf.Tensor, key: tf.Tensor, keep_probability: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
@@ -98,3 +125,51 @@ def _subsample(
     before = position - tf.gather(end - length, sentence)
     after = tf.gather(end, sentence) - 1 - position
     return ids, before, after
+
+
+def draw_negatives(
+    key: tf.Tensor, blocks: tf.Tensor, shared: int, noise: tf.Tensor, shards: int
+) -> tf.Tensor:
+    """Draw the negatives of each block from an `alias_table`: [blocks, shared], int32."""
+    keys = tf.random.split(key, 2)
+    number, vocabulary = blocks * shared, tf.shape(noise)[0]
+
+    def drawn(key: tf.Tensor, *limits: tf.Tensor | int | None) -> tf.Tensor:
+        return tf.random.stateless_uniform([number], key, *limits, tf.int32, alg="philox")
+
+    if shards == 1:
+        bucket = drawn(keys[0], 0, vocabulary)
+    else:
+        shard = tf.tile(tf.constant(shards_of_negatives(shared, shards)), [blocks])
+        # one range serves shards of different sizes; none is so large that the rest matters
+        size = (vocabulary - shard + shards - 1) // shards
+        bucket = shard + shards * tf.math.floormod(drawn(keys[0], None, None), size)
+    share, other = tf.unstack(tf.gather(noise, bucket), axis=1)
+    words = tf.where(drawn(keys[1], 0, 2**31 - 1) < share, bucket, other)
+    return tf.reshape(words, [-1, shared])
+
+
+def shards_of_negatives(shared: int, shards: int) -> np.ndarray:
+    """The shard of each of a block's negatives: [shared], int32."""
+    return np.arange(shared, dtype=np.int32) % shards
+
+
+@scoped("negatives")
+def counted_negatives(program: KernelConfig, columns: tf.Tensor) -> tf.Tensor | None:
+    """Weight of each of a block's negatives for each of its centres; None where all are 1.
+
+    From ids [T/B, C] it makes [T/B, C - O, O], float32. If targets are skipped, a negative that
+    equals a centre counts nothing for it.
+    """
+    shape, shards = program.shape, program.negative_shards
+    centres, negatives = tf.split(columns, [shape.centres, shape.shared], axis=1)
+    counted: tf.Tensor | None = None
+    if program.skip_targets:
+        counted = tf.cast(negatives[:, :, None] != centres[:, None, :], tf.float32)
+    if shards > 1:
+        shard = shards_of_negatives(shape.shared, shards)
+        times = (shape.shared / np.bincount(shard)[shard]).astype(np.float32)
+        own = tf.cast(shard[:, None] == tf.math.floormod(centres, shards)[:, None, :], tf.float32)
+        own *= times[:, None]
+        counted = own if counted is None else own * counted
+    return counted

@@ -8,8 +8,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.native import Options, load_ops
 from gensim_tfw2v.kernel.objectives import SkipGram
-from gensim_tfw2v.kernel.step import SCOPE
-from gensim_tfw2v.kernel.tables import Tables, UnitResult
+from gensim_tfw2v.kernel.tables import SCOPE, Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 
@@ -53,26 +52,16 @@ class NativeUnit(NamedTuple):
 
 
 def options_of(program: KernelConfig) -> Options:
-    """Convert a program to the kernels' options."""
-    objective, shape = program.objective, program.shape
-    options = Options(
-        skipgram=isinstance(objective, SkipGram),
-        negative=objective.negative,
-        hierarchical=objective.hierarchical,
-        mean=objective.mean,
-        corrected=getattr(objective, "corrected", False),
-        skip_targets=program.skip_targets,
-        shards=program.negative_shards,
-        shrink=program.shrink_windows,
-        window=shape.window,
-        widest=program.widest_window or shape.window,
-        block=shape.block,
-        shared=shape.shared,
-        span=program.span,
-        windows=shape.windows,
-        group=shape.group,
-    )
-    return Options(*map(int, options))
+    """Convert a program to the kernels' options: most have the names of its fields."""
+    shape, objective = program.shape, program.objective
+    given = {"mean": False, "corrected": False} | vars(program) | vars(shape) | vars(objective)
+    given |= {
+        "skipgram": isinstance(objective, SkipGram),
+        "shards": program.negative_shards,
+        "shrink": program.shrink_windows,
+        "widest": program.widest_window or shape.window,
+    }
+    return Options(*(int(given[name]) for name in Options._fields))
 
 
 def draw_unit(

@@ -1,11 +1,15 @@
-"""The tables that are trained, how a step reads and updates them, and what a unit reports."""
+"""Tables that are trained, units that train them, and what is known of a unit once it has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.shards import WorkUnit
+from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.slices import Slices, whole
 
 
@@ -30,25 +34,6 @@ class Tables(NamedTuple):
     def of_handles(cls, handles: Iterable[Any]) -> Tables:
         """Tables of `WholeRows`: what a step reads and updates on the worker's own device."""
         return cls(*map(WholeRows, handles))
-
-
-class UnitResult(NamedTuple):
-    """Result of training a unit.
-
-    Attributes
-    ----------
-    kept : int32
-        Tokens trained on, after subsampling.
-    loss, predictions : float32
-        Summed loss, and of how many predictions, of the steps whose loss is computed.
-    magnitude : float32
-        Summed lengths of the updates before clipping: not finite if training has diverged.
-    """
-
-    kept: tf.Tensor
-    loss: tf.Tensor
-    predictions: tf.Tensor
-    magnitude: tf.Tensor
 
 
 class WholeRows:
@@ -94,3 +79,90 @@ def add_rows(
 def read_rows(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
     """Rows of the variable with this handle: [ids, D], float32."""
     return tf.raw_ops.ResourceGather(resource=table, indices=ids, dtype=tf.float32)
+
+
+#: The name scope of the ops of a unit's steps.
+SCOPE = "step"
+
+
+def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
+    """The name of a unit as two int32, well mixed."""
+    words = np.random.SeedSequence([abs(int(seed)), epoch, index]).generate_state(2)
+    return words.view(np.int32)
+
+
+class UnitTask(NamedTuple):
+    """A unit that is to be trained.
+
+    Attributes
+    ----------
+    epoch : int
+        From 0.
+    key : ndarray [2], int32
+        Keys its random draws.
+    alphas : (float, float)
+        Step size at its beginning and at its end.
+    """
+
+    unit: WorkUnit
+    epoch: int
+    key: np.ndarray
+    alphas: tuple[float, float]
+
+    @classmethod
+    def of(cls, unit: WorkUnit, alphas: tuple[float, float], seed: int, epoch: int = 0) -> UnitTask:
+        """A unit with the key that it has in an epoch of a training with this seed."""
+        return cls(unit, epoch, unit_key(seed, epoch, unit.index), alphas)
+
+
+class UnitResult(NamedTuple):
+    """Result of training a unit.
+
+    Attributes
+    ----------
+    kept : int32
+        Tokens trained on, after subsampling.
+    loss, predictions : float32
+        Summed loss, and of how many predictions, of the steps whose loss is computed.
+    magnitude : float32
+        Summed lengths of the updates before clipping: not finite if training has diverged.
+    """
+
+    kept: tf.Tensor
+    loss: tf.Tensor
+    predictions: tf.Tensor
+    magnitude: tf.Tensor
+
+
+class UnitReport(NamedTuple):
+    """Report on a unit that has been trained.
+
+    Attributes
+    ----------
+    kept : int
+        Tokens trained on, after subsampling.
+    loss, predictions : float
+        Summed loss, and of how many predictions; 0 unless asked for.
+    alpha : float
+        The step size that it ended with.
+    """
+
+    unit: WorkUnit
+    kept: int
+    loss: float
+    predictions: float
+    alpha: float
+
+
+class Divergence(ArithmeticError):
+    """Divergence of training: vectors that are not finite, or too long to mean anything."""
+
+    @classmethod
+    def at(cls, place: str, program: KernelConfig, alpha: float) -> Divergence:
+        """Name the options that make steps shorter; `place` says what diverged where."""
+        window = program.widest_window or program.shape.window
+        return cls(
+            f"{place} diverged: rows are not finite, or so long that they mean nothing, with "
+            f"alpha={alpha:g}, window={window} and negative={program.objective.negative}: give a "
+            "smaller alpha, window or negative"
+        )

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.choices import KernelConfig
-from gensim_tfw2v.kernel.draws import Draws, draw
+from gensim_tfw2v.kernel.draws import Draws, counted_negatives, draw
 from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
-from gensim_tfw2v.kernel.objectives import StepPlan
-from gensim_tfw2v.kernel.step import SCOPE, step_loss, train_step
-from gensim_tfw2v.kernel.tables import Tables, UnitResult
-from gensim_tfw2v.kernel.updates import group_rows
+from gensim_tfw2v.kernel.objectives import Gradients, Step, StepPlan
+from gensim_tfw2v.kernel.slices import exact, small
+from gensim_tfw2v.kernel.tables import SCOPE, Tables, UnitResult, add_rows, read_rows
+from gensim_tfw2v.kernel.updates import adagrad, clipped, group_rows, sum_rows
 from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
 
 #: Nodes on a path, at most: gensim's counts are below 2**63, and each level adds to them.
@@ -100,13 +100,17 @@ class PreparedUnit(NamedTuple):
 
     def begin(self, program: KernelConfig, tables: Tables) -> tuple[tf.Tensor, ...]:
         """Initial sums of `train_steps`; see `train_step`."""
-        begin = (tf.constant(0.0),) * 2
+
+        def first_loss() -> tuple[tf.Tensor, ...]:
+            _, gradients = _gradients(program, self.plan.of(0), self.unit, tables, True)
+            return gradients.loss, gradients.predictions
+
+        def nothing() -> tuple[tf.Tensor, ...]:
+            return tf.constant(0.0), tf.constant(0.0)
+
+        begin = nothing()
         if program.loss_of == "first":
-            begin = tf.cond(
-                self.steps > 0,
-                lambda: step_loss(program, self.plan.of(0), self.unit, tables),
-                lambda: (tf.constant(0.0),) * 2,
-            )
+            begin = tf.cond(self.steps > 0, first_loss, nothing)
         traffic = [] if tables.inputs.link is None else [tf.zeros([2])]
         return (*begin, tf.constant(0.0), *traffic)
 
@@ -172,3 +176,111 @@ def _plan_unit(
         **groups,
     )
     return PreparedUnit(draws.kept, steps, plan, Tables(**ids))
+
+
+def train_step(
+    program: KernelConfig,
+    plan: StepPlan,
+    unit: Tables,
+    tables: Tables,
+    words: WordArrays,
+    squares: Tables | None = None,
+) -> tuple[tf.Tensor, ...]:
+    """Train a step of a `PreparedUnit`; arguments as for its `train_steps`.
+
+    It gives what a `UnitResult` sums: loss, predictions and magnitude; and if rows are sliced, the
+    traffic of its link.
+    """
+    ids, gradients = _gradients(program, plan, unit, tables, program.loss_of == "all")
+    with tf.name_scope("sum_rows"):
+        sums = {
+            name: sum_rows(getattr(plan, name), parts) for name, parts in gradients.updates.items()
+        }
+    with tf.name_scope("update"):
+        moved = tf.constant(0.0)  # summed lengths of the updates before clipping
+        for name, of_table in sums.items():
+            with tf.name_scope(name):
+                rows, sizes = ids[name], plan.alpha
+                if squares is not None:
+                    so_far = getattr(squares, name)
+                    sizes, growth = adagrad(of_table, read_rows(so_far, rows), plan.alpha)
+                    add_rows(so_far, rows, growth)
+                changes, magnitude = clipped(of_table, sizes, program.max_norm)
+                locked = program.locked and name == "inputs"
+                getattr(tables, name).add(rows, changes, words.lock if locked else None)
+                moved += magnitude
+    result, link = (gradients.loss, gradients.predictions, moved), tables.inputs.link
+    return result if link is None else (*result, link.traffic())
+
+
+def _gradients(
+    program: KernelConfig, plan: StepPlan, unit: Tables, tables: Tables, with_loss: bool
+) -> tuple[dict[str, tf.Tensor], Gradients]:
+    """Read the rows of a step, and compute its objective.
+
+    The distinct ids [U] of its rows come with that, by the name of each table in use.
+    """
+    with tf.name_scope("row_ids"):
+        ids = {
+            name: getattr(plan, name).distinct.of(of_table)
+            for name, of_table in unit._asdict().items()
+            if of_table is not None
+        }
+    if (link := tables.inputs.link) is not None:
+        link.begin()
+        groups = [getattr(plan, name) for name in ids]
+        of_rows = [small(x) for of in groups for x in (of.inverse, of.rank, of.segment)]
+        link.send_together([*map(exact, ids.values()), *of_rows])
+    with tf.name_scope("read_rows"):
+        rows = {name: getattr(tables, name).read(of_table) for name, of_table in ids.items()}
+    selects = "outputs" in ids and program.selects_negatives
+    noise = counted_negatives(program, plan.words) if selects else None
+    dtype = tf.as_dtype(program.product_dtype)
+    with tf.name_scope(type(program.objective).__name__):
+        return ids, program.objective(Step(program.shape, dtype, plan, rows, noise), with_loss)
+
+
+def step_graph(function: Any) -> bytes | None:
+    """The graph of a step, a serialized ``GraphDef``, out of a traced function that trains units.
+
+    Its ops are those in `SCOPE`, named within it, of the innermost of the function's loops, which
+    may be one of jobs and one of steps; or outside of any loop, where kernels train. None if there
+    are none.
+    """
+    graph = _innermost(function.graph)
+    if graph is None:
+        return None
+    whole = graph.as_graph_def(add_shapes=True)
+    names = {}
+    for node in whole.node:
+        _, inside, name = node.name.partition(f"{SCOPE}/")
+        if inside:
+            names[node.name] = name
+    step = type(whole)(versions=whole.versions)
+    for node in whole.node:
+        if node.name not in names:
+            continue
+        kept = step.node.add()
+        kept.CopyFrom(node)
+        kept.name = names[node.name]
+        kept.attr.pop("_class", None)  # names other ops
+        kept.input[:] = [new for given in node.input if (new := _renamed(given, names))]
+    return bytes(step.SerializeToString())
+
+
+def _innermost(graph: Any) -> Any:
+    """The innermost loop's graph that has ops of a step, or the graph itself; None if none has."""
+    operations = graph.get_operations()
+    for op in operations:
+        if op.type in ("While", "StatelessWhile"):
+            inner = _innermost(graph._get_function(op.get_attr("body").name).graph)
+            if inner is not None:
+                return inner
+    return graph if any(f"{SCOPE}/" in op.name for op in operations) else None
+
+
+def _renamed(given: str, names: dict[str, str]) -> str:
+    """An op's input, ``^name``, ``name`` or ``name:number``, by its new name; empty without one."""
+    control, name = given[: given.startswith("^")], given.lstrip("^")
+    name, colon, number = name.partition(":")
+    return f"{control}{names[name]}{colon}{number}" if name in names else ""

@@ -1,4 +1,4 @@
-"""Arrays with an entry for each word, with Huffman paths and subwords."""
+"""Arrays with an entry for each word: what negatives are drawn from, Huffman paths, subwords."""
 
 from __future__ import annotations
 
@@ -8,7 +8,62 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.noise import alias_table
+
+
+def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
+    """Make a table from which words are drawn in proportion to their weights, in constant time.
+
+    Each word has a bucket of the same size. A word lighter than a bucket leaves room, which one
+    heavier word fills: draw a bucket, then one of its two words (Walker 1977, "An Efficient Method
+    for Generating Discrete Random Variables with General Distributions"). Heavy words fill the
+    room of light ones in order, so running sums say which fills which (Hübschle-Schneider and
+    Sanders 2022, "Parallel Weighted Random Sampling").
+
+    Parameters
+    ----------
+    weights : ndarray [V]
+        Not negative.
+    shards : int
+        S: the two words of a bucket are of the same one.
+
+    Returns
+    -------
+    ndarray [V, 2], int32
+        For each bucket: the share of its own word, times ``2**31 - 1``, and the other word.
+
+    Raises
+    ------
+    ValueError
+        If a shard's weights are all 0.
+    """
+    if shards > 1:
+        empty = [one for one in range(shards) if not weights[one::shards].sum() > 0]
+        if empty:
+            raise ValueError(
+                f"no negatives can be drawn in {len(empty)} of {shards} shards, whose words "
+                "have no weight: give fewer negative_shards"
+            )
+        table = np.empty((len(weights), 2), np.int32)
+        for shard in range(shards):
+            table[shard::shards] = alias_table(weights[shard::shards])
+            table[shard::shards, 1] = shard + shards * table[shard::shards, 1]
+        return table
+    size = weights * (len(weights) / weights.sum())
+    is_heavy = size >= min(1.0, size.max())  # rounded, even the largest may be below 1
+    light, heavy = np.flatnonzero(~is_heavy), np.flatnonzero(is_heavy)
+    share, other = np.ones(len(size)), np.arange(len(size))
+    if len(light):
+        room = np.concatenate([[0.0], np.cumsum(1.0 - size[light])])  # of the first 0, 1, ...
+        excess = np.cumsum(size[heavy] - 1.0)
+        share[light] = size[light]
+        filler = np.searchsorted(excess, room[:-1], side="right")
+        other[light] = heavy[np.minimum(filler, len(heavy) - 1)]
+        # a heavy word that ends within a light one's room is now short itself: the next fills up
+        filled = room[np.minimum(np.searchsorted(room, excess[:-1]), len(light))]
+        share[heavy[:-1]] = 1.0 - (filled - excess[:-1])
+        other[heavy[:-1]] = heavy[1:]
+    limits = np.rint(np.clip(share, 0.0, 1.0) * (2**31 - 1))
+    return np.stack([limits, other], 1).astype(np.int32)
 
 
 class Lists(NamedTuple):
@@ -95,6 +150,16 @@ class WordArrays(NamedTuple):
         lists = Lists(*[tf.TensorSpec([None], tf.int32)] * 2)
         floats, noise = tf.TensorSpec([None], tf.float32), tf.TensorSpec([None, 2], tf.int32)
         return WordArrays(floats, noise, lists, floats, lists, floats)
+
+
+def noise_shares(noise: np.ndarray, frequency: np.ndarray, shards: int) -> np.ndarray:
+    """Share of each word among the negatives that count, of all targets: [V].
+
+    In proportion to `noise` words are drawn, in proportion to `frequency` they are targets: [V].
+    """
+    shard = np.arange(len(noise)) % shards
+    of_targets, of_noise = (np.bincount(shard, x)[shard] for x in (frequency, noise))
+    return noise / of_noise * of_targets / frequency.sum()
 
 
 def huffman_tree(points: Sequence[np.ndarray] = (), codes: Sequence[np.ndarray] = ()) -> Lists:

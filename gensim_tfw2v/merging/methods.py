@@ -2,26 +2,206 @@
 
 Concatenation puts rows side by side. PCA projects that onto the directions in which it varies most.
 ALiR turns sub-models onto each other.
+
+The rows of all sub-models are one table, side by side, read in pieces. What the SVD needs of a tall
+matrix A [V, C] is AᵀA: where C is small that is a matrix, else products with it, each one pass over
+A.
 """
 
 import logging
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise, starmap
 from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import polar
+from scipy.sparse.linalg import LinearOperator
 
-from gensim_tfw2v.merging.table import Piece, Table, gram, right_singular_vectors
 from gensim_tfw2v.messages import quoted
 
 #: How often ALiR computes maps and merged rows from each other, as in the paper.
 ITERATIONS = 3
 
+#: Bytes of a piece: what is in memory of all sub-models at a time.
+PIECE_BYTES = 1 << 26
+
+#: Up to so many columns, AᵀA is kept as a matrix: 128 MiB.
+LARGEST_MATRIX = 4096
+
+#: Columns more than asked for, and passes, of the randomised method.
+OVERSAMPLING, PASSES = 20, 8
+
+
 logger = logging.getLogger(__name__)
 
 
-class Merging(ABC):
+class Piece(NamedTuple):
+    """Some rows of a table.
+
+    Attributes
+    ----------
+    first : int
+        The number of the first row.
+    rows : ndarray [p, C], float32
+        Of all sub-models, side by side: C is the sum of their sizes. Zeros where a sub-model has no
+        such row.
+    held : ndarray [p, N], bool
+        Which sub-models have the row.
+    parts : sequence of slice
+        Columns of each sub-model.
+    """
+
+    first: int
+    rows: np.ndarray
+    held: np.ndarray
+    parts: Sequence[slice]
+
+    def lengths(self) -> np.ndarray:
+        """Length of each sub-model's row, [p, N]."""
+        parts = [np.linalg.norm(self.rows[:, part], axis=1) for part in self.parts]
+        return np.stack(parts, axis=1)
+
+    def scaled(self, factors: np.ndarray) -> np.ndarray:
+        """The rows, those of each sub-model times a factor: [p, C] from factors [p, N]."""
+        rows = np.empty_like(self.rows)
+        for number, part in enumerate(self.parts):
+            np.multiply(self.rows[:, part], factors[:, number, None], out=rows[:, part])
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The rows of one kind of all sub-models.
+
+    Parameters
+    ----------
+    name : str
+        What the rows are, for messages.
+    arrays : sequence of ndarray [n_i, D_i]
+        One of each of N sub-models.
+    row_of : sequence of ndarray [V], int
+        For each sub-model: which row of its array is each row of the table, or -1.
+    """
+
+    name: str
+    arrays: Sequence[np.ndarray]
+    row_of: Sequence[np.ndarray]
+
+    @property
+    def rows(self) -> int:
+        """V."""
+        return len(self.row_of[0])
+
+    @property
+    def sizes(self) -> list[int]:
+        """D_i of each sub-model."""
+        return [array.shape[1] for array in self.arrays]
+
+    @property
+    def columns(self) -> int:
+        """C, the sum of the sizes."""
+        return sum(self.sizes)
+
+    @property
+    def parts(self) -> list[slice]:
+        """Columns of each sub-model."""
+        return list(starmap(slice, pairwise(accumulate(self.sizes, initial=0))))
+
+    def pieces(self) -> Iterator[Piece]:
+        """All rows, in order.
+
+        Raises
+        ------
+        ValueError
+            If a number is not finite.
+        """
+        step = max(1, PIECE_BYTES // (4 * self.columns))
+        for first in range(0, self.rows, step):
+            yield self._piece(first, min(first + step, self.rows))
+
+    def _piece(self, first: int, end: int) -> Piece:
+        row_of = np.stack([of_one[first:end] for of_one in self.row_of], axis=1)
+        held = row_of >= 0
+        rows = np.zeros((end - first, self.columns), np.float32)
+        for model, (array, part) in enumerate(zip(self.arrays, self.parts, strict=True)):
+            here = held[:, model]
+            rows[here, part] = array[row_of[here, model]]
+            bad = np.flatnonzero(~np.isfinite(rows[:, part]).all(axis=1))
+            if len(bad):
+                raise ValueError(
+                    f"sub-model {model} has {self.name} that are NaN or infinite, the first in row "
+                    f"{first + bad[0]}: leave it out, or train it again with a smaller alpha"
+                )
+        return Piece(first, rows, held, self.parts)
+
+
+def gram(pieces: Callable[[], Iterator[np.ndarray]], columns: int) -> Any:
+    """AᵀA of a matrix A [V, C], as something to multiply matrices [C, k] with.
+
+    Parameters
+    ----------
+    pieces : callable
+        Gives all rows of A in order, [p, C] at a time, float32; called once for each pass.
+    columns : int
+        C.
+
+    Returns
+    -------
+    ndarray or LinearOperator [C, C], float64
+    """
+    if columns <= LARGEST_MATRIX:
+        matrix = np.zeros((columns, columns))
+        for piece in pieces():
+            matrix += piece.T @ piece
+        return matrix
+
+    def product(right: np.ndarray) -> np.ndarray:
+        summed, factor = np.zeros(right.shape), right.astype(np.float32)
+        for piece in pieces():
+            summed += piece.T @ (piece @ factor)
+        return summed
+
+    return LinearOperator((columns, columns), matvec=product, matmat=product, dtype=np.float64)
+
+
+def right_singular_vectors(gram: Any, number: int, seed: int = 0) -> np.ndarray:
+    """The right singular vectors of A with the largest singular values.
+
+    From the eigenvectors of AᵀA where that is a matrix, else by randomised subspace iteration
+    (Halko, Martinsson and Tropp 2011, "Finding Structure with Randomness", algorithm 4.4) in
+    `PASSES` passes over A, from a start that the seed decides.
+
+    Parameters
+    ----------
+    gram : ndarray or LinearOperator [C, C]
+        AᵀA; see `gram`.
+    number : int
+        k, at most C.
+    seed : int
+
+    Returns
+    -------
+    ndarray [C, k], float64
+        Orthonormal columns, by falling singular value.
+    """
+    if isinstance(gram, np.ndarray):
+        return _leading(gram, number)
+    columns = gram.shape[0]
+    size = columns, min(columns, number + OVERSAMPLING)
+    start = np.random.default_rng(seed).standard_normal(size)
+    for _ in range(PASSES - 1):
+        start = gram @ np.linalg.qr(start)[0]
+    basis = np.linalg.qr(start)[0]
+    return basis @ _leading(basis.T @ (gram @ basis), number)
+
+
+def _leading(symmetric: np.ndarray, number: int) -> np.ndarray:
+    return np.linalg.eigh(symmetric)[1][:, ::-1][:, :number]
+
+
+class Merging:
     """A way of merging: made for the input rows, then applied to pieces of each table.
 
     It holds linear maps, one a sub-model, that bring what the sub-models hold of a word together.
@@ -29,14 +209,8 @@ class Merging(ABC):
     where sub-models are rotations of each other, similarities, and products of input and output
     rows, are those of each.
 
-    Parameters
-    ----------
-    inputs : Table
-        The input rows of all sub-models.
-    vector_size : int, optional
-        The D that is asked for.
-    seed : int
-        Seed of random draws, where there are any.
+    Each is made of the `Table` of the input rows of all sub-models, of the D that is asked for or
+    None, and of a seed of random draws, where there are any.
 
     Attributes
     ----------
@@ -50,13 +224,11 @@ class Merging(ABC):
     """
 
     size: int
+    _maps: np.ndarray  # [C, D]
 
-    @abstractmethod
-    def __init__(self, inputs: Table, vector_size: int | None, seed: int) -> None: ...
-
-    @abstractmethod
     def merge_inputs(self, piece: Piece) -> np.ndarray:
         """Merged input rows, [p, D]."""
+        return piece.rows @ self._maps
 
     def merge_outputs(self, piece: Piece) -> np.ndarray:
         """Merged rows of outputs, nodes or subwords, [p, D]."""
@@ -102,11 +274,7 @@ class PCA(Merging):
         )
         products = gram(lambda: (piece.rows for piece in inputs.pieces()), inputs.columns)
         vectors = right_singular_vectors(products, self.size, seed)
-        self._map = (vectors * len(inputs.arrays) ** -0.5).astype(np.float32)
-
-    def merge_inputs(self, piece: Piece) -> np.ndarray:
-        """Merged input rows, [p, D]."""
-        return piece.rows @ self._map
+        self._maps = (vectors * len(inputs.arrays) ** -0.5).astype(np.float32)
 
 
 class ALiR(Merging):
@@ -162,14 +330,17 @@ class ALiR(Merging):
 
     def merge_outputs(self, piece: Piece) -> np.ndarray:
         """Merged rows of outputs, nodes or subwords, [p, D]."""
-        return piece.rows @ self._maps * _inverse(_holders(piece))
+        return super().merge_inputs(piece) * _inverse(_holders(piece))
 
 
-METHODS: dict[str, type[Merging]] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}
+#: Makes a merging of `inputs`, `vector_size` and `seed`.
+Method = Callable[[Table, int | None, int], Merging]
+
+METHODS: dict[str, Method] = {"alir": ALiR, "pca": PCA, "concat": Concatenation}
 """Ways of merging, by the names that users give."""
 
 
-def merging_named(method: str) -> type[Merging]:
+def merging_named(method: str) -> Method:
     """The merging of a name; ValueError if there is none."""
     if method not in METHODS:
         *names, last = METHODS

@@ -43,38 +43,6 @@ _EVENTS = re.compile(r"events\.out\.tfevents\.(\d+)\.")
 logger = logging.getLogger(__name__)
 
 
-class LogFolder:
-    """A folder that is logged to as long as it can be: a training outlives its log.
-
-    Parameters
-    ----------
-    path : str
-
-    Attributes
-    ----------
-    failed : bool
-        Whether it could not be written to; then nothing more is.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.failed = False
-
-    def write(self, do: Callable[[], Any]) -> None:
-        """Do what writes there; if the system refuses, log it once as an error."""
-        if self.failed:
-            return
-        try:
-            do()
-        except OSError as error:
-            self.failed = True
-            logger.error(
-                "%s cannot be written to (%s): training goes on without its log for TensorBoard",
-                self.path,
-                error.strerror or error,
-            )
-
-
 class EventLog:
     """Writes scalars, texts, hyperparameters and a graph into a new file of a run.
 
@@ -84,13 +52,18 @@ class EventLog:
         The run's; TensorBoard shows the files of one folder as one run.
     suffix : str
         Of the file's name.
-    within : LogFolder, optional
-        Where that is more than the writer's own business: it logs what fails.
+    outlived : bool
+        Whether what is logged goes on where the folder cannot be written to.
+
+    Attributes
+    ----------
+    failed : bool
+        Whether the folder could not be written to; then nothing more is.
 
     Raises
     ------
     OSError
-        If the folder cannot be written to, without `within`; as all methods.
+        If the folder cannot be written to, unless the log is outlived; as all methods.
 
     Notes
     -----
@@ -98,12 +71,28 @@ class EventLog:
     where a disk is full, and errors come up in whatever is logged next.
     """
 
-    def __init__(self, folder: str, suffix: str = "", within: LogFolder | None = None) -> None:
-        self._write = (lambda do: do()) if within is None else within.write
+    def __init__(self, folder: str, suffix: str = "", outlived: bool = False) -> None:
+        self._folder, self._outlived, self.failed = folder, outlived, False
         self._lock = threading.Lock()
         self._file: Any = None
-        self._write(lambda: self._open(folder, suffix))
+        self.write(lambda: self._open(folder, suffix))
         self._add(file_version=VERSION)
+
+    def write(self, do: Callable[[], Any]) -> None:
+        """Do what writes there; if the system refuses, log it once as an error."""
+        if self.failed:
+            return
+        try:
+            do()
+        except OSError as error:
+            if not self._outlived:
+                raise
+            self.failed = True
+            logger.error(
+                "%s cannot be written to (%s): training goes on without its log for TensorBoard",
+                self._folder,
+                error.strerror or error,
+            )
 
     def _open(self, folder: str, suffix: str) -> None:
         os.makedirs(folder, exist_ok=True)
@@ -141,13 +130,13 @@ class EventLog:
     def _add(self, step: int = 0, **content: Any) -> None:
         record = _event(step, **content)
         with self._lock:
-            self._write(lambda: (self._file.write(record), self._file.flush()))
+            self.write(lambda: (self._file.write(record), self._file.flush()))
 
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
             try:
-                self._write(self._file.close)
+                self.write(self._file.close)
             finally:
                 with contextlib.suppress(OSError):
                     self._file.close()  # of a log that has failed
@@ -178,7 +167,7 @@ class TaskLog:
         if name is not None:
             folder = os.path.join(folder, TASKS, name)
         self._began = min([time.time(), *_made(folder)])
-        self._events = events or EventLog(folder, within=LogFolder(folder))
+        self._events = events or EventLog(folder, outlived=True)
         self._owned = events is None
         self._ended = threading.Event()
         self._process, self._tcp = psutil.Process(), TcpBytes()
@@ -222,10 +211,7 @@ class TaskLog:
 
 def has_events(folder: str) -> bool:
     """Return whether a folder already holds the run of a training."""
-    try:
-        return any("tfevents" in name and name != EMPTY for name in os.listdir(folder))
-    except OSError:
-        return False
+    return any(_made(folder))
 
 
 def make_run(folder: Path) -> None:

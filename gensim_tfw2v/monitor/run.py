@@ -11,7 +11,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.evaluation import evaluate_pairs
-from gensim_tfw2v.monitor.events import EventLog, LogFolder, TaskLog, has_events
+from gensim_tfw2v.monitor.events import EventLog, TaskLog, has_events
 from gensim_tfw2v.monitor.projector import norms, write_projector
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.originals import Word2Vec
@@ -68,6 +68,8 @@ class RunLog:
     options : TensorBoardLog
     made_with : mapping
         As of `hyperparameters`.
+    traffic : callable
+        Gives the `Traffic` of the cluster so far, None without one.
     step : int
         Words of trainings before, of the same model.
     goes_on : bool
@@ -83,6 +85,7 @@ class RunLog:
         self,
         options: TensorBoardLog,
         made_with: Mapping[str, bool | int | float | str],
+        traffic: Callable[[], Any],
         step: int = 0,
         goes_on: bool = False,
     ) -> None:
@@ -94,28 +97,25 @@ class RunLog:
             )
         self.options = options
         self._first = self.step = step
-        self._folder = LogFolder(options.path)
-        self._events = EventLog(options.path, within=self._folder)
+        self._events = EventLog(options.path, outlived=True)
         self._task = TaskLog(options.path, events=self._events)
         self._began = self._written = time.monotonic()
         self._loss = self._predictions = 0.0
         self._words, self._words_written = 0, 0
         self._alpha = 0.0
-        self._traffic_of: Callable[[], Any] = lambda: None
-        self._traffic: Any = None
+        self._traffic_of, self._traffic = traffic, None
         self._events.hyperparameters(made_with)
 
-    def unit(self, report: Any, words: int, traffic: Callable[[], Any] = lambda: None) -> None:
+    def unit(self, report: Any, words: int) -> None:
         """Take the report of a unit, and write a point if one is due.
 
-        `words` is how many of the text this training has been through, over all epochs; `traffic`
-        gives the `Traffic` of the cluster so far, None without one.
+        `words` is how many of the text this training has been through, over all epochs.
         """
         self._loss += report.loss
         self._predictions += report.predictions
         self._words += report.unit.raw_words
         self.step = self._first + words
-        self._alpha, self._traffic_of = report.alpha, traffic
+        self._alpha = report.alpha
         now = time.monotonic()
         if now - self._written >= max(SECONDS, (now - self._began) / POINTS):
             self._point()
@@ -156,7 +156,7 @@ class RunLog:
 
     def epoch(self, vectors: KeyedVectors, is_last: bool, mean_loss: float | None = None) -> None:
         """Write what the vectors are like at the end of an epoch of this mean loss."""
-        if self._folder.failed:
+        if self._events.failed:
             return
         values = {} if mean_loss is None else {"loss/epoch": mean_loss}
         for pairs in self.options.word_pairs:
@@ -170,7 +170,7 @@ class RunLog:
             self._events.text("neighbours", table, self.step)
         if self.options.projector_words and (is_last or self.options.projector_each_epoch):
             words = self.options.projector_words
-            self._folder.write(lambda: write_projector(vectors, self.options.path, words))
+            self._events.write(lambda: write_projector(vectors, self.options.path, words))
 
     def _probes(self, vectors: KeyedVectors) -> list[str]:
         if self.options.probe_words is not None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.kernel.task import UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.tickets import Tickets, jobs_of
 from gensim_tfw2v.parameter_server.workers import Workers, run_threads

@@ -27,9 +27,8 @@ import numpy as np
 
 from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster, ClusterLost
-from gensim_tfw2v.files.mapped import all_finite, pieces, save_array
-from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
+from gensim_tfw2v.files.whole import all_finite, pieces, save_array
+from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.events import TaskLog
 from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS, Liveness
 from gensim_tfw2v.parameter_server.traffic import Traffic

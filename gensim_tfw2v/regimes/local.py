@@ -10,14 +10,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf, why_elsewhere
-from gensim_tfw2v.files.mapped import all_finite
+from gensim_tfw2v.files.whole import all_finite
 from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.native import load_ops, plain
 from gensim_tfw2v.kernel.native_unit import options_of
-from gensim_tfw2v.kernel.step import step_graph
-from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
-from gensim_tfw2v.kernel.unit import concrete_unit_function
+from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
+from gensim_tfw2v.kernel.unit import concrete_unit_function, step_graph
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.workers import run_threads
 from gensim_tfw2v.processes.hazards import holding_interrupts

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gensim_tfw2v.corpus.sampling import Sampling
-from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.numerals import number, whole_number
+from gensim_tfw2v.corpus.shards import Sampling
+from gensim_tfw2v.messages import number, quoted, whole_number
 
 if TYPE_CHECKING:
     from gensim_tfw2v.kernel.objectives import Objective

@@ -13,9 +13,8 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
-from gensim_tfw2v.kernel.step import step_graph
-from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
+from gensim_tfw2v.kernel.unit import step_graph
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.jobs.column_job import column_job
 from gensim_tfw2v.parameter_server.jobs.job import (

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.task import UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitTask
 
 
 def never() -> bool:

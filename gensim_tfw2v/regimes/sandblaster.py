@@ -12,8 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.task import Divergence, UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.parameter_server.jobs.job import JobProgram, JobResult
 from gensim_tfw2v.parameter_server.jobs.portion import portion_job
 from gensim_tfw2v.parameter_server.layouts.row_layout import adder_of_staged

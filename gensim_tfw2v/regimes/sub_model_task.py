@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.sampling import Sampling
-from gensim_tfw2v.corpus.shards import WorkUnit
-from gensim_tfw2v.kernel.task import UnitTask, unit_key
+from gensim_tfw2v.corpus.shards import Sampling, WorkUnit
+from gensim_tfw2v.kernel.tables import UnitTask, unit_key
 
 
 class SubModelTask(NamedTuple):

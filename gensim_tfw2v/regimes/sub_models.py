@@ -16,8 +16,8 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
-from gensim_tfw2v.files.mapped import new_array, save_array
-from gensim_tfw2v.kernel.task import Divergence, UnitReport
+from gensim_tfw2v.files.whole import new_array, save_array
+from gensim_tfw2v.kernel.tables import Divergence, UnitReport
 from gensim_tfw2v.parameter_server.jobs.sub_model import SubModelResult, sub_model_functions
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import Job, Workers, run_threads

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.task import UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.parameter_server.combining import adasum
 from gensim_tfw2v.parameter_server.jobs.job import JobProgram, JobResult
 from gensim_tfw2v.parameter_server.jobs.row_job import row_job

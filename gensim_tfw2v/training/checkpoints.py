@@ -21,14 +21,10 @@ from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
-from gensim_tfw2v.files.mapped import save_array
-from gensim_tfw2v.kernel.task import UnitReport
+from gensim_tfw2v.files.temporary import locked
+from gensim_tfw2v.files.whole import save_array
+from gensim_tfw2v.kernel.tables import UnitReport
 from gensim_tfw2v.messages import quoted
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: two trainings in one folder are not found out
-    fcntl: Any = None  # type: ignore[no-redef]
 
 logger = logging.getLogger(__name__)
 
@@ -118,17 +114,12 @@ def lock_folder(folder: Path) -> BinaryIO:
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = open(folder / LOCK, "ab")  # noqa: SIM115
-    try:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
+    if locked(file) is False:  # without locks, nothing tells
         file.close()
         raise CheckpointError(
             f"{folder}: another training is using this checkpoint_dir; wait until it has "
             "ended, or name another one"
-        ) from error
-    except OSError as error:  # a file system without locks
-        logger.debug("%s cannot be locked: %s", folder, error)
+        )
     _locks.add(file)
     return file
 
@@ -159,7 +150,8 @@ class Checkpoints:
 
     def __init__(self, folder: Path, training: Mapping[str, Any]) -> None:
         self.folder = folder
-        self._training = json.loads(json.dumps(training))
+        # numbers of NumPy as Python's
+        self._training = json.loads(json.dumps(training, default=lambda number: number.item()))
         self._writer: threading.Thread | None = None
         self._damaged: set[Path] = set()
         folder.mkdir(parents=True, exist_ok=True)
@@ -207,14 +199,10 @@ class Checkpoints:
         paths = self._paths()[::-1]
         for path, before in zip(paths, [*paths, None][1:], strict=True):
             try:
-                description = _described(path)
-                if description["format"] == FORMAT:
-                    self._check(path, description["training"])
-                    files = description["files"].items()
-                    return take(
-                        {name: _read(path, name, crc) for name, crc in files},
-                        description["state"],
-                    )
+                description = self._described(path)
+                files = description["files"].items()
+                arrays = {name: _read(path, name, crc) for name, crc in files}
+                return take(arrays, description["state"])
             except CheckpointError:
                 raise
             except Exception as error:  # there is no telling what a damaged file raises
@@ -225,15 +213,20 @@ class Checkpoints:
                     f"{type(error).__name__}: {error}",
                     f"taking the one before, {before.name}" if before else "training begins anew",
                 )
-                continue
+        return None
+
+    def _described(self, path: Path) -> dict[str, Any]:
+        """The description of a checkpoint of this training, if it is what was written."""
+        description: dict[str, Any] = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
+        if description.pop("checksum", None) != _checksum(description):
+            raise ValueError(f"{DESCRIPTION} is not what was written")
+        if description["format"] != FORMAT:
             raise CheckpointError(
                 f"{path} has format {quoted(description['format'])}, of another version of this "
                 f"package; this one reads format {FORMAT}: end that training with the version that "
                 "began it, or name another checkpoint_dir to begin anew"
             )
-        return None
-
-    def _check(self, path: Path, training: Mapping[str, Any]) -> None:
+        training = description["training"]
         for name, value in self._training.items():
             if training.get(name) != value:
                 raise CheckpointError(
@@ -241,6 +234,7 @@ class Checkpoints:
                     f"here it is {quoted(value)}; name another checkpoint_dir, or remove it to "
                     "begin anew"
                 )
+        return description
 
     def _named(self) -> list[Path]:
         """Everything that is named like a checkpoint."""
@@ -278,14 +272,6 @@ class Checkpoints:
 
 def _number(path: Path) -> int:
     return int(path.name.removeprefix(_PREFIX))
-
-
-def _described(path: Path) -> dict[str, Any]:
-    """The description of a checkpoint, if it is what was written."""
-    content = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
-    if content.pop("checksum", None) != _checksum(content):
-        raise ValueError(f"{DESCRIPTION} is not what was written")
-    return content
 
 
 def _checksum(content: Mapping[str, Any]) -> int:

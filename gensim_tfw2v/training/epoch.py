@@ -3,7 +3,6 @@
 import copy
 import logging
 import queue
-import threading
 from dataclasses import replace
 from itertools import pairwise
 from timeit import default_timer
@@ -13,8 +12,7 @@ import numpy as np
 
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.files import Source
-from gensim_tfw2v.kernel.task import UnitReport, UnitTask
-from gensim_tfw2v.training.checkpoints import Position
+from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.training.reading import encode_source
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_state
@@ -57,20 +55,12 @@ def train_epoch(
     no_queue: queue.Queue[None] = queue.Queue()
     start = default_timer() - 0.00001
     next_report = 1.0
-    lock = threading.Lock()
 
     def report(result: UnitReport) -> None:
         nonlocal next_report
-        with lock:
-            position = training.position
-            if result.unit.index in position.done:
-                return  # of what was lost and begun anew
-            position.add(result, in_total=bool(model.compute_loss))
-            if model.compute_loss:
-                model.running_training_loss += result.loss  # which a callback may have set to 0
-            training.log(result)
-            training.bar.update(result.unit.raw_words)
-            elapsed = default_timer() - start
+        with training.counting:
+            training.count(result)
+            position, elapsed = training.position, default_timer() - start
             if elapsed >= next_report:
                 model._log_progress(
                     None, no_queue, epoch, position.sentences, total_examples,
@@ -144,26 +134,20 @@ def held_out_loss(model: Any, source: Source) -> float:
     )
     observer.seed = 0 if model.seed is None else model.seed  # the same draws in each call
     observer.compute_loss, observer.epochs, observer.train_count = True, 1, 0
+    observer.running_training_loss = 0.0
     check_state(observer, config)
     corpus = encode_source("reading the text", source, model.wv.key_to_index, config)
     training = Training(observer, config, corpus)
     training.bar.set_description("predicting")
-    position, lock = Position(), threading.Lock()
-
-    def report(result: UnitReport) -> None:  # from any thread
-        with lock:
-            position.add(result, in_total=True)
-            training.bar.update(result.unit.raw_words)
-
     try:
         training.load()
         tasks = [UnitTask.of(unit, (0.0, 0.0), training.seed) for unit in training.units]
-        training.regime.train_epoch(tasks, report)
+        training.regime.train_epoch(tasks, training.count)
     finally:
         training.close()
-    if position.mean_loss is None:
+    if (mean_loss := training.position.mean_loss) is None:
         raise ValueError(
             "nothing was predicted: the text has no two words of the vocabulary in a sentence, or "
             f"too few for sample={model.sample}"
         )
-    return position.mean_loss
+    return mean_loss

@@ -22,8 +22,7 @@ from gensim_tfw2v.kernel.choices import (
     steps_of,
 )
 from gensim_tfw2v.kernel.native import load_ops, why_not
-from gensim_tfw2v.kernel.objectives import SkipGram
-from gensim_tfw2v.kernel.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.objectives import SkipGram, StepShape
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.parameter_server.worker_config import (
     LEAST_ENTRIES,

@@ -6,10 +6,11 @@ import contextlib
 import copy
 import functools
 import logging
+import threading
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,17 +20,13 @@ from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 from gensim_tfw2v.kernel.choices import FEW_TOKENS
 from gensim_tfw2v.kernel.objectives import SkipGram
-from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.task import UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
 from gensim_tfw2v.training.open_regime import open_regime
 from gensim_tfw2v.training.programs import setup_of, unit_entries
 from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of
-
-if TYPE_CHECKING:
-    from gensim_tfw2v.monitor.run import RunLog
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +63,7 @@ class Training:
         self.seed = seed_of(model) + 1_000_003 * model.train_count
         self.position = Position()  # what has been trained; from a checkpoint if there was one
         self._model_position = Position()  # what the model's arrays are from
+        self.counting = threading.RLock()
         self._lost = 0
         self._traffic = Traffic()  # of clusters that were lost
         self.description: dict[str, Any] = {}  # tells this training's checkpoints from others
@@ -90,25 +88,26 @@ class Training:
                 resources.callback(self._checkpoints.wait)
                 if not self._resume():
                     self.save()
-            setup = setup_of(
-                config,
-                vocabulary,
-                corpus,
-                len(self.units),
-                entries,
-                self.seed,
-                "all" if model.compute_loss else "none" if config.log is None else "first",
-            )
+            loss_of = "all" if model.compute_loss else "none" if config.log is None else "first"
+            units = len(self.units)
+            setup = setup_of(config, vocabulary, corpus, units, entries, self.seed, loss_of)
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
             self._open = functools.partial(open_regime, config, setup, process_launcher)
             self.regime = self._regime_stack.enter_context(self._open())
             # after the regime: workers set TensorFlow's threads while TensorFlow has none
-            self._log = self._open_log()
-            if self._log is not None:
-                resources.callback(self._log.close)
+            self.log: RunLog | None = None
+            if config.log is not None:
+                from gensim_tfw2v.monitor.run import RunLog, hyperparameters
+
+                made_with, before = hyperparameters(model, corpus.total_raw_words), self.position
+                # of this model's trainings, and of this very one before it was ended
+                goes_on = bool(model._logged_words or before.epoch or before.done)
+                words = model._logged_words
+                self.log = RunLog(config.log, made_with, lambda: self.traffic, words, goes_on)
+                resources.callback(self.log.close)
                 with contextlib.suppress(ClusterLost):  # which the first epoch will meet, and mend
                     if (graph := self.regime.step_graph()) is not None:
-                        self._log.graph(graph)
+                        self.log.graph(graph)
             # last, for until now what was being done was shown in its place
             total = corpus.total_raw_words * model.epochs
             self.bar = progress_bar(total, config.progress, self.restored[0])
@@ -135,8 +134,19 @@ class Training:
 
         All tasks of each of `epochs_at_once` are given; `report` is called from any thread.
         """
+        while True:
+            try:
+                self.load()
+                self._train(epochs, report)
+                return
+            except ClusterLost as lost:
+                self._reopen(lost)
+
+    def _train(
+        self, epochs: Sequence[Sequence[UnitTask]], report: Callable[[UnitReport], None]
+    ) -> None:
+        """Train on one cluster; ClusterLost if that loses its parameters."""
         (tasks,) = epochs
-        self.load()
         while True:
             left = [task for task in tasks if task.unit.index not in self.position.done]
             due, before = time.monotonic() + self.config.checkpoint_seconds, len(self.position.done)
@@ -145,12 +155,8 @@ class Training:
                 # after one unit at least: else units longer than the time between would never end
                 return len(self.position.done) > before and time.monotonic() >= due  # noqa: B023
 
-            try:
-                self.regime.train_epoch(left, report, checkpoint_is_due)
-                self.export()
-            except ClusterLost as lost:
-                self._recover(lost)
-                continue
+            self.regime.train_epoch(left, report, checkpoint_is_due)
+            self.export()
             self._lost = 0
             if len(self.position.done) == len(self.units):
                 return
@@ -164,22 +170,26 @@ class Training:
         self._set_model_position()
         self.save()
 
-    def log(self, report: UnitReport) -> None:
-        """Have TensorBoard's log take a unit's report, that the position has counted."""
-        if self._log is not None:
-            self._log.unit(report, self._reached, lambda: self.traffic)
+    def count(self, report: UnitReport) -> None:
+        """Count a unit that is trained, once; from any thread."""
+        model = self._model
+        with self.counting:
+            position = self.position
+            if report.unit.index in position.done:
+                return  # of what was lost and begun anew
+            position.add(report, in_total=bool(model.compute_loss))
+            if model.compute_loss:
+                model.running_training_loss += report.loss  # which a callback may have set to 0
+            if self.log is not None:
+                self.log.unit(report, self._reached)
+            self.bar.update(report.unit.raw_words)
 
     def log_epoch(self) -> None:
-        """Have it take the vectors of an epoch that has ended."""
-        if self._log is not None:
+        """Have TensorBoard's log take the vectors of an epoch that has ended."""
+        if self.log is not None:
             model, losses = self._model, self.position.mean_losses
             is_last = self.position.epoch == model.epochs
-            self._log.epoch(model.wv, is_last, losses[-1] if losses else None)
-
-    @property
-    def logged_words(self) -> int:
-        """Words that TensorBoard's log has been told of, with those of trainings before."""
-        return 0 if self._log is None else self._log.step
+            self.log.epoch(model.wv, is_last, losses[-1] if losses else None)
 
     @property
     def traffic(self) -> Traffic | None:
@@ -199,56 +209,36 @@ class Training:
     def save(self) -> None:
         """Write a checkpoint of the model's arrays and of the position that they are from."""
         if self._checkpoints is not None:
-            self._checkpoints.save(self._tables()._asdict(), self._model_position.state())
-
-    def _tables(self) -> Tables:
-        return tables_of(self._model, self._subwords)
+            tables = tables_of(self._model, self._subwords)
+            self._checkpoints.save(tables._asdict(), self._model_position.state())
 
     def _write(self, fill: Callable[[Tables], None]) -> None:
         """Have the model's arrays filled, and put right what is made of them."""
-        tables, subwords = _writable_tables(self._model), self._subwords
+        model, subwords = self._model, self._subwords
+        # copies in place of arrays to which float32 rows cannot be written
+        for name in ("vectors_vocab", "vectors_ngrams") if model.has_subwords else ("vectors",):
+            setattr(model.wv, name, np.require(getattr(model.wv, name), np.float32, "W"))
+        if model.negative:
+            model.syn1neg = np.require(model.syn1neg, np.float32, "W")
+        if model.hs:
+            model.syn1 = np.require(model.syn1, np.float32, "W")
+        tables = tables_of(model)
         if subwords is not None:
-            rows = np.empty((len(subwords.weights), self._model.vector_size), np.float32)
+            rows = np.empty((len(subwords.weights), model.vector_size), np.float32)
             tables = tables._replace(inputs=rows)
         fill(tables)
         if subwords is not None:
-            subwords.scatter(self._model.wv, rows, self._inputs)
+            subwords.scatter(model.wv, rows, self._inputs)
             self._inputs = rows
-        renew_norms(self._model.wv)
-
-    def _open_log(self) -> RunLog | None:
-        model, options = self._model, self.config.log
-        if options is None:
-            return None
-        from gensim_tfw2v.monitor.run import RunLog, hyperparameters
-
-        made_with = hyperparameters(model, self.corpus.total_raw_words)
-        # of this model's trainings, and of this very one before it was ended
-        goes_on = bool(model._logged_words or self.position.epoch or self.position.done)
-        return RunLog(options, made_with, model._logged_words, goes_on)
+        renew_norms(model.wv)
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
-        tables = self._tables()
+        tables = tables_of(self._model, self._subwords)
         self._inputs = tables.inputs
-        while True:
-            try:
-                self.regime.load(tables)
-                return
-            except ClusterLost as lost:
-                self.reopen(lost)
+        self.regime.load(tables)
 
-    def _recover(self, lost: ClusterLost) -> None:
-        """Go back to what the model's arrays are from, on a cluster that is whole again."""
-        self.reopen(lost)
-        self._model.running_training_loss -= (
-            self.position.total_loss - self._model_position.total_loss
-        )
-        self.position = copy.deepcopy(self._model_position)
-        self.bar.update(self._reached - self.bar.n)
-        self.load()
-
-    def reopen(self, lost: ClusterLost) -> None:
+    def _reopen(self, lost: ClusterLost) -> None:
         """Have a cluster again; tasks may end, or be gone, while it comes up, too."""
         if (traffic := self.traffic) is not None:
             traffic.repeated += len(self.position.done - self._model_position.done)
@@ -261,19 +251,25 @@ class Training:
             logger.warning("%s; going back to the last checkpoint", lost)
             try:
                 self.regime = self._regime_stack.enter_context(self._open())
-                return
+                break
             except ConnectionError as error:
                 lost = error if isinstance(error, ClusterLost) else ClusterLost(str(error))
+        self._go_back()
+
+    def _go_back(self) -> None:
+        """Go back to what the model's arrays are from."""
+        lost_loss = self.position.total_loss - self._model_position.total_loss
+        self._model.running_training_loss -= lost_loss
+        self.position = copy.deepcopy(self._model_position)
+        self.bar.update(self._reached - self.bar.n)
 
     def _resume(self) -> bool:
         """Go on from a checkpoint on disk, if there is one."""
         assert self._checkpoints is not None
         model = self._model
-
-        def take(arrays: dict[str, np.ndarray], state: Any) -> tuple[Tables, Position]:
-            return Tables(**arrays), Position.of(state)
-
-        found = self._checkpoints.latest(take)
+        found = self._checkpoints.latest(
+            lambda arrays, state: (Tables(**arrays), Position.of(state))
+        )
         if found is None:
             return False
         tables, self.position = found
@@ -307,17 +303,6 @@ class Training:
         self._model_position = copy.deepcopy(self.position)
 
 
-def _writable_tables(model: Any) -> Tables:
-    """The model's arrays, copies in place of those to which float32 rows cannot be written."""
-    for name in ("vectors_vocab", "vectors_ngrams") if model.has_subwords else ("vectors",):
-        setattr(model.wv, name, np.require(getattr(model.wv, name), np.float32, "W"))
-    if model.negative:
-        model.syn1neg = np.require(model.syn1neg, np.float32, "W")
-    if model.hs:
-        model.syn1 = np.require(model.syn1, np.float32, "W")
-    return tables_of(model)
-
-
 def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
     """Description that tells a training from others, for `Checkpoints`."""
     words = zlib.crc32("\n".join(map(str, model.wv.index_to_key)).encode("utf-8", "surrogatepass"))
@@ -327,11 +312,6 @@ def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]
         "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",
         # with none each program draws one: going on with another is as good
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
-        **{name: _plain(getattr(model, name)) for name in OPTIONS},
+        **{name: getattr(model, name) for name in OPTIONS},
         **{name: getattr(model.wv, name) for name in SUBWORDS if model.has_subwords},
     }
-
-
-def _plain(value: Any) -> Any:
-    """A number of NumPy's as Python's, which JSON takes."""
-    return value.item() if isinstance(value, np.generic) else value

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from gensim.models import KeyedVectors
 from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.files.mapped import all_finite
+from gensim_tfw2v.files.whole import all_finite
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.regimes.options import RegimeOptions
@@ -66,8 +65,7 @@ def check_state(model: Word2Vec, config: TrainingConfig) -> None:
         names += ["point", "code"]
     for name in names:
         _check_counts(name, model.wv.expandos.get(name), words)
-    for name, number in _locks(model):
-        config.regime_of_workers.check_lock(_checked_lock(model.wv, name, number))
+    _check_locks(model, config.regime_of_workers)
     for name, rows in tables:
         _check_finite(name, rows, model.wv.index_to_key)
 
@@ -98,13 +96,6 @@ def _tables(model: Any) -> Iterator[tuple[str, Any]]:
                 "constructor, or before build_vocab"
             )
         yield "syn1", model.syn1
-
-
-def _locks(model: Any) -> list[tuple[str, int]]:
-    """Names of factors of rows, with how many rows there are."""
-    if not isinstance(model, FastText):
-        return [("vectors_lockf", len(model.wv))]
-    return [("vectors_vocab_lockf", len(model.wv)), ("vectors_ngrams_lockf", model.wv.bucket)]
 
 
 def _check_indices(key_to_index: dict[Any, Any], words: int) -> None:
@@ -159,22 +150,28 @@ def _check_counts(name: str, counts: Any, words: int) -> None:
         raise ValueError("wv.expandos['count'] must hold numbers from 0 up: " + _ANEW)
 
 
-def _checked_lock(vectors: KeyedVectors, name: str, rows: int) -> np.ndarray:
-    lock = np.asarray(getattr(vectors, name, 1.0))
-    if lock.dtype.kind not in "fiub":
-        raise TypeError(f"wv.{name} must hold numbers, got {lock.dtype}")
-    if lock.size not in (1, rows):
-        what = "buckets" if "ngrams" in name else "words"
-        raise ValueError(
-            f"wv.{name} has {lock.size} factors: give one for all {what}, or one for each "
-            f"of the {rows}"
-        )
-    if not np.isfinite(lock).all():
-        raise ValueError(
-            f"wv.{name} holds factors that are not finite: give 0 for rows that stay as they "
-            "are, and 1 for the others"
-        )
-    return lock
+def _check_locks(model: Any, regime: RegimeOptions) -> None:
+    """Check the factors of rows; of FastText, those of words and of buckets."""
+    words = len(model.wv)
+    locks = [("vectors_lockf", "words", words)]
+    if isinstance(model, FastText):
+        of_buckets = "vectors_ngrams_lockf", "buckets", model.wv.bucket
+        locks = [("vectors_vocab_lockf", "words", words), of_buckets]
+    for name, what, rows in locks:
+        lock = np.asarray(getattr(model.wv, name, 1.0))
+        if lock.dtype.kind not in "fiub":
+            raise TypeError(f"wv.{name} must hold numbers, got {lock.dtype}")
+        if lock.size not in (1, rows):
+            raise ValueError(
+                f"wv.{name} has {lock.size} factors: give one for all {what}, or one for each "
+                f"of the {rows}"
+            )
+        if not np.isfinite(lock).all():
+            raise ValueError(
+                f"wv.{name} holds factors that are not finite: give 0 for rows that stay as they "
+                "are, and 1 for the others"
+            )
+        regime.check_lock(lock)
 
 
 def _check_finite(name: str, rows: np.ndarray, words: list[Any]) -> None:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
-from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.files.mapped import save_array
-from gensim_tfw2v.kernel.task import UnitReport, UnitTask
+from gensim_tfw2v.files.whole import save_array
+from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.regimes.options import SubModels
 from gensim_tfw2v.regimes.sub_model_task import SubModelDone, SubModelTask, file_of
@@ -41,11 +40,12 @@ class SubModelTraining(Training):
         self.epochs_at_once = model.epochs
         assert isinstance(self.config.regime, SubModels)
         self._options = self.config.regime
+        self._done: set[int] = set()  # sub-models that are in their files
 
-    def train(
+    def _train(
         self, epochs: Sequence[Sequence[UnitTask]], report: Callable[[UnitReport], None]
     ) -> None:
-        """Train all sub-models and merge them; see `Training.train`.
+        """Train all sub-models and merge them.
 
         Sub-models whose checkpoints are on disk are taken from there.
         """
@@ -55,7 +55,7 @@ class SubModelTraining(Training):
             [task._replace(alphas=step_sizes(task.alphas, alpha, models)) for task in tasks]
             for tasks in epochs
         ]
-        done = {number for number in range(models) if self._restore(number)}
+        self._done.update(n for n in range(models) if n not in self._done and self._restore(n))
         writing: list[Checkpoints] = []
 
         def take(of_task: UnitReport | SubModelDone) -> None:
@@ -63,28 +63,27 @@ class SubModelTraining(Training):
                 report(of_task)
                 return
             (number,) = of_task
-            done.add(number)
+            self._done.add(number)
             logger.info("sub-model %i of %i is trained", number + 1, models)
             if (checkpoints := self._checkpoints_of(number)) is not None:
                 checkpoints.save(_arrays(folder, number), {})
                 writing.append(checkpoints)
 
-        while True:
-            self.load()
-            regime: Any = self.regime  # whose tasks are sub-models
-            samples, left = options.samples(self.seed), sorted({*range(models)} - done)
-            try:
-                regime.train_epoch([SubModelTask(n, samples, larger) for n in left], take)
-                break
-            except ClusterLost as lost:
-                self.reopen(lost)
-        for checkpoints in writing:
-            checkpoints.wait()
+        regime: Any = self.regime  # whose tasks are sub-models
+        samples, left = options.samples(self.seed), sorted({*range(models)} - self._done)
+        try:
+            regime.train_epoch([SubModelTask(n, samples, larger) for n in left], take)
+        finally:
+            for checkpoints in writing:
+                checkpoints.wait()
         _merge(self._model, self._subwords, options, folder)
 
     def export(self) -> None:
         """Leave the model's arrays: they are what sub-models start from, or merged from them."""
         self._set_model_position()
+
+    def _go_back(self) -> None:
+        """Keep what was counted: sub-models that are done stay so."""
 
     def save(self) -> None:
         """Write no merged vectors: sub-models may be merged in another way by the next program."""

@@ -12,10 +12,9 @@ from gensim.models import KeyedVectors
 from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.kernel.noise import noise_shares
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.kernel.word_arrays import WordArrays, noise_shares
 from gensim_tfw2v.keyed import held_counts
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.originals import Word2Vec
@@ -44,7 +43,9 @@ class Vocabulary:
         if model.sample and "sample_int" in of_words:
             keep = ((of_words["sample_int"].astype(np.float64) + 1) / 2**32).astype(np.float32)
         counts = of_words["count"].astype(np.float64)
-        subwords = subwords_of(model.wv, counts * keep)
+        subwords = None
+        if isinstance(model.wv, FastTextKeyedVectors):
+            subwords = Subwords.of(model.wv, counts * keep)
         if subwords is None:
             lock = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
             lock = np.broadcast_to(lock, len(model.wv))
@@ -76,9 +77,8 @@ class Vocabulary:
     def words(self, negative_shards: int) -> WordArrays:
         """The arrays that a unit is trained with."""
         of_words = (self.keep, self.noise, self.paths, self.lock, negative_shards)
-        if self.subwords is None:
-            return WordArrays.of(*of_words)
-        return WordArrays.of(*of_words, self.subwords.lists, self.subwords.weights)
+        of_rows = (self.subwords.lists, self.subwords.weights) if self.subwords else ()
+        return WordArrays.of(*of_words, *of_rows)
 
     def rows(self, config: TrainingConfig) -> Tables:
         """Number of rows of each table; 0 of an unused one."""
@@ -121,13 +121,6 @@ def seed_of(model: Any) -> int:
         return abs(int(model.seed))
     numbers = np.abs(np.asarray(model.seed, np.int64)).ravel()
     return int(np.random.SeedSequence(numbers.tolist()).generate_state(1, np.uint64)[0])
-
-
-def subwords_of(vectors: KeyedVectors, frequency: np.ndarray) -> Subwords | None:
-    """Subwords of words with frequencies [V]; None for vectors without n-grams."""
-    if not isinstance(vectors, FastTextKeyedVectors):
-        return None
-    return Subwords.of(vectors, frequency)
 
 
 def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:

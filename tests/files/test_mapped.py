@@ -8,7 +8,7 @@ import pytest
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.files import mapped
+from gensim_tfw2v.files import whole
 from tests.disks import small_disk
 
 SENTENCES = [[f"w{n % 40}", f"w{n % 7}", f"w{n % 11}"] for n in range(300)]
@@ -16,7 +16,7 @@ SENTENCES = [[f"w{n % 40}", f"w{n % 7}", f"w{n % 11}"] for n in range(300)]
 
 @pytest.mark.parametrize("options", [{}, {"hs": 1, "negative": 0}, {"hs": 1}], ids=str)
 def test_the_same_weights_as_in_memory(options, tmp_path, monkeypatch):
-    monkeypatch.setattr(mapped, "ROWS_AT_A_TIME", 7)
+    monkeypatch.setattr(whole, "ROWS_AT_A_TIME", 7)
     options = {"vector_size": 5, "min_count": 1, "seed": 3, "workers": 1, **options}
     inside, outside = (
         TFWord2Vec(SENTENCES, tables_dir=folder, **options)
@@ -53,9 +53,9 @@ def test_another_model_keeps_its_arrays(tmp_path):
 
 def test_what_is_not_finite_is_found():
     array = np.zeros((100_000, 2))
-    assert mapped.all_finite(array)
+    assert whole.all_finite(array)
     array[-1, 1] = np.nan
-    assert not mapped.all_finite(array)
+    assert not whole.all_finite(array)
 
 
 @pytest.mark.parametrize("reserves", [True, False], ids=["reserving", "writing zeros"])
@@ -68,14 +68,14 @@ def test_a_full_disk_is_an_error_before_training(tmp_path, monkeypatch, reserves
             model.build_vocab(SENTENCES)
         assert [path.name for path in (disk / "tables").iterdir()] == ["vectors.npy"]
         with pytest.raises(OSError) as caught:
-            mapped.save_array(disk / "rows.npy", np.zeros((100, 1000)))
+            whole.save_array(disk / "rows.npy", np.zeros((100, 1000)))
         assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(disk))
         assert not (disk / "rows.npy").exists()
 
 
 @pytest.mark.parametrize("array", [np.arange(6).reshape(2, 3), np.zeros((0, 4)), np.zeros(0, "i4")])
 def test_arrays_are_saved_as_numpy_does(tmp_path, array):
-    mapped.save_array(tmp_path / "array.npy", array)
+    whole.save_array(tmp_path / "array.npy", array)
     found = np.load(tmp_path / "array.npy")
     assert found.dtype == array.dtype
     np.testing.assert_array_equal(found, array)

@@ -105,7 +105,7 @@ def test_only_folders_that_are_known_to_be_abandoned_go(tmp_path, owner):
 @pytest.mark.parametrize("answer", [True, False], ids=["all succeed", "none does"])
 def test_where_locks_say_nothing_nothing_is_removed(tmp_path, monkeypatch, answer):
     with monkeypatch.context() as patch:
-        patch.setattr(temporary, "_locked", lambda file: answer)
+        patch.setattr(temporary, "locked", lambda file: answer)
         made = TemporaryFolder("corpus", tmp_path)
         assert not list(made.folder.iterdir())
     next_program(tmp_path)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.merging import METHODS, SubModel, merge, table
+from gensim_tfw2v.merging import METHODS, SubModel, merge
+from gensim_tfw2v.merging import methods as ways
 from tests.merging import reference
 
 
@@ -73,7 +74,7 @@ def truth(rng):
 
 @pytest.fixture(params=[1 << 26, 500], ids=["one piece", "many pieces"])
 def pieces(request, monkeypatch):
-    monkeypatch.setattr(table, "PIECE_BYTES", request.param)
+    monkeypatch.setattr(ways, "PIECE_BYTES", request.param)
 
 
 def test_the_table_has_all_methods():
@@ -199,7 +200,7 @@ def test_sizes(method, rng, truth):
 def test_many_columns_are_merged_in_passes(method, rng, truth, monkeypatch):
     models = rotated(rng, truth, 4, 0.3, noise=0.2)
     expected = merge(sub_models(models), V, method.name).inputs
-    monkeypatch.setattr(table, "LARGEST_MATRIX", 5)
+    monkeypatch.setattr(ways, "LARGEST_MATRIX", 5)
     found = merge(sub_models(models), V, method.name).inputs
     assert_rotated(found, expected, atol=1e-2)
 

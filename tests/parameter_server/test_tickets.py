@@ -7,8 +7,7 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
-from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.task import UnitTask
+from gensim_tfw2v.kernel.tables import Tables, UnitTask
 from gensim_tfw2v.parameter_server import tickets as module
 from gensim_tfw2v.parameter_server.jobs.job import Job, JobProgram, packed_size
 from gensim_tfw2v.parameter_server.jobs.job_units import read_entries

@@ -12,8 +12,7 @@ from gensim.test.utils import datapath
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.objectives import SkipGram
-from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.task import unit_key
+from gensim_tfw2v.kernel.tables import Tables, unit_key
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.updates import EPSILON
 from gensim_tfw2v.parameter_server.jobs import replica, row_job

@@ -12,10 +12,8 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encode import encode_sentences
 from gensim_tfw2v.kernel import unit
 from gensim_tfw2v.kernel.choices import KernelConfig
-from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
-from gensim_tfw2v.kernel.objectives.blocks import StepShape
-from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.task import Divergence, UnitTask, unit_key
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.regimes.local import LocalRegime
 

@@ -11,8 +11,7 @@ from gensim.test.utils import datapath
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
-from gensim_tfw2v.kernel.tables import Tables, UnitResult
-from gensim_tfw2v.kernel.task import UnitReport
+from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitResult
 from gensim_tfw2v.kernel.unit import unit_function
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training import open_regime

@@ -13,8 +13,7 @@ from gensim_tfw2v import Sandblaster, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
-from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.task import Divergence, unit_key
+from gensim_tfw2v.kernel.tables import Divergence, Tables, unit_key
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
 from tests.kernel.objectives import reference

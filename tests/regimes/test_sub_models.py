@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gensim_tfw2v.corpus.sampling import Sampling
-from gensim_tfw2v.kernel.task import Divergence
+from gensim_tfw2v.corpus.shards import Sampling
+from gensim_tfw2v.kernel.tables import Divergence
 from gensim_tfw2v.parameter_server.jobs import sub_model
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import sub_models

@@ -10,10 +10,8 @@ from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.encode import encode_sentences
 from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.choices import KernelConfig
-from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
-from gensim_tfw2v.kernel.objectives.blocks import StepShape
-from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.task import UnitTask, unit_key
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.kernel.tables import Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.unit import concrete_unit_function
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.combining import pair_rates

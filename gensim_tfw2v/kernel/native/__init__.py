@@ -64,7 +64,11 @@ def load_ops() -> Any:
         _share_symbols()
         ops = tf.load_op_library(path)
     except tf.errors.NotFoundError as error:
-        logger.warning("training is several times slower: %s (%s)", why_not(), error)
+        slower = "training is several times slower"
+        if library("kernels").exists():  # threads of programs that share rows need no ops
+            slower = "training on a cluster or by a regime is several times slower, and TensorBoard"
+            slower += " shows no graph of a step"
+        logger.warning("%s: %s (%s)", slower, why_not(), error)
         return None
     variant = ctypes.CDLL(path).tfw2v_variant
     variant.restype = ctypes.c_char_p

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gensim_tfw2v.corpus.scanner import copied, loaded
 from gensim_tfw2v.kernel.native import Options, library, stride
 from gensim_tfw2v.kernel.word_arrays import Lists
 
@@ -119,9 +120,9 @@ def draw(
         if bad.value >= 0:
             raise ValueError(f"entries hold word {bad.value} of a vocabulary of {len(keep)}")
         n, blocks = kept.value, -(-kept.value // options.block) if options.negative else 0
-        tokens = _copied(functions.tfw2v_tokens(drawn), (n,))
-        reaches = _copied(functions.tfw2v_reaches(drawn), (n, 2))
-        negatives = _copied(functions.tfw2v_negatives(drawn), (blocks, options.shared))
+        tokens = copied(functions.tfw2v_tokens(drawn), (n,), INT32)
+        reaches = copied(functions.tfw2v_reaches(drawn), (n, 2), INT32)
+        negatives = copied(functions.tfw2v_negatives(drawn), (blocks, options.shared), INT32)
         return Unit(tokens, tokens, reaches, negatives)
     finally:
         functions.tfw2v_free(drawn)
@@ -212,8 +213,8 @@ def _library() -> Any:
             f"{path} is missing: install a C++ compiler (Debian: apt-get install g++), and the "
             "package again"
         )
-    loaded = ctypes.CDLL(str(path))
-    for name, result, arguments in [
+    return loaded(
+        path,
         ("variant", text, []),
         ("check_options", text, [pointer]),
         ("check", text, [*[pointer] * 3, number, number]),
@@ -221,10 +222,7 @@ def _library() -> Any:
         *((name, pointer, [pointer]) for name in ("tokens", "reaches", "negatives")),
         ("free", None, [pointer]),
         ("train", None, [*[pointer] * 4, *[number] * 3, pointer]),
-    ]:
-        function = getattr(loaded, f"tfw2v_{name}")
-        function.restype, function.argtypes = result, arguments
-    return loaded
+    )
 
 
 def _options(options: Options) -> _Options:
@@ -249,11 +247,3 @@ def _require(**arrays: tuple[np.ndarray, np.dtype[Any], tuple[int | None, ...]])
                 f"{name} must be in C order, with shape {shape}, not {array.shape} with strides "
                 f"{array.strides}"
             )
-
-
-def _copied(address: int | None, shape: tuple[int, ...]) -> np.ndarray:
-    """A copy of int32 that are in the memory of the library."""
-    copy = np.empty(shape, INT32)
-    if address and copy.size:
-        ctypes.memmove(copy.ctypes.data, address, copy.nbytes)
-    return copy

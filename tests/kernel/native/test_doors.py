@@ -9,8 +9,7 @@ import pytest
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel import native
 from gensim_tfw2v.kernel.native import load_ops, plain
-from gensim_tfw2v.kernel.noise import alias_table
-from gensim_tfw2v.kernel.word_arrays import huffman_tree
+from gensim_tfw2v.kernel.word_arrays import alias_table, huffman_tree
 from tests.kernel.native.units import DEFAULTS, OBJECTIVES, make_case
 
 VOCABULARY = 40

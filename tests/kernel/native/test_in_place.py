@@ -8,10 +8,8 @@ from gensim_tfw2v.corpus.encode import encode_sentences
 from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native_unit import draw_unit
-from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
-from gensim_tfw2v.kernel.objectives.blocks import StepShape
-from gensim_tfw2v.kernel.tables import Tables, WholeRows
-from gensim_tfw2v.kernel.task import UnitTask
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.kernel.tables import Tables, UnitTask, WholeRows
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.regimes.local import LocalRegime

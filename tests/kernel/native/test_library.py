@@ -108,6 +108,13 @@ def test_a_library_that_does_not_load_is_a_line_in_the_log(ops, caplog):
     assert "cannot be loaded into TensorFlow" in caplog.text and "compiler" not in caplog.text
 
 
+def test_where_threads_need_no_ops_the_log_says_what_does(ops, caplog):
+    native.library("kernels").touch()
+    assert native.load_ops.__wrapped__() is None
+    assert "on a cluster or by a regime" in caplog.text
+    assert "TensorBoard shows no graph of a step" in caplog.text
+
+
 @pytest.mark.skipif(not shutil.which("c++"), reason="needs a compiler")
 def test_a_library_that_lacks_a_function_of_tensorflow_names_it(ops, caplog):
     source = ops.with_suffix(".cc")

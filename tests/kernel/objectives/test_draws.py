@@ -11,12 +11,10 @@ from scipy import stats
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.choices import KernelConfig
-from gensim_tfw2v.kernel.draws import draw
+from gensim_tfw2v.kernel.draws import draw, in_halos
 from gensim_tfw2v.kernel.native import plain
-from gensim_tfw2v.kernel.noise import alias_table, noise_shares
-from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
-from gensim_tfw2v.kernel.objectives.blocks import StepShape, band, in_halos
-from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape, band
+from gensim_tfw2v.kernel.word_arrays import WordArrays, alias_table, noise_shares
 from tests.kernel.native.units import DEFAULTS
 
 SHAPE = StepShape(64, 16, 5, 8)

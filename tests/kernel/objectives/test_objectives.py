@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.draws import draw
-from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
-from gensim_tfw2v.kernel.objectives.blocks import StepShape
+from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.unit import concrete_unit_function, prepare_unit
 from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree, paths_of
