@@ -21,7 +21,6 @@ hypothesis.settings.register_profile("without deadline", deadline=None)
 hypothesis.settings.load_profile("without deadline")
 
 
-
 @functools.cache
 def load_without_optimizer(load=_tensorflow._load):
     """TensorFlow, whose optimizer of graphs takes as long as tracing them, and gains nothing."""
