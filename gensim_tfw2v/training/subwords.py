@@ -88,7 +88,8 @@ class Subwords:
 
     def gather(self, vectors: Any) -> np.ndarray:
         """The rows: [R, D], float32."""
-        rows = self._of_buckets.T @ vectors.vectors_ngrams[self.buckets].astype(np.float32)
+        of_buckets = _ones(np.arange(len(self.buckets) + 1), self.of_buckets, len(self.weights))
+        rows = of_buckets.T @ vectors.vectors_ngrams[self.buckets].astype(np.float32)
         rows[: len(vectors)] += vectors.vectors_vocab
         return np.asarray(rows)
 
@@ -123,12 +124,6 @@ class Subwords:
     def _of_words(self) -> sparse.csr_array:
         """[V, R]: how often each row is in each list."""
         return _ones(self.lists.first, self.lists.entries, len(self.weights))
-
-    @property
-    def _of_buckets(self) -> sparse.csr_array:
-        """[U, R]: which row each bucket is part of."""
-        number = len(self.buckets)
-        return _ones(np.arange(number + 1), self.of_buckets, len(self.weights))
 
 
 def adjust_vectors(vectors: Any) -> None:
