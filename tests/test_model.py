@@ -23,13 +23,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.kernel.choices import choose_shape
-from gensim_tfw2v.kernel.tables import Divergence, UnitReport
-from gensim_tfw2v.parameter_server.worker_config import (
+from gensim_tfw2v.kernel.choices import (
     choose_largest_growth,
+    choose_shape,
     choose_unit_entries,
     choose_warm_units,
 )
+from gensim_tfw2v.kernel.tables import Divergence, UnitReport
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.local import LocalRegime
 from tests.engines import train_by_graph

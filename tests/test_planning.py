@@ -7,16 +7,15 @@ import pytest
 
 from benchmarks.scaling.prediction import target_bytes
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.combining import pair_rates
 from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, PushCounter
 from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
-from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 from gensim_tfw2v.planning import (
     Frequencies,
     Machines,
@@ -39,7 +38,7 @@ def independent(frequencies, tokens, seed=1):
 
 def counted(frequencies, size, shards, layout, objective, shape, entries):
     """Bytes a token that a job counts: fetched, and pushed."""
-    program = KernelConfig(objective, shape, size, 12, len(entries), skip_targets=False)
+    program = Program(objective, shape, size, 12, len(entries), skip_targets=False)
     words = WordArrays.of(np.ones(VOCABULARY), frequencies.noise)
     tables = Tables(*(LAYOUTS[layout](n, size, shards) for n in (VOCABULARY, VOCABULARY, 0)))
     rates = pair_rates(
@@ -48,7 +47,7 @@ def counted(frequencies, size, shards, layout, objective, shape, entries):
     push_counter = PushCounter(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
     server = ParameterServer(tables, *constants, push_counter, WorkerVariables())
-    function = PROGRAMS[layout](WorkerConfig(program, 1, layout=layout), server).function
+    function = PROGRAMS[layout](replace(program, layout=layout), server).function
     result = JobResult.unpacked(function(*job(entries)).numpy())
     return np.array([result.fetched, result.pushed]) / result.units.kept[0]
 
@@ -114,7 +113,7 @@ def test_input_rows_that_travel_to_the_targets(shards, own_negatives):
     entries = independent(frequencies, 8192)
     entries = entries[entries >= 0]
     words = WordArrays.of(np.ones(VOCABULARY), frequencies.noise).tensors()
-    program = KernelConfig(SkipGram(5), shape, 1, 1, 1)
+    program = Program(SkipGram(5), shape, 1, 1, 1)
     draws = draw(program, words, tf.constant(entries), tf.constant([3, 4]))
     work = Workload(frequencies, 100, shape)
     fetched, pushed = target_bytes(work, shards, own_negatives)

@@ -9,9 +9,10 @@ from gensim.test.utils import common_texts, datapath
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus import encode_sentences
-from gensim_tfw2v.kernel.choices import NARROW_WINDOW, WIDEST_WINDOW, KernelConfig, choose_window
+from gensim_tfw2v.kernel.choices import NARROW_WINDOW, WIDEST_WINDOW, choose_window
 from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.objectives import SkipGram, StepShape
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 LEE = datapath("lee_background.cor")
@@ -50,7 +51,7 @@ def test_draws_are_those_of_the_wide_window(side, shrinks):
     found = []
     for window, widest in ((40, None), (8, 40)):
         shape = StepShape(32, 8, window, 4, side)
-        program = KernelConfig(SkipGram(0), shape, 1, 1, 1, shrinks, widest)
+        program = Program(SkipGram(0), shape, 1, 1, 1, shrinks, widest)
         words = WordArrays.of(np.full(9, 0.8)).tensors()
         draws = draw(program, words, tf.constant(entries), tf.constant([1, 2]))
         windows = draws.windows.numpy().reshape(-1, shape.centres)

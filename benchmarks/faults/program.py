@@ -17,7 +17,7 @@ from gensim.models.callbacks import CallbackAny2Vec
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.model_files import save_whole
 from gensim_tfw2v.corpus import files
-from gensim_tfw2v.parameter_server import worker_config
+from gensim_tfw2v.kernel import choices
 from gensim_tfw2v.training import open_regime, programs
 from gensim_tfw2v.training.session import Training
 
@@ -73,7 +73,7 @@ def main(path: str) -> None:
     # units and runs of a large corpus, for a small one
     for module, name, value in (
         (programs, "UNIT_ENTRIES", settings["unit_entries"]),
-        (worker_config, "CLUSTER_ENTRIES", settings["unit_entries"]),
+        (choices, "CLUSTER_ENTRIES", settings["unit_entries"]),
         (files, "BYTES_A_RUN", settings["bytes_a_run"]),
         (open_regime, "READY_SECONDS", 120.0),
     ):

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.scaling.simulation import Work
-from gensim_tfw2v.kernel.choices import choose_shape
-from gensim_tfw2v.parameter_server.worker_config import choose_unit_entries
+from gensim_tfw2v.kernel.choices import choose_shape, choose_unit_entries
 from gensim_tfw2v.planning import (
     ENTRY,
     FLOAT,

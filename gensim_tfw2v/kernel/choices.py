@@ -7,13 +7,11 @@ the corpus and from measurements (see docs/how-it-works.md), and needs no though
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import stride
-from gensim_tfw2v.kernel.objectives import Objective, StepShape
+from gensim_tfw2v.kernel.objectives import StepShape
 
 #: Entries of a work unit on one machine.
 UNIT_ENTRIES = 1 << 16
@@ -76,75 +74,25 @@ WIDEST_WINDOW = (1 << 31) - 2
 #: small corpus, whose vectors are still far from where they are going.
 STEPS_PER_EPOCH = 512
 
+#: On a cluster: entries of a unit, at most and at least.
+CLUSTER_ENTRIES, LEAST_ENTRIES = 1 << 22, 1 << 12
 
-@dataclass(frozen=True)
-class KernelConfig:
-    """Everything that is fixed when the program of a work unit is built.
+#: As many units each thread should train in an epoch, if units of `LEAST_ENTRIES` allow it: the
+#: fewer, the less travels, and the longer some workers wait for others at an epoch's end.
+UNITS = 8
 
-    Parameters
-    ----------
-    vector_size, shrink_windows
-        gensim's parameters.
-    id_bits : int
-        Row ids are below ``2 ** id_bits``.
-    max_entries : int
-        The longest unit.
-    widest_window : int, optional
-        What windows are reduced from: gensim's `window`, where the shape's is shorter.
-    loss_of : {"none", "first", "all"}
-        The steps of a unit whose loss is computed. The first one's takes next to no time; that of
-        all takes some fifth of the whole.
-    skip_targets : bool
-        Whether a negative that equals a target is skipped for it, as gensim does. It matters
-        where words are so few that most are drawn often; else it costs time for nothing.
-    locked : bool
-        Whether updates of input rows are multiplied by ``WordArrays.lock``.
-    negative_shards : int
-        Shards of the noise: a target's negatives are words of its own.
-    product_dtype : {"float32", "bfloat16"}
-        Precision of what goes into the matrix products and comes out of them. Rows and the
-        sums of their updates are float32 in any case.
-    max_norm : float
-        The longest that a row's summed update of a step may be.
-    adagrad : bool
-        Whether rows have step sizes of their own: see `gensim_tfw2v.kernel.updates.adagrad`.
-    span : int
-        Positions whose words' inputs are made of rows of n-grams at a time: see `choose_span`.
-    native : bool
-        Whether compiled kernels train, instead of a graph: see `gensim_tfw2v.kernel.native`.
-    """
+#: The same where changes are not combined by direction, and the more threads train, the more of
+#: others' changes are lacking: `UNITS` times the root of their number, and so many at most.
+MOST_UNITS = 32
 
-    objective: Objective
-    shape: StepShape
-    vector_size: int
-    id_bits: int
-    max_entries: int
-    shrink_windows: bool = True
-    widest_window: int | None = None
-    loss_of: str = "none"
-    skip_targets: bool = True
-    locked: bool = False
-    negative_shards: int = 1
-    product_dtype: str = "float32"
-    max_norm: float = 0.5
-    adagrad: bool = False
-    span: int = 1
-    native: bool = False
+#: Entries that one worker trains before the others begin, and the largest share of an epoch that
+#: these are. Rows begin at 0 and grow with what they are predicted with; workers that start
+#: together lack that of each other, and then go different ways.
+WARM_ENTRIES, WARM_SHARE = 1 << 21, 0.4
 
-    @property
-    def row_size(self) -> int:
-        """Numbers that a row takes in a table that is trained."""
-        return stride(self.vector_size) if self.native else self.vector_size
-
-    @property
-    def selects_negatives(self) -> bool:
-        """True if the weights of a block's negatives differ between its centres."""
-        return self.skip_targets or self.negative_shards > 1
-
-    @property
-    def max_steps(self) -> int:
-        """The most steps that a unit can have."""
-        return -(-self.max_entries // self.shape.tokens) * self.shape.turns
+#: Steps of a position (see `steps_of`; gensim's defaults take .9) up to which those of workers that
+#: train at the same time may grow. With little text and longer steps, workers take turns.
+CONCURRENT_STEPS = 2.0
 
 
 def choose_shape(
@@ -173,7 +121,7 @@ def choose_shape(
     skipgram : bool
         Skip-gram, or CBOW.
     negative_shards, native
-        As in `KernelConfig`. Each shard has at least one of a block's negatives.
+        As in `Program`. Each shard has at least one of a block's negatives.
     alpha : float
         The largest step size.
     most_frequent : float
@@ -289,3 +237,40 @@ def choose_product_dtype() -> str:
         return "float32"  # not Linux: it is right everywhere
     native = "avx512_bf16" in flags or "amx_bf16" in flags
     return "bfloat16" if native and not tf.config.list_physical_devices("GPU") else "float32"
+
+
+def choose_unit_entries(tokens: int, threads: int, directed: bool = True) -> int:
+    """Choose how many entries a work unit on a cluster has, at most.
+
+    Parameters
+    ----------
+    tokens : int
+        Of the corpus.
+    threads : int
+        Of all workers together.
+    directed : bool
+        Whether their changes are combined by direction; see `curvature`.
+    """
+    units = UNITS if directed else min(MOST_UNITS, math.ceil(UNITS * math.sqrt(threads)))
+    return min(CLUSTER_ENTRIES, max(LEAST_ENTRIES, tokens // (threads * units)))
+
+
+def choose_warm_units(units: int, entries: int) -> int:
+    """Choose how many of an epoch's units, of so many entries, one worker trains alone at first."""
+    return min(-(-WARM_ENTRIES // entries), math.ceil(WARM_SHARE * units))
+
+
+def choose_largest_growth(tokens: float, steps: float) -> float:
+    """Choose by how much the steps of workers may grow, where a position takes so many.
+
+    With little text they don't grow: vectors would be longer than one worker's.
+    """
+    return max(1.0, CONCURRENT_STEPS / steps) if steps and tokens >= FEW_TOKENS else 1.0
+
+
+def must_take_turns(tokens: float, steps: float) -> bool:
+    """Decide whether only one worker trains at a time.
+
+    By long steps on a small corpus, workers find vectors so different that their mean is useless.
+    """
+    return tokens < FEW_TOKENS and steps > CONCURRENT_STEPS

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import scoped, tf
-from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.objectives import StepShape
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.updates import running_sum
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 
@@ -34,7 +34,7 @@ class Draws(NamedTuple):
     kept: tf.Tensor  # tokens left after subsampling
 
 
-def draw(program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor) -> Draws:
+def draw(program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor) -> Draws:
     """Draw everything that training a unit needs; arguments as in `concrete_unit_function`."""
     shape = program.shape
     keys = tf.random.split(key, 3)
@@ -155,7 +155,7 @@ def shards_of_negatives(shared: int, shards: int) -> np.ndarray:
 
 
 @scoped("negatives")
-def counted_negatives(program: KernelConfig, columns: tf.Tensor) -> tf.Tensor | None:
+def counted_negatives(program: Program, columns: tf.Tensor) -> tf.Tensor | None:
     """Weight of each of a block's negatives for each of its centres; None where all are 1.
 
     From ids [T/B, C] it makes [T/B, C - O, O], float32. If targets are skipped, a negative that

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.native import Options, load_ops
 from gensim_tfw2v.kernel.objectives import SkipGram
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import SCOPE, Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
@@ -27,7 +27,7 @@ class NativeUnit(NamedTuple):
         """Tokens trained on, after subsampling."""
         return tf.size(self.rows)
 
-    def train(self, program: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
+    def train(self, program: Program, tables: Tables, words: WordArrays) -> UnitResult:
         """Train it on `Tables` of `WholeRows`, which are updated in place."""
         kept, objective = tf.cast(self.kept, tf.int64), program.objective
         with_loss = {"none": 0, "first": program.shape.tokens, "all": kept}[program.loss_of]
@@ -51,7 +51,7 @@ class NativeUnit(NamedTuple):
         return UnitResult(self.kept, *tf.unstack(tf.cast(sums, tf.float32), num=3))
 
 
-def options_of(program: KernelConfig) -> Options:
+def options_of(program: Program) -> Options:
     """Convert a program to the kernels' options: most have the names of its fields."""
     shape, objective = program.shape, program.objective
     given = {"mean": False, "corrected": False} | vars(program) | vars(shape) | vars(objective)
@@ -65,7 +65,7 @@ def options_of(program: KernelConfig) -> Options:
 
 
 def draw_unit(
-    program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
+    program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
 ) -> NativeUnit:
     """Draw a unit; arguments as in `concrete_unit_function`."""
     with tf.name_scope(f"{SCOPE}/draw/"), tf.device("CPU"):

@@ -10,10 +10,10 @@ import functools
 from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.draws import Draws, counted_negatives, draw
 from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
 from gensim_tfw2v.kernel.objectives import Gradients, Step, StepPlan
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.slices import exact, small
 from gensim_tfw2v.kernel.tables import SCOPE, Tables, UnitResult, add_rows, read_rows
 from gensim_tfw2v.kernel.updates import adagrad, clipped, group_rows, sum_rows
@@ -24,7 +24,7 @@ LONGEST_PATH = 128
 
 
 def concrete_unit_function(
-    program: KernelConfig, tables: Tables
+    program: Program, tables: Tables
 ) -> tf.types.experimental.ConcreteFunction:
     """The traced function that trains a unit, for any vocabulary and any number of entries.
 
@@ -50,7 +50,7 @@ def concrete_unit_function(
 
 
 @functools.lru_cache(maxsize=32)
-def unit_function(program: KernelConfig) -> tf.types.experimental.PolymorphicFunction:
+def unit_function(program: Program) -> tf.types.experimental.PolymorphicFunction:
     """Build, once per program, what `concrete_unit_function` traces once for all models."""
 
     # written with tf.while_loop: converting Python loops would take as long as all the rest
@@ -63,7 +63,7 @@ def unit_function(program: KernelConfig) -> tf.types.experimental.PolymorphicFun
 
 
 def prepare_unit(
-    program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
+    program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
 ) -> PreparedUnit | NativeUnit:
     """Draw a unit, and plan it where a graph trains; arguments as in `concrete_unit_function`."""
     if program.native:
@@ -73,7 +73,7 @@ def prepare_unit(
 
 
 @functools.lru_cache(maxsize=32)
-def _planning(program: KernelConfig) -> tf.types.experimental.PolymorphicFunction:
+def _planning(program: Program) -> tf.types.experimental.PolymorphicFunction:
     """A function that is traced once, however many threads' units a job prepares, ahead or not."""
 
     @tf.function(autograph=False)
@@ -92,13 +92,13 @@ class PreparedUnit(NamedTuple):
     plan: StepPlan  # of all steps
     unit: Tables  # distinct ids of each table's rows, step after step; None of one without use
 
-    def train(self, program: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
+    def train(self, program: Program, tables: Tables, words: WordArrays) -> UnitResult:
         """Train its steps, one after the other; arguments as for `train_steps`."""
         begin = self.begin(program, tables)
         sums = self.train_steps(program, tables, words, tf.constant(0), self.steps, begin)
         return UnitResult(self.kept, *sums[:3])
 
-    def begin(self, program: KernelConfig, tables: Tables) -> tuple[tf.Tensor, ...]:
+    def begin(self, program: Program, tables: Tables) -> tuple[tf.Tensor, ...]:
         """Initial sums of `train_steps`; see `train_step`."""
 
         def first_loss() -> tuple[tf.Tensor, ...]:
@@ -116,7 +116,7 @@ class PreparedUnit(NamedTuple):
 
     def train_steps(
         self,
-        program: KernelConfig,
+        program: Program,
         tables: Tables,
         words: WordArrays,
         first: tf.Tensor,
@@ -150,7 +150,7 @@ class PreparedUnit(NamedTuple):
 
 
 def _plan_unit(
-    program: KernelConfig, draws: Draws, words: WordArrays, alphas: tf.Tensor
+    program: Program, draws: Draws, words: WordArrays, alphas: tf.Tensor
 ) -> PreparedUnit:
     shape, objective = program.shape, program.objective
     rows = {"inputs": (draws.inputs, shape.inputs)}  # of each table, and how many a block has
@@ -179,7 +179,7 @@ def _plan_unit(
 
 
 def train_step(
-    program: KernelConfig,
+    program: Program,
     plan: StepPlan,
     unit: Tables,
     tables: Tables,
@@ -214,7 +214,7 @@ def train_step(
 
 
 def _gradients(
-    program: KernelConfig, plan: StepPlan, unit: Tables, tables: Tables, with_loss: bool
+    program: Program, plan: StepPlan, unit: Tables, tables: Tables, with_loss: bool
 ) -> tuple[dict[str, tf.Tensor], Gradients]:
     """Read the rows of a step, and compute its objective.
 

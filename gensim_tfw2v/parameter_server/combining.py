@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.choices import KernelConfig
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 
 
-def averaged_words(unit: KernelConfig) -> float:
+def averaged_words(unit: Program) -> float:
     """Words whose mean predicts: those of CBOW's window on average, or one.
 
     A prediction pulls each of them, and what they predict, by so much less.

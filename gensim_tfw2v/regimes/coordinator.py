@@ -25,6 +25,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster, ClusterLost
 from gensim_tfw2v.files.whole import all_finite, pieces, save_array
@@ -257,6 +258,8 @@ class CoordinatedRegime:
 
 def _opened(asked: ClusterSetup, liveness: Liveness) -> Any:
     """Make the regime that is asked for."""
+    # it takes as long as building the graphs, and they are no faster for it
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     if asked.cluster is None:
         return asked.regime.make(asked.setup, LocalWorkers(asked.setup.program.workers))
     coordinator = connect(asked.cluster, asked.ready_seconds)

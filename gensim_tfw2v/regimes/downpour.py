@@ -30,8 +30,8 @@ class DownpourRegime(AsynchronousRegime):
 
     def __init__(self, setup: Setup, workers: Workers, options: Downpour) -> None:
         self.options = options
-        unit = replace(setup.program.unit, adagrad=options.adagrad)
-        super().__init__(setup._replace(program=replace(setup.program, unit=unit)), workers)
+        program = replace(setup.program, adagrad=options.adagrad)
+        super().__init__(setup._replace(program=program), workers)
         self.warm_units = max(self.warm_units, round(options.warm_start * setup.units))
 
     def _serve(self, setup: Setup) -> ParameterServer:

@@ -11,9 +11,9 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf, why_elsewhere
 from gensim_tfw2v.files.whole import all_finite
-from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.native import load_ops, plain
 from gensim_tfw2v.kernel.native_unit import options_of
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.unit import concrete_unit_function, step_graph
 from gensim_tfw2v.kernel.word_arrays import WordArrays
@@ -30,7 +30,7 @@ class LocalRegime:
 
     Parameters
     ----------
-    program : KernelConfig
+    program : Program
         Whose kernels are native.
     words : WordArrays
         Of the vocabulary.
@@ -38,7 +38,7 @@ class LocalRegime:
         Threads.
     """
 
-    def __init__(self, program: KernelConfig, words: WordArrays, workers: int) -> None:
+    def __init__(self, program: Program, words: WordArrays, workers: int) -> None:
         self.program, self.workers, self._words = program, workers, words
         self._options = options_of(program)
 

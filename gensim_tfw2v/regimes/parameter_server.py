@@ -13,6 +13,8 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
+from gensim_tfw2v.kernel.choices import choose_warm_units
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.unit import step_graph
 from gensim_tfw2v.kernel.word_arrays import WordArrays
@@ -30,7 +32,6 @@ from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from gensim_tfw2v.parameter_server.layouts.access import NativeAccess
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.traffic import Traffic
-from gensim_tfw2v.parameter_server.worker_config import WorkerConfig, choose_warm_units
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 
@@ -40,7 +41,7 @@ class Setup(NamedTuple):
 
     Attributes
     ----------
-    program : WorkerConfig
+    program : Program
     words : WordArrays
         Of the vocabulary.
     rates : Tables of ndarray [rows]
@@ -54,7 +55,7 @@ class Setup(NamedTuple):
         That the units' files are in.
     """
 
-    program: WorkerConfig
+    program: Program
     words: WordArrays
     rates: Tables
     rows: Tables
@@ -84,7 +85,7 @@ class ParameterServerRegime:
         self.traffic = Traffic()
         self.workers = workers
         self._seed, self._units = setup.seed, setup.units
-        self.warm_units = choose_warm_units(setup.units, setup.program.unit.max_entries)
+        self.warm_units = choose_warm_units(setup.units, setup.program.max_entries)
         self._replicas = 1  # jobs that are trained at the same time
         self._counting = threading.Lock()
         self._scheduling = threading.Lock()  # or several threads would trace the function
@@ -100,8 +101,8 @@ class ParameterServerRegime:
     def _serve(self, setup: Setup) -> ParameterServer:
         """Make the variables of the ps tasks."""
         layout = LAYOUTS[self.program.layout]
-        access = NativeAccess() if self.program.unit.native else None
-        size, shards = self.program.unit.vector_size, self.workers.shards
+        access = NativeAccess() if self.program.native else None
+        size, shards = self.program.vector_size, self.workers.shards
         tables = Tables(*(layout(rows, size, shards, access=access) for rows in setup.rows))
         own_words, own_rates = tf.nest.map_structure(
             lambda array: tf.Variable(array, trainable=False), (setup.words, setup.rates)
@@ -181,7 +182,7 @@ class ParameterServerRegime:
         result = JobResult.unpacked(packed)
         if not np.isfinite(result.units.magnitude).all():
             place = f"training in epoch {tasks[0].epoch}"
-            raise Divergence.at(place, self.program.unit, tasks[0].alphas[0])
+            raise Divergence.at(place, self.program, tasks[0].alphas[0])
         return self.counted(result, tasks)
 
     def counted(self, result: JobResult, tasks: Sequence[UnitTask]) -> list[UnitReport]:

@@ -58,12 +58,16 @@ class SandblasterRegime(ParameterServerRegime):
     """
 
     def __init__(self, setup: Setup, workers: Workers, options: Sandblaster) -> None:
-        unit = setup.program.unit
-        options.check_objective(unit.objective)
+        options.check_objective(setup.program.objective)
         options.check_lock(setup.words.lock)
         # rounding, of scores as of rows that travel, would be noise where f hardly changes
-        exact = replace(unit, max_norm=math.inf, loss_of="all", product_dtype="float32")
-        program = replace(setup.program, unit=exact, wire_dtype="float32")
+        program = replace(
+            setup.program,
+            max_norm=math.inf,
+            loss_of="all",
+            product_dtype="float32",
+            wire_dtype="float32",
+        )
         super().__init__(setup._replace(program=program), workers)
         with naming_lost_tasks():
             point = ShardedVector(self.server.tables)

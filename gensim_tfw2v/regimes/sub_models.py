@@ -199,7 +199,7 @@ class SubModelsRegime(ParameterServerRegime):
     def _check(self, result: SubModelResult, number: int, arguments: tuple[Any, ...]) -> None:
         if not np.isfinite(result.units.magnitude).all():
             alpha = float(arguments[2][0, 0])
-            raise Divergence.at(f"sub-model {number}", self.program.unit, alpha)
+            raise Divergence.at(f"sub-model {number}", self.program, alpha)
 
     def _count_units(
         self, units: list[WorkUnit], result: SubModelResult, arguments: tuple[Any, ...]
@@ -213,7 +213,7 @@ class SubModelsRegime(ParameterServerRegime):
         self, number: int, attempt: int, seen: np.ndarray, stopped: Callable[[], bool]
     ) -> bool:
         """Fetch a sub-model's rows and write its files."""
-        size = self.program.unit.vector_size
+        size = self.program.vector_size
         for name, layout in self.server.tables._asdict().items():
             path = file_of(self._folder, number, name)
             if not layout.rows:

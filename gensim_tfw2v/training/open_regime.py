@@ -72,7 +72,7 @@ def _made(
 ) -> Any:
     if config.shares_rows:
         logger.info("compiled kernels train, in threads of this process")
-        return LocalRegime(setup.program.unit, setup.words, setup.program.workers)
+        return LocalRegime(setup.program, setup.words, setup.program.workers)
     from gensim_tfw2v.regimes.coordinator import ClusterSetup, CoordinatedRegime
 
     regime = config.regime_of_workers

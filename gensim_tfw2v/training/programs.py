@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.open_cluster import LocalTasks
@@ -10,27 +11,24 @@ from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.kernel.choices import (
     FEW_WORDS,
+    LEAST_ENTRIES,
     NARROW_WINDOW,
     UNIT_ENTRIES,
     UNIT_NEGATIVES,
-    KernelConfig,
+    choose_largest_growth,
     choose_max_norm,
     choose_product_dtype,
     choose_shape,
     choose_span,
+    choose_unit_entries,
     choose_window,
+    must_take_turns,
     steps_of,
 )
 from gensim_tfw2v.kernel.native import load_ops, why_not
 from gensim_tfw2v.kernel.objectives import SkipGram, StepShape
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.parameter_server.worker_config import (
-    LEAST_ENTRIES,
-    WorkerConfig,
-    choose_largest_growth,
-    choose_unit_entries,
-    must_take_turns,
-)
 from gensim_tfw2v.processes.machine import cores_each
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.training.vocabulary import Vocabulary
@@ -49,7 +47,7 @@ def setup_of(
 ) -> Setup:
     """Set up a training, whose epochs have so many work units, each of so many entries at most.
 
-    `loss_of` is as for `KernelConfig`. Raises a ValueError if there are more shards of negatives
+    `loss_of` is as for `Program`. Raises a ValueError if there are more shards of negatives
     than words.
     """
     tokens = config.regime_of_workers.tokens_of_model(corpus.total_tokens)
@@ -95,11 +93,11 @@ def unit_program(
     window: int,
     native: bool = False,
     loss_of: str = "none",
-) -> KernelConfig:
+) -> Program:
     """The program of a work unit, by compiled kernels or not; parameters as for `setup_of`."""
     objective = config.objective
     shape = _step_shape(config, vocabulary, tokens, native, window)
-    return KernelConfig(
+    return Program(
         objective=objective,
         shape=shape,
         vector_size=config.vector_size,
@@ -158,7 +156,7 @@ def _steps(config: TrainingConfig, window: int) -> float:
     return steps_of(config.alpha, pairs, objective.negative, objective.hierarchical)
 
 
-def worker_program(config: TrainingConfig, program: KernelConfig, tokens: int) -> WorkerConfig:
+def worker_program(config: TrainingConfig, program: Program, tokens: int) -> Program:
     """The program of a worker, or of threads that share rows, for so many tokens."""
     workers, threads = _workers_and_threads(config)
     steps = _steps(config, program.shape.window)
@@ -170,8 +168,10 @@ def worker_program(config: TrainingConfig, program: KernelConfig, tokens: int) -
             "train at once by steps this long would not give gensim's vectors",
             workers,
         )
-    return WorkerConfig(
-        *(program, workers, threads),
+    return replace(
+        program,
+        workers=workers,
+        threads=threads,
         layout=config.layout,
         largest_growth=choose_largest_growth(tokens, steps),
         one_at_a_time=takes_turns,

@@ -24,7 +24,7 @@ OPTIONS = {"epochs": 16, "seed": 5}
 def short_units():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gensim_tfw2v.training.programs.UNIT_ENTRIES", 4096)
-        patch.setattr("gensim_tfw2v.parameter_server.worker_config.CLUSTER_ENTRIES", 4096)
+        patch.setattr("gensim_tfw2v.kernel.choices.CLUSTER_ENTRIES", 4096)
         yield
 
 
@@ -183,9 +183,9 @@ def test_training_goes_on_when_a_ps_that_stopped_is_back(standing, undisturbed, 
 RUN = """
 import sys
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.parameter_server import worker_config
+from gensim_tfw2v.kernel import choices
 from gensim_tfw2v.training import programs
-programs.UNIT_ENTRIES = worker_config.CLUSTER_ENTRIES = 4096
+programs.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = 4096
 
 class Tell:
     def on_train_begin(self, model): ...

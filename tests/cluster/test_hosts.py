@@ -15,13 +15,13 @@ LEE = datapath("lee_background.cor")
 TRAIN = """
 import dataclasses, json, logging, sys, time
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.parameter_server import worker_config
+from gensim_tfw2v.kernel import choices
 from gensim_tfw2v.training import open_regime, programs
 told = json.loads(sys.argv[2])
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 if told.get("entries"):
-    programs.UNIT_ENTRIES = worker_config.CLUSTER_ENTRIES = told["entries"]
-    worker_config.LEAST_ENTRIES = told["entries"]
+    programs.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = told["entries"]
+    choices.LEAST_ENTRIES = told["entries"]
 open_regime.READY_SECONDS = told.get("ready", 60)
 
 def say(model, **more):

@@ -1,11 +1,13 @@
 """A job on rows of other variables equals training its units on the tables themselves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.unit import concrete_unit_function
 from gensim_tfw2v.kernel.word_arrays import WordArrays
@@ -18,7 +20,6 @@ from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, P
 from gensim_tfw2v.parameter_server.jobs.row_job import row_job
 from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
-from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 from tests.kernel.objectives.test_objectives import huffman_paths, unit
 
 VOCABULARY, SIZE = 40, 6
@@ -35,7 +36,7 @@ def make(
     layout="rows", negative_shards=1,
 ):  # fmt: skip
     """A job's function, its tables and push_counter, and the program of its units."""
-    program = KernelConfig(
+    program = Program(
         objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_of="all", locked=lock is not None,
         negative_shards=negative_shards,
     )  # fmt: skip
@@ -56,7 +57,14 @@ def make(
     push_counter = PushCounter(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
     program_of_job = PROGRAMS[layout](
-        WorkerConfig(program, workers, threads, wire_dtype, shared, layout),
+        replace(
+            program,
+            workers=workers,
+            threads=threads,
+            wire_dtype=wire_dtype,
+            shared_corpus=shared,
+            layout=layout,
+        ),  # fmt: skip
         ParameterServer(tables, *constants, push_counter, WorkerVariables()),
     )
 
@@ -202,7 +210,7 @@ def test_units_may_be_read_from_files(tmp_path):
     ],
 )
 def test_a_prediction_from_a_mean_pulls_its_words_by_less(objective, shrinks, words):
-    program = KernelConfig(objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, shrink_windows=shrinks)
+    program = Program(objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, shrink_windows=shrinks)
     assert averaged_words(program) == words
 
 

@@ -11,8 +11,8 @@ import pytest
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encode import encode_sentences
 from gensim_tfw2v.kernel import unit
-from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.regimes.local import LocalRegime
@@ -36,7 +36,7 @@ def tasks(units, alpha=0.01, seed=1, epoch=0):
 def regime(workers=1, objective=None):
     rng = np.random.default_rng(0)
     trainer = LocalRegime(
-        KernelConfig(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_of="all", native=True),
+        Program(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_of="all", native=True),
         WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)),
         workers,
     )
@@ -104,7 +104,7 @@ def test_rows_that_overflow_are_a_divergence(corpus):
 
 def test_an_absurd_step_size_leaves_rows_finite(corpus):
     # of the graph; kernels refuse it as a divergence
-    program = KernelConfig(SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_of="all")
+    program = Program(SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_of="all")
     words = WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)).tensors()
     tables = Tables(*(tf.Variable(tf.random.normal([n, SIZE])) for n in (VOCABULARY,) * 2 + (0,)))
     for task in tasks(corpus.units(ENTRIES), alpha=1e30):

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from gensim_tfw2v import Asynchronous, Downpour, Sandblaster, Synchronous, TFWord2Vec
-from gensim_tfw2v.kernel.objectives import SkipGram
+from gensim_tfw2v.kernel.objectives import SkipGram, StepShape
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.regimes.options import parse_regime
 from gensim_tfw2v.training.programs import worker_program
 
@@ -86,7 +87,7 @@ def test_workers_that_overlap_take_turns_on_little_text_by_long_steps(regime, tu
         regime_of_workers=parse_regime(regime), shares_rows=False, cluster=None, workers=2,
         layout="rows", alpha=0.025, shrink_windows=True, objective=SkipGram(20),
     )  # fmt: skip
-    program = SimpleNamespace(shape=SimpleNamespace(window=10))
+    program = Program(SkipGram(20), StepShape(64, 32, 10, 32), 10, 6, 64)
     assert worker_program(config, program, 1e5).one_at_a_time is turns
     assert ("2 workers take turns" in caplog.text) is turns
     assert not worker_program(config, program, 1e7).one_at_a_time

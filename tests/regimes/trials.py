@@ -1,5 +1,6 @@
 """A small training that any regime can run, and the same by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +10,12 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.encode import encode_sentences
 from gensim_tfw2v.corpus.shards import WorkUnit
-from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.unit import concrete_unit_function
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.combining import pair_rates
-from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes.parameter_server import Setup
 from tests.kernel.objectives.test_objectives import huffman_paths
@@ -49,7 +49,7 @@ class Trial:
     def __init__(
         self, objective, workers=1, threads=1, lock=None, folder=Path(), native=False, shards=1
     ):
-        self.unit_program = KernelConfig(
+        self.unit_program = Program(
             *(objective, SHAPE, SIZE, 6, 1024),
             **dict(loss_of="all", locked=lock is not None, native=native, negative_shards=shards),
         )
@@ -68,7 +68,9 @@ class Trial:
         ))  # fmt: skip
         self.workers = LocalWorkers(workers)
         self.setup = Setup(
-            WorkerConfig(self.unit_program, workers, threads, "float32"),
+            replace(
+                self.unit_program, workers=workers, threads=threads, wire_dtype="float32"
+            ),
             self.words, rates, Tables(*map(len, self.arrays)), 64, SEED, folder,
         )  # fmt: skip
 

@@ -8,19 +8,19 @@ train their units side by side, so one computes while another waits for the netw
 from __future__ import annotations
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.slices import MOST_ROWS
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.jobs.job import Job, JobProgram, ParameterServer, job_program
 from gensim_tfw2v.parameter_server.layouts import SlicedRows
-from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
 
-def column_job(program: WorkerConfig, server: ParameterServer) -> JobProgram:
+def column_job(program: Program, server: ParameterServer) -> JobProgram:
     """Build the program that trains a job on tables in columns; see `job_program`.
 
     Parameters
     ----------
-    program : WorkerConfig
+    program : Program
     server : ParameterServer
         Its tables are of `ColumnLayout`. Seconds of fetching are those of drawing and planning, and
         what passes on the way to the ps and back is in those of training.
@@ -30,12 +30,12 @@ def column_job(program: WorkerConfig, server: ParameterServer) -> JobProgram:
     ValueError
         If steps have too many rows.
     """
-    shape = program.unit.shape
+    shape = program.shape
     rows = shape.blocks * max(shape.columns, shape.inputs)
     if rows >= MOST_ROWS:
         raise ValueError(
             f"layout='columns' numbers {MOST_ROWS} rows of a step, and these have {rows}: give "
-            f"fewer than negative={program.unit.objective.negative}, or layout='rows'"
+            f"fewer than negative={program.objective.negative}, or layout='rows'"
         )
     return job_program(
         program, server, lambda job: _ColumnPhases(program, server, job), fetches_rows=False
@@ -45,14 +45,14 @@ def column_job(program: WorkerConfig, server: ParameterServer) -> JobProgram:
 class _ColumnPhases:
     """See `column_job`."""
 
-    def __init__(self, program: WorkerConfig, server: ParameterServer, job: Job) -> None:
+    def __init__(self, program: Program, server: ParameterServer, job: Job) -> None:
         self._program, self._tables, self._job = program, server.tables, job
 
     def fetch(self) -> list[tf.Tensor]:
         return [unit.steps for unit in self._job.units]
 
     def train(self) -> list[UnitResult]:
-        program, wire = self._program.unit, tf.as_dtype(self._program.wire_dtype)
+        program, wire = self._program, tf.as_dtype(self._program.wire_dtype)
         results, self._travelled = [], []
         for unit in self._job.units:
             link = self._tables.inputs.link(wire)

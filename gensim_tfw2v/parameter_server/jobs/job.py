@@ -14,11 +14,11 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import let_run_together
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.jobs.job_units import own_ids, prepare_units
 from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables, cached
-from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
 #: Numbers of a `JobResult` beside those of its units.
 OF_JOB = 6
@@ -248,7 +248,7 @@ class JobProgram(NamedTuple):
 
 
 def job_program(
-    program: WorkerConfig,
+    program: Program,
     server: ParameterServer,
     make: Callable[[Job], Phases],
     fetches_rows: bool = True,
@@ -260,7 +260,7 @@ def job_program(
 
     Parameters
     ----------
-    program : WorkerConfig
+    program : Program
     server : ParameterServer
     make : function (Job) -> Phases
     fetches_rows : bool
@@ -315,7 +315,7 @@ def job_program(
     return JobProgram(prepare, run, tf.function(do_job, autograph=False, input_signature=signature))
 
 
-def row_traffic(program: WorkerConfig, fetched: tf.Tensor, pushed: tf.Tensor) -> Any:
+def row_traffic(program: Program, fetched: tf.Tensor, pushed: tf.Tensor) -> Any:
     """Bytes of so many rows, fetched and pushed."""
     fetched, pushed = (tf.cast(rows, tf.float64) for rows in (fetched, pushed))
     return fetched * program.row_bytes, pushed * (program.row_bytes + ID_BYTES)

@@ -10,10 +10,10 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.native_unit import NativeUnit, number_rows
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
 #: What `source_of` gives for no unit.
 NOTHING = (b"", (0, 0))
@@ -75,7 +75,7 @@ def is_seen_by(workers: int, folder: Path) -> bool:
 
 
 def prepare_units(
-    program: WorkerConfig,
+    program: Program,
     words: WordArrays,
     sources: tf.Tensor,
     ranges: tf.Tensor,
@@ -86,7 +86,7 @@ def prepare_units(
     of_units = zip(*(tf.unstack(x) for x in (sources, ranges, keys, alphas)), strict=True)
     return [
         prepare_unit(
-            program.unit, words, read_entries(source, of_file, program.shared_corpus), key, alpha
+            program, words, read_entries(source, of_file, program.shared_corpus), key, alpha
         )
         for source, of_file, key, alpha in of_units
     ]

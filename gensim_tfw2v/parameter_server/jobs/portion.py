@@ -8,6 +8,7 @@ computes it: see `Objective`. The sum is laid down at the ps under the attempt's
 from __future__ import annotations
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.slices import Slices, whole
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, WholeRows
 from gensim_tfw2v.parameter_server.jobs.job import (
@@ -19,7 +20,6 @@ from gensim_tfw2v.parameter_server.jobs.job import (
 )
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch
 from gensim_tfw2v.parameter_server.layouts.row_layout import parts_of
-from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
 
 class FixedRows(WholeRows):
@@ -35,13 +35,13 @@ class FixedRows(WholeRows):
 
 
 def portion_job(
-    program: WorkerConfig, server: ParameterServer, point: Tables, gradient: Tables
+    program: Program, server: ParameterServer, point: Tables, gradient: Tables
 ) -> JobProgram:
     """Build the program that evaluates a portion of a batch; see `job_program`.
 
     Parameters
     ----------
-    program : WorkerConfig
+    program : Program
         Of which no update is clipped. Each alpha of its jobs has to be 1.
     server : ParameterServer
     point : Tables of RowLayout
@@ -52,7 +52,7 @@ def portion_job(
     used = [name for name, table in point._asdict().items() if table.rows]
     # threads that added to the same sum would lose what others add
     sums = [
-        {name: Scratch(server.of_workers, name, program.unit.vector_size) for name in used}
+        {name: Scratch(server.of_workers, name, program.vector_size) for name in used}
         for _ in range(program.threads)
     ]
     return job_program(
@@ -69,7 +69,7 @@ class _PortionPhases:
 
     def __init__(
         self,
-        program: WorkerConfig,
+        program: Program,
         point: Tables,
         gradient: Tables,
         sums: list[dict[str, Scratch]],
@@ -97,9 +97,7 @@ class _PortionPhases:
         for unit, sums in zip(self._job.units, self._sums, strict=True):
             rows = {name: FixedRows(rows, sums[name].handle()) for name, rows in self._rows.items()}
             tables, zeros = Tables(*map(rows.get, Tables._fields)), (tf.zeros([], tf.float64),) * 3
-            summed = unit.train_steps(
-                self._program.unit, tables, self._job.words, 0, unit.steps, zeros
-            )
+            summed = unit.train_steps(self._program, tables, self._job.words, 0, unit.steps, zeros)
             results.append(UnitResult(unit.kept, *summed))
         return results
 

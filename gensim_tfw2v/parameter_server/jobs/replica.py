@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.unit import PreparedUnit
 from gensim_tfw2v.kernel.updates import adagrad_sizes
@@ -30,12 +31,9 @@ from gensim_tfw2v.parameter_server.jobs.replica_rows import (
     Windows,
     rows_of,
 )
-from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
 
-def replica_job(
-    program: WorkerConfig, server: ParameterServer, n_fetch: int, n_push: int
-) -> JobProgram:
+def replica_job(program: Program, server: ParameterServer, n_fetch: int, n_push: int) -> JobProgram:
     """Build the program that trains a job; see `job_program`.
 
     Its staleness is what others push in one window, on average: in all of the job, times the share
@@ -43,7 +41,7 @@ def replica_job(
 
     Parameters
     ----------
-    program : WorkerConfig
+    program : Program
     server : ParameterServer
         With squares, if the program is Adagrad's.
     n_fetch, n_push : int
@@ -69,7 +67,7 @@ class _ReplicaPhases:
     """
 
     def __init__(
-        self, program: WorkerConfig, every: tuple[int, int], held: list[ReplicaRows], job: Job
+        self, program: Program, every: tuple[int, int], held: list[ReplicaRows], job: Job
     ) -> None:
         self._program, self._held, self._job, self._ids = program, held, job, job.ids
         self._rates = job.rates
@@ -95,7 +93,7 @@ class _ReplicaPhases:
                 },
                 self._job.number,
                 self._job.replicas,
-                averaged_words(self._program.unit),
+                averaged_words(self._program),
             )
         with tf.control_dependencies(
             [done for rows in self._held for done in rows.begin(self._ids)]
@@ -105,7 +103,7 @@ class _ReplicaPhases:
     def train(self) -> list[UnitResult]:
         """Train all steps."""
         tables, _ = self._handles()
-        sums = [unit.begin(self._program.unit, tables) for unit in self._job.units]
+        sums = [unit.begin(self._program, tables) for unit in self._job.units]
         _, sums, self._fetched, self._pushed = tf.while_loop(
             lambda step, *_: step < self._steps,
             self._phase,
@@ -150,9 +148,7 @@ class _ReplicaPhases:
     def _train_steps(self, part: PreparedUnit, step: tf.Tensor, sums: Any) -> Any:
         tables, squares = self._handles()
         last = tf.minimum(step + self._every, part.steps)
-        return part.train_steps(
-            self._program.unit, tables, self._job.words, step, last, sums, squares
-        )
+        return part.train_steps(self._program, tables, self._job.words, step, last, sums, squares)
 
     def _handles(self) -> tuple[Tables, Tables | None]:
         """Handles of tables and squares, each time others: with the same, threads take turns."""
@@ -166,7 +162,7 @@ class _ReplicaPhases:
             tokens = self.share * self._job.tokens
             for name, places in window.items():
                 size = self._job.alpha
-                if self._program.unit.adagrad:
+                if self._program.adagrad:
                     size = adagrad_sizes(self._held[1].read(window)[name][:, 0], size)
                 steps = size * tokens * tf.gather(self._rates[name], places)
                 share = self._directions[name].of_rows(steps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.combining import averaged_words
 from gensim_tfw2v.parameter_server.curvature import DirectedShare, directions, larger_step_sizes
@@ -16,25 +17,24 @@ from gensim_tfw2v.parameter_server.jobs.job import (
     row_traffic,
 )
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch
-from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
 #: Of the rows of a shard, so that one part travels while others are gathered or laid down.
 PARTS = 4
 
 
-def row_job(program: WorkerConfig, server: ParameterServer, staged: bool = False) -> JobProgram:
+def row_job(program: Program, server: ParameterServer, staged: bool = False) -> JobProgram:
     """Build the program that trains a job on rows; see `job_program`.
 
     Parameters
     ----------
-    program : WorkerConfig
+    program : Program
     server : ParameterServer
     staged : bool
         Whether changes are laid down at the ps under the job's number, as they are, to be combined
         with others later; see `RowLayout.stage`. Else they are added, each its share.
     """
     scratch = {
-        name: Scratch(server.of_workers, name, program.unit.vector_size, program.unit.native)
+        name: Scratch(server.of_workers, name, program.vector_size, program.native)
         for name in Tables._fields
     }
     return job_program(
@@ -51,7 +51,7 @@ class _RowPhases:
 
     def __init__(
         self,
-        program: WorkerConfig,
+        program: Program,
         server: ParameterServer,
         scratch: dict[str, Scratch],
         job: Job,
@@ -82,7 +82,7 @@ class _RowPhases:
         # each thread has handles of its own: with the same they would take turns
         return [
             unit.train(
-                self._program.unit,
+                self._program,
                 Tables.of_handles(rows.handle() for rows in self._scratch.values()),
                 self._job.words,
             )
@@ -118,7 +118,7 @@ class _RowPhases:
             },
             job.number,
             job.replicas,
-            averaged_words(self._program.unit),
+            averaged_words(self._program),
         )
         return {
             name: steepest[name].of_rows(job.alpha * job.tokens * rates[name]) for name in rates

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.parameter_server.jobs.job import Constants, ParameterServer
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
-from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
 #: Rows that travel at a time.
 ROWS_AT_A_TIME = 1 << 14
@@ -87,22 +87,22 @@ class SubModelFunctions(NamedTuple):
     read: Tables
 
 
-def sub_model_functions(program: WorkerConfig, server: ParameterServer) -> SubModelFunctions:
+def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFunctions:
     """Build what a worker runs; a sub-model starts from the rows that ps tasks hold.
 
     Parameters
     ----------
-    program : WorkerConfig
+    program : Program
     server : ParameterServer
     """
-    unit, threads = program.unit, program.threads
     tables = Tables(
         *(
-            Scratch(server.of_workers, name, unit.vector_size, unit.native)
+            Scratch(server.of_workers, name, program.vector_size, program.native)
             for name in Tables._fields
         )
     )
     lease, constants = ModelLease(server.of_workers), Constants(server)
+    threads = program.threads
 
     def begin(attempt: tf.Tensor) -> tf.Tensor:
         copied = [_copy(layout, table) for layout, table in zip(server.tables, tables, strict=True)]
@@ -134,12 +134,14 @@ def sub_model_functions(program: WorkerConfig, server: ParameterServer) -> SubMo
         def train_units() -> tf.Tensor:
             rows = Tables.of_handles(table.handle() for table in tables)
             prepared = [
-                prepare_unit(unit, known, tf.io.decode_raw(entries[number], tf.int32), key, alpha)
+                prepare_unit(
+                    program, known, tf.io.decode_raw(entries[number], tf.int32), key, alpha
+                )
                 for number, (key, alpha) in enumerate(
                     zip(tf.unstack(keys), tf.unstack(alphas), strict=True)
                 )
             ]
-            trained = [part.train(unit, rows, known) for part in prepared]
+            trained = [part.train(program, rows, known) for part in prepared]
             numbers = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*trained, strict=True)]
             return tf.concat(numbers, 0)
 
@@ -162,7 +164,7 @@ def sub_model_functions(program: WorkerConfig, server: ParameterServer) -> SubMo
             return tf.cond(
                 tf.equal(lease.read()[0], attempt),
                 lambda: table.read_part(first, ROWS_AT_A_TIME),
-                lambda: tf.zeros([0, unit.vector_size]),
+                lambda: tf.zeros([0, program.vector_size]),
             )
 
         return read

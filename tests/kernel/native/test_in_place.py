@@ -5,10 +5,10 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encode import encode_sentences
-from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native_unit import draw_unit
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitTask, WholeRows
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
@@ -18,7 +18,7 @@ VOCABULARY, SIZE = 30, 10
 
 
 def program(objective=None, **options):
-    return KernelConfig(
+    return Program(
         *(objective or SkipGram(5), StepShape(64, 16, 3, 8), SIZE, 5, 256),
         **{"loss_of": "all", "native": True} | options,
     )

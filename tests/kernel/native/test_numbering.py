@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native_unit import draw_unit, number_rows
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 
@@ -32,7 +32,7 @@ CODES = [np.array([w % 2, w // 2 % 2]) for w in range(VOCABULARY)]
 )
 def test_numbered_rows(objective, shards, locked):
     rng = np.random.default_rng(0)
-    program = KernelConfig(
+    program = Program(
         *(objective, StepShape(64, 16, 3, 8), SIZE, 8, 256),
         **dict(loss_of="all", native=True, negative_shards=shards, locked=locked),
     )

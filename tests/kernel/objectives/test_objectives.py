@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.choices import KernelConfig
 from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.unit import concrete_unit_function, prepare_unit
 from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree, paths_of
@@ -58,9 +58,7 @@ def run(
     `outputs` are the rows of negative sampling, or with `paths` those of hierarchical softmax.
     With `slices`, columns are dealt out to so many variables.
     """
-    program = KernelConfig(
-        objective, shape, SIZE, id_bits=6, max_entries=2048, loss_of="all", **options
-    )
+    program = Program(objective, shape, SIZE, id_bits=6, max_entries=2048, loss_of="all", **options)
     nothing = np.zeros((0, SIZE))
     tables = Tables(inputs, nothing if paths else outputs, outputs if paths else nothing)
     shards = program.negative_shards

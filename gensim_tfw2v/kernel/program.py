@@ -1,0 +1,107 @@
+"""Constants of a training's functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.native import stride
+from gensim_tfw2v.kernel.objectives import Objective, StepShape
+
+
+@dataclass(frozen=True)
+class Program:
+    """Constants from which the functions that train are built: of a unit, and of a worker's jobs.
+
+    Parameters
+    ----------
+    vector_size, shrink_windows
+        gensim's parameters.
+    id_bits : int
+        Row ids are below ``2 ** id_bits``.
+    max_entries : int
+        The longest unit.
+    widest_window : int, optional
+        What windows are reduced from: gensim's `window`, where the shape's is shorter.
+    loss_of : {"none", "first", "all"}
+        The steps of a unit whose loss is computed. The first one's takes next to no time; that of
+        all takes some fifth of the whole.
+    skip_targets : bool
+        Whether a negative that equals a target is skipped for it, as gensim does. It matters
+        where words are so few that most are drawn often; else it costs time for nothing.
+    locked : bool
+        Whether updates of input rows are multiplied by ``WordArrays.lock``.
+    negative_shards : int
+        Shards of the noise: a target's negatives are words of its own.
+    product_dtype : {"float32", "bfloat16"}
+        Precision of what goes into the matrix products and comes out of them. Rows and the
+        sums of their updates are float32 in any case.
+    max_norm : float
+        The longest that a row's summed update of a step may be.
+    adagrad : bool
+        Whether rows have step sizes of their own: see `gensim_tfw2v.kernel.updates.adagrad`.
+    span : int
+        Positions whose words' inputs are made of rows of n-grams at a time: see `choose_span`.
+    native : bool
+        Whether compiled kernels train, instead of a graph: see `gensim_tfw2v.kernel.native`.
+    workers : int
+        Worker tasks of a cluster, or threads of one machine.
+    threads : int
+        Threads of each worker, and work units that it trains at a time.
+    wire_dtype : {"bfloat16", "float32"}
+        Precision in which rows and their changes travel. On the ps they are float32: what is
+        rounded is a change, and the point at which it is computed.
+    shared_corpus : bool
+        Whether workers read units from files, rather than being sent them.
+    layout : {"rows", "columns"}
+        What is spread over the ps tasks: see `gensim_tfw2v.parameter_server.layouts`.
+    largest_growth : float
+        Step sizes of workers that train at the same time are at most so many times as large.
+    one_at_a_time : bool
+        Whether workers take turns.
+    """
+
+    objective: Objective
+    shape: StepShape
+    vector_size: int
+    id_bits: int
+    max_entries: int
+    shrink_windows: bool = True
+    widest_window: int | None = None
+    loss_of: str = "none"
+    skip_targets: bool = True
+    locked: bool = False
+    negative_shards: int = 1
+    product_dtype: str = "float32"
+    max_norm: float = 0.5
+    adagrad: bool = False
+    span: int = 1
+    native: bool = False
+    workers: int = 1
+    threads: int = 1
+    wire_dtype: str = "bfloat16"
+    shared_corpus: bool = False
+    layout: str = "rows"
+    largest_growth: float = 1.0
+    one_at_a_time: bool = False
+
+    @property
+    def row_size(self) -> int:
+        """Numbers that a row takes in a table that is trained."""
+        return stride(self.vector_size) if self.native else self.vector_size
+
+    @property
+    def selects_negatives(self) -> bool:
+        """True if the weights of a block's negatives differ between its centres."""
+        return self.skip_targets or self.negative_shards > 1
+
+    @property
+    def max_steps(self) -> int:
+        """The most steps that a unit can have."""
+        return -(-self.max_entries // self.shape.tokens) * self.shape.turns
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row that travels, with its sum of Adagrad."""
+        squares = tf.float32.size if self.adagrad else 0
+        return self.vector_size * tf.as_dtype(self.wire_dtype).size + squares
