@@ -203,20 +203,14 @@ def open_cluster(
         wait_for_tasks(which.servers(), seconds)
         yield OpenCluster(which, lambda: None, start_module)
         return
-    with (
-        _start(which, seconds, process_launcher, log_dir) as local,
-        local.restarting(),
-    ):
+    with _start(which, seconds, process_launcher, log_dir) as local, local.restarting():
         ps = [task for task in local.cluster.tasks() if task.role == "ps"]
         yield OpenCluster(local.cluster, functools.partial(local.check, ps), local.start_module)
 
 
 @contextlib.contextmanager
 def _start(
-    which: LocalTasks,
-    seconds: float,
-    process_launcher: ProcessLauncher | None,
-    log_dir: str | None,
+    which: LocalTasks, seconds: float, process_launcher: ProcessLauncher | None, log_dir: str | None
 ) -> Iterator[LocalCluster]:
     """Start a local cluster, with other ports if one was taken before its task had bound it."""
     for attempt in range(1, STARTS + 1):
