@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.cluster.open_cluster import LocalTasks, parse_cluster
+from gensim_tfw2v.cluster.local_cluster import LocalTasks, parse_cluster
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.kernel.choices import NATIVE_BLOCK, WIDEST_WINDOW
 from gensim_tfw2v.kernel.native import plain

@@ -16,7 +16,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cluster import Cluster
-from gensim_tfw2v.cluster.open_cluster import LocalTasks
+from gensim_tfw2v.cluster.local_cluster import LocalTasks
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import ARGUMENTS, Number, TrainingConfig, parse

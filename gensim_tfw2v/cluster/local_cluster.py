@@ -1,19 +1,23 @@
-"""A whole cluster on this machine: real processes, real sockets."""
+"""The cluster that a user names, which may be one on this machine: processes and sockets."""
 
 import contextlib
+import functools
 import logging
 import os
+import re
 import socket
 import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from gensim_tfw2v.cluster.connect import READY_SECONDS
+from gensim_tfw2v.cluster.connect import READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
-from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task
-from gensim_tfw2v.cluster.tasks import StartedCluster, is_noise, prefixed
+from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, ClusterError, Task, from_tf_config
+from gensim_tfw2v.cluster.tasks import StartedCluster, TaskEnded, is_noise, prefixed
 from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.processes.children import last_lines
+from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.processes.children import last_lines, start_module
 from gensim_tfw2v.processes.forkserver import Forked
 from gensim_tfw2v.processes.machine import cores_each
 
@@ -21,6 +25,11 @@ logger = logging.getLogger("gensim_tfw2v.cluster")
 
 #: How many operations a process of TensorFlow runs side by side.
 OP_THREADS = "TF_NUM_INTEROP_THREADS"
+
+#: How often a local cluster is started, and what TensorFlow says if a port was taken meanwhile.
+STARTS, PORT_TAKEN = 3, "Could not start gRPC server"
+
+_LOCAL = re.compile(r"local:ps=([1-9][0-9]{0,3}),worker=([1-9][0-9]{0,3})")
 
 Local = TypeVar("Local", bound="LocalCluster")
 
@@ -126,3 +135,103 @@ def free_ports(number: int) -> list[int]:
         for found in sockets:
             found.bind(("127.0.0.1", 0))
         return [found.getsockname()[1] for found in sockets]
+
+
+class LocalTasks(NamedTuple):
+    """A cluster of this machine, that is started for a training and ended after it."""
+
+    ps: int
+    workers: int
+
+
+class OpenCluster(NamedTuple):
+    """A cluster whose tasks have answered.
+
+    Attributes
+    ----------
+    cluster : Cluster
+    check : callable
+        Raises `TaskEnded` if a local ps has ended.
+    start_module : callable
+        Runs a module of this package where it reaches the tasks; see `children.start_module`.
+    """
+
+    cluster: Cluster
+    check: Callable[[], None]
+    start_module: "Callable[..., subprocess.Popen[bytes] | Forked]"
+
+
+def parse_cluster(name: str | Cluster) -> Cluster | LocalTasks:
+    """Say which cluster is meant; a `ClusterError` says that none is.
+
+    ``"local:ps=2,worker=4"`` are tasks on this machine, ``"TF_CONFIG"`` those that the environment
+    variable of that name describes.
+    """
+    if isinstance(name, Cluster):
+        return name
+    if name == "TF_CONFIG":
+        return from_tf_config(os.environ)[0]
+    local = _LOCAL.fullmatch(name.replace(" ", "")) if isinstance(name, str) else None
+    if not local:
+        raise ClusterError(
+            f"cluster is {quoted(name)}: give 'local:ps=P,worker=N' with P and N from 1 to 9999, "
+            "'TF_CONFIG', or a gensim_tfw2v.cluster.Cluster"
+        )
+    return LocalTasks(*map(int, local.groups()))
+
+
+@contextlib.contextmanager
+def open_cluster(
+    which: Cluster | LocalTasks,
+    seconds: float = READY_SECONDS,
+    process_launcher: ProcessLauncher | None = None,
+    log_dir: str | None = None,
+) -> Iterator[OpenCluster]:
+    """Start its tasks if they are local, and wait until all answer.
+
+    Local tasks start by `process_launcher`, and log for TensorBoard in `log_dir`.
+
+    Raises
+    ------
+    MissingTasks
+        Naming tasks that have not come up in time.
+    TaskEnded
+        If a local task has ended at once.
+    """
+    if isinstance(which, Cluster):
+        _warn_of_exposed(which)
+        wait_for_tasks(which.servers(), seconds)
+        yield OpenCluster(which, lambda: None, start_module)
+        return
+    with _start(which, seconds, process_launcher, log_dir) as local, local.restarting():
+        ps = [task for task in local.cluster.tasks() if task.role == "ps"]
+        yield OpenCluster(local.cluster, functools.partial(local.check, ps), local.start_module)
+
+
+@contextlib.contextmanager
+def _start(
+    which: LocalTasks, seconds: float, process_launcher: ProcessLauncher | None, log_dir: str | None
+) -> Iterator[LocalCluster]:
+    """Start a local cluster, with other ports if one was taken before its task had bound it."""
+    for attempt in range(1, STARTS + 1):
+        local = LocalCluster(which.ps, which.workers, seconds, process_launcher, log_dir)
+        try:
+            local.__enter__()
+            break
+        except TaskEnded as error:
+            if attempt == STARTS or PORT_TAKEN not in str(error):
+                raise
+            logger.info("%s is taken: starting the cluster with other ports", error.task)
+    with contextlib.closing(local):
+        yield local
+
+
+def _warn_of_exposed(cluster: Cluster) -> None:
+    exposed = [str(task) for task in cluster.tasks() if not task.is_private]
+    if exposed:
+        logger.warning(
+            "not known to be private: %s. TensorFlow's servers have no authentication: whoever "
+            "reaches their ports can run programs there. See that a firewall lets in only tasks "
+            "of this cluster",
+            ", ".join(exposed),
+        )

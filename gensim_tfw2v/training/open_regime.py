@@ -7,7 +7,7 @@ from typing import Any
 
 from gensim_tfw2v._tensorflow import why_elsewhere
 from gensim_tfw2v.cluster.connect import READY_SECONDS
-from gensim_tfw2v.cluster.open_cluster import LocalTasks, open_cluster
+from gensim_tfw2v.cluster.local_cluster import LocalTasks, open_cluster
 from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig

@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.cluster.open_cluster import LocalTasks
+from gensim_tfw2v.cluster.local_cluster import LocalTasks
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.kernel.choices import (

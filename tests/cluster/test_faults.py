@@ -132,7 +132,7 @@ def standing(shared_forks, monkeypatch):
         assert module == "gensim_tfw2v.regimes.coordinator"
         return launcher.start_module("tests.forked", "run", IMPATIENT, **options)
 
-    monkeypatch.setattr("gensim_tfw2v.cluster.open_cluster.start_module", start_module)
+    monkeypatch.setattr("gensim_tfw2v.cluster.local_cluster.start_module", start_module)
     with local_module.LocalCluster(1, 1, process_launcher=launcher) as running:
         yield running
 

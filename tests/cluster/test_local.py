@@ -14,7 +14,15 @@ from unittest.mock import Mock
 import psutil
 import pytest
 
-from gensim_tfw2v.cluster.local_cluster import OP_THREADS, LocalCluster
+from gensim_tfw2v.cluster import local_cluster
+from gensim_tfw2v.cluster.local_cluster import (
+    OP_THREADS,
+    STARTS,
+    LocalCluster,
+    LocalTasks,
+    free_ports,
+    open_cluster,
+)
 from gensim_tfw2v.cluster.spec import ClusterError
 from gensim_tfw2v.cluster.tasks import TaskEnded
 from tests.cluster.test_training import servers
@@ -108,6 +116,36 @@ def test_a_task_whose_port_is_taken_shows_its_log(shared_forks):
             local.__enter__()
     launcher.close()
     assert not servers()
+
+
+def test_a_port_that_is_taken_meanwhile_is_replaced(shared_forks, monkeypatch):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        other, *free = free_ports(3)
+        found = iter([[taken.getsockname()[1], other], free])
+        monkeypatch.setattr(local_cluster, "free_ports", lambda _: next(found))
+        launcher = shared_forks(isolated=False)
+        with open_cluster(LocalTasks(1, 1), process_launcher=launcher) as opened:
+            opened.check()
+            assert [task.port for task in opened.cluster.tasks()] == free
+    assert not servers()
+
+
+@pytest.mark.parametrize(
+    ("how", "times"), [("UnknownError: Could not start gRPC server", STARTS), ("signal 9", 1)]
+)
+def test_only_a_taken_port_is_a_reason_to_start_again(monkeypatch, how, times):
+    tried = []
+
+    def fail(local):
+        tried.append(local)
+        raise TaskEnded(local.cluster.task("ps", 0), 1, how)
+
+    monkeypatch.setattr(LocalCluster, "__enter__", fail)
+    with pytest.raises(TaskEnded, match=how), open_cluster(LocalTasks(1, 1)):
+        pass
+    assert len(tried) == times
 
 
 def test_what_keeps_processes_from_starting_is_shown(tmp_path, monkeypatch):
