@@ -14,7 +14,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.unit import prepare_unit
-from gensim_tfw2v.parameter_server.jobs.job import Constants, ParameterServer
+from gensim_tfw2v.parameter_server.jobs.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.parameter_server.worker_config import WorkerConfig
 
@@ -102,7 +102,7 @@ def sub_model_functions(program: WorkerConfig, server: ParameterServer) -> SubMo
             for name in Tables._fields
         )
     )
-    lease, constants = ModelLease(server.of_workers), Constants(server)
+    lease, job_of_any = ModelLease(server.of_workers), WorkerJob(program, server)
 
     def begin(attempt: tf.Tensor) -> tf.Tensor:
         copied = [_copy(layout, table) for layout, table in zip(server.tables, tables, strict=True)]
@@ -123,7 +123,7 @@ def sub_model_functions(program: WorkerConfig, server: ParameterServer) -> SubMo
         ],
     )
     def train(entries, keys, alphas, attempt, job, others):  # type: ignore[no-untyped-def]
-        known = constants.words()
+        known = job_of_any.words()
         held = lease.read()
         is_mine = tf.equal(held[0], attempt)
         is_free = ~is_mine & tf.equal(job, 0) & ~tf.reduce_any(tf.equal(others, held[0]))
