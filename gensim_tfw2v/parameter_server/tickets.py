@@ -16,8 +16,13 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import let_run_together
 from gensim_tfw2v.kernel.tables import UnitTask
-from gensim_tfw2v.parameter_server.jobs.job import Job, JobProgram, packed_size
-from gensim_tfw2v.parameter_server.jobs.job_units import NOTHING, source_of
+from gensim_tfw2v.parameter_server.jobs.job import (
+    NOTHING,
+    Job,
+    WorkerJob,
+    packed_size,
+    source_of,
+)
 
 Item = TypeVar("Item")
 
@@ -153,7 +158,7 @@ class Tickets:
         """The jobs that have not been collected."""
         return [tasks for place, tasks in enumerate(self._jobs) if place not in self._seen]
 
-    def worker_function(self, program: JobProgram) -> tf.types.experimental.PolymorphicFunction:
+    def worker_function(self, program: WorkerJob) -> tf.types.experimental.PolymorphicFunction:
         """Build the ``tf.function`` that draws tickets and does their jobs.
 
         While it does one job, the next is drawn and prepared.

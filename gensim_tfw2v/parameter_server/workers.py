@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
-from gensim_tfw2v.parameter_server.jobs.job_units import is_seen_by
+from gensim_tfw2v.parameter_server.jobs.job import is_seen_by
 from gensim_tfw2v.parameter_server.layouts import Layout
 from gensim_tfw2v.parameter_server.liveness import Liveness, naming_lost_tasks
 

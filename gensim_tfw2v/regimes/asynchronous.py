@@ -86,7 +86,7 @@ class AsynchronousRegime(ParameterServerRegime):
         """Let workers draw jobs, once."""
         with naming_lost_tasks(), holding_interrupts():
             files = self._tickets.issue(jobs)
-        function, arguments = self._function, (files, tf.constant(replicas, tf.float32))
+        function, arguments = self.function, (files, tf.constant(replicas, tf.float32))
 
         def work(ended: threading.Event) -> None:
             try:
@@ -117,5 +117,11 @@ class AsynchronousRegime(ParameterServerRegime):
             look()
 
     @functools.cached_property
-    def _function(self) -> tf.types.experimental.PolymorphicFunction:
-        return self._tickets.worker_function(self._job_program())
+    def function(self) -> tf.types.experimental.PolymorphicFunction:
+        """The function that all workers run: it draws jobs until none is left."""
+        return self._tickets.worker_function(self.job)
+
+    def close(self) -> None:
+        """Free the tables."""
+        super().close()
+        vars(self).pop("function", None)

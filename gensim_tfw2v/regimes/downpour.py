@@ -2,18 +2,314 @@
 
 Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.1: also with Adagrad, whose
 sums are kept on the ps, and with a warm start, in which one replica trains alone.
+
+A worker is a replica; its threads train units of a job side by side on one copy of their rows,
+while other replicas change these on the ps. Of each row it holds two values: the current one, which
+it trains, and the known one, which is what the ps last gave, plus what was pushed to it since.
+Their difference is what has to be pushed.
 """
 
-from dataclasses import replace
+from __future__ import annotations
 
-from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.parameter_server.jobs.job import JobProgram, ParameterServer
-from gensim_tfw2v.parameter_server.jobs.replica import replica_job
+import math
+from dataclasses import replace
+from typing import Any
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.tables import Tables, UnitResult, read_rows
+from gensim_tfw2v.kernel.unit import PreparedUnit
+from gensim_tfw2v.kernel.updates import adagrad_sizes
+from gensim_tfw2v.parameter_server.curvature import larger_step_sizes
+from gensim_tfw2v.parameter_server.jobs.job import ParameterServer, WorkerJob
+from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.parameter_server.layouts import RowLayout
+from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.options import Downpour
 from gensim_tfw2v.regimes.parameter_server import Setup
+
+#: By the name of each table in use: Tensor [n], int32, the places of distinct rows among the job's.
+Window = dict[str, tf.Tensor]
+
+
+class Windows:
+    """The rows of a job, by steps.
+
+    Parameters
+    ----------
+    prepared : list of PreparedUnit
+        Units that are trained side by side, with numbers of `own_ids`.
+
+    Attributes
+    ----------
+    steps : Tensor [], int32
+        Of the longest unit.
+    """
+
+    def __init__(self, prepared: list[PreparedUnit]) -> None:
+        self._prepared = prepared
+        self.steps = tf.reduce_max(tf.stack([part.steps for part in prepared]))
+
+    def of(self, first: Any, last: Any) -> Window:
+        """Rows that the steps from `first` to before `last` use; none if there is no such step."""
+        first, last = tf.minimum(first, self.steps), tf.minimum(last, self.steps)
+        window = {}
+        for name in Tables._fields:
+            if getattr(self._prepared[0].unit, name) is None:
+                continue
+            parts = []
+            for part in self._prepared:
+                steps = tf.minimum(tf.stack([first, last]), part.steps)
+                begin, end = tf.unstack(tf.gather(getattr(part.plan, name).distinct.edges, steps))
+                parts.append(getattr(part.unit, name)[begin:end])
+            window[name] = tf.unique(tf.concat(parts, 0)).y
+        return window
+
+
+def rows_of(window: Window) -> tf.Tensor:
+    """Number of rows of a window in all tables: [], int32."""
+    return tf.add_n([tf.size(places) for places in window.values()])
+
+
+#: By the name of each table in use: Tensor [n, D], of the rows of a window.
+Rows = dict[str, tf.Tensor]
+
+
+class ReplicaRows:
+    """A job's rows of all tables, current and known.
+
+    It writes and reads without an order of its own: give control dependencies.
+
+    Parameters
+    ----------
+    layouts : Tables of RowLayout
+    dtype : DType
+        In which rows and changes travel.
+    of_workers : WorkerVariables
+    """
+
+    def __init__(self, layouts: Tables, dtype: tf.DType, of_workers: WorkerVariables) -> None:
+        self._layouts = {name: of for name, of in layouts._asdict().items() if of.rows}
+        self._dtype = dtype
+        self._current, self._known = (
+            {name: Scratch(of_workers, name, of.size) for name, of in self._layouts.items()}
+            for _ in range(2)
+        )
+
+    def handles(self) -> Tables:
+        """Handles of the current rows; each call gives others, which do not wait for each other."""
+        handles = {name: rows.handle() for name, rows in self._current.items()}
+        return Tables(*(handles.get(name) for name in Tables._fields))
+
+    def begin(self, ids: Tables) -> list[tf.Operation]:
+        """Have a row of zeros for each id of these `Tables`: none is known."""
+        return [
+            rows[name].assign(tf.zeros([tf.size(getattr(ids, name)), layout.size]))
+            for name, layout in self._layouts.items()
+            for rows in (self._current, self._known)
+        ]
+
+    def fetch(self, ids: Tables, window: Window) -> Rows:
+        """Give what the ps hold."""
+        return {
+            name: layout.fetch(
+                layout.split(tf.gather(getattr(ids, name), window[name])), self._dtype
+            )
+            for name, layout in self._layouts.items()
+        }
+
+    def renew(self, window: Window, fetched: Rows) -> list[tf.Operation]:
+        """Take what was fetched, and what was changed here and not pushed on top of it."""
+        written = []
+        for name, places in window.items():
+            current, known = self._current[name].handle(), self._known[name].handle()
+            rows = tf.cast(fetched[name], tf.float32)
+            changed = rows + (read_rows(current, places) - read_rows(known, places))
+            with tf.control_dependencies([changed]):
+                written += [_write(current, places, changed), _write(known, places, rows)]
+        return written
+
+    def take(self, window: Window) -> Rows:
+        """Give changes that have not been pushed; from now on they count as pushed."""
+        changes = {}
+        for name, places in window.items():
+            known = self._known[name].handle()
+            rows = read_rows(self._current[name].handle(), places)
+            change = rows - read_rows(known, places)
+            with tf.control_dependencies([change]):
+                written = _write(known, places, rows)
+            with tf.control_dependencies([written]):
+                changes[name] = tf.identity(change)
+        return changes
+
+    def read(self, window: Window) -> Rows:
+        """Give current rows."""
+        return {
+            name: read_rows(self._current[name].handle(), places) for name, places in window.items()
+        }
+
+    def push(self, ids: Tables, window: Window, changes: Rows) -> list[tf.Operation]:
+        """Add changes to what the ps hold."""
+        return [
+            layout.push(
+                layout.split(tf.gather(getattr(ids, name), window[name])),
+                changes[name],
+                self._dtype,
+            )
+            for name, layout in self._layouts.items()
+        ]
+
+
+def _write(handle: tf.Tensor, places: tf.Tensor, rows: tf.Tensor) -> tf.Operation:
+    return tf.raw_ops.ResourceScatterUpdate(resource=handle, indices=places, updates=rows)
+
+
+class ReplicaJob(WorkerJob):
+    """A job, from phase to phase, of as many steps as divide both `n_fetch` and `n_push`.
+
+    While a phase is trained, what steps before it have changed is pushed, and the rows of steps
+    after it are fetched. See `WorkerJob`.
+
+    Parameters
+    ----------
+    program : Program
+    server : ParameterServer
+    n_fetch, n_push : int
+        Steps from one fetch or push to the next.
+    squares : Tables of RowLayout [V, 1], optional
+        Of the tables' rows, if the program is Adagrad's.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        server: ParameterServer,
+        n_fetch: int,
+        n_push: int,
+        squares: Tables | None = None,
+    ) -> None:
+        super().__init__(program, server)
+        self._n_fetch, self._n_push, self._every = n_fetch, n_push, math.gcd(n_fetch, n_push)
+        self._held = [ReplicaRows(server.tables, self.wire, server.of_workers)]
+        if squares is not None:
+            self._held.append(ReplicaRows(squares, tf.float32, server.of_workers))
+
+    def fetch(self) -> list[tf.Operation]:
+        """Fetch the rows of the first steps."""
+        self._windows = Windows(self.job.units)
+        steps = self._steps = self._windows.steps
+        # replicas do not know of each other for so long
+        apart = max(self._n_fetch, self._n_push)
+        self._share = tf.minimum(1.0, apart / tf.cast(tf.maximum(1, steps), tf.float32))
+        self._first = self._windows.of(0, self._n_fetch)
+        fetched = self._fetch(self._first)
+        if self.program.workers > 1:
+            order = {name: tf.argsort(places) for name, places in self._first.items()}
+            self._row_rates = self.rates()
+            self._directions = self.directions(
+                {name: [tf.gather(fetched[0][name], at)] for name, at in order.items()},
+                {
+                    name: [tf.gather(self._row_rates[name], tf.gather(self._first[name], at))]
+                    for name, at in order.items()
+                },
+            )
+        with tf.control_dependencies(
+            [done for rows in self._held for done in rows.begin(self.job.ids)]
+        ):
+            return self._renew(self._first, fetched)
+
+    def train(self) -> list[UnitResult]:
+        """Train all steps."""
+        tables, _ = self._handles()
+        sums = [unit.begin(self.program, tables) for unit in self.job.units]
+        _, sums, self._fetched, self._pushed = tf.while_loop(
+            lambda step, *_: step < self._steps,
+            self._phase,
+            [tf.constant(0), sums, rows_of(self._first), tf.constant(0)],
+            parallel_iterations=1,
+        )
+        return [UnitResult(unit.kept, *of) for unit, of in zip(self.job.units, sums, strict=True)]
+
+    def push(self) -> list[tf.Operation]:
+        """Push what has not been pushed."""
+        pushed = tf.maximum(0, self._steps - 1) // self._n_push * self._n_push
+        window = self._windows.of(pushed, self._steps)
+        self._pushed += rows_of(window)
+        return self._push(window, self._take(window))
+
+    def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """Bytes of the rows of all windows."""
+        return self.row_traffic(self._fetched, self._pushed)
+
+    def staleness(self, others: tf.Tensor) -> tf.Tensor:
+        """What others push in one window, on average: in all of the job, times the window's share.
+
+        That is the share of its steps that the longer kind of window is.
+        """
+        return tf.cast(others, tf.float32) * self._share
+
+    def step_sizes(self, alphas: tf.Tensor, replicas: tf.Tensor) -> tf.Tensor:
+        """Larger ones of more workers."""
+        return larger_step_sizes(self.program.largest_growth, alphas, replicas)
+
+    def _phase(self, step: tf.Tensor, sums: Any, fetched: tf.Tensor, pushed: tf.Tensor) -> Any:
+        then = step + self._every
+        pushes = (step > 0) & tf.equal(step % self._n_push, 0)
+        behind = self._windows.of(tf.where(pushes, step - self._n_push, step), step)
+        fetches = tf.equal(then % self._n_fetch, 0)
+        ahead = self._windows.of(then, tf.where(fetches, then + self._n_fetch, then))
+        changes = self._take(behind)
+        with tf.control_dependencies(tf.nest.flatten(changes)):
+            # TensorFlow orders what is done to a ps variable, on the ps: rows are read with these
+            # changes, and asked for without waiting for them
+            landed = self._push(behind, changes)
+            rows = self._fetch(ahead)
+            sums = [
+                self._train_steps(part, step, so_far)
+                for part, so_far in zip(self.job.units, sums, strict=True)
+            ]
+        with tf.control_dependencies([*landed, *tf.nest.flatten([sums, rows])]):
+            renewed = self._renew(ahead, rows)
+        with tf.control_dependencies(renewed):
+            then = tf.identity(then)
+        return then, sums, fetched + rows_of(ahead), pushed + rows_of(behind)
+
+    def _train_steps(self, part: PreparedUnit, step: tf.Tensor, sums: Any) -> Any:
+        tables, squares = self._handles()
+        last = tf.minimum(step + self._every, part.steps)
+        return part.train_steps(self.program, tables, self.job.words, step, last, sums, squares)
+
+    def _handles(self) -> tuple[Tables, Tables | None]:
+        """Handles of tables and squares, each time others: with the same, threads take turns."""
+        tables, *squares = (rows.handles() for rows in self._held)
+        return Tables.of_handles(tables), squares[0] if squares else None
+
+    def _take(self, window: Window) -> list[Rows]:
+        """The changes of a window, or the share of them that is to be pushed."""
+        changes = [rows.take(window) for rows in self._held]
+        if self.program.workers > 1:
+            tokens = self._share * self.job.tokens
+            for name, places in window.items():
+                size = self.job.alpha
+                if self.program.adagrad:
+                    size = adagrad_sizes(self._held[1].read(window)[name][:, 0], size)
+                steps = size * tokens * tf.gather(self._row_rates[name], places)
+                share = self._directions[name].of_rows(steps)
+                changes[0][name] = share.of(changes[0][name], tf.range(tf.size(places)))
+        return changes
+
+    def _push(self, window: Window, changes: list[Rows]) -> list[tf.Operation]:
+        parts = zip(self._held, changes, strict=True)
+        return [done for rows, part in parts for done in rows.push(self.job.ids, window, part)]
+
+    def _fetch(self, window: Window) -> list[Rows]:
+        return [rows.fetch(self.job.ids, window) for rows in self._held]
+
+    def _renew(self, window: Window, fetched: list[Rows]) -> list[tf.Operation]:
+        parts = zip(self._held, fetched, strict=True)
+        return [done for rows, part in parts for done in rows.renew(window, part)]
 
 
 class DownpourRegime(AsynchronousRegime):
@@ -26,6 +322,11 @@ class DownpourRegime(AsynchronousRegime):
     setup : Setup
     workers : Workers
     options : Downpour
+
+    Attributes
+    ----------
+    squares : Tables of RowLayout [V, 1], optional
+        Adagrad's sums.
     """
 
     def __init__(self, setup: Setup, workers: Workers, options: Downpour) -> None:
@@ -33,14 +334,18 @@ class DownpourRegime(AsynchronousRegime):
         program = replace(setup.program, adagrad=options.adagrad)
         super().__init__(setup._replace(program=program), workers)
         self.warm_units = max(self.warm_units, round(options.warm_start * setup.units))
+        self.squares: Tables | None = None
+        if options.adagrad:
+            with naming_lost_tasks(), workers.scope():
+                self.squares = Tables(*(RowLayout(n, 1, workers.shards) for n in setup.rows))
 
-    def _serve(self, setup: Setup) -> ParameterServer:
-        server = super()._serve(setup)
-        if not self.options.adagrad:
-            return server
-        squares = (RowLayout(table.rows, 1, self.workers.shards) for table in server.tables)
-        return server._replace(squares=Tables(*squares))
-
-    def _job_program(self) -> JobProgram:
+    def _make_job(self) -> ReplicaJob:
         every = self.options.n_fetch, self.options.n_push
-        return replica_job(self.program, self.server, *every)
+        return ReplicaJob(self.program, self.server, *every, self.squares)
+
+    def close(self) -> None:
+        """Free the tables."""
+        super().close()
+        for table in self.squares or ():
+            table.close()
+        self.squares = None

@@ -18,15 +18,16 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.unit import step_graph
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.jobs.column_job import column_job
+from gensim_tfw2v.parameter_server.jobs.column_job import ColumnJob
 from gensim_tfw2v.parameter_server.jobs.job import (
-    JobProgram,
+    NOTHING,
     JobResult,
     ParameterServer,
     PushCounter,
+    WorkerJob,
+    source_of,
 )
-from gensim_tfw2v.parameter_server.jobs.job_units import NOTHING, source_of
-from gensim_tfw2v.parameter_server.jobs.row_job import row_job
+from gensim_tfw2v.parameter_server.jobs.row_job import RowJob
 from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from gensim_tfw2v.parameter_server.layouts.access import NativeAccess
@@ -116,15 +117,18 @@ class ParameterServerRegime:
         return ParameterServer(tables, own_words, own_rates, push_counter, of_workers)
 
     @functools.cached_property
-    def _function(self) -> tf.types.experimental.PolymorphicFunction:
-        """Function that all workers run. Ask first where no other thread does."""
-        return self._job_program().function
+    def job(self) -> WorkerJob:
+        """What all workers do. Ask first where no other thread does."""
+        return self._make_job()
 
-    def _job_program(self) -> JobProgram:
-        """Program of a job."""
-        if self.program.layout == "columns":
-            return column_job(self.program, self.server)
-        return row_job(self.program, self.server)
+    def _make_job(self) -> WorkerJob:
+        job = {"rows": RowJob, "columns": ColumnJob}[self.program.layout]
+        return job(self.program, self.server)
+
+    @property
+    def function(self) -> tf.types.experimental.PolymorphicFunction:
+        """The function that all workers run."""
+        return self.job.function
 
     def alone(self, tasks: Sequence[UnitTask]) -> int:
         """Count those of an epoch's units that are left that one worker is to train alone."""
@@ -150,7 +154,7 @@ class ParameterServerRegime:
         """Hand a job, whose number no other has, to the next worker that is free; wait for it."""
         arguments = self.arguments(tasks, self._replicas, number)
         with self._scheduling:
-            job = self.workers.schedule(self._function, *map(tf.constant, arguments))
+            job = self.workers.schedule(self.function, *map(tf.constant, arguments))
         packed: np.ndarray = job.fetch()
         return packed
 
@@ -236,13 +240,13 @@ class ParameterServerRegime:
 
     def step_graph(self) -> bytes | None:
         """The graph of a step."""
-        return step_graph(self._function.get_concrete_function())
+        return step_graph(self.function.get_concrete_function())
 
     def close(self) -> None:
         """Free the tables, and end workers that are threads, with what they keep."""
         self.workers.close()
         self.server.of_workers.free()
-        for table in (*self.server.tables, *(self.server.squares or ())):
+        for table in self.server.tables:
             table.close()
         del self.server
-        vars(self).pop("_function", None)
+        vars(self).pop("job", None)

@@ -12,10 +12,19 @@ from dataclasses import replace
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
-from gensim_tfw2v.parameter_server.jobs.job import JobProgram, JobResult
-from gensim_tfw2v.parameter_server.jobs.portion import portion_job
-from gensim_tfw2v.parameter_server.layouts.row_layout import adder_of_staged
+from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.slices import Slices, whole
+from gensim_tfw2v.kernel.tables import (
+    Divergence,
+    Tables,
+    UnitReport,
+    UnitResult,
+    UnitTask,
+    WholeRows,
+)
+from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, WorkerJob
+from gensim_tfw2v.parameter_server.jobs.scratch import Scratch
+from gensim_tfw2v.parameter_server.layouts.row_layout import adder_of_staged, parts_of
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
 from gensim_tfw2v.parameter_server.tickets import runs_of
@@ -33,6 +42,93 @@ LEAST_RATE = 1e-3
 
 #: Portions whose gradients are added at a time: until then they lie at the ps beside the tables.
 ADDED_TOGETHER = 8
+
+
+class FixedRows(WholeRows):
+    """Rows [n, D] that a step reads; what it would add to them is summed in a variable [n, D]."""
+
+    def __init__(self, rows: tf.Tensor, sums: tf.Tensor) -> None:
+        super().__init__(sums)
+        self._rows = rows
+
+    def read(self, ids: tf.Tensor) -> Slices:
+        """Rows [ids, D], float32."""
+        return whole(tf.gather(self._rows, ids))
+
+
+class PortionJob(WorkerJob):
+    """Evaluates a portion of a batch: the loss of a few units, and its gradient; see `WorkerJob`.
+
+    The rows are fetched once and stay as they are; what the steps would add to them, at the step
+    size 1 and unclipped, is summed beside them. That is minus the gradient of the loss, where the
+    objective computes it: see `Objective`. The sum is laid down at the ps under the attempt's
+    number.
+
+    Parameters
+    ----------
+    program : Program
+        Of which no update is clipped. Each alpha of its jobs has to be 1.
+    server : ParameterServer
+    point : Tables of RowLayout
+        Where it is evaluated.
+    gradient : Tables of RowLayout
+        At which the sum of the updates is laid down; see `RowLayout.stage`.
+    """
+
+    counts = False
+
+    def __init__(
+        self, program: Program, server: ParameterServer, point: Tables, gradient: Tables
+    ) -> None:
+        super().__init__(program, server)
+        self._point, self._gradient = point._asdict(), gradient._asdict()
+        # threads that added to the same sum would lose what others add
+        self._sums = [
+            {
+                name: Scratch(server.of_workers, name, program.vector_size)
+                for name, table in self._point.items()
+                if table.rows
+            }
+            for _ in range(program.threads)
+        ]
+
+    def fetch(self) -> list[tf.Operation]:
+        """Fetch the rows, and clear the sums."""
+        self._splits = {name: self._point[name].split(ids) for name, ids in self.job.used.items()}
+        self._rows = {
+            name: self._point[name].fetch(split, tf.float32) for name, split in self._splits.items()
+        }
+        cleared = [
+            of_thread[name].assign(tf.zeros_like(rows))
+            for of_thread in self._sums
+            for name, rows in self._rows.items()
+        ]
+        return [*cleared, *self._rows.values()]
+
+    def train(self) -> list[UnitResult]:
+        """Sum the updates."""
+        results = []
+        for unit, sums in zip(self.job.units, self._sums, strict=True):
+            rows = {name: FixedRows(rows, sums[name].handle()) for name, rows in self._rows.items()}
+            tables, zeros = Tables(*map(rows.get, Tables._fields)), (tf.zeros([], tf.float64),) * 3
+            summed = unit.train_steps(self.program, tables, self.job.words, 0, unit.steps, zeros)
+            results.append(UnitResult(unit.kept, *summed))
+        return results
+
+    def push(self) -> list[tf.Operation]:
+        """Lay the sums down."""
+        return [
+            self._gradient[name].stage(
+                split,
+                parts_of(split, tf.add_n([sums[name].read() for sums in self._sums])),
+                self.job.number,
+            )
+            for name, split in self._splits.items()
+        ]
+
+    def staleness(self, others: tf.Tensor) -> tf.Tensor:
+        """0: the point stays as it is."""
+        return tf.zeros_like(others)
 
 
 class SandblasterRegime(ParameterServerRegime):
@@ -94,9 +190,9 @@ class SandblasterRegime(ParameterServerRegime):
         self._add_staged = adder_of_staged(self._gradient.tables, tf.float32, tf.add, False)
         self._drop_staged = drop_staged
 
-    def _job_program(self) -> JobProgram:
+    def _make_job(self) -> PortionJob:
         point, gradient = self._search.trial.tables, self._gradient.tables
-        return portion_job(self.program, self.server, Tables(*point), Tables(*gradient))
+        return PortionJob(self.program, self.server, Tables(*point), Tables(*gradient))
 
     def _begin_pass(self) -> None:
         """Nothing of the corpus has been evaluated at the trial point."""
@@ -122,7 +218,7 @@ class SandblasterRegime(ParameterServerRegime):
         """
         self.workers.progress()
         self._report = report
-        # drawn as in epoch 0, and the whole gradient: see `portion_job`
+        # drawn as in epoch 0, and the whole gradient: see `PortionJob`
         tasks = [
             UnitTask.of(task.unit, (1.0, 1.0), self._seed)._replace(epoch=task.epoch)
             for task in tasks

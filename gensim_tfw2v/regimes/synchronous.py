@@ -11,8 +11,8 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.parameter_server.combining import adasum
-from gensim_tfw2v.parameter_server.jobs.job import JobProgram, JobResult
-from gensim_tfw2v.parameter_server.jobs.row_job import row_job
+from gensim_tfw2v.parameter_server.jobs.job import JobResult
+from gensim_tfw2v.parameter_server.jobs.row_job import StagedJob
 from gensim_tfw2v.parameter_server.layouts.row_layout import adder_of_staged
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.tickets import runs_of
@@ -41,8 +41,8 @@ class SynchronousRegime(ParameterServerRegime):
         combine = adasum if options.combining == "adasum" else tf.add
         self._add_staged = adder_of_staged(self.server.tables, wire, combine)
 
-    def _job_program(self) -> JobProgram:
-        return row_job(self.program, self.server, staged=True)
+    def _make_job(self) -> StagedJob:
+        return StagedJob(self.program, self.server)
 
     def train_epoch(
         self,

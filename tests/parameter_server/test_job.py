@@ -15,9 +15,9 @@ from gensim_tfw2v.parameter_server.combining import (
     averaged_words,
     pair_rates,
 )
-from gensim_tfw2v.parameter_server.jobs.column_job import column_job
+from gensim_tfw2v.parameter_server.jobs.column_job import ColumnJob
 from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, PushCounter
-from gensim_tfw2v.parameter_server.jobs.row_job import row_job
+from gensim_tfw2v.parameter_server.jobs.row_job import RowJob
 from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from tests.kernel.objectives.test_objectives import huffman_paths, unit
@@ -27,8 +27,8 @@ NOISE = np.arange(1.0, VOCABULARY + 1)
 OBJECTIVES = [SkipGram(5), Cbow(3), SkipGram(0, True), Cbow(2, True, True)]
 
 
-#: Adding a layout is one row here: the function of its jobs.
-PROGRAMS = {"rows": row_job, "columns": column_job}
+#: Adding a layout is one row here: its jobs.
+PROGRAMS = {"rows": RowJob, "columns": ColumnJob}
 
 
 def make(

@@ -1,6 +1,7 @@
 """Tickets: each is drawn once, whoever draws, and what was not done is issued again."""
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,8 +10,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.tables import Tables, UnitTask
 from gensim_tfw2v.parameter_server import tickets as module
-from gensim_tfw2v.parameter_server.jobs.job import Job, JobProgram, packed_size
-from gensim_tfw2v.parameter_server.jobs.job_units import read_entries
+from gensim_tfw2v.parameter_server.jobs.job import Job, packed_size, read_entries
 from gensim_tfw2v.parameter_server.tickets import Tickets, jobs_of, runs_of
 
 THREADS, ENTRIES = 2, 10
@@ -39,7 +39,7 @@ def reporting(shared, fails_at=-1, wait=None):
             for unit in range(THREADS)
         ]
         ids = Tables(tf.cast(tf.stack(sums), tf.float64), None, None)
-        return Job([keys, alphas], ids, None, None, alphas[0, 0], replicas, number)
+        return Job([keys, alphas], ids, None, alphas[0, 0], replicas, number)
 
     def run(job, indices, began):
         number = job.number % module.SPACING
@@ -54,7 +54,7 @@ def reporting(shared, fails_at=-1, wait=None):
         told = tf.stack([tf.cast(one, tf.float64) for one in (*told, alphas[1, 1], job.replicas)])
         return tf.pad(told, [[0, packed_size(THREADS) - told.shape[0]]])
 
-    return JobProgram(prepare, run, None)
+    return SimpleNamespace(prepare=prepare, run=run)
 
 
 def expected(jobs):

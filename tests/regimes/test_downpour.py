@@ -15,8 +15,9 @@ from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables, unit_key
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.updates import EPSILON
-from gensim_tfw2v.parameter_server.jobs import replica, row_job
+from gensim_tfw2v.parameter_server.jobs.row_job import RowJob
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
+from gensim_tfw2v.regimes import downpour
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.downpour import DownpourRegime
 from gensim_tfw2v.regimes.options import Downpour
@@ -128,7 +129,7 @@ def test_so_it_does_with_adagrad(units, objective, n_fetch, n_push, shards):
         by_adagrad(trial, units, tables, squares, epoch)
         assert_equal(trial.exported(regime), tables, atol=1e-4)
     of_regime = [np.empty((len(array), 1), np.float32) for array in trial.arrays]
-    for layout, array, expected in zip(regime.server.squares, of_regime, squares, strict=True):
+    for layout, array, expected in zip(regime.squares, of_regime, squares, strict=True):
         layout.export(array)
         np.testing.assert_allclose(array, expected, rtol=1e-3, atol=1e-6)
     regime.close()
@@ -207,7 +208,7 @@ def announced(number):
 
 def test_windows_as_long_as_a_job_are_asynchronous_training(units, monkeypatch):
     """Of what one of three workers changes, the same share is pushed."""
-    monkeypatch.setattr(row_job, "PARTS", 1)  # so that curvature is measured on the same sample
+    monkeypatch.setattr(RowJob, "parts", 1)  # so that curvature is measured on the same sample
     found = []
     for regime_class in (AsynchronousRegime, DownpourRegime):
         trial = announced(3)
@@ -307,13 +308,13 @@ def test_one_replica_trains_the_first_share_alone(units):
 
 
 def test_one_graph_is_traced_for_all_workers_of_a_process(units, monkeypatch):
-    traced, phases = [], replica._ReplicaPhases
+    traced, windows = [], downpour.Windows
 
     def noted(*arguments):
         traced.append(arguments)
-        return phases(*arguments)
+        return windows(*arguments)
 
-    monkeypatch.setattr(replica, "_ReplicaPhases", noted)
+    monkeypatch.setattr(downpour, "Windows", noted)
     trial = Trial(OBJECTIVES[0], workers=8)
     trial.setup = trial.setup._replace(units=len(units))
     regime = make(trial, 2, 2, warm_start=1.0)

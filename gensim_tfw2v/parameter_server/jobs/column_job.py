@@ -11,62 +11,56 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.slices import MOST_ROWS
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
-from gensim_tfw2v.parameter_server.jobs.job import Job, JobProgram, ParameterServer, job_program
+from gensim_tfw2v.parameter_server.jobs.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.layouts import SlicedRows
 
 
-def column_job(program: Program, server: ParameterServer) -> JobProgram:
-    """Build the program that trains a job on tables in columns; see `job_program`.
+class ColumnJob(WorkerJob):
+    """Trains on tables in columns, of `ColumnLayout`; see `WorkerJob`.
 
-    Parameters
-    ----------
-    program : Program
-    server : ParameterServer
-        Its tables are of `ColumnLayout`. Seconds of fetching are those of drawing and planning, and
-        what passes on the way to the ps and back is in those of training.
+    Seconds of fetching are those of drawing and planning, and what passes on the way to the ps and
+    back is in those of training.
 
     Raises
     ------
     ValueError
         If steps have too many rows.
     """
-    shape = program.shape
-    rows = shape.blocks * max(shape.columns, shape.inputs)
-    if rows >= MOST_ROWS:
-        raise ValueError(
-            f"layout='columns' numbers {MOST_ROWS} rows of a step, and these have {rows}: give "
-            f"fewer than negative={program.objective.negative}, or layout='rows'"
-        )
-    return job_program(
-        program, server, lambda job: _ColumnPhases(program, server, job), fetches_rows=False
-    )
 
+    fetches_rows = False
 
-class _ColumnPhases:
-    """See `column_job`."""
-
-    def __init__(self, program: Program, server: ParameterServer, job: Job) -> None:
-        self._program, self._tables, self._job = program, server.tables, job
+    def __init__(self, program: Program, server: ParameterServer) -> None:
+        shape = program.shape
+        rows = shape.blocks * max(shape.columns, shape.inputs)
+        if rows >= MOST_ROWS:
+            raise ValueError(
+                f"layout='columns' numbers {MOST_ROWS} rows of a step, and these have {rows}: give "
+                f"fewer than negative={program.objective.negative}, or layout='rows'"
+            )
+        super().__init__(program, server)
 
     def fetch(self) -> list[tf.Tensor]:
-        return [unit.steps for unit in self._job.units]
+        """Wait until all is planned."""
+        return [unit.steps for unit in self.job.units]
 
     def train(self) -> list[UnitResult]:
-        program, wire = self._program, tf.as_dtype(self._program.wire_dtype)
-        results, self._travelled = [], []
-        for unit in self._job.units:
-            link = self._tables.inputs.link(wire)
-            tables = Tables(*(SlicedRows(table, link) for table in self._tables))
+        """Train where the columns are."""
+        program, results, self._travelled = self.program, [], []
+        for unit in self.job.units:
+            link = self.server.tables.inputs.link(self.wire)
+            tables = Tables(*(SlicedRows(table, link) for table in self.server.tables))
             *sums, travelled = unit.train_steps(
-                program, tables, self._job.words, 0, unit.steps, unit.begin(program, tables)
+                program, tables, self.job.words, 0, unit.steps, unit.begin(program, tables)
             )
             results.append(UnitResult(unit.kept, *sums))
             self._travelled.append(travelled)
         return results
 
     def push(self) -> list[tf.Operation]:
+        """Nothing is left to push."""
         return []
 
     def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """Bytes of products, and of what rows are multiplied by."""
         fetched, pushed = tf.unstack(tf.add_n(self._travelled))
         return fetched, pushed

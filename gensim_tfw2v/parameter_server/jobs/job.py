@@ -2,22 +2,31 @@
 
 A job is a few units that the worker's threads train side by side on one copy of their rows
 (Niu et al. 2011, "Hogwild!"), so that a row travels once for all of them. Every kind of job is
-this skeleton, timed and counted; what it does in each phase is its `Phases`.
+a `WorkerJob`, timed and counted, which says what it does in each phase.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Protocol
+import copy
+import functools
+import os
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.native import let_run_together
+from gensim_tfw2v.kernel.native_unit import NativeUnit, number_rows
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
+from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.jobs.job_units import own_ids, prepare_units
+from gensim_tfw2v.parameter_server.combining import averaged_words
+from gensim_tfw2v.parameter_server.curvature import Directions, directions
 from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables, cached
 
 #: Numbers of a `JobResult` beside those of its units.
@@ -25,6 +34,9 @@ OF_JOB = 6
 
 #: Of the id of a row, which travels once, with its change.
 ID_BYTES = 4
+
+#: What `source_of` gives for no unit.
+NOTHING = (b"", (0, 0))
 
 
 class PushCounter(NamedTuple):
@@ -61,8 +73,6 @@ class ParameterServer(NamedTuple):
     push_counter : PushCounter
     of_workers : WorkerVariables
         What workers keep beside it.
-    squares : Tables of RowLayout [V, 1], optional
-        Of the tables' rows, for Adagrad.
     """
 
     tables: Tables
@@ -70,7 +80,6 @@ class ParameterServer(NamedTuple):
     rates: Tables
     push_counter: PushCounter
     of_workers: WorkerVariables
-    squares: Tables | None = None
 
 
 class JobResult(NamedTuple):
@@ -142,26 +151,8 @@ def job_signature(threads: int) -> list[tf.TensorSpec]:
     ]
 
 
-class Constants:
-    """A worker's copies of what never changes on the ps."""
-
-    def __init__(self, server: ParameterServer) -> None:
-        self._server = server
-        name = server.of_workers.name
-        self._words = tf.nest.map_structure(lambda _: name("words"), server.words)
-        self._rates = Tables(*(name("rates") for _ in server.rates))
-
-    def words(self) -> WordArrays:
-        """Arrays of the vocabulary."""
-        return tf.nest.map_structure(cached, self._server.words, self._words)
-
-    def rates(self, table: str) -> tf.Tensor:
-        """In how many predictions each row of a table takes part, for each token: [V]."""
-        return cached(getattr(self._server.rates, table), getattr(self._rates, table))
-
-
 class Job(NamedTuple):
-    """A job, while its function is traced.
+    """A job that has been drawn and planned, while its function is traced.
 
     Attributes
     ----------
@@ -170,7 +161,6 @@ class Job(NamedTuple):
         The distinct rows of the job in each table, by which its units' are numbered; None of a
         table without use. All None where rows are not fetched.
     words : WordArrays
-    constants : Constants
     alpha : Tensor []
         Step size at its beginning.
     replicas, number
@@ -180,28 +170,19 @@ class Job(NamedTuple):
     units: list[Any]
     ids: Tables
     words: WordArrays
-    constants: Constants
     alpha: tf.Tensor
     replicas: tf.Tensor
     number: tf.Tensor
 
     @property
-    def used(self) -> list[str]:
-        """Names of the tables in use."""
-        return [name for name, ids in self.ids._asdict().items() if ids is not None]
-
-    @property
-    def rates(self) -> dict[str, tf.Tensor]:
-        """In how many predictions each row takes part, for each token, by tables: [n]."""
-        return {
-            name: tf.gather(self.constants.rates(name), getattr(self.ids, name))
-            for name in self.used
-        }
+    def used(self) -> dict[str, tf.Tensor]:
+        """The ids of the tables in use, by their names."""
+        return {name: ids for name, ids in self.ids._asdict().items() if ids is not None}
 
     @property
     def rows(self) -> tf.Tensor:
         """Rows of all tables: [], int32."""
-        return tf.add_n([tf.size(getattr(self.ids, name)) for name in self.used])
+        return tf.add_n([tf.size(ids) for ids in self.used.values()])
 
     @property
     def tokens(self) -> tf.Tensor:
@@ -209,83 +190,113 @@ class Job(NamedTuple):
         return tf.cast(tf.add_n([unit.kept for unit in self.units]), tf.float32)
 
 
-class Phases(Protocol):
-    """Phases of a kind of job; each is traced once the one before has its time."""
+class WorkerJob:
+    """What a worker does for a job, in two halves: `prepare`, which may be done ahead, and `run`.
 
-    def fetch(self) -> Iterable[Any]:
-        """Get ready; give the tensors and operations after which it is."""
-        ...
-
-    def train(self) -> list[UnitResult]:
-        """Train the units; give the result of each."""
-        ...
-
-    def push(self) -> Iterable[Any]:
-        """Give to the ps what has changed; give the operations after which it is there."""
-        ...
-
-    def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
-        """Bytes fetched and pushed."""
-        ...
-
-
-class JobProgram(NamedTuple):
-    """Program of a job, in two halves.
-
-    Attributes
-    ----------
-    prepare : function (sources, ranges, keys, alphas, replicas, number) -> Job
-        Arguments as `job_signature` says. No row is needed for it: it may be done ahead.
-    run : function (job, indices, began) -> Tensor [packed_size(n)]
-        Gives a packed `JobResult`; fetching is counted from the time when it began.
-    function : tf.function
-        Both, of what `job_signature` says.
-    """
-
-    prepare: Callable[..., Job]
-    run: Callable[[Job, tf.Tensor, tf.Tensor], tf.Tensor]
-    function: tf.types.experimental.PolymorphicFunction
-
-
-def job_program(
-    program: Program,
-    server: ParameterServer,
-    make: Callable[[Job], Phases],
-    fetches_rows: bool = True,
-    step_sizes: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
-    staleness: Callable[[Phases, tf.Tensor], tf.Tensor] = lambda _, pushed: pushed,
-    counts: bool = True,
-) -> JobProgram:
-    """Build what a worker does for a job.
+    A kind of job overrides `fetch`, `train` and `push`. Each is traced once the phase before has
+    its time, and finds the `Job` in ``self.job``: `run` works on a copy of the object, so what a
+    phase leaves there belongs to one trace.
 
     Parameters
     ----------
     program : Program
     server : ParameterServer
-    make : function (Job) -> Phases
-    fetches_rows : bool
-        Whether units' rows are numbered anew, by the job's.
-    step_sizes : function (alphas, replicas) -> alphas, optional
-        Step sizes of jobs that are trained at the same time.
-    staleness : function (phases, Tensor [], int64) -> Tensor []
-        The job's, of what others have pushed from its first phase to its last.
-    counts : bool
-        Whether its units are counted as pushed.
     """
-    constants, counter = Constants(server), server.push_counter
 
-    def prepare(*of_job: tf.Tensor) -> Job:
-        sources, ranges, keys, alphas, replicas, number = of_job
-        words, ids = constants.words(), Tables(None, None, None)
-        if step_sizes is not None:
-            alphas = step_sizes(alphas, replicas)
-        units = prepare_units(program, words, sources, ranges, keys, alphas)
-        if fetches_rows:
+    fetches_rows: ClassVar[bool] = True  # units' rows are numbered anew, by the job's
+    counts: ClassVar[bool] = True  # its units are counted as pushed
+    job: Job
+
+    def __init__(self, program: Program, server: ParameterServer) -> None:
+        self.program, self.server = program, server
+        self.wire = tf.as_dtype(program.wire_dtype)
+        name = server.of_workers.name
+        self._words = tf.nest.map_structure(lambda _: name("words"), server.words)
+        self._rates = Tables(*(name("rates") for _ in server.rates))
+
+    def fetch(self) -> Iterable[Any]:
+        """Get ready; give the tensors and operations after which it is."""
+        raise NotImplementedError
+
+    def train(self) -> list[UnitResult]:
+        """Train the units; give the result of each."""
+        raise NotImplementedError
+
+    def push(self) -> Iterable[Any]:
+        """Give to the ps what has changed; give the operations after which it is there."""
+        raise NotImplementedError
+
+    def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """Bytes fetched and pushed."""
+        return self.row_traffic(self.job.rows, self.job.rows)
+
+    def staleness(self, others: tf.Tensor) -> tf.Tensor:
+        """The job's, of the units that others have pushed from its first phase to its last."""
+        return others
+
+    def step_sizes(self, alphas: tf.Tensor, replicas: tf.Tensor) -> tf.Tensor:
+        """Step sizes [n, 2] of jobs that are trained at the same time."""
+        return alphas
+
+    def words(self) -> WordArrays:
+        """Arrays of the vocabulary, of which a worker keeps copies."""
+        words: WordArrays = tf.nest.map_structure(cached, self.server.words, self._words)
+        return words
+
+    def rates(self) -> dict[str, tf.Tensor]:
+        """In how many predictions each row takes part, for each token, by tables: [n]."""
+        return {
+            name: tf.gather(
+                cached(getattr(self.server.rates, name), getattr(self._rates, name)), ids
+            )
+            for name, ids in self.job.used.items()
+        }
+
+    def directions(
+        self, rows: Mapping[str, Sequence[tf.Tensor]], rates: Mapping[str, Sequence[tf.Tensor]]
+    ) -> dict[str, Directions]:
+        """The steepest `directions` of each table, for as many workers as train."""
+        averaged = averaged_words(self.program)
+        return directions(rows, rates, self.job.number, self.job.replicas, averaged)
+
+    def row_traffic(self, fetched: tf.Tensor, pushed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Bytes of so many rows, fetched and pushed."""
+        fetched, pushed = (tf.cast(rows, tf.float64) for rows in (fetched, pushed))
+        row = self.program.row_bytes
+        return fetched * row, pushed * (row + ID_BYTES)
+
+    def prepare(
+        self,
+        sources: tf.Tensor,
+        ranges: tf.Tensor,
+        keys: tf.Tensor,
+        alphas: tf.Tensor,
+        replicas: tf.Tensor,
+        number: tf.Tensor,
+    ) -> Job:
+        """Draw and plan the units, for which no row is needed; arguments as in `job_signature`."""
+        program, words, ids = self.program, self.words(), Tables(None, None, None)
+        alphas = self.step_sizes(alphas, replicas)
+        units: list[Any] = []
+        for source, of_file, key, alpha in zip(
+            *map(tf.unstack, (sources, ranges, keys, alphas)), strict=True
+        ):
+            entries = read_entries(source, of_file, program.shared_corpus)
+            units.append(prepare_unit(program, words, entries, key, alpha))
+        if self.fetches_rows:
             ids, units, words = own_ids(units, words)
-        return Job(units, ids, words, constants, alphas[0, 0], replicas, number)
+        return Job(units, ids, words, alphas[0, 0], replicas, number)
 
-    def run(job: Job, indices: tf.Tensor, began: tf.Tensor) -> tf.Tensor:
-        phases = make(job)
+    def run(self, job: Job, indices: tf.Tensor, began: tf.Tensor) -> tf.Tensor:
+        """Do a job; fetching is counted from the time when it began.
+
+        Returns
+        -------
+        Tensor [packed_size(n)]
+            A packed `JobResult`.
+        """
+        phases, counter = copy.copy(self), self.server.push_counter
+        phases.job = job
         pushed_before = tf.identity(counter.pushes)
         fetched_at = _after([pushed_before, *phases.fetch()])
         with tf.control_dependencies([fetched_at]):
@@ -296,32 +307,120 @@ def job_program(
         with tf.control_dependencies([trained_at, *pushed]):
             others = tf.identity(counter.pushes) - pushed_before
             with tf.control_dependencies([others]):
-                ended = counter.add(indices) if counts else others
+                ended = counter.add(indices) if self.counts else others
         times = tf.stack([began, fetched_at, trained_at, _after([ended])])
         return JobResult(
             UnitResult(*(tf.stack(parts) for parts in zip(*results, strict=True))),
             *phases.traffic(),
-            staleness(phases, others),
+            phases.staleness(others),
             times[1:] - times[:-1],
         ).packed()
 
-    def do_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
-        began = tf.timestamp()
-        packed = run(prepare(sources, ranges, keys, alphas, replicas, number), indices, began)
-        let_run_together()
-        return packed
+    @functools.cached_property
+    def function(self) -> tf.types.experimental.PolymorphicFunction:
+        """Both halves, of what `job_signature` says. Ask first where no other thread does."""
 
-    signature = job_signature(program.threads)
-    return JobProgram(prepare, run, tf.function(do_job, autograph=False, input_signature=signature))
+        def do_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
+            began = tf.timestamp()
+            job = self.prepare(sources, ranges, keys, alphas, replicas, number)
+            packed = self.run(job, indices, began)
+            let_run_together()
+            return packed
 
-
-def row_traffic(program: Program, fetched: tf.Tensor, pushed: tf.Tensor) -> Any:
-    """Bytes of so many rows, fetched and pushed."""
-    fetched, pushed = (tf.cast(rows, tf.float64) for rows in (fetched, pushed))
-    return fetched * program.row_bytes, pushed * (program.row_bytes + ID_BYTES)
+        signature = job_signature(self.program.threads)
+        return tf.function(do_job, autograph=False, input_signature=signature)
 
 
 def _after(done: Iterable[Any]) -> tf.Tensor:
     """The time after these."""
     with tf.control_dependencies(list(done)):
         return tf.timestamp()
+
+
+def source_of(unit: WorkUnit, is_shared: bool) -> tuple[bytes, tuple[int, int]]:
+    """Source of a unit that a worker is sent: arguments of `read_entries`.
+
+    Parameters
+    ----------
+    unit : WorkUnit
+    is_shared : bool
+        Whether workers see its file.
+    """
+    of_file = (unit.start, unit.stop)
+    if is_shared:
+        return os.fsencode(os.path.abspath(unit.path)), of_file
+    return unit.read().astype("<i4").tobytes(), of_file
+
+
+def read_entries(source: tf.Tensor, of_file: tf.Tensor, is_shared: bool) -> tf.Tensor:
+    """Give a unit's entries on the worker.
+
+    Parameters
+    ----------
+    source : Tensor [], string
+        Little-endian int32, or, if it is shared, the path of the file that holds them.
+    of_file : Tensor [2], int32
+        Which entries of the file.
+
+    Returns
+    -------
+    Tensor [n], int32
+    """
+
+    def read() -> tf.Tensor:
+        start, stop = tf.unstack(4 * of_file)
+        return tf.strings.substr(tf.io.read_file(source), start, stop - start)
+
+    if is_shared:
+        source = tf.cond(of_file[0] < of_file[1], read, lambda: tf.constant(b""))
+    return tf.io.decode_raw(source, tf.int32)
+
+
+def is_seen_by(workers: int, folder: Path) -> bool:
+    """Return whether all workers see what this process writes to a folder."""
+    path, token = folder.absolute() / f"seen-{uuid.uuid4().hex}", uuid.uuid4().bytes
+    path.write_bytes(token)
+    try:
+        for index in range(workers):
+            with tf.device(f"/job:worker/replica:0/task:{index}/device:CPU:0"):
+                if tf.io.read_file(os.fsencode(path)).numpy() != token:
+                    return False
+    except (tf.errors.NotFoundError, tf.errors.PermissionDeniedError):
+        return False
+    finally:
+        path.unlink()
+    return True
+
+
+def own_ids(prepared: list[Any], words: WordArrays) -> tuple[Any, list[Any], WordArrays]:
+    """Number the rows that units use from 0.
+
+    Parameters
+    ----------
+    prepared : list of PreparedUnit or of NativeUnit
+    words : WordArrays
+
+    Returns
+    -------
+    ids : Tables of Tensor [n], int32
+        The distinct ids of each table; None without use.
+    prepared, words
+        The same, with the new numbers.
+    """
+    if isinstance(prepared[0], NativeUnit):
+        return number_rows(prepared, words)
+    ids = Tables(None, None, None)
+    for name in Tables._fields:
+        parts = [getattr(part.unit, name) for part in prepared]
+        if parts[0] is None:
+            continue
+        distinct, numbers = tf.unique(tf.concat(parts, 0))
+        own = tf.split(numbers, [tf.size(part) for part in parts], num=len(parts))
+        ids = ids._replace(**{name: distinct})
+        if name == "inputs" and words.lock.shape[0] != 0:
+            words = words._replace(lock=tf.gather(words.lock, distinct))
+        prepared = [
+            part._replace(unit=part.unit._replace(**{name: number}))
+            for part, number in zip(prepared, own, strict=True)
+        ]
+    return ids, prepared, words

@@ -15,7 +15,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.unit import prepare_unit
-from gensim_tfw2v.parameter_server.jobs.job import Constants, ParameterServer
+from gensim_tfw2v.parameter_server.jobs.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
 
 #: Rows that travel at a time.
@@ -95,14 +95,14 @@ def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFu
     program : Program
     server : ParameterServer
     """
+    threads = program.threads
     tables = Tables(
         *(
             Scratch(server.of_workers, name, program.vector_size, program.native)
             for name in Tables._fields
         )
     )
-    lease, constants = ModelLease(server.of_workers), Constants(server)
-    threads = program.threads
+    lease, job_of_any = ModelLease(server.of_workers), WorkerJob(program, server)
 
     def begin(attempt: tf.Tensor) -> tf.Tensor:
         copied = [_copy(layout, table) for layout, table in zip(server.tables, tables, strict=True)]
@@ -123,7 +123,7 @@ def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFu
         ],
     )
     def train(entries, keys, alphas, attempt, job, others):  # type: ignore[no-untyped-def]
-        known = constants.words()
+        known = job_of_any.words()
         held = lease.read()
         is_mine = tf.equal(held[0], attempt)
         is_free = ~is_mine & tf.equal(job, 0) & ~tf.reduce_any(tf.equal(others, held[0]))
