@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput, one_line
-from gensim_tfw2v.files import whole
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import converting, open_decompressed, quoted, undecodable, wide_encoding
 from gensim_tfw2v.monitor.progress import phase
@@ -191,6 +190,8 @@ def check_outputs(
 
 def check_can_save(path: Path) -> None:
     """Find out before hours of work whether `path` can be written at their end."""
+    from gensim_tfw2v.files import whole
+
     if path.is_dir():
         raise BadInput(f"{path}: is a folder; give the name of a file in it")
     if (real := whole.replaceable(path)) is None:
@@ -224,5 +225,7 @@ def save_whole(
     path: Path, write: Callable[..., object], progress: bool | None = None
 ) -> list[Path]:
     """Save as `gensim_tfw2v.files.whole.save_whole`, and show it, by default on a terminal."""
+    from gensim_tfw2v.files import whole
+
     with phase(f"saving {path}", progress):
         return whole.save_whole(path, write)
