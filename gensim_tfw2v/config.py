@@ -18,8 +18,8 @@ from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog, log_options
-from gensim_tfw2v.parameter_server.layouts import LAYOUTS
 from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, parse_regime
+from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 
 #: Kernels count the negatives of all positions of a block as int.
 MOST_NEGATIVES = (1 << 28) // NATIVE_BLOCK

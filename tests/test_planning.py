@@ -13,9 +13,8 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.combining import pair_rates
-from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, PushCounter
-from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
-from gensim_tfw2v.parameter_server.layouts import LAYOUTS
+from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.planning import (
     Frequencies,
     Machines,
@@ -25,6 +24,7 @@ from gensim_tfw2v.planning import (
     distinct_rows,
     row_bytes,
 )
+from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 from tests.parameter_server.test_job import PROGRAMS, job
 
 VOCABULARY = 3000
@@ -40,7 +40,7 @@ def counted(frequencies, size, shards, layout, objective, shape, entries):
     """Bytes a token that a job counts: fetched, and pushed."""
     program = Program(objective, shape, size, 12, len(entries), skip_targets=False)
     words = WordArrays.of(np.ones(VOCABULARY), frequencies.noise)
-    tables = Tables(*(LAYOUTS[layout](n, size, shards) for n in (VOCABULARY, VOCABULARY, 0)))
+    tables = Tables(*(LAYOUTS[layout][0](n, size, shards) for n in (VOCABULARY, VOCABULARY, 0)))
     rates = pair_rates(
         frequencies.words, 4.0, isinstance(objective, SkipGram), 5, frequencies.noise, None
     )

@@ -15,7 +15,7 @@ from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFFastText, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
+from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.regimes.options import REGIMES
 
 LIMIT = 60

@@ -54,7 +54,7 @@ class Program:
     shared_corpus : bool
         Whether workers read units from files, rather than being sent them.
     layout : {"rows", "columns"}
-        What is spread over the ps tasks: see `gensim_tfw2v.parameter_server.layouts`.
+        What is spread over the ps tasks: see `RowLayout` and `ColumnLayout`.
     largest_growth : float
         Step sizes of workers that train at the same time are at most so many times as large.
     one_at_a_time : bool

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.spec import ClusterLost, Task
-from gensim_tfw2v.parameter_server.layouts import Layout
+from gensim_tfw2v.parameter_server.layout import Layout
 
 #: After how many seconds without a trained unit tasks are asked whether they are there, and after
 #: how many training is given up.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.parameter_server.layouts import RowLayout
+from gensim_tfw2v.parameter_server.rows import RowLayout
 
 #: One trace serves all vectors of the same shapes on the same devices.
 Shards = list[tf.Variable]

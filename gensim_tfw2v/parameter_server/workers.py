@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
-from gensim_tfw2v.parameter_server.jobs.job import is_seen_by
-from gensim_tfw2v.parameter_server.layouts import Layout
+from gensim_tfw2v.parameter_server.job import is_seen_by
+from gensim_tfw2v.parameter_server.layout import Layout
 from gensim_tfw2v.parameter_server.liveness import Liveness, naming_lost_tasks
 
 #: The ``tf.function`` of a job.

@@ -1,1 +1,64 @@
-"""Who trains which work unit when, and when updates meet."""
+"""Who trains which work unit when, and when updates meet: the interface of a regime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitTask
+
+
+def never() -> bool:
+    """Do not stop."""
+    return False
+
+
+class Regime(Protocol):
+    """Trains the units of an epoch on tables that it holds."""
+
+    def train_epoch(
+        self,
+        tasks: Sequence[UnitTask],
+        report: Callable[[UnitReport], None],
+        stop: Callable[[], bool] = never,
+    ) -> None:
+        """Train each unit once.
+
+        Parameters
+        ----------
+        tasks : sequence of UnitTask
+            Of one epoch.
+        report : callable
+            Called after each unit, from any thread.
+        stop : callable
+            Asked before each unit: whether to leave the rest, which were not reported.
+
+        Raises
+        ------
+        Divergence
+            If updates turn non-finite.
+        ClusterLost
+            If the rows are gone. Likewise `load`, `finite` and `export`.
+        """
+        ...
+
+    def load(self, arrays: Tables) -> None:
+        """Go on from these rows (copied)."""
+        ...
+
+    def finite(self) -> bool:
+        """Return whether every row is finite."""
+        ...
+
+    def export(self, arrays: Tables) -> None:
+        """Copy the current rows into these arrays."""
+        ...
+
+    def step_graph(self) -> bytes | None:
+        """The graph of a step, a serialized ``GraphDef``; None if there is none to show."""
+        ...
+
+    def close(self) -> None:
+        """Free what the regime holds."""
+        ...

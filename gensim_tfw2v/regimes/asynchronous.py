@@ -17,8 +17,8 @@ from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.tickets import Tickets, jobs_of
 from gensim_tfw2v.parameter_server.workers import Workers, run_threads
 from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.regimes import never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
-from gensim_tfw2v.regimes.regime import never
 
 #: Seconds that jobs have to end when training is interrupted.
 ENDING_SECONDS = 20.0

@@ -37,9 +37,9 @@ from gensim_tfw2v.parameter_server.workers import ClusterWorkers, LocalWorkers
 from gensim_tfw2v.processes.children import last_lines, name_process, start_module
 from gensim_tfw2v.processes.forkserver import Forked
 from gensim_tfw2v.processes.hazards import prepare_environment
+from gensim_tfw2v.regimes import never
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.regimes.parameter_server import Setup
-from gensim_tfw2v.regimes.regime import never
 
 #: Seconds that the coordinator has to end what it does when training is interrupted.
 ENDING_SECONDS = 30.0

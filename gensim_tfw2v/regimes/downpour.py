@@ -21,10 +21,10 @@ from gensim_tfw2v.kernel.tables import Tables, UnitResult, read_rows
 from gensim_tfw2v.kernel.unit import PreparedUnit
 from gensim_tfw2v.kernel.updates import adagrad_sizes
 from gensim_tfw2v.parameter_server.curvature import larger_step_sizes
-from gensim_tfw2v.parameter_server.jobs.job import ParameterServer, WorkerJob
-from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
-from gensim_tfw2v.parameter_server.layouts import RowLayout
+from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.rows import RowLayout
+from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.options import Downpour

@@ -19,7 +19,7 @@ from gensim_tfw2v.kernel.unit import concrete_unit_function, step_graph
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.workers import run_threads
 from gensim_tfw2v.processes.hazards import holding_interrupts
-from gensim_tfw2v.regimes.regime import never
+from gensim_tfw2v.regimes import never
 
 
 class LocalRegime:

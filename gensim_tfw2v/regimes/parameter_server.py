@@ -18,8 +18,8 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.unit import step_graph
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.jobs.column_job import ColumnJob
-from gensim_tfw2v.parameter_server.jobs.job import (
+from gensim_tfw2v.parameter_server.columns import ColumnJob, ColumnLayout
+from gensim_tfw2v.parameter_server.job import (
     NOTHING,
     JobResult,
     ParameterServer,
@@ -27,14 +27,19 @@ from gensim_tfw2v.parameter_server.jobs.job import (
     WorkerJob,
     source_of,
 )
-from gensim_tfw2v.parameter_server.jobs.row_job import RowJob
-from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
-from gensim_tfw2v.parameter_server.layouts import LAYOUTS
-from gensim_tfw2v.parameter_server.layouts.access import NativeAccess
+from gensim_tfw2v.parameter_server.layout import NativeAccess
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.rows import RowJob, RowLayout
+from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
+
+#: Layouts with the jobs on them, by the names that users give.
+LAYOUTS: dict[str, tuple[type[RowLayout] | type[ColumnLayout], type[WorkerJob]]] = {
+    "rows": (RowLayout, RowJob),
+    "columns": (ColumnLayout, ColumnJob),
+}
 
 
 class Setup(NamedTuple):
@@ -101,7 +106,7 @@ class ParameterServerRegime:
 
     def _serve(self, setup: Setup) -> ParameterServer:
         """Make the variables of the ps tasks."""
-        layout = LAYOUTS[self.program.layout]
+        layout, _ = LAYOUTS[self.program.layout]
         access = NativeAccess() if self.program.native else None
         size, shards = self.program.vector_size, self.workers.shards
         tables = Tables(*(layout(rows, size, shards, access=access) for rows in setup.rows))
@@ -122,7 +127,7 @@ class ParameterServerRegime:
         return self._make_job()
 
     def _make_job(self) -> WorkerJob:
-        job = {"rows": RowJob, "columns": ColumnJob}[self.program.layout]
+        _, job = LAYOUTS[self.program.layout]
         return job(self.program, self.server)
 
     @property

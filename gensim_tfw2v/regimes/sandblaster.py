@@ -22,19 +22,19 @@ from gensim_tfw2v.kernel.tables import (
     UnitTask,
     WholeRows,
 )
-from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, WorkerJob
-from gensim_tfw2v.parameter_server.jobs.scratch import Scratch
-from gensim_tfw2v.parameter_server.layouts.row_layout import adder_of_staged, parts_of
+from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.rows import adder_of_staged, parts_of
+from gensim_tfw2v.parameter_server.scratch import Scratch
 from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
 from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.regimes import never
 from gensim_tfw2v.regimes.dealer import Dealer
 from gensim_tfw2v.regimes.lbfgs import LBFGS
 from gensim_tfw2v.regimes.options import Sandblaster
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
-from gensim_tfw2v.regimes.regime import never
 
 #: As seldom as this, in the mean row's share, a row takes part in predictions at least, when it is
 #: guessed how far its gradient reaches.

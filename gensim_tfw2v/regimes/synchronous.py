@@ -11,17 +11,16 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.parameter_server.combining import adasum
-from gensim_tfw2v.parameter_server.jobs.job import JobResult
-from gensim_tfw2v.parameter_server.jobs.row_job import StagedJob
-from gensim_tfw2v.parameter_server.layouts.row_layout import adder_of_staged
+from gensim_tfw2v.parameter_server.job import JobResult
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.rows import StagedJob, adder_of_staged
 from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.regimes import never
 from gensim_tfw2v.regimes.dealer import Dealer
 from gensim_tfw2v.regimes.options import Synchronous
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
-from gensim_tfw2v.regimes.regime import never
 
 
 class SynchronousRegime(ParameterServerRegime):

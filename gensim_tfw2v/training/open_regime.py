@@ -16,9 +16,9 @@ from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.regimes import Regime
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.regimes.parameter_server import Setup
-from gensim_tfw2v.regimes.regime import Regime
 
 logger = logging.getLogger(__name__)
 

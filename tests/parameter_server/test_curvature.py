@@ -12,7 +12,7 @@ from gensim_tfw2v.parameter_server.curvature import (
     directions,
     larger_step_sizes,
 )
-from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
+from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
 
 
 def matrix_of(values, seed=1):

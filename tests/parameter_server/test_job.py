@@ -11,15 +11,15 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.unit import concrete_unit_function
 from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.parameter_server.columns import ColumnJob
 from gensim_tfw2v.parameter_server.combining import (
     averaged_words,
     pair_rates,
 )
-from gensim_tfw2v.parameter_server.jobs.column_job import ColumnJob
-from gensim_tfw2v.parameter_server.jobs.job import JobResult, ParameterServer, PushCounter
-from gensim_tfw2v.parameter_server.jobs.row_job import RowJob
-from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables
-from gensim_tfw2v.parameter_server.layouts import LAYOUTS
+from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, PushCounter
+from gensim_tfw2v.parameter_server.rows import RowJob
+from gensim_tfw2v.parameter_server.scratch import WorkerVariables
+from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 from tests.kernel.objectives.test_objectives import huffman_paths, unit
 
 VOCABULARY, SIZE = 40, 6
@@ -47,7 +47,7 @@ def make(
         np.random.default_rng(number).normal(0, 0.1, (VOCABULARY if used else 0, SIZE))
         for number, used in enumerate((True, objective.negative, objective.hierarchical))
     ))  # fmt: skip
-    tables = Tables(*(LAYOUTS[layout](len(array), SIZE, shards) for array in arrays))
+    tables = Tables(*(LAYOUTS[layout][0](len(array), SIZE, shards) for array in arrays))
     for table, array in zip(tables, arrays, strict=True):
         table.load(array)
     rates = pair_rates(

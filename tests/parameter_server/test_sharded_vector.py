@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.parameter_server.layouts import RowLayout
+from gensim_tfw2v.parameter_server.rows import RowLayout
 from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
 
 SIZE = 3

@@ -10,7 +10,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.tables import Tables, UnitTask
 from gensim_tfw2v.parameter_server import tickets as module
-from gensim_tfw2v.parameter_server.jobs.job import Job, packed_size, read_entries
+from gensim_tfw2v.parameter_server.job import Job, packed_size, read_entries
 from gensim_tfw2v.parameter_server.tickets import Tickets, jobs_of, runs_of
 
 THREADS, ENTRIES = 2, 10

@@ -15,7 +15,7 @@ from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables, unit_key
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.updates import EPSILON
-from gensim_tfw2v.parameter_server.jobs.row_job import RowJob
+from gensim_tfw2v.parameter_server.rows import RowJob
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import downpour
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime

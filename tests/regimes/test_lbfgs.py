@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, rosen, rosen_der
 
-from gensim_tfw2v.regimes.lbfgs import LBFGS, MOST_TRIALS
-from gensim_tfw2v.regimes.line_search import LEAST_DECREASE, MOST_SLOPE, LineSearch
+from gensim_tfw2v.regimes.lbfgs import LBFGS, LEAST_DECREASE, MOST_SLOPE, MOST_TRIALS, LineSearch
 
 
 class Numbers:

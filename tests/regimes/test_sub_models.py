@@ -12,7 +12,7 @@ import pytest
 
 from gensim_tfw2v.corpus.shards import Sampling
 from gensim_tfw2v.kernel.tables import Divergence
-from gensim_tfw2v.parameter_server.jobs import sub_model
+from gensim_tfw2v.parameter_server import sub_model
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import sub_models
 from gensim_tfw2v.regimes.sub_model_task import SubModelDone, SubModelTask, file_of

@@ -11,7 +11,7 @@ from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitTask, WholeRows
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
+from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.regimes.local import LocalRegime
 
 VOCABULARY, SIZE = 30, 10

@@ -15,7 +15,7 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.unit import concrete_unit_function, prepare_unit
 from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree, paths_of
-from gensim_tfw2v.parameter_server.layouts import ColumnLayout, SlicedRows
+from gensim_tfw2v.parameter_server.columns import ColumnLayout, SlicedRows
 from tests.kernel.objectives import reference
 
 #: Adding an objective is one row here: (objective, its slow loop, the halo's side).

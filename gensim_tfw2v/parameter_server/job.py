@@ -27,7 +27,7 @@ from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.combining import averaged_words
 from gensim_tfw2v.parameter_server.curvature import Directions, directions
-from gensim_tfw2v.parameter_server.jobs.scratch import WorkerVariables, cached
+from gensim_tfw2v.parameter_server.scratch import WorkerVariables, cached
 
 #: Numbers of a `JobResult` beside those of its units.
 OF_JOB = 6

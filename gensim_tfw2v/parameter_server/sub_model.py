@@ -15,8 +15,8 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.unit import prepare_unit
-from gensim_tfw2v.parameter_server.jobs.job import ParameterServer, WorkerJob
-from gensim_tfw2v.parameter_server.jobs.scratch import Scratch, WorkerVariables
+from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
+from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
 
 #: Rows that travel at a time.
 ROWS_AT_A_TIME = 1 << 14

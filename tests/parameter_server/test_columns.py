@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.slices import Slices
-from gensim_tfw2v.parameter_server.layouts import ColumnLayout, SlicedRows
-from gensim_tfw2v.parameter_server.layouts import layout as layout_module
+from gensim_tfw2v.parameter_server import layout as layout_module
+from gensim_tfw2v.parameter_server.columns import ColumnLayout, SlicedRows
 
 SIZE = 5
 

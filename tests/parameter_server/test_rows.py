@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
-from gensim_tfw2v.parameter_server.layouts import RowLayout
-from gensim_tfw2v.parameter_server.layouts import layout as layout_module
-from gensim_tfw2v.parameter_server.layouts.access import GraphAccess, NativeAccess
-from gensim_tfw2v.parameter_server.layouts.row_layout import parts_of
+from gensim_tfw2v.parameter_server import layout as layout_module
+from gensim_tfw2v.parameter_server.layout import GraphAccess, NativeAccess
+from gensim_tfw2v.parameter_server.rows import RowLayout, parts_of
 
 SIZE = 3
 

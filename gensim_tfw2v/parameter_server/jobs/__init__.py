@@ -1,1 +1,0 @@
-"""Functions that workers run: they fetch, train and push."""
