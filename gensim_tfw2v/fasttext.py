@@ -7,7 +7,7 @@ from gensim.models import fasttext
 
 from gensim_tfw2v.model import TFWord2Vec, signature_of
 from gensim_tfw2v.originals import FastText, Word2Vec
-from gensim_tfw2v.training.subwords import adjust_vectors
+from gensim_tfw2v.training.vocabulary import adjust_vectors
 
 
 class _WithLoss(Word2Vec):

@@ -17,7 +17,6 @@ from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.local_cluster import LocalTasks
-from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import ARGUMENTS, Number, TrainingConfig, parse
 from gensim_tfw2v.corpus.files import Source, is_compressed, is_pipe
@@ -29,6 +28,7 @@ from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.parameter_server.traffic import Traffic
+from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
 from gensim_tfw2v.training.open_regime import (

@@ -2,9 +2,8 @@
 
 import functools
 
-from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.processes.children import start_module
-from gensim_tfw2v.processes.forkserver import ForkServer
+from gensim_tfw2v.processes.forkserver import ForkServer, ProcessLauncher
 
 _servers: dict[tuple[str, ...], ForkServer] = {}
 

@@ -70,7 +70,7 @@ def ssh(
     arguments, values = parse_training(context)
 
     from gensim_tfw2v.cluster.spec import read_hosts
-    from gensim_tfw2v.cluster.ssh import SshCluster
+    from gensim_tfw2v.cluster.tasks import SshCluster
 
     cluster = read_hosts(hosts)
     if cluster.chief is None:

@@ -7,9 +7,8 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from gensim_tfw2v.cluster.presence import stay_with
+from gensim_tfw2v.cluster.handshake import check_versions, stay_with
 from gensim_tfw2v.cluster.spec import Cluster, Task
-from gensim_tfw2v.cluster.versions import check_versions
 from gensim_tfw2v.processes.machine import keep_alive
 
 #: Seconds that all tasks together have to come up.

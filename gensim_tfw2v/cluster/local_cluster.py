@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from gensim_tfw2v.cluster.connect import READY_SECONDS, wait_for_tasks
-from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, ClusterError, Task, from_tf_config
 from gensim_tfw2v.cluster.tasks import StartedCluster, TaskEnded, is_noise, prefixed
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.processes.children import last_lines, start_module
-from gensim_tfw2v.processes.forkserver import Forked
+from gensim_tfw2v.processes.forkserver import Forked, ProcessLauncher
 from gensim_tfw2v.processes.machine import cores_each
 
 logger = logging.getLogger("gensim_tfw2v.cluster")

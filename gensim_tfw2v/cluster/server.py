@@ -3,7 +3,7 @@
 It serves until SIGTERM or SIGINT, or, with ``--with-parent``, until its standard input is closed:
 which happens when the process that started it ends, however it does.
 
-When the last training has left, it frees all by starting anew: see `presence`.
+When the last training has left, it frees all by starting anew: see `handshake`.
 """
 
 import os
@@ -13,9 +13,8 @@ import threading
 from typing import NoReturn
 
 from gensim_tfw2v.cluster.connect import bypass_proxies
-from gensim_tfw2v.cluster.presence import wait_for_trainings
+from gensim_tfw2v.cluster.handshake import publish_version, wait_for_trainings
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
-from gensim_tfw2v.cluster.versions import publish_version
 from gensim_tfw2v.processes.children import become_module, name_process
 from gensim_tfw2v.processes.hazards import prepare_environment
 from gensim_tfw2v.processes.machine import keep_alive

@@ -25,8 +25,7 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.combining import averaged_words
-from gensim_tfw2v.parameter_server.curvature import Directions, directions
+from gensim_tfw2v.parameter_server.combining import Directions, averaged_words, directions
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables, cached
 
 #: Numbers of a `JobResult` beside those of its units.

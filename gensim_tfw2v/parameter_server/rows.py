@@ -19,7 +19,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
-from gensim_tfw2v.parameter_server.curvature import DirectedShare, larger_step_sizes
+from gensim_tfw2v.parameter_server.combining import DirectedShare, larger_step_sizes
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.layout import Access, Layout, pieces_of
 from gensim_tfw2v.parameter_server.scratch import Scratch

@@ -10,7 +10,7 @@ from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops, stride
-from gensim_tfw2v.parameter_server.curvature import DirectedShare
+from gensim_tfw2v.parameter_server.combining import DirectedShare
 
 
 def unique_name(what: str) -> str:

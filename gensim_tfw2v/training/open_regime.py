@@ -8,13 +8,13 @@ from typing import Any
 from gensim_tfw2v._tensorflow import why_elsewhere
 from gensim_tfw2v.cluster.connect import READY_SECONDS
 from gensim_tfw2v.cluster.local_cluster import LocalTasks, open_cluster
-from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
+from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.regimes import Regime
 from gensim_tfw2v.regimes.local import LocalRegime

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
@@ -23,6 +22,7 @@ from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic
+from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
 from gensim_tfw2v.training.open_regime import open_regime
 from gensim_tfw2v.training.programs import setup_of, unit_entries

@@ -12,8 +12,8 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import readers
-from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
 from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from tests.cluster.test_readers import tasks
 from tests.forks import SharedLauncher
 

@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from gensim_tfw2v.cluster import local_cluster as local_module
-from gensim_tfw2v.cluster import process_launcher
 from gensim_tfw2v.cluster.local_cluster import LocalCluster, free_ports
-from gensim_tfw2v.cluster.process_launcher import ProcessLauncher
+from gensim_tfw2v.processes import forkserver
+from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from tests import forks
 from tests.cluster.test_training import likeness, same_units, servers, trained  # noqa: F401
 
@@ -24,7 +24,7 @@ UNPRIVILEGED = ("setpriv", "--bounding-set=-sys_admin,-net_admin")
 
 
 def need_namespaces():
-    if reason := process_launcher.why_no_namespace():
+    if reason := forkserver.why_no_namespace():
         pytest.skip(f"this system makes no network namespace: {reason}")
 
 
@@ -35,8 +35,8 @@ def inside(request, monkeypatch):
     if request.param == "in a user namespace" and os.geteuid() == 0:
         if not shutil.which("setpriv"):
             pytest.skip("setpriv is missing")
-        command = (shutil.which("setpriv"), *UNPRIVILEGED[1:], *process_launcher._unshare())
-        monkeypatch.setattr(process_launcher, "_unshare", lambda: command)
+        command = (shutil.which("setpriv"), *UNPRIVILEGED[1:], *forkserver._unshare())
+        monkeypatch.setattr(forkserver, "_unshare", lambda: command)
         has_own_user = True
     need_namespaces()
     with contextlib.closing(ProcessLauncher()) as launcher, contextlib.ExitStack() as streams:
@@ -122,8 +122,8 @@ def test_the_process_in_it_is_the_child_itself_and_leaves_nothing():
     ],
 )
 def test_why_there_is_none_is_said(monkeypatch, command, reason):
-    monkeypatch.setattr(process_launcher, "_unshare", lambda: command)
-    assert reason in process_launcher.why_no_namespace()
+    monkeypatch.setattr(forkserver, "_unshare", lambda: command)
+    assert reason in forkserver.why_no_namespace()
 
 
 class Watch:
@@ -171,7 +171,7 @@ def test_nobody_reaches_the_tasks_of_a_training(monkeypatch):
 
 def test_without_namespaces_a_cluster_trains_and_warns(monkeypatch, caplog):
     refused = "raise SystemExit('unshare: Operation not permitted')"
-    monkeypatch.setattr(process_launcher, "_unshare", lambda: (sys.executable, "-c", refused))
+    monkeypatch.setattr(forkserver, "_unshare", lambda: (sys.executable, "-c", refused))
     watch = Watch(monkeypatch)
     model = trained("local:ps=1,worker=1", epochs=2, callbacks=[watch])
     assert likeness(model, trained(None, epochs=2)) > 0.9

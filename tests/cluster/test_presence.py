@@ -38,7 +38,7 @@ train(Cluster((sys.argv[1],), (sys.argv[2],)), epochs=100_000, callbacks=[Tell()
 
 STAY = """
 import sys
-from gensim_tfw2v.cluster.presence import stay_with
+from gensim_tfw2v.cluster.handshake import stay_with
 from gensim_tfw2v.cluster.spec import Cluster
 assert not stay_with(Cluster((sys.argv[1],), (sys.argv[2],)).servers(), 60)
 print("here", flush=True)

@@ -17,7 +17,7 @@ from gensim.models.word2vec import PathLineSentences
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cluster import MissingTasks, readers, versions
+from gensim_tfw2v.cluster import MissingTasks, handshake, readers
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
@@ -224,7 +224,7 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(
     text.write_bytes((Path(LEE).read_bytes() + b"\n") * 10)  # 4 MB
     monkeypatch.setattr(files, "BYTES_A_RUN", 1 << 18)
     monkeypatch.setattr(readers, "RUN_SECONDS", 4.0)
-    monkeypatch.setattr(versions, "OPERATION_SECONDS", 2.0)
+    monkeypatch.setattr(handshake, "OPERATION_SECONDS", 2.0)
     monkeypatch.setattr(readers, "PROBE_SECONDS", 1.0)
     monkeypatch.setattr(readers, "ALIVE_SECONDS", 2.0)
     with tasks(launcher) as (cluster, processes):

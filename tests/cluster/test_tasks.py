@@ -11,8 +11,7 @@ import pytest
 from gensim_tfw2v.cluster import tasks
 from gensim_tfw2v.cluster.local_cluster import LocalCluster
 from gensim_tfw2v.cluster.spec import Cluster, Task
-from gensim_tfw2v.cluster.ssh import SshCluster
-from gensim_tfw2v.cluster.tasks import TaskEnded, is_noise, prefixed
+from gensim_tfw2v.cluster.tasks import SshCluster, TaskEnded, is_noise, prefixed
 
 TASKS = [Task("ps", 0, "a:1"), Task("worker", 1, "b:2")]
 

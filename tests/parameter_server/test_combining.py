@@ -5,7 +5,7 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
-from gensim_tfw2v.parameter_server.curvature import (
+from gensim_tfw2v.parameter_server.combining import (
     DIRECTIONS,
     Directions,
     curvature,
