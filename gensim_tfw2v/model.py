@@ -26,16 +26,16 @@ from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
-from gensim_tfw2v.originals import Word2Vec
-from gensim_tfw2v.parameter_server.traffic import Traffic
-from gensim_tfw2v.processes.forkserver import ProcessLauncher
-from gensim_tfw2v.regimes.options import RegimeOptions
-from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
-from gensim_tfw2v.training.open_regime import (
+from gensim_tfw2v.originals import (
+    Word2Vec,
     is_trained_by_gensim,
     overridden_hooks,
     warn_of_gensims_code,
 )
+from gensim_tfw2v.parameter_server.traffic import Traffic
+from gensim_tfw2v.processes.forkserver import ProcessLauncher
+from gensim_tfw2v.regimes.options import RegimeOptions
+from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
 from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_loaded, check_state

@@ -18,7 +18,7 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.model_files import save_whole
 from gensim_tfw2v.corpus import files
 from gensim_tfw2v.kernel import choices
-from gensim_tfw2v.training import open_regime, programs
+from gensim_tfw2v.training import setup
 from gensim_tfw2v.training.session import Training
 
 #: Seconds between two looks at how far the training is.
@@ -72,10 +72,10 @@ def main(path: str) -> None:
     settings = json.loads(Path(path).read_text())
     # units and runs of a large corpus, for a small one
     for module, name, value in (
-        (programs, "UNIT_ENTRIES", settings["unit_entries"]),
+        (setup, "UNIT_ENTRIES", settings["unit_entries"]),
         (choices, "CLUSTER_ENTRIES", settings["unit_entries"]),
         (files, "BYTES_A_RUN", settings["bytes_a_run"]),
-        (open_regime, "READY_SECONDS", 120.0),
+        (setup, "READY_SECONDS", 120.0),
     ):
         setattr(module, name, value)
     announce_exports()

@@ -59,8 +59,8 @@ def measured(cell: Cell, path: Path, engine: str, seed: int) -> dict[str, Any]:
     """Train in this process, or a child of the pool."""
     if engine == "graph":
         from gensim_tfw2v.kernel.native import plain
-        from gensim_tfw2v.training import programs
+        from gensim_tfw2v.training import setup
 
         plain.is_available = lambda: False
-        programs.trains_natively = lambda config: False
+        setup.trains_natively = lambda config: False
     return measure(cell, path, engine, seed, **PLACES.get(engine, {}))

@@ -156,7 +156,7 @@ def train(asked: Asked) -> Trained:
     from gensim_tfw2v import TensorBoardLog, TFWord2Vec
     from gensim_tfw2v.config import TrainingConfig
     from gensim_tfw2v.evaluation import evaluate_analogies, evaluate_pairs
-    from gensim_tfw2v.training.programs import unit_entries
+    from gensim_tfw2v.training.setup import unit_entries
     from gensim_tfw2v.training.vocabulary import Vocabulary
 
     marks: list[float] = []

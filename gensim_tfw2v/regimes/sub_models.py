@@ -18,13 +18,18 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.files.whole import new_array, save_array
 from gensim_tfw2v.kernel.tables import Divergence, UnitReport
-from gensim_tfw2v.parameter_server.sub_model import SubModelResult, sub_model_functions
+from gensim_tfw2v.parameter_server.sub_model import (
+    SubModelDone,
+    SubModelResult,
+    SubModelTask,
+    file_of,
+    sub_model_functions,
+)
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import Job, Workers, run_threads
 from gensim_tfw2v.regimes import never
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
-from gensim_tfw2v.regimes.sub_model_task import SubModelDone, SubModelTask, file_of
 
 #: A sub-model whose worker has not been found in so many tries, for each worker, is lost.
 TRIES_A_WORKER = 50

@@ -24,8 +24,7 @@ from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
-from gensim_tfw2v.training.open_regime import open_regime
-from gensim_tfw2v.training.programs import setup_of, unit_entries
+from gensim_tfw2v.training.setup import open_regime, setup_of, unit_entries
 from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of
 
 logger = logging.getLogger(__name__)

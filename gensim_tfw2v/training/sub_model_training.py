@@ -13,9 +13,9 @@ from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.files.whole import save_array
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
+from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.regimes.options import SubModels
-from gensim_tfw2v.regimes.sub_model_task import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.training.checkpoints import Checkpoints
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_corpus

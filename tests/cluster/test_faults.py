@@ -23,7 +23,7 @@ OPTIONS = {"epochs": 16, "seed": 5}
 @pytest.fixture(scope="module", autouse=True)
 def short_units():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gensim_tfw2v.training.programs.UNIT_ENTRIES", 4096)
+        patch.setattr("gensim_tfw2v.training.setup.UNIT_ENTRIES", 4096)
         patch.setattr("gensim_tfw2v.kernel.choices.CLUSTER_ENTRIES", 4096)
         yield
 
@@ -162,7 +162,7 @@ class Stopper(Killer):
     ],
 )
 def test_a_task_that_stops_for_good_is_named_soon(standing, monkeypatch, caplog, role, regime):
-    monkeypatch.setattr("gensim_tfw2v.training.open_regime.READY_SECONDS", 1.0)
+    monkeypatch.setattr("gensim_tfw2v.training.setup.READY_SECONDS", 1.0)
     stopper = Stopper(standing, role)
     pid, began = stopper.pid, time.monotonic()
     try:
@@ -184,8 +184,8 @@ RUN = """
 import sys
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.kernel import choices
-from gensim_tfw2v.training import programs
-programs.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = 4096
+from gensim_tfw2v.training import setup
+setup.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = 4096
 
 class Tell:
     def on_train_begin(self, model): ...

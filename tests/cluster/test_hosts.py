@@ -16,13 +16,13 @@ TRAIN = """
 import dataclasses, json, logging, sys, time
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.kernel import choices
-from gensim_tfw2v.training import open_regime, programs
+from gensim_tfw2v.training import setup
 told = json.loads(sys.argv[2])
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 if told.get("entries"):
-    programs.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = told["entries"]
+    setup.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = told["entries"]
     choices.LEAST_ENTRIES = told["entries"]
-open_regime.READY_SECONDS = told.get("ready", 60)
+setup.READY_SECONDS = told.get("ready", 60)
 
 def say(model, **more):
     traffic = (model._training or model).traffic

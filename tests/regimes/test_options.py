@@ -10,7 +10,7 @@ from gensim_tfw2v import Asynchronous, Downpour, Sandblaster, Synchronous, TFWor
 from gensim_tfw2v.kernel.objectives import SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.regimes.options import parse_regime
-from gensim_tfw2v.training.programs import worker_program
+from gensim_tfw2v.training.setup import worker_program
 
 
 @pytest.mark.parametrize(

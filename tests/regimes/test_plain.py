@@ -14,7 +14,7 @@ from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitResult
 from gensim_tfw2v.kernel.unit import unit_function
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.training import open_regime
+from gensim_tfw2v.training import setup
 from tests.engines import train_by_graph
 
 LEE = datapath("lee_background.cor")
@@ -68,7 +68,7 @@ def test_with_one_thread_the_bits_are_those_with_tensorflow(options, monkeypatch
             compute_loss=options.get("compute_loss", False),
         )  # fmt: skip
         models.append(model)
-        monkeypatch.setattr(open_regime, "LocalRegime", ByOps)
+        monkeypatch.setattr(setup, "LocalRegime", ByOps)
     plain, with_tensorflow = models
     for name in ("syn1neg", "syn1"):
         if hasattr(plain, name):

@@ -13,9 +13,9 @@ import pytest
 from gensim_tfw2v.corpus.shards import Sampling
 from gensim_tfw2v.kernel.tables import Divergence
 from gensim_tfw2v.parameter_server import sub_model
+from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import sub_models
-from gensim_tfw2v.regimes.sub_model_task import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.regimes.sub_models import SubModelsRegime
 from tests.regimes.trials import (
     ALPHA,

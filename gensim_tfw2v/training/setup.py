@@ -1,12 +1,17 @@
-"""Programs of units and workers, for a configuration, a vocabulary and a corpus."""
+"""Setup of a training: programs for a configuration, vocabulary and corpus, and the open regime."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
-from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.cluster.local_cluster import LocalTasks
+from gensim_tfw2v._tensorflow import tf, why_elsewhere
+from gensim_tfw2v.cluster.connect import READY_SECONDS
+from gensim_tfw2v.cluster.local_cluster import LocalTasks, open_cluster
+from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.kernel.choices import (
@@ -29,7 +34,13 @@ from gensim_tfw2v.kernel.native import load_ops, why_not
 from gensim_tfw2v.kernel.objectives import SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.monitor.progress import phase
+from gensim_tfw2v.parameter_server.workers import LocalWorkers
+from gensim_tfw2v.processes.forkserver import ProcessLauncher
+from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.processes.machine import cores_each
+from gensim_tfw2v.regimes import Regime
+from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.training.vocabulary import Vocabulary
 
@@ -196,3 +207,73 @@ def trains_natively(config: TrainingConfig) -> bool:
         and not tf.config.list_physical_devices("GPU")
         and load_ops() is not None
     )
+
+
+logger = logging.getLogger(__name__)
+
+#: What takes seconds before the first step.
+BUILDING = "building the training graph"
+
+
+@contextlib.contextmanager
+def open_regime(
+    config: TrainingConfig,
+    setup: Setup,
+    process_launcher: ProcessLauncher | None = None,
+) -> Iterator[Regime]:
+    """Make the regime, and end it, with the tasks that were started for it.
+
+    Tasks of a local cluster start in the launcher. A process that cannot run workers
+    (`why_elsewhere`) lets another one do it.
+
+    Raises
+    ------
+    MissingTasks
+        If tasks of the cluster do not answer.
+    """
+    with contextlib.ExitStack() as tasks:
+        regime = _made(config, setup, process_launcher, tasks)
+        with contextlib.closing(regime):
+            yield regime
+
+
+def _made(
+    config: TrainingConfig,
+    setup: Setup,
+    process_launcher: ProcessLauncher | None,
+    tasks: contextlib.ExitStack,
+) -> Any:
+    if config.shares_rows:
+        logger.info("compiled kernels train, in threads of this process")
+        return LocalRegime(setup.program, setup.words, setup.program.workers)
+    from gensim_tfw2v.regimes.coordinator import ClusterSetup, CoordinatedRegime
+
+    regime = config.regime_of_workers
+    log_dir = None if config.log is None else config.log.path
+    if config.cluster is not None:
+        with phase(doing_for(config.cluster), config.progress):
+            opened = tasks.enter_context(
+                open_cluster(config.cluster, READY_SECONDS, process_launcher, log_dir)
+            )
+        with phase(BUILDING, config.progress):
+            asked = ClusterSetup(opened.cluster, READY_SECONDS, regime, setup, log_dir)
+            return CoordinatedRegime(asked, opened.check, opened.start_module)
+    with phase(BUILDING, config.progress):
+        if reason := why_elsewhere():
+            logger.info("another process trains: %s", reason)
+            asked = ClusterSetup(None, READY_SECONDS, regime, setup, log_dir)
+            return CoordinatedRegime(asked, lambda: None)
+        with holding_interrupts():
+            return regime.make(setup, LocalWorkers(setup.program.workers))
+
+
+def doing_for(cluster: Cluster | LocalTasks) -> str:
+    """Describe what is done for a cluster before it trains."""
+    if isinstance(cluster, LocalTasks):
+        return f"starting {cluster.ps} ps and {cluster.workers} {_workers(cluster.workers)}"
+    workers = len(cluster.worker)
+    return f"waiting for {len(cluster.ps)} ps and {workers} {_workers(workers)}"
+
+
+def _workers(number: int) -> str:
+    return "worker" if number == 1 else "workers"
