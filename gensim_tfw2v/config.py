@@ -329,7 +329,7 @@ class TrainingConfig:
         return self.regime or Asynchronous()
 
     def _check_layout(self) -> None:
-        if self.layout == "columns" and not self.regime_of_workers.takes_columns:
+        if self.layout == "columns" and not self.regime_of_workers.combines_by_direction:
             raise ValueError(
                 "layout='columns' updates the columns where they are in each step, so "
                 f"regime={self.regime} has no rows to fetch and push: leave out one of the two"

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from gensim_tfw2v.cluster.handshake import check_versions, stay_with
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.processes.machine import keep_alive
 
@@ -120,11 +119,13 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     OtherVersion, MissingKernels
         Naming the tasks with another version of TensorFlow, or without the kernels.
     """
+    from gensim_tfw2v._tensorflow import tf
+    from gensim_tfw2v.cluster.handshake import check_versions, stay_with
+
     wait_for_tasks(cluster.servers(), seconds)
     prepare_connections(cluster.servers())
     if missing := stay_with(cluster.servers(), seconds):
         raise MissingTasks(missing, seconds)
-    from gensim_tfw2v._tensorflow import tf
 
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
         tf.train.ClusterSpec(cluster.addresses()),

@@ -17,7 +17,9 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
+from gensim_tfw2v.kernel import native
 
 logger = logging.getLogger(__name__)
 
@@ -58,10 +60,7 @@ class MissingKernels(ConnectionError):
 
 def publish_version(server: Any, task: Task) -> None:
     """Let the clients of a task's server know its version of TensorFlow."""
-    from gensim_tfw2v._tensorflow import tf
-    from gensim_tfw2v.kernel.native import load_ops
-
-    version = tf.version.VERSION + (WITHOUT_KERNELS if load_ops() is None else "")
+    version = tf.version.VERSION + (WITHOUT_KERNELS if native.load_ops() is None else "")
     with tf.Graph().as_default() as graph, tf.device(device_of(task)):
         assign = tf.raw_ops.AssignVariableOp(resource=_variable(), value=tf.constant(version))
     with session(server.target, task, graph) as running:
@@ -80,9 +79,6 @@ def check_versions(tasks: Iterable[Task]) -> None:
     ConnectionError
         If a task is gone.
     """
-    from gensim_tfw2v._tensorflow import tf
-    from gensim_tfw2v.kernel.native import load_ops
-
     own = tf.version.VERSION
     deadline = time.monotonic() + PUBLISHED_SECONDS
     others, unknown, lacking = {}, [], []
@@ -104,13 +100,11 @@ def check_versions(tasks: Iterable[Task]) -> None:
         )
     if others:
         raise OtherVersion(others, own)
-    if lacking and load_ops() is not None:
+    if lacking and native.load_ops() is not None:
         raise MissingKernels(lacking)
 
 
 def _version_of(task: Task) -> str | None:
-    from gensim_tfw2v._tensorflow import tf
-
     try:
         with tf.device(device_of(task)):
             resource = _variable()
@@ -124,8 +118,6 @@ def _version_of(task: Task) -> str | None:
 
 def _variable() -> Any:
     """The resource of the version, on the device that is current."""
-    from gensim_tfw2v._tensorflow import tf
-
     return tf.raw_ops.VarHandleOp(dtype=tf.string, shape=[], shared_name=NAME)
 
 
@@ -134,8 +126,6 @@ def session(target: str, task: Task, graph: Any) -> Any:
 
     Opening and closing it take `OPERATION_SECONDS` at most; give a run a limit of its own.
     """
-    from gensim_tfw2v._tensorflow import tf
-
     config = tf.compat.v1.ConfigProto(
         device_filters=[f"/job:{task.role}/task:{task.index}"],
         operation_timeout_in_ms=round(1000 * OPERATION_SECONDS),
@@ -185,8 +175,6 @@ def stay_with(tasks: Sequence[Task], seconds: float) -> list[Task]:
 
 
 def _stay(task: Task, name: str, arrived: threading.Event) -> None:
-    from gensim_tfw2v._tensorflow import tf
-
     with _graph_of(task) as graph:
         here = _queue(f"{name}-here")
         lock = tf.raw_ops.MutexLock(mutex=_mutex(name))
@@ -223,8 +211,6 @@ def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
     grace_seconds : float
         How long the next one has to come.
     """
-    from gensim_tfw2v._tensorflow import tf
-
     with _graph_of(task) as graph:
         arrivals = _queue(ARRIVALS)
         came, waiting = _take(arrivals), tf.raw_ops.QueueSizeV2(handle=arrivals)
@@ -243,8 +229,6 @@ def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
 
 @contextlib.contextmanager
 def _graph_of(task: Task) -> Iterator[Any]:
-    from gensim_tfw2v._tensorflow import tf
-
     with tf.Graph().as_default() as graph, tf.device(device_of(task)):
         yield graph
 
@@ -252,33 +236,23 @@ def _graph_of(task: Task) -> Iterator[Any]:
 @contextlib.contextmanager
 def _running(task: Task, graph: Any, target: str | None = None) -> Iterator[Callable[[Any], Any]]:
     """Give what runs an operation of a graph there, however long it takes."""
-    from gensim_tfw2v._tensorflow import tf
-
     without_limit = tf.compat.v1.RunOptions(timeout_in_ms=FOREVER)
     with session(target or f"grpc://{task.address}", task, graph) as running:
         yield lambda what: running.run(what, options=without_limit)
 
 
 def _mutex(name: str) -> Any:
-    from gensim_tfw2v._tensorflow import tf
-
     return tf.raw_ops.MutexV2(shared_name=name, container="")
 
 
 def _queue(name: str) -> Any:
-    from gensim_tfw2v._tensorflow import tf
-
     return tf.raw_ops.FIFOQueueV2(component_types=[tf.string], shapes=[[]], shared_name=name)
 
 
 def _put(queue: Any, name: str) -> Any:
-    from gensim_tfw2v._tensorflow import tf
-
     return tf.raw_ops.QueueEnqueueV2(handle=queue, components=[tf.constant(name)])
 
 
 def _take(queue: Any) -> Any:
-    from gensim_tfw2v._tensorflow import tf
-
     (name,) = tf.raw_ops.QueueDequeueV2(handle=queue, component_types=[tf.string])
     return name

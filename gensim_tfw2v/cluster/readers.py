@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import READY_SECONDS, prepare_connections, wait_for_tasks
 from gensim_tfw2v.cluster.handshake import device_of, session
 from gensim_tfw2v.cluster.spec import Cluster, Task
@@ -62,8 +63,6 @@ class WorkerMachine:
     """
 
     def __init__(self, task: Task, ops: Any) -> None:
-        from gensim_tfw2v._tensorflow import tf
-
         self.name, self.at_once, self._task = str(task), 1, task
         with tf.Graph().as_default() as graph, tf.device(device_of(task)):
             self._names = tf.compat.v1.placeholder(tf.uint8, [None])
@@ -122,8 +121,6 @@ class WorkerMachine:
 
     def _asked(self, what: Any, given: dict[Any, Any], seconds: float, stopped: Any) -> Any:
         """Run an op there, as long as the task is there, and somebody waits for it."""
-        from gensim_tfw2v._tensorflow import tf
-
         limit = tf.compat.v1.RunOptions(timeout_in_ms=round(1000 * seconds))
         answer: Future[Any] = Future()
 

@@ -13,7 +13,6 @@ import threading
 from typing import NoReturn
 
 from gensim_tfw2v.cluster.connect import bypass_proxies
-from gensim_tfw2v.cluster.handshake import publish_version, wait_for_trainings
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
 from gensim_tfw2v.processes.children import become_module, name_process
 from gensim_tfw2v.processes.hazards import prepare_environment
@@ -61,6 +60,7 @@ def serve(
         threading.Thread(target=wait_for_parent, daemon=True).start()
 
     from gensim_tfw2v._tensorflow import tf
+    from gensim_tfw2v.cluster.handshake import publish_version, wait_for_trainings
     from gensim_tfw2v.kernel.native import load_ops
     from gensim_tfw2v.monitor.events import TaskLog
 

@@ -123,7 +123,7 @@ def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> Wo
 #: Rows that travel at a time.
 ROWS_AT_A_TIME = 1 << 14
 
-Function = Callable[..., tf.Tensor]
+Function = Callable[..., Any]
 
 
 class SubModelResult(NamedTuple):

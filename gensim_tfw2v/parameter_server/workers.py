@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,8 +23,8 @@ Function = Callable[..., Any]
 class Job(Protocol):
     """A job that has been handed to a worker."""
 
-    def fetch(self) -> Any:
-        """Wait for its result, an ndarray."""
+    def result(self) -> Any:
+        """Wait for its result, an ndarray; as of a ``Future``."""
         ...
 
 
@@ -132,7 +132,7 @@ class _OnCluster:
     def __init__(self, scheduled: Any, liveness: Liveness) -> None:
         self._scheduled, self._liveness = scheduled, liveness
 
-    def fetch(self) -> Any:
+    def result(self) -> Any:
         with naming_lost_tasks():
             result = self._scheduled.fetch()
         self._liveness.progress()
@@ -167,7 +167,7 @@ class LocalWorkers:
     def schedule(self, function: Function, *arguments: tf.Tensor, slot: int | None = None) -> Job:
         """Hand a job to the next thread that is free, or to that of a slot."""
         pool = self._pool if slot is None else self._slots[slot]
-        return _InThread(pool.submit(lambda: function(*arguments).numpy()))
+        return pool.submit(lambda: function(*arguments).numpy())
 
     def sees(self, folder: Path) -> bool:
         """They are given what has been read: a part of a file, where a job would read it whole."""
@@ -184,14 +184,6 @@ class LocalWorkers:
         """End the threads, after the jobs that they train."""
         for pool in (self._pool, *self._slots):
             pool.shutdown(cancel_futures=True)
-
-
-class _InThread:
-    def __init__(self, future: Future[Any]) -> None:
-        self._future = future
-
-    def fetch(self) -> Any:
-        return self._future.result()
 
 
 #: Seconds between two looks: a wait without a limit cannot be interrupted on every platform.

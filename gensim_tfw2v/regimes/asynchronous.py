@@ -90,7 +90,7 @@ class AsynchronousRegime(ParameterServerRegime):
 
         def work(ended: threading.Event) -> None:
             try:
-                self.workers.schedule(function, *arguments).fetch()
+                self.workers.schedule(function, *arguments).result()
             except ClusterLost:
                 if not self.workers.intact(self.server.tables):
                     raise

@@ -31,10 +31,9 @@ class RegimeOptions:
     ----------
     has_kernels : bool
         Whether compiled kernels can train it: units as a whole, on rows that are all there.
-    takes_columns : bool
-        Whether tables may be in columns.
     combines_by_direction : bool
-        Whether `curvature` says what of concurrent changes counts.
+        Whether `combining` says, by direction, what of concurrent changes counts. Such changes
+        may also be made where columns are, so tables may be in columns.
     trains_apart : bool
         Whether each worker trains a model of its own.
     workers_overlap : bool
@@ -42,7 +41,6 @@ class RegimeOptions:
     """
 
     has_kernels: ClassVar[bool] = False
-    takes_columns: ClassVar[bool] = False
     combines_by_direction: ClassVar[bool] = False
     trains_apart: ClassVar[bool] = False
     workers_overlap: ClassVar[bool] = False
@@ -94,7 +92,7 @@ class Asynchronous(RegimeOptions):
     row. It has no options.
     """
 
-    has_kernels = takes_columns = combines_by_direction = workers_overlap = True
+    has_kernels = combines_by_direction = workers_overlap = True
 
     def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
         """Make what trains; see `RegimeOptions`."""

@@ -160,7 +160,7 @@ class ParameterServerRegime:
         arguments = self.arguments(tasks, self._replicas, number)
         with self._scheduling:
             job = self.workers.schedule(self.function, *map(tf.constant, arguments))
-        packed: np.ndarray = job.fetch()
+        packed: np.ndarray = job.result()
         return packed
 
     def arguments(

@@ -28,20 +28,24 @@ BARE = """
 from gensim_tfw2v.kernel import native
 native.load_ops = lambda: None
 """
-PLAIN = "server.publish_version = lambda server, task: None"
+PLAIN = """
+from gensim_tfw2v.cluster import handshake
+handshake.publish_version = lambda server, task: None
+"""
 
 #: Connects, and uses both tasks.
 CONNECT = """
 import json, sys, time, logging
 logging.basicConfig(format="%(levelname)s %(message)s")
 from gensim_tfw2v.cluster import connect as module
+from gensim_tfw2v.cluster import handshake
 from gensim_tfw2v.cluster.spec import Cluster
-check, took = module.check_versions, []
+check, took = handshake.check_versions, []
 def timed(tasks):
     before = time.monotonic()
     check(tasks)
     took.append(time.monotonic() - before)
-module.check_versions = timed
+handshake.check_versions = timed
 try:
     coordinator = module.connect(Cluster(*json.loads(sys.argv[1])), 60)
 except ConnectionError as error:

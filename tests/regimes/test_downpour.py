@@ -277,9 +277,9 @@ class Watched(LocalWorkers):
         job = super().schedule(function, *arguments)
 
         class Noted:
-            def fetch(_):
+            def result(_):
                 try:
-                    return job.fetch()
+                    return job.result()
                 finally:
                     with self._lock:
                         self._running -= 1

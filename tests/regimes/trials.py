@@ -117,8 +117,8 @@ class Flaky(LocalWorkers):
         is_flaky, job = self.jobs == self.attempt, super().schedule(function, *arguments)
 
         class Late:
-            def fetch(_):
-                result = job.fetch()  # what it has laid down is not to be added
+            def result(_):
+                result = job.result()  # what it has laid down is not to be added
                 if is_flaky and self.go is None:
                     raise ClusterLost("a worker is gone")
                 if is_flaky:
