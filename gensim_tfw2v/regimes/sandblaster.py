@@ -31,10 +31,10 @@ from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.regimes import never
-from gensim_tfw2v.regimes.dealer import Dealer
 from gensim_tfw2v.regimes.lbfgs import LBFGS
 from gensim_tfw2v.regimes.options import Sandblaster
-from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
+from gensim_tfw2v.regimes.parameter_server import Setup
+from gensim_tfw2v.regimes.synchronous import DealingRegime
 
 #: As seldom as this, in the mean row's share, a row takes part in predictions at least, when it is
 #: guessed how far its gradient reaches.
@@ -131,7 +131,7 @@ class PortionJob(WorkerJob):
         return tf.zeros_like(others)
 
 
-class SandblasterRegime(ParameterServerRegime):
+class SandblasterRegime(DealingRegime):
     """An epoch is one evaluation of f, the loss of the whole corpus, and of its gradient.
 
     So that f is the same in each, units are drawn as in epoch 0. Step sizes are not asked for:
@@ -172,13 +172,6 @@ class SandblasterRegime(ParameterServerRegime):
                 point, point.like, options.history, lambda vector: vector.weigh(weights)
             )
         self._gradient = self._search.gradient
-        self._dealer = Dealer(
-            workers.number,
-            self.run_job,
-            self._take,
-            self._repeated,
-            lambda: workers.intact(self.server.tables),
-        )
         self._begin_pass()
         tables = [table for table in self._gradient.tables if table.rows]
 
@@ -257,7 +250,7 @@ class SandblasterRegime(ParameterServerRegime):
             self._report(evaluated)
 
     def _repeated(self, tasks: Sequence[UnitTask], packed: np.ndarray) -> None:
-        self.counted(JobResult.unpacked(packed), tasks)
+        super()._repeated(tasks, packed)
         self.traffic.repeated += len(tasks)
 
     @holding_interrupts()
@@ -286,7 +279,6 @@ class SandblasterRegime(ParameterServerRegime):
 
     def close(self) -> None:
         """Free the tables."""
-        self._dealer.close()
         super().close()
         for table in self._gradient.tables:
             table.close()

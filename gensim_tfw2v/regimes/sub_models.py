@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.files.whole import new_array, save_array
 from gensim_tfw2v.kernel.tables import Divergence, UnitReport
 from gensim_tfw2v.parameter_server.sub_model import (
@@ -131,9 +130,14 @@ class SubModelsRegime(ParameterServerRegime):
                 running = self._schedule(attempt, job, arguments)
                 following = next(jobs, None)  # is drawn while the worker trains
                 result = self._result(running, attempt, job, arguments)
-                self._check(result, number, arguments)
+                if not np.isfinite(result.units.magnitude).all():
+                    alpha = float(arguments[2][0, 0])
+                    raise Divergence.at(f"sub-model {number}", self.program, alpha)
                 units_so_far += len(units)
-                self._count_units(units, result, arguments)
+                sent = sum(len(entries) for entries in arguments[0].numpy())
+                tokens = int(result.units.kept.sum())
+                with self._counting:
+                    self.traffic += Traffic(units=len(units), tokens=tokens, corpus_bytes=sent)
                 for place, unit in enumerate(units):
                     report(
                         UnitReport(
@@ -200,19 +204,6 @@ class SubModelsRegime(ParameterServerRegime):
             seconds = min(LONGEST_WAIT, 1.1 * seconds)
             running = again()
         raise _Lost
-
-    def _check(self, result: SubModelResult, number: int, arguments: tuple[Any, ...]) -> None:
-        if not np.isfinite(result.units.magnitude).all():
-            alpha = float(arguments[2][0, 0])
-            raise Divergence.at(f"sub-model {number}", self.program, alpha)
-
-    def _count_units(
-        self, units: list[WorkUnit], result: SubModelResult, arguments: tuple[Any, ...]
-    ) -> None:
-        sent = sum(len(entries) for entries in arguments[0].numpy())
-        of_job = Traffic(units=len(units), tokens=int(result.units.kept.sum()), corpus_bytes=sent)
-        with self._counting:
-            self.traffic += of_job
 
     def _write(
         self, number: int, attempt: int, seen: np.ndarray, stopped: Callable[[], bool]

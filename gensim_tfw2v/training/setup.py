@@ -46,6 +46,9 @@ from gensim_tfw2v.training.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
 
+#: What takes seconds before the first step.
+BUILDING = "building the training graph"
+
 
 def setup_of(
     config: TrainingConfig,
@@ -209,12 +212,6 @@ def trains_natively(config: TrainingConfig) -> bool:
     )
 
 
-logger = logging.getLogger(__name__)
-
-#: What takes seconds before the first step.
-BUILDING = "building the training graph"
-
-
 @contextlib.contextmanager
 def open_regime(
     config: TrainingConfig,
@@ -232,9 +229,8 @@ def open_regime(
         If tasks of the cluster do not answer.
     """
     with contextlib.ExitStack() as tasks:
-        regime = _made(config, setup, process_launcher, tasks)
-        with contextlib.closing(regime):
-            yield regime
+        made = _made(config, setup, process_launcher, tasks)
+        yield tasks.enter_context(contextlib.closing(made))
 
 
 def _made(

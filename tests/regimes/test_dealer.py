@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.regimes.dealer import Dealer
+from gensim_tfw2v.regimes.synchronous import Dealer
 
 
 class Batch:

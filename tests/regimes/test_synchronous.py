@@ -10,7 +10,7 @@ from gensim_tfw2v import Asynchronous, Synchronous, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.parameter_server.combining import adasum
-from gensim_tfw2v.regimes import dealer
+from gensim_tfw2v.regimes import synchronous
 from gensim_tfw2v.regimes.synchronous import SynchronousRegime
 from tests.regimes.trials import (
     ENTRIES,
@@ -153,7 +153,7 @@ def test_stopping_leaves_whole_rounds(units):
 
 @pytest.mark.parametrize("kind", ["fails", "hangs"])
 def test_a_job_is_run_again_elsewhere_and_counts_once(units, undisturbed, kind, monkeypatch):
-    monkeypatch.setattr(dealer, "STRAGGLER_SECONDS", 0.5)
+    monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", 0.5)
     trial = Trial(OBJECTIVES[0], workers=3, native=True)
     workers = Flaky(3, 1, threading.Event() if kind == "hangs" else None)
     regime = SynchronousRegime(trial.setup, workers, ADASUM)
