@@ -84,7 +84,8 @@ class RowLayout(Layout):
 
     def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
         """Give rows: [ids, D], in the dtype given, in which they travel."""
-        return stitched(split, self.fetch_parts(split, dtype))
+        parts = self.fetch_parts(split, dtype)
+        return parts[0] if len(parts) == 1 else tf.dynamic_stitch(split.places, parts)
 
     def fetch_parts(self, split: Split, dtype: tf.DType) -> list[tf.Tensor]:
         """Give the rows of each part."""
@@ -207,11 +208,6 @@ def adder_of_staged(
             return tf.size(numbers)
 
     return add_staged
-
-
-def stitched(split: Split, parts: list[tf.Tensor]) -> tf.Tensor:
-    """The rows of all shards, in the order of the ids."""
-    return parts[0] if len(parts) == 1 else tf.dynamic_stitch(split.places, parts)
 
 
 def parts_of(split: Split, rows: tf.Tensor) -> list[tf.Tensor]:

@@ -109,7 +109,8 @@ class Tickets:
         self._drawn.assign(self._first)
         self._issued.assign([self._first, self._first + len(jobs)])
         if not self._shared:
-            self._clear_stage()
+            with tf.device(self._drawn.device):
+                tf.raw_ops.MapClear(dtypes=[tf.string], shared_name=self._stage)
             self.stage()
         return tf.constant(list(files), tf.string)
 
@@ -237,10 +238,6 @@ class Tickets:
 
         texts = tf.cond(is_one, unstage, lambda: tf.fill([self._threads], NOTHING[0]))
         return tf.ensure_shape(texts, [self._threads])
-
-    def _clear_stage(self) -> None:
-        with tf.device(self._drawn.device):
-            tf.raw_ops.MapClear(dtypes=[tf.string], shared_name=self._stage)
 
 
 def _tensors(job: Job) -> list[tf.Tensor]:

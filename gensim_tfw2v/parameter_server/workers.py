@@ -235,9 +235,9 @@ def run_threads(
     threads = [
         threading.Thread(target=run, name=f"{name}-{place}", daemon=True) for place in range(number)
     ]
-    for thread in threads:
-        thread.start()
     try:
+        for thread in threads:
+            thread.start()
         for thread in threads:
             while thread.is_alive() and not errors:
                 thread.join(LOOK_SECONDS)
@@ -246,7 +246,7 @@ def run_threads(
         ended.set()
         end()
         deadline = time.monotonic() + ending_seconds
-        for thread in threads:
+        for thread in filter(threading.Thread.is_alive, threads):  # Ctrl-C may come before all are
             thread.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
     if errors:
         raise errors[0]

@@ -3,8 +3,8 @@
 TensorFlow is not imported: the kernels, which it runs as ops on a cluster, are called directly.
 """
 
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -53,15 +53,13 @@ class LocalRegime:
         An error in a thread, or an exception in this one (Ctrl-C), ends the others after the unit
         that they are training. See `Regime`.
         """
-        todo: queue.SimpleQueue[UnitTask] = queue.SimpleQueue()
-        for task in tasks:
-            todo.put(task)
+        todo = deque(tasks)
 
         def work(ended: threading.Event) -> None:
             while not (ended.is_set() or stop()):
                 try:
-                    task = todo.get_nowait()
-                except queue.Empty:
+                    task = todo.popleft()
+                except IndexError:
                     return
                 report(self._train(task))
 

@@ -6,9 +6,9 @@ travels is the text's ids to the workers, and each sub-model once, when it is do
 
 import itertools
 import math
-import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -77,9 +77,7 @@ class SubModelsRegime(ParameterServerRegime):
             If the rows that sub-models start from are gone.
         """
         self.workers.progress()
-        todo: queue.SimpleQueue[SubModelTask] = queue.SimpleQueue()
-        for task in tasks:
-            todo.put(task)
+        todo = deque(tasks)
         slots = itertools.count()
 
         def work(ended: threading.Event) -> None:
@@ -90,14 +88,14 @@ class SubModelsRegime(ParameterServerRegime):
 
             while not stopped():
                 try:
-                    task = todo.get_nowait()
-                except queue.Empty:
+                    task = todo.popleft()
+                except IndexError:
                     return
                 try:
                     if self._train_model(task, report, stopped):
                         report(SubModelDone(task.number))
                 except _Lost:
-                    todo.put(task)  # from its beginning
+                    todo.append(task)  # from its beginning
                 finally:
                     del self._current[task.number]
 
