@@ -16,6 +16,10 @@ from tests.engines import train_by_graph
 # tested there.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Tracing makes objects by the thousand, most of which stay: a search for garbage after each 700, as
+# Python has it, takes a quarter of the time.
+gc.set_threshold(50_000, 20, 20)
+
 # Where cores are shared, the time of one example says nothing.
 hypothesis.settings.register_profile("without deadline", deadline=None)
 hypothesis.settings.load_profile("without deadline")
@@ -26,6 +30,7 @@ def load_without_optimizer(load=_tensorflow._load):
     """TensorFlow, whose optimizer of graphs takes as long as tracing them, and gains nothing."""
     tensorflow = load()
     tensorflow.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+    gc.freeze()  # what is imported stays: no search for garbage need look at it
     return tensorflow
 
 
