@@ -3,6 +3,7 @@
 import functools
 import gc
 import signal
+from pathlib import Path
 
 import hypothesis
 import psutil
@@ -70,6 +71,16 @@ def shared_forks(kept_forks, monkeypatch):
     for module in ("model", "cluster.local_cluster"):
         monkeypatch.setattr(f"gensim_tfw2v.{module}.ProcessLauncher", forks.SharedLauncher)
     return forks.SharedLauncher
+
+
+@pytest.fixture
+def light_forks(monkeypatch):
+    """Let processes that fork others do without TensorFlow, which takes seconds to import.
+
+    That is for tests of how processes start and end, in which none uses it: first in their path is
+    another package of its name.
+    """
+    monkeypatch.syspath_prepend(Path(__file__).parent / "light")
 
 
 @pytest.fixture(params=["kernels", "graph"])
