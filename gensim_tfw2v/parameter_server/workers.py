@@ -15,6 +15,7 @@ from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.parameter_server.jobs.job import is_seen_by
 from gensim_tfw2v.parameter_server.layouts import Layout
 from gensim_tfw2v.parameter_server.liveness import Liveness, naming_lost_tasks
+from gensim_tfw2v.processes.hazards import holding_interrupts
 
 #: The ``tf.function`` of a job.
 Function = Callable[..., Any]
@@ -243,9 +244,10 @@ def run_threads(
     threads = [
         threading.Thread(target=run, name=f"{name}-{place}", daemon=True) for place in range(number)
     ]
-    for thread in threads:
-        thread.start()
     try:
+        with holding_interrupts():  # which would leave those that have started
+            for thread in threads:
+                thread.start()
         for thread in threads:
             while thread.is_alive() and not errors:
                 thread.join(LOOK_SECONDS)
@@ -254,7 +256,7 @@ def run_threads(
         ended.set()
         end()
         deadline = time.monotonic() + ending_seconds
-        for thread in threads:
+        for thread in filter(threading.Thread.is_alive, threads):
             thread.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
     if errors:
         raise errors[0]
