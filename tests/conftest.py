@@ -3,6 +3,7 @@
 import functools
 import gc
 import signal
+from pathlib import Path
 
 import hypothesis
 import psutil
@@ -16,6 +17,10 @@ from tests.engines import train_by_graph
 # tested there.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Tracing makes objects by the thousand, most of which stay: a search for garbage after each 700, as
+# Python has it, takes a quarter of the time.
+gc.set_threshold(50_000, 20, 20)
+
 # Where cores are shared, the time of one example says nothing.
 hypothesis.settings.register_profile("without deadline", deadline=None)
 hypothesis.settings.load_profile("without deadline")
@@ -26,6 +31,7 @@ def load_without_optimizer(load=_tensorflow._load):
     """TensorFlow, whose optimizer of graphs takes as long as tracing them, and gains nothing."""
     tensorflow = load()
     tensorflow.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+    gc.freeze()  # what is imported stays: no search for garbage need look at it
     return tensorflow
 
 
@@ -65,6 +71,16 @@ def shared_forks(kept_forks, monkeypatch):
     for module in ("model", "cluster.local_cluster"):
         monkeypatch.setattr(f"gensim_tfw2v.{module}.ProcessLauncher", forks.SharedLauncher)
     return forks.SharedLauncher
+
+
+@pytest.fixture
+def light_forks(monkeypatch):
+    """Let processes that fork others do without TensorFlow, which takes seconds to import.
+
+    That is for tests of how processes start and end, in which none uses it: first in their path is
+    another package of its name.
+    """
+    monkeypatch.syspath_prepend(Path(__file__).parent / "light")
 
 
 @pytest.fixture(params=["kernels", "graph"])

@@ -70,6 +70,7 @@ def test_unknown_words_have_the_topic_of_their_parts(objective, texts):
     ],
     ids=str,
 )
+@pytest.mark.usefixtures("shared_forks")
 def test_on_clusters_and_by_regimes(where, texts):
     model = TFFastText(texts, **SMALL | {"workers": 2}, epochs=5, sg=1, **where)
     assert_knows_topics(model)

@@ -108,6 +108,18 @@ def attacks_rank(model):
     return names.index("bombings")
 
 
+def most_are_below(limit, rank_of, seeds):
+    """Whether two of three seeds give a smaller rank: the third is asked if the others differ."""
+    ranks = []
+    for seed in seeds:
+        ranks.append(rank_of(seed))
+        below = sum(rank < limit for rank in ranks)
+        if 2 in (below, len(ranks) - below):
+            break
+    print(ranks)
+    return below == 2
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -128,22 +140,22 @@ def attacks_rank(model):
 )
 @pytest.mark.usefixtures("each_engine")
 def test_a_small_corpus_reaches_the_rank_that_gensims_tests_ask(options):
-    ranks = []
-    for seed in (42, 43, 44):
+    def rank_of(seed):
         model = TFWord2Vec(lee_corpus_list, min_count=5, workers=2, seed=seed, **options)
-        ranks.append(attacks_rank(model))
-    assert np.median(ranks) < 50, ranks
-    assert sum(rank < 50 for rank in ranks) >= 2, ranks
+        return attacks_rank(model)
+
+    assert most_are_below(50, rank_of, (42, 43, 44))
 
 
 def test_many_threads_on_few_words_reach_gensims_rank():
     corpus = utils.RepeatCorpus(LeeCorpus(), 10000)
-    ranks = []
-    for seed in (1, 2, 3):
+
+    def rank_of(seed):
         model = TFWord2Vec(corpus, vector_size=16, min_count=330, workers=4, seed=seed)
         names = [name for name, _ in model.wv.most_similar("israeli", topn=len(model.wv))]
-        ranks.append(names.index("palestinian"))
-    assert np.median(ranks) < 6, ranks
+        return names.index("palestinian")
+
+    assert most_are_below(6, rank_of, (1, 2, 3))
 
 
 def test_signature_is_gensims():

@@ -239,16 +239,20 @@ class WorkerJob:
 
     def words(self) -> WordArrays:
         """Arrays of the vocabulary, of which a worker keeps copies."""
-        words: WordArrays = tf.nest.map_structure(cached, self.server.words, self._words)
+        flat = map(tf.nest.flatten, (self.server.words, self._words))
+        words: WordArrays = tf.nest.pack_sequence_as(self._words, cached(*flat))
         return words
 
     def rates(self) -> dict[str, tf.Tensor]:
         """In how many predictions each row takes part, for each token, by tables: [n]."""
+        used = self.job.used
+        rates = cached(
+            [getattr(self.server.rates, name) for name in used],
+            [getattr(self._rates, name) for name in used],
+        )
         return {
-            name: tf.gather(
-                cached(getattr(self.server.rates, name), getattr(self._rates, name)), ids
-            )
-            for name, ids in self.job.used.items()
+            name: tf.gather(of_table, ids)
+            for (name, ids), of_table in zip(used.items(), rates, strict=True)
         }
 
     def directions(

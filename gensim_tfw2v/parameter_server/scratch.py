@@ -215,20 +215,33 @@ class Scratch:
         return tf.raw_ops.ResourceGather(resource=handle, indices=ids, dtype=tf.float32)
 
 
-def cached(source: tf.Variable, name: str) -> tf.Tensor:
-    """The value of a variable of another task that never changes, kept by the worker.
+def cached(sources: Sequence[tf.Variable], names: Sequence[str]) -> list[tf.Tensor]:
+    """The values of variables of another task that never change, kept by the worker by these names.
 
-    It travels when a worker asks for the first time: also one that was started anew.
+    They travel when a worker asks for the first time: also one that was started anew.
     """
-    handle = named_handle(name, [None] * source.shape.rank, source.dtype)
+    values = [tf.zeros(source.shape, source.dtype) for source in sources]  # of those without any
+    full = [place for place, source in enumerate(sources) if 0 not in source.shape]
+    handles = {
+        place: named_handle(names[place], [None] * sources[place].shape.rank, sources[place].dtype)
+        for place in full
+    }
 
     def fetch() -> tf.Tensor:
+        fetched = {place: sources[place].read_value() for place in full}
         with tf.control_dependencies(
-            [tf.raw_ops.AssignVariableOp(resource=handle(), value=source.read_value())]
+            [
+                tf.raw_ops.AssignVariableOp(resource=handles[place](), value=value)
+                for place, value in fetched.items()
+            ]
         ):
             return tf.constant(True)
 
-    known = tf.raw_ops.VarIsInitializedOp(resource=handle())
-    with tf.control_dependencies([tf.cond(known, lambda: tf.constant(True), fetch)]):
-        value = tf.raw_ops.ReadVariableOp(resource=handle(), dtype=source.dtype)
-    return tf.ensure_shape(value, source.shape)
+    # they are set together, but not at once
+    known = [tf.raw_ops.VarIsInitializedOp(resource=handles[place]()) for place in full]
+    with tf.control_dependencies([tf.cond(tf.reduce_all(known), lambda: tf.constant(True), fetch)]):
+        for place in full:
+            dtype, shape = sources[place].dtype, sources[place].shape
+            value = tf.raw_ops.ReadVariableOp(resource=handles[place](), dtype=dtype)
+            values[place] = tf.ensure_shape(value, shape)
+    return values

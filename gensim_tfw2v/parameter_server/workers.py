@@ -15,6 +15,7 @@ from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.parameter_server.job import is_seen_by
 from gensim_tfw2v.parameter_server.layout import Layout
 from gensim_tfw2v.parameter_server.liveness import Liveness, naming_lost_tasks
+from gensim_tfw2v.processes.hazards import holding_interrupts
 
 #: The ``tf.function`` of a job.
 Function = Callable[..., Any]
@@ -236,8 +237,9 @@ def run_threads(
         threading.Thread(target=run, name=f"{name}-{place}", daemon=True) for place in range(number)
     ]
     try:
-        for thread in threads:
-            thread.start()
+        with holding_interrupts():  # which would leave those that have started
+            for thread in threads:
+                thread.start()
         for thread in threads:
             while thread.is_alive() and not errors:
                 thread.join(LOOK_SECONDS)
@@ -246,7 +248,7 @@ def run_threads(
         ended.set()
         end()
         deadline = time.monotonic() + ending_seconds
-        for thread in filter(threading.Thread.is_alive, threads):  # Ctrl-C may come before all are
+        for thread in filter(threading.Thread.is_alive, threads):
             thread.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
     if errors:
         raise errors[0]

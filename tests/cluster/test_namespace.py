@@ -29,7 +29,7 @@ def need_namespaces():
 
 
 @pytest.fixture(params=["as this user", "in a user namespace"])
-def inside(request, monkeypatch):
+def inside(request, monkeypatch, light_forks):
     """Start what `tests.forked` does in a namespace, and end it."""
     has_own_user = os.geteuid() != 0
     if request.param == "in a user namespace" and os.geteuid() == 0:
@@ -91,17 +91,21 @@ def test_a_port_is_reached_from_inside_alone(inside, tmp_path):
     assert (tmp_path / "made").stat().st_uid == os.geteuid()
 
 
-@pytest.fixture(autouse=True)
-def no_shared_forks():
-    """Those of other tests would be met."""
-    forks.close()
+def own_children():
+    """Processes that this one has started, but for those that fork for other tests."""
+    return [
+        child
+        for child in psutil.Process().children(recursive=True)
+        if child.pid not in forks.shared()
+    ]
 
 
+@pytest.mark.usefixtures("light_forks")
 def test_the_process_in_it_is_the_child_itself_and_leaves_nothing():
     need_namespaces()
     before = len(os.listdir("/proc/self/fd"))
     with contextlib.closing(ProcessLauncher()):
-        (process,) = psutil.Process().children()
+        (process,) = own_children()
         deadline = time.monotonic() + 10
         while process.cmdline()[1:] != ["-m", "gensim_tfw2v.processes.forkserver"]:
             assert time.monotonic() < deadline, process.cmdline()
@@ -109,7 +113,7 @@ def test_the_process_in_it_is_the_child_itself_and_leaves_nothing():
         net = Path(f"/proc/{process.pid}/ns/net")
         assert net.readlink() != Path("/proc/self/ns/net").readlink()
         assert not process.children()
-    assert not psutil.Process().children(recursive=True)
+    assert not own_children()
     assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -146,11 +150,7 @@ class Watch:
     def on_epoch_begin(self, model):
         if model._training is None:
             return  # the first epoch, for which the tasks are still to be started
-        children = [
-            child
-            for child in psutil.Process().children(recursive=True)
-            if child.name().startswith("tfw2v")
-        ]
+        children = [child for child in own_children() if child.name().startswith("tfw2v")]
         self.ports.append(set().union(*(own_ports(child.pid) for child in children)))
         self.reached += [reached(task.port) for task in self.local.cluster.tasks()]
         self.listening += listening([child.pid for child in children])
@@ -169,6 +169,7 @@ def test_nobody_reaches_the_tasks_of_a_training(monkeypatch):
     assert not servers()
 
 
+@pytest.mark.usefixtures("shared_forks")
 def test_without_namespaces_a_cluster_trains_and_warns(monkeypatch, caplog):
     refused = "raise SystemExit('unshare: Operation not permitted')"
     monkeypatch.setattr(forkserver, "_unshare", lambda: (sys.executable, "-c", refused))

@@ -1,9 +1,9 @@
 """Tasks that outlive trainings, and keep nothing of them."""
 
+import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import psutil
@@ -13,6 +13,7 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import wait_for_tasks
 from gensim_tfw2v.cluster.local_cluster import LocalCluster
 from gensim_tfw2v.processes import children
+from tests.forks import SharedLauncher
 
 #: A model of 2 * 16 MB, and a text that is trained at once.
 WORDS, SIZE = 40_000, 100
@@ -75,27 +76,33 @@ def train_with_a_recovery(cluster):
 def train_and_be_killed(cluster):
     """Train in a program that is killed with its coordinator."""
     with program(TRAIN, cluster) as training:
-        assert [training.stdout.readline() for _ in range(3)] == ["epoch\n"] * 3
+        assert [training.stdout.readline() for _ in range(3)] == [b"epoch\n"] * 3
         for process in [psutil.Process(training.pid), *psutil.Process(training.pid).children()]:
             process.kill()
 
 
+@contextlib.contextmanager
 def program(code, cluster):
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *cluster.ps, *cluster.worker],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+    """A process that runs this, until it ends once its input closes, if it is not killed before."""
+    process = SharedLauncher(isolated=False).start_module(
+        "tests.forked", "run", code, *cluster.ps, *cluster.worker, stdout=subprocess.PIPE
     )
+    with process.stdout:
+        with process.stdin:
+            yield process
+        process.wait()
 
 
 @pytest.fixture
-def standing():
+def standing(shared_forks, monkeypatch):
     """A cluster of tasks that have never been forks, so that they take as much after an exec."""
 
     class Launcher:
         start_module = staticmethod(children.start_module)
 
+    # of coordinators that matters to none
+    forked = shared_forks(isolated=False).start_module
+    monkeypatch.setattr("gensim_tfw2v.cluster.local_cluster.start_module", forked)
     with LocalCluster(1, 1, process_launcher=Launcher()) as running:
         yield running
 
@@ -149,9 +156,8 @@ def test_fifty_trainings_take_no_more_than_one(standing):
 
 
 def test_tasks_wait_until_the_last_training_has_left(standing):
-    one, other = (program(STAY, standing.cluster) for _ in range(2))
-    with one, other:
-        assert one.stdout.readline() == other.stdout.readline() == "here\n"
+    with program(STAY, standing.cluster) as one, program(STAY, standing.cluster) as other:
+        assert one.stdout.readline() == other.stdout.readline() == b"here\n"
         one.kill()
         time.sleep(3)
         assert renewals(standing) == [0, 0]

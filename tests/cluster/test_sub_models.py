@@ -86,10 +86,19 @@ def test_a_killed_task_costs_sub_models_that_are_not_done(monkeypatch, watch, un
     assert not servers()
 
 
-def test_a_training_that_was_interrupted_goes_on(tmp_path, watch, undisturbed, caplog):
+def test_a_training_that_was_interrupted_goes_on(tmp_path, watch, undisturbed, caplog, request):
+    has_come = threading.Event()
+
     def interrupt():
         os.kill(os.getpid(), signal.SIGINT)  # to the main thread, as Ctrl-C
+        assert has_come.wait(60)  # however late: nothing more is trained until then
 
+    def come(*arguments):
+        has_come.set()
+        signal.default_int_handler(*arguments)
+
+    before = signal.signal(signal.SIGINT, come)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     watch(2, interrupt)
     with pytest.raises(KeyboardInterrupt):
         train(None, checkpoint_dir=tmp_path)

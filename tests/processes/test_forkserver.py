@@ -82,6 +82,7 @@ def test_a_process_that_nobody_listens_to_ends_alone(server):
     assert neighbour.wait(10) == 0
 
 
+@pytest.mark.usefixtures("light_forks")
 def test_nothing_outlives_the_server():
     server = ForkServer()
     forked = server.start_module(MODULE, "wait")
@@ -91,6 +92,7 @@ def test_nothing_outlives_the_server():
         server.start_module(MODULE, "wait")
 
 
+@pytest.mark.usefixtures("light_forks")
 def test_a_server_that_is_killed_takes_its_processes_with_it():
     server = ForkServer()
     forked = server.start_module(MODULE, "wait")
@@ -112,6 +114,7 @@ def test_an_import_that_fails_is_shown(monkeypatch, tmp_path):
     server.close()
 
 
+@pytest.mark.usefixtures("light_forks")
 def test_a_server_that_has_stopped_is_ended(monkeypatch):
     monkeypatch.setattr(forkserver, "END_SECONDS", 0.5)
     stopped = ForkServer()

@@ -13,14 +13,9 @@ from tests import forks
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe on Linux alone")
 
 
-@pytest.fixture(autouse=True)
-def no_shared_forks():
-    """Those of other tests would be met."""
-    forks.close()
-
-
 def forking():
-    children = psutil.Process().children()
+    """Those that fork, but for those of other tests."""
+    children = [child for child in psutil.Process().children() if child.pid not in forks.shared()]
     return [child for child in children if "gensim_tfw2v.processes.forkserver" in child.cmdline()]
 
 
@@ -32,6 +27,7 @@ def started_forking():
     return found
 
 
+@pytest.mark.usefixtures("light_forks")
 def test_another_process_forks_when_it_is_killed(caplog):
     process_launcher, started = ProcessLauncher(isolated=False), []
     for _ in range(2):  # while it is still importing, and after it has forked
