@@ -21,7 +21,7 @@ class SkipgramSampled : Trainer {
         alone_(one_by_one(options)), windows_(alone_, draws, tables, alphas, result),
         B(o.block), K(o.shared), Kr(static_cast<int>(rounded(K, W))), w(o.window),
         halo(static_cast<int>(std::min<int64_t>(B + 2 * int64_t{w}, draws.kept + 1))),
-        pairs_(B), x_(B), dx_(B), y_(K), used_(Kr), products_(N, t.size, B, K) {
+        pairs_(B), x_(B), dx_(B), y_(K), used_(Kr), products_(N, t.size, t.stride, B, K) {
     std::fill_n(used_.begin(), K, 1.f);
     capacity_ = std::min<int64_t>(2 * int64_t{w}, draws.kept);
     lists_.resize(B * capacity_);
