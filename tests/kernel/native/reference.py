@@ -211,8 +211,9 @@ class Training:
             sizes[a, table, row, label, before] = abs(score)
             changes.append((a, table, row, alpha * self.errors(label, score), before))
 
+        groups = -(-len(block) // SHARING)
         for place in range(0, len(block), SHARING):
-            group = [a for a in block[place : place + SHARING] if a in words]
+            group = [a for a in block[place // SHARING :: groups] if a in words]
             for a in group if o.hierarchical else []:
                 for row in self.paths[unit.inputs[a]]:
                     predict(a, NODES, row // 2, 1.0 - row % 2)

@@ -28,7 +28,7 @@ class CbowBlocks : Trainer {
         B(o.block), K(o.negative), ld(K ? static_cast<int>(rounded(K + 1, (W + 3) / 4)) : 0),
         S(t.stride), used(int64_t{N} * W),
         width(rounded((used - 1) / ((used + kWidth - 1) / kWidth) + 1, 16)),
-        w(std::min<int64_t>(o.window, u.kept)), positions_(rounded(B, kGroup)),
+        w(std::min<int64_t>(o.window, u.kept)), positions_(rounded(B, kGroup)), hidden_of_(B),
         y_(positions_.size() / kGroup * K), z_(positions_.size() * ld), labels_(z_.size()),
         times_(K), drawn_(K) {
     const int64_t rows = B + 2 * w + 1;
@@ -56,9 +56,9 @@ class CbowBlocks : Trainer {
     const int sampled = groups * kGroup * ld;
     for (int c = 0; c < sampled; c += W)
       store(&z_[c], sums(reinterpret_cast<const Vector*>(lanes_) + c));
-    const int columns = o.hierarchical ? score_paths(p, nb, sampled) : sampled;
+    const int columns = o.hierarchical ? score_paths(groups * kGroup, sampled) : sampled;
     coefficients(z_.data(), labels_.data(), columns, alpha(p), z_.data(), with_loss);
-    const int scores = predictions * (K ? K + 1 : 0) + positions_[nb - 1].path_end;
+    const int scores = predictions * (K ? K + 1 : 0) + positions_[groups * kGroup - 1].path_end;
     if (!sane(scores, true)) return windows_.block(p, with_loss);
     if (with_loss) result.predictions += predictions;
     for (int64_t d = 0; d < used; d += width) {
@@ -79,6 +79,7 @@ class CbowBlocks : Trainer {
     float* target;
     float factor, share;  // of the window's sum, and of what its words gain
     float real;           // 1; or 0, if it is alone in its sentence or beyond the unit
+    int64_t token;
     int path, path_end;   // its nodes, in nodes_
   };
 
@@ -102,14 +103,17 @@ class CbowBlocks : Trainer {
     }
     rows_ = static_cast<int>(high - low_);
     int predictions = 0;
-    for (int i = 0; i < static_cast<int>(positions_.size()); ++i) {
-      const int64_t a = p + std::min(i, nb - 1);
+    const int groups = (nb + kGroup - 1) / kGroup;
+    for (int i = 0; i < groups * kGroup; ++i) {
+      const int place = i % kGroup * groups + i / kGroup;
+      const int64_t a = p + std::min(place, nb - 1);
       const int before = u.reaches[2 * a], after = u.reaches[2 * a + 1];
-      const bool real = i < nb && before + after;
+      const bool real = place < nb && before + after;
+      if (place < nb) hidden_of_[place] = hidden_ + i * S;
       const float part = real ? 1.f / count(a) : 1.f;
       positions_[i] = {(a - before - low_) * width, (a + after + 1 - low_) * width, input(u.inputs[a]),
                        K && real ? output(u.targets[a]) : nowhere_, o.mean ? part : 1.f,
-                       o.mean == o.corrected ? part : 1.f, static_cast<float>(real), 0, 0};
+                       o.mean == o.corrected ? part : 1.f, static_cast<float>(real), a, 0, 0};
       predictions += real;
     }
     return predictions;
@@ -166,7 +170,7 @@ class CbowBlocks : Trainer {
       labels[K] = positions_[i].real;
       if (!o.skip_targets || labels[K] == 0.f) continue;
       for (int k = 0; k < K; ++k)
-        if (drawn_[k] == u.targets[p + i]) labels[k] = 0.f;
+        if (drawn_[k] == u.targets[positions_[i].token]) labels[k] = 0.f;
     }
   }
 
@@ -222,13 +226,14 @@ class CbowBlocks : Trainer {
   }
 
   // Scores of all positions with the nodes of their paths, from z_[first] on: where they end.
-  int score_paths(int64_t p, int nb, int first) {
+  int score_paths(int positions, int first) {
     nodes_.clear();
     owners_.clear();
     labels_.resize(first);
-    for (int i = 0; i < nb; ++i) {
+    for (int i = 0; i < positions; ++i) {
+      const int64_t a = positions_[i].token;
       positions_[i].path = static_cast<int>(nodes_.size());
-      for (int32_t k = path_begin(p + i); positions_[i].real && k < path_end(p + i); ++k) {
+      for (int32_t k = path_begin(a); positions_[i].real && k < path_end(a); ++k) {
         nodes_.push_back(node(u.paths.entries[k] / 2));
         owners_.push_back(hidden_ + i * S);
         labels_.push_back(u.paths.entries[k] % 2 ? -1.f : 1.f);
@@ -348,7 +353,7 @@ class CbowBlocks : Trainer {
       if (j == rows_) break;
       const int32_t row = u.inputs[low_ + j];
       const int64_t i = low_ + j - p;  // its own window is not for it
-      const float* own = (i >= 0 && i < nb ? hidden_ + i * S : nowhere_) + begin + from;
+      const float* own = (i >= 0 && i < nb ? hidden_of_[i] : nowhere_) + begin + from;
       float* x = input(row) + begin + from;
       const float factor = locked(row);
       for (int l = 0; l < L; ++l)
@@ -363,6 +368,7 @@ class CbowBlocks : Trainer {
   int64_t low_ = 0;
   int rows_ = 0;
   std::vector<Position> positions_;
+  std::vector<const float*> hidden_of_;  // each of the block's tokens
   std::vector<float*> y_, nodes_;
   std::vector<const float*> owners_;  // hidden layers of nodes
   std::vector<float> z_, labels_, times_;
