@@ -38,7 +38,15 @@ GROUP_STEPS = 0.25
 #: are at most. A path of hierarchical softmax takes steps as so many predictions do.
 HIDDEN_STEPS, LARGEST_GROUP, PATH_PREDICTIONS = 0.8, 4, 6
 
-#: Uses of each of a block's negatives by CBOW: more push it too far from the same hidden layer.
+#: The same of the windows of a block of CBOW, where there is enough text; and the least block that
+#: is worth it.
+BLOCK_HIDDEN_STEPS, LEAST_BLOCK = 2.0, 8
+
+#: Positions of a block of CBOW that share negatives.
+SHARING = 4
+
+#: Uses of each of a block's negatives by windows of CBOW: more push it too far from the same hidden
+#: layer.
 NEGATIVE_USES = 5
 
 #: Negatives of a position, at most, and of a work unit: 32 MiB.
@@ -151,11 +159,17 @@ def choose_shape(
         if skipgram and (in_blocks or sharing > MUCH_SHARED):
             return StepShape(step, block, window, max(NATIVE_SHARED, least))
         predictions = max(1 + negative, PATH_PREDICTIONS * hierarchical)
+        hidden = alpha * predictions
+        if not skipgram and tokens >= FEW_TOKENS and negative_shards == 1:
+            for size in (block, block // 2, block // 4):
+                of_hidden, of_word = hidden * min(size, 2 * pairs), size * most_frequent * steps
+                fits = of_hidden <= BLOCK_HIDDEN_STEPS and of_word <= WORD_STEPS
+                if fits and size >= LEAST_BLOCK:
+                    return StepShape(step, size, window, max(1, -(-size // SHARING) * negative))
         if skipgram:
             group = _at_least_1(GROUP_STEPS / alpha if alpha else 2 * window, 2 * window)
             negatives: float = negative * -(-pairs // group)
         else:
-            hidden = alpha * predictions
             group = _at_least_1(HIDDEN_STEPS / hidden if hidden else LARGEST_GROUP, LARGEST_GROUP)
             # of a hidden layer that stays much the same, by 12 positions with gensim's defaults
             alike = alpha / 0.025 * min(block, 2 * pairs) / 12
@@ -163,7 +177,7 @@ def choose_shape(
         of_block = math.ceil(block * min(POSITION_NEGATIVES, negatives))
         floor = NATIVE_SHARED if block == NATIVE_BLOCK else 1
         return StepShape(
-            *(step, block, window, max(of_block, floor, least)), windows=skipgram, group=group
+            *(step, block, window, max(of_block, floor, least)), windows=True, group=group
         )
     if not skipgram:  # each of a position's predictions is one for all words of its window
         steps = steps_of(alpha, 1, negative, hierarchical)

@@ -49,7 +49,7 @@ class StepShape:
     halo_side : {"inputs", "centres"}
         What is taken from the halo.
     windows : bool
-        Compiled skip-gram trains one window after the other, instead of a block at once.
+        Compiled kernels train one window after the other, instead of a block at once.
     group : int
         Windows of compiled CBOW, or words of a window of compiled skip-gram, whose scores are
         computed from the same rows.

@@ -7,7 +7,9 @@ import numpy as np
 
 INPUTS, OUTPUTS, NODES = range(3)
 MOST_GROUPED = 4  # windows of CBOW
+SHARING, AT_A_TIME = 4, 5  # positions of a block of CBOW that share negatives; negatives
 TAUGHT = 6.0  # below which scores teach
+WILD = 8.0  # mean size of the scores of a block that is trained window by window
 
 
 def softplus(x):
@@ -38,7 +40,8 @@ class Training:
         passes = [self.sampled] * in_blocks
         passes += [self.windows] * (o.hierarchical or not in_blocks)
         length = -(-o.span // o.block) * o.block if self.subwords else max(1, last - first)
-        for train in passes if o.skipgram else [self.cbow]:
+        cbow = self.cbow if o.windows or o.shards > 1 else self.cbow_blocks
+        for train in passes if o.skipgram else [cbow]:
             for begin in range(first, last, length):
                 with self.made_of_subwords() if self.subwords else contextlib.nullcontext():
                     train(begin, min(last, begin + length), loss_end)
@@ -61,6 +64,10 @@ class Training:
             group = min(self.o.group, MOST_GROUPED)
             for place in range(0, len(windows), group):
                 self.cbow_windows(windows[place : place + group], begin < loss_end)
+
+    def cbow_blocks(self, first, last, loss_end):
+        for begin in range(first, last, self.o.block):
+            self.cbow_block(range(begin, min(begin + self.o.block, last)), begin < loss_end)
 
     @contextlib.contextmanager
     def made_of_subwords(self):
@@ -184,6 +191,59 @@ class Training:
                     )  # of each place: a row that is there twice moves twice
                     changes += [(table, rows, d_rows), (INPUTS, word, self.lock[word] * d_x)]
             self.change(changes)
+        self.predictions += with_loss * len(words)
+
+    def cbow_block(self, block, with_loss):
+        """A block of CBOW: scores and inputs as at its beginning, outputs group after group."""
+        o, unit, alpha = self.o, self.unit, self.alpha(block[0])
+        first_rows = [table.copy() for table in self.tables]
+        words = {a: unit.inputs[self.reached(a)] for a in block if self.reached(a)}
+        numbers = {a: self.weights[words[a]].sum() for a in words}
+        hidden = {
+            a: self.tables[INPUTS][words[a]].sum(0) / (numbers[a] if o.mean else 1) for a in words
+        }
+        d_hidden = {a: np.zeros_like(hidden[a]) for a in words}
+        losses, sizes, changes = [], {}, []
+
+        def predict(a, table, row, label, before=None):
+            score = first_rows[table][row] @ hidden[a]
+            losses.append(softplus(-score if label else score))
+            sizes[a, table, row, label, before] = abs(score)
+            changes.append((a, table, row, alpha * self.errors(label, score), before))
+
+        groups = -(-len(block) // SHARING)
+        for place in range(0, len(block), SHARING):
+            group = [a for a in block[place // SHARING :: groups] if a in words]
+            for a in group if o.hierarchical else []:
+                for row in self.paths[unit.inputs[a]]:
+                    predict(a, NODES, row // 2, 1.0 - row % 2)
+            drawn = unit.negatives[block[0] // o.block] if o.negative else []
+            drawn = [
+                drawn[(place // SHARING * o.negative + k) % o.shared] for k in range(o.negative)
+            ]
+            for first in range(0, len(drawn), AT_A_TIME):
+                for row, a in itertools.product(drawn[first : first + AT_A_TIME], group):
+                    if not o.skip_targets or row != unit.targets[a]:
+                        predict(a, OUTPUTS, row, 0.0, before=(place, first))
+            for a in group if o.negative else []:
+                predict(a, OUTPUTS, unit.targets[a], 1.0)
+        number = len(words) * (o.negative + 1 if o.negative else 0)
+        number += sum(len(self.paths[unit.inputs[a]]) for a in words) * o.hierarchical
+        if sum(sizes.values()) > WILD * number:
+            for a in words:
+                self.cbow_windows([a], with_loss)
+            return
+        held = None  # negatives as they were before the first of those that registers hold together
+        for a, table, row, g, before in changes:
+            if before is not None and before != held:
+                held, rows = before, self.tables[OUTPUTS].copy()
+            d_hidden[a] += g * (self.tables[table] if before is None else rows)[row]
+            self.change([(table, row, g * hidden[a])])
+        shares = {a: 1.0 / numbers[a] if o.mean == o.corrected else 1.0 for a in words}
+        self.change(
+            (INPUTS, words[a], shares[a] * self.lock[words[a], None] * d_hidden[a]) for a in words
+        )
+        self.loss += with_loss * sum(losses)
         self.predictions += with_loss * len(words)
 
     def cbow_windows(self, positions, with_loss):

@@ -35,6 +35,13 @@ OBJECTIVES = {
     "CBOW of sums, corrected": {"skipgram": 0, "mean": 0, "corrected": 1},
     "CBOW with a tree": {"skipgram": 0, "negative": 0, "hierarchical": 1},
     "CBOW with both": {"skipgram": 0, "hierarchical": 1},
+    "CBOW by windows": {"skipgram": 0, "windows": 1},
+    "CBOW by windows, of sums, with both": {
+        "skipgram": 0,
+        "windows": 1,
+        "mean": 0,
+        "hierarchical": 1,
+    },
 }
 
 

@@ -15,9 +15,10 @@ namespace TFW2V_ISA {
 // g is [m, ld], ld a multiple of W; its columns from K on are 0.
 class BlockProducts {
  public:
-  // Rows of N vectors, of which D numbers are in use; blocks of at most this m and K.
-  BlockProducts(int N, int64_t D, int m, int K)
-      : N(N), D(static_cast<int>(D)), packed_x_(m), packed_y_(K), rows_(m),
+  // Rows of N vectors, of which D numbers are in use, `stride` floats apart; blocks of at most this
+  // m and K.
+  BlockProducts(int N, int64_t D, int64_t stride, int m, int K)
+      : N(N), D(static_cast<int>(D)), stride(stride), packed_x_(m), packed_y_(K), rows_(m),
         terms_(std::max<int64_t>({D, m, K})), zeros_(std::max(N * W, K + W)) {}
 
 #if defined(__AVX512BF16__)
@@ -68,7 +69,7 @@ class BlockProducts {
   }
 #else
   void scores(const float* const* x, int m, const float* const* y, int K, float* g, int ld) {
-    multiply<Single>(x[0], N * W, m, y, K, D, g, ld);
+    multiply<Single>(x[0], stride, m, y, K, D, g, ld);
   }
   template <bool begin>
   void to_inputs(const float* g, int m, const float* const* y, int K, int ld, float* const* dx) {
@@ -93,6 +94,7 @@ class BlockProducts {
   }
 
   const int N, D;
+  const int64_t stride;
   std::vector<float*> packed_x_, packed_y_, rows_, terms_;
   std::vector<float> zeros_;
   Buffer x_, y_, g_, columns_;

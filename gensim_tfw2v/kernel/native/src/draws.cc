@@ -7,14 +7,29 @@ namespace {
 
 enum Purpose : uint64_t { kTokens, kNegatives };
 
-int32_t draw_word(const Tfw2vWords& words, const Tfw2vOptions& options, int shard, Random& random) {
-  const uint64_t bits = random.next();
+// Draws words of a noise distribution, by its alias table: the k-th of shard k % shared % shards.
+void draw_noise(const Tfw2vWords& words, const Tfw2vOptions& options, Random& random,
+                std::vector<int32_t>& drawn) {
+  constexpr int64_t kBatch = 32;  // its places in the table are fetched together
+  uint64_t bits[kBatch];
+  int64_t buckets[kBatch];
   const uint64_t shards = options.shards;
-  const uint64_t size = (words.words - shard + shards - 1) / shards;
-  const int64_t bucket = shard + shards * Random::below(bits, size);
-  const int32_t place = static_cast<int32_t>(bits & 0x7FFFFFFF);
-  const bool own = place < words.noise[2 * bucket];
-  return own ? static_cast<int32_t>(bucket) : words.noise[2 * bucket + 1];
+  for (int64_t first = 0, end = drawn.size(); first < end; first += kBatch) {
+    const int64_t number = std::min(kBatch, end - first);
+    for (int64_t i = 0; i < number; ++i) {
+      const uint64_t shard = shards == 1 ? 0 : (first + i) % options.shared % shards;
+      const uint64_t size = shards == 1 ? words.words : (words.words - shard + shards - 1) / shards;
+      bits[i] = random.next();
+      buckets[i] = shard + shards * Random::below(bits[i], size);
+      __builtin_prefetch(words.noise + 2 * buckets[i]);
+    }
+    for (int64_t i = 0; i < number; ++i) {
+      const int32_t place = static_cast<int32_t>(bits[i] & 0x7FFFFFFF);
+      const int32_t* bucket = words.noise + 2 * buckets[i];
+      const int32_t is_other = -static_cast<int32_t>(place >= bucket[0]);  // no processor guesses it
+      drawn[first + i] = (static_cast<int32_t>(buckets[i]) & ~is_other) | (bucket[1] & is_other);
+    }
+  }
 }
 
 }  // namespace
@@ -43,14 +58,15 @@ int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t
     }
     if (word >= words.words) return word;
     const uint64_t bits = random.next();  // the upper 24 say whether it stays, the lower how far
-    if (static_cast<float>(bits >> 40) * 0x1p-24f >= words.keep[word]) continue;
+    const bool stays = static_cast<float>(bits >> 40) * 0x1p-24f < words.keep[word];
     int32_t reach = options.window;
     if (options.shrink) {
       const uint64_t wide = Random::below(bits << 24, options.widest);
       reach = static_cast<int32_t>(std::min<uint64_t>(1 + wide, reach));
     }
     tokens[kept] = word;
-    reaches[2 * kept++] = reach;
+    reaches[2 * kept] = reach;
+    kept += stays;  // as no processor can guess
   }
   end_sentence();
   tokens.resize(kept);
@@ -59,8 +75,7 @@ int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t
   const int64_t shared = options.shared, blocks = (kept + options.block - 1) / options.block;
   negatives.resize(blocks * shared);
   Random noise(key, kNegatives);
-  for (int64_t k = 0; k < blocks * shared; ++k)
-    negatives[k] = draw_word(words, options, static_cast<int>(k % shared % options.shards), noise);
+  draw_noise(words, options, noise, negatives);
   return -1;
 }
 

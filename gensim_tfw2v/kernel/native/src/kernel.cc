@@ -1,7 +1,7 @@
 // Training on the draws of a unit, and rows that travel. Compiled once for each kind of processor, which TFW2V_ISA names.
 #include "kernel.h"
 
-#include "cbow.h"
+#include "cbow_blocks.h"
 #include "rows_kernel.h"
 #include "skipgram_sampled.h"
 #include "skipgram_windows.h"
@@ -19,7 +19,9 @@ void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, con
   };
   const auto train_all = [&](const Tfw2vDraws& draws, const Tfw2vTables& tables, auto spans) {
     const auto train_with = [&](auto trainer) { spans(trained(trainer)); };
-    if (!o.skipgram) return train_with(Cbow(o, draws, tables, alphas, result));
+    if (!o.skipgram && (o.windows || o.shards > 1))
+      return train_with(CbowWindows(o, draws, tables, alphas, result));
+    if (!o.skipgram) return train_with(CbowBlocks(o, draws, tables, alphas, result));
     const bool in_blocks = o.negative && !o.windows;
     if (in_blocks) train_with(SkipgramSampled(o, draws, tables, alphas, result));
     if (o.hierarchical || !in_blocks) train_with(SkipgramWindows(o, draws, tables, alphas, result));

@@ -63,6 +63,20 @@ static inline void score_rows(const float* const* x, const float* const* y, int 
   }
 }
 
+// scores[c] = y . x[c], of rows that lie `stride` apart, four at a time: what follows the last is not
+// to be read, but is written, up to 3 + W more.
+static inline void score_run(const float* y, const float* x, int64_t stride, int number, int N,
+                             float* scores) {
+  for (int c = 0; c < number; c += 4, x += 4 * stride) {
+    alignas(64) Vector sum[W] = {};
+    for (int64_t d = 0; d < N * W; d += W) {
+      const Vector v = load(y + d);
+      for (int r = 0; r < 4; ++r) sum[r] += v * load(x + r * stride + d);
+    }
+    store(scores + c, sums(sum, 4));
+  }
+}
+
 // The same for any number of rows.
 static inline void score(const float* const* x, int rows, const float* const* y, int columns,
                          int N, float* scores, int64_t ld) {
@@ -108,7 +122,7 @@ static inline void gather_tile(const float* a, int64_t by_row, int64_t by_k, con
 template <class Product, bool begin, int R>
 static inline void gather_rows(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
                                int terms, float* const* out, int N) {
-  constexpr int L = W == 8 ? (R > 2 ? 2 : 4) : (R > 2 ? 4 : 7);
+  constexpr int L = R == 1 || (R == 2 && W != 8) ? 7 : W == 8 && R == 4 ? 3 : 4;
   slices<L>(N, [&](auto l, int64_t d) {
     gather_tile<Product, begin, R, l>(a, by_row, by_k, y, terms, out, d);
   });

@@ -21,17 +21,19 @@ class SkipgramSampled : Trainer {
         alone_(one_by_one(options)), windows_(alone_, draws, tables, alphas, result),
         B(o.block), K(o.shared), Kr(static_cast<int>(rounded(K, W))), w(o.window),
         halo(static_cast<int>(std::min<int64_t>(B + 2 * int64_t{w}, draws.kept + 1))),
-        pairs_(B), x_(B), dx_(B), y_(K), used_(Kr), products_(N, t.size, B, K) {
+        pairs_(B), x_(B), dx_(B), y_(K), used_(Kr), products_(N, t.size, t.stride, B, K) {
     std::fill_n(used_.begin(), K, 1.f);
     capacity_ = std::min<int64_t>(2 * int64_t{w}, draws.kept);
     lists_.resize(B * capacity_);
     columns_.resize(B * capacity_);
-    x_rows_ = xb_.of(B * t.stride);
+    x_rows_ = xb_.of((B + 3) * t.stride);
+    std::fill_n(x_rows_, (B + 3) * t.stride, 0.f);
     dx_rows_ = dxb_.of(B * t.stride);
     g_ = gb_.of(int64_t{B} * Kr);
     weights_ = wb_.of(int64_t{B} * Kr);
-    gc_ = cb_.of(int64_t{halo} * std::min(B, 2 * w + 1) + W);
-    weights_c_ = wcb_.of(int64_t{halo} * std::min(B, 2 * w + 1) + W);
+    const int64_t reached = int64_t{halo} * rounded(std::min(B, 2 * w + 1), 4) + 2 * W;
+    gc_ = cb_.of(reached);
+    weights_c_ = wcb_.of(reached);
     begins_.resize(halo);
     for (int i = 0; i < B; ++i) {
       x_[i] = x_rows_ + i * t.stride;
@@ -100,10 +102,10 @@ class SkipgramSampled : Trainer {
       const float* y = output(u.targets[c]);
       begins_[c - low] = end;
       if (first >= last) continue;
-      score_rows<1>(&y, x_.data() + first, last - first, N, &gc_[end], 0);
+      score_run(y, x_[first], t.stride, last - first, N, &gc_[end]);
       std::fill_n(&weights_c_[end], last - first, 1.f);
       if (c >= p && c < p + nb) weights_c_[end + c - p - first] = 0.f;  // not with itself
-      end += last - first;
+      for (end += last - first; end % 4; ++end) weights_c_[end] = 0.f;
     }
     for (int64_t j = end; j < rounded(end, W); ++j) gc_[j] = weights_c_[j] = 0.f;
     coefficients(gc_, weights_c_, static_cast<int>(rounded(end, W)), a, gc_, with_loss);

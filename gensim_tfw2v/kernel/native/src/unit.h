@@ -21,7 +21,7 @@ struct Tfw2vOptions {
   int32_t block;          // B, positions a block
   int32_t shared;         // negatives a block
   int32_t span;           // positions whose words' inputs are made of subwords at a time
-  int32_t windows;        // skip-gram: one window after the other, else in blocks
+  int32_t windows;        // one window after the other, else in blocks
   int32_t group;          // windows of CBOW, or words of a window, that start from the same rows
 };
 

@@ -18,7 +18,7 @@ constexpr int W = TFW2V_WIDTH;
 typedef float Vector __attribute__((vector_size(4 * W), aligned(4), may_alias));
 typedef int32_t Integers __attribute__((vector_size(4 * W), aligned(4), may_alias));
 
-static inline Vector all(float x) { return Vector{} + x; }
+static inline Vector all(float x) { return x - Vector{}; }  // + would not keep -0, and so be done
 static inline Vector load(const float* p) { return *reinterpret_cast<const Vector*>(p); }
 static inline void store(float* p, Vector x) { *reinterpret_cast<Vector*>(p) = x; }
 static inline Vector larger(Vector a, Vector b) { return a < b ? b : a; }   // a NaN stays
@@ -103,7 +103,11 @@ static inline float total(Vector x) {
 // To be written, or only to be read: then other threads keep their copies.
 template <int to_write = 1, class T>
 static inline void fetch_ahead(const T* row, int64_t numbers) {
-  for (int64_t d = 0; d < numbers; d += 64 / sizeof(T)) __builtin_prefetch(row + d, to_write, 2);
+  constexpr int kLine = 64 / sizeof(T);
+  const T* end = row + numbers;
+  for (; end - row >= 4 * kLine; row += 4 * kLine)
+    for (int line = 0; line < 4; ++line) __builtin_prefetch(row + line * kLine, to_write, 2);
+  for (; row < end; row += kLine) __builtin_prefetch(row, to_write, 2);
   __asm__ volatile("");  // GCC drops calls of what does nothing but this
 }
 

@@ -13,8 +13,8 @@ class Windows : protected Trainer {
           const float alphas[2], Tfw2vResult& result, int number)
       : Trainer(options, draws, tables, alphas, result), sampled_(o.negative && (!o.skipgram || o.windows)) {
     int64_t longest = 0;
-    for (int64_t w = 0; o.hierarchical && w < u.paths.number; ++w)
-      longest = std::max<int64_t>(longest, u.paths.first[w + 1] - u.paths.first[w]);
+    for (int64_t a = 0; o.hierarchical && a < u.kept; ++a)
+      longest = std::max<int64_t>(longest, path_end(a) - path_begin(a));
     const int64_t most = number * (longest + (sampled_ ? 1 + o.negative : 0));
     x_.resize(number * std::min<int64_t>(2 * int64_t{o.window}, u.kept));
     factors_.resize(x_.size());
@@ -80,9 +80,6 @@ class Windows : protected Trainer {
   std::vector<float> factors_, labels_;
 
  private:
-  int32_t path_begin(int64_t a) const { return u.paths.first[u.leaves[a]]; }
-  int32_t path_end(int64_t a) const { return u.paths.first[u.leaves[a] + 1]; }
-
   const bool sampled_;
 };
 

@@ -1,4 +1,4 @@
-// CBOW: the sum or mean of a window's words predicts.
+// CBOW, one window after the other: the sum or mean of its words predicts.
 #pragma once
 
 #include "windows.h"
@@ -8,9 +8,9 @@ namespace TFW2V_ISA {
 
 // A few windows at a time have their scores computed, and are then updated one after the other: a
 // window alone would mostly wait for its own numbers.
-class Cbow : Windows {
+class CbowWindows : Windows {
  public:
-  Cbow(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
+  CbowWindows(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
        const float alphas[2], Tfw2vResult& result)
       : Windows(options, draws, tables, alphas, result, kGroup),
         group_(std::min<int>(o.group, kGroup)), scores_(z_.of(labels_.size())), parts_(p_.of(labels_.size() * W)),
@@ -90,15 +90,6 @@ class Cbow : Windows {
       const float share = factor * factors_[i];
       for (int l = 0; l < L; ++l) store(x + l * W, load(x + l * W) + share * dh[l]);
     }
-  }
-
-  // Rows of a position's window.
-  float count(int64_t a) const {
-    if (!t.weights) return u.reaches[2 * a] + u.reaches[2 * a + 1];
-    float sum = -t.weights[u.inputs[a]];
-    for (int64_t j = a - u.reaches[2 * a]; j <= a + u.reaches[2 * a + 1]; ++j)
-      sum += t.weights[u.inputs[j]];
-    return sum;
   }
 
   int group_;
