@@ -15,7 +15,8 @@ static inline void with_constant(int number, Use use) {
 }
 
 // The scores of a block are computed before any row changes; then outputs are updated group after
-// group: four positions, which share K negatives. No processor can guess the end of a loop over a
+// group: four positions, which share K negatives, and lie apart, for the hidden layers of neighbours
+// are alike and would push a negative the same way. No processor can guess the end of a loop over a
 // window: so the sum of a window is the difference of two prefix sums, and what its words gain is
 // noted at its two ends, and summed up once a block. All is done slice by slice of the rows, as much
 // as the nearest cache holds. A block whose scores are wild is trained window by window.
