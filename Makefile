@@ -126,4 +126,4 @@ $(LOWEST)/.installed: $(LOWEST)/bin/uv
 $(NEXT)/.installed: | $(NEXT)/bin/uv
 	@echo "installing the newest TensorFlow into $(NEXT)"
 	@$(UV) --upgrade --prerelease allow --no-deps tensorflow
-	@$(UV) --only-binary :all: -r pyproject.toml pytest hypothesis PyYAML testfixtures tomli
+	@$(UV) --only-binary :all: -r pyproject.toml pytest hypothesis PyYAML testfixtures tomli 'setuptools>=77'
