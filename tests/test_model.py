@@ -321,6 +321,30 @@ def test_ctrl_c_leaves_a_usable_model_and_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("options", "block"),
+    [
+        ({}, 32),
+        ({"window": 10}, 8),
+        ({"negative": 20, "alpha": 0.01}, 8),
+        ({"negative": 0, "hierarchical": True}, 32),
+        ({"most_frequent": 0.2}, 8),
+        ({"tokens": 1_000_000}, None),
+        ({"window": 100}, 8),
+        ({"window": 100, "most_frequent": 0.02}, None),
+        ({"alpha": 0.1}, None),
+        ({"negative_shards": 2}, None),
+        ({"span": 4}, None),
+    ],
+)
+def test_cbow_trains_in_blocks_where_steps_are_short(options, block):
+    chosen = dict(tokens=12_000_000, window=5, negative=5, skipgram=False, native=True) | options
+    shape = choose_shape(**chosen)
+    assert shape.windows == (block is None)
+    if block is not None:
+        assert (shape.block, shape.shared) == (block, max(1, block // 4 * chosen["negative"]))
+
+
+@pytest.mark.parametrize(
     ("tokens", "skipgram", "vector_size", "step", "shared"),
     [
         (1, True, 100, 64, 32),

@@ -1,4 +1,4 @@
-"""What a training and a task find out about each other: versions, and who is present.
+"""Handshake of a training and a task: their versions, and who is present.
 
 A server of TensorFlow tells nobody its version. So each task keeps it in a variable of its own
 device, which it makes through a session on itself, and the coordinator asks for that.

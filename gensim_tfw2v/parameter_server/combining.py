@@ -1,4 +1,4 @@
-"""How changes of one row by N workers are combined, so that N workers are as good as one.
+"""Combining changes of one row by N workers, so that N workers are as good as one.
 
 A job takes a row through z = alpha * (its predictions) steps. Each pulls it by the curvature
 M = E[sigmoid'(u . v) u u^T], over the rows u that it is predicted with. Most of them are negatives,

@@ -190,7 +190,7 @@ class Job(NamedTuple):
 
 
 class WorkerJob:
-    """What a worker does for a job, in two halves: `prepare`, which may be done ahead, and `run`.
+    """Work of a worker for a job, in two halves: `prepare`, which may be done ahead, and `run`.
 
     A kind of job overrides `fetch`, `train` and `push`. Each is traced once the phase before has
     its time, and finds the `Job` in ``self.job``: `run` works on a copy of the object, so what a

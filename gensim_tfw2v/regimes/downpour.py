@@ -244,9 +244,9 @@ class ReplicaJob(WorkerJob):
         return self.row_traffic(self._fetched, self._pushed)
 
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
-        """What others push in one window, on average: in all of the job, times the window's share.
+        """Units that others push in one window, on average.
 
-        That is the share of its steps that the longer kind of window is.
+        Those of all of the job, times the share of its steps that the longer kind of window is.
         """
         return tf.cast(others, tf.float32) * self._share
 

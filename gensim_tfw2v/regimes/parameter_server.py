@@ -123,7 +123,7 @@ class ParameterServerRegime:
 
     @functools.cached_property
     def job(self) -> WorkerJob:
-        """What all workers do. Ask first where no other thread does."""
+        """The job that all workers run. Ask first where no other thread does."""
         return self._make_job()
 
     def _make_job(self) -> WorkerJob:

@@ -36,7 +36,7 @@ class CbowBlocks : Trainer {
     prefix_ = zeros(0, rows * width);
     gains_ = zeros(1, rows * width);
     hidden_ = zeros(2, positions_.size() * S);
-    gain_ = zeros(3, kGroup * width);
+    dh_ = zeros(3, kGroup * width);
     lanes_ = zeros(4, z_.size() * W);
     nowhere_ = zeros(5, S);
   }
@@ -45,10 +45,10 @@ class CbowBlocks : Trainer {
     const int nb = static_cast<int>(std::min<int64_t>(B, u.kept - p));
     const int groups = (nb + kGroup - 1) / kGroup;
     const int predictions = place(p, nb);
-    for (int g = 0; g < groups; ++g) choose_negatives(p, g);
+    for (int g = 0; g < groups && K; ++g) choose_negatives(p, g);
     for (int64_t d = 0; d < used; d += width) {
       const int64_t end = std::min(used, d + width);
-      slices<kSlice>((end - d) / W, [&](auto L, int64_t from) { sum_up<L>(d, from); });
+      slices<kSums>((end - d) / W, [&](auto L, int64_t from) { sum_up<L>(d, from); });
       for (int g = 0; g < groups; ++g) {
         if (d == 0) look_ahead(p + B, g * kGroup);
         score_group(g, d, end);
@@ -65,13 +65,13 @@ class CbowBlocks : Trainer {
     for (int64_t d = 0; d < used; d += width) {
       const int64_t end = std::min(used, d + width);
       for (int g = 0; g < groups; ++g) update_group(g, d, end);
-      slices<kSlice>((end - d) / W, [&](auto L, int64_t from) { add_gains<L>(p, nb, d, from); });
+      slices<kSums>((end - d) / W, [&](auto L, int64_t from) { add_gains<L>(p, nb, d, from); });
     }
   }
 
  private:
-  // Positions of a group, negatives that registers have room for, and vectors of a slice.
-  static constexpr int kGroup = 4, kChunk = 5, kSlice = 7;
+  // Positions of a group, negatives that registers have room for, and vectors of sums.
+  static constexpr int kGroup = 4, kChunk = 5, kSums = 7;
   static constexpr int64_t kWidth = 128;  // numbers of a slice, at most
 
   struct Position {
@@ -106,11 +106,11 @@ class CbowBlocks : Trainer {
     int predictions = 0;
     const int groups = (nb + kGroup - 1) / kGroup;
     for (int i = 0; i < groups * kGroup; ++i) {
-      const int place = i % kGroup * groups + i / kGroup;
-      const int64_t a = p + std::min(place, nb - 1);
+      const int at = i % kGroup * groups + i / kGroup;  // in the block
+      const int64_t a = p + std::min(at, nb - 1);
       const int before = u.reaches[2 * a], after = u.reaches[2 * a + 1];
-      const bool real = place < nb && before + after;
-      if (place < nb) hidden_of_[place] = hidden_ + i * S;
+      const bool real = at < nb && before + after;
+      if (at < nb) hidden_of_[at] = hidden_ + i * S;
       const float part = real ? 1.f / count(a) : 1.f;
       positions_[i] = {(a - before - low_) * width, (a + after + 1 - low_) * width, input(u.inputs[a]),
                        K && real ? output(u.targets[a]) : nowhere_, o.mean ? part : 1.f,
@@ -142,8 +142,9 @@ class CbowBlocks : Trainer {
       for (int32_t k = path_begin(a) + kNear; k < path_end(a); ++k)
         fetch_ahead(node(u.paths.entries[k] / 2), S);
     }
+    if (!K || next >= u.kept) return;
     const int32_t* negatives = u.negatives + next / B * o.shared;
-    for (int k = i / kGroup * K; k < std::min((i / kGroup + 1) * K, o.shared) && next < u.kept; ++k)
+    for (int k = i / kGroup * K; k < std::min((i / kGroup + 1) * K, o.shared); ++k)
       fetch_ahead(output(negatives[k]), S);
   }
 
@@ -165,7 +166,7 @@ class CbowBlocks : Trainer {
           y[k] = nowhere_;
         }
     }
-    for (int i = g * kGroup; i < (g + 1) * kGroup && K; ++i) {
+    for (int i = g * kGroup; i < (g + 1) * kGroup; ++i) {
       float* labels = labels_.data() + i * ld;
       for (int k = 0; k < K; ++k) labels[k] = positions_[i].real * times_[k];
       labels[K] = positions_[i].real;
@@ -263,8 +264,8 @@ class CbowBlocks : Trainer {
 
   void update_group(int g, int64_t begin, int64_t end) const {
     for (int i = 0; i < kGroup && o.hierarchical; ++i)
-      slices<kSlice>((end - begin) / W, [&](auto L, int64_t d) {
-        update_path<L>(g * kGroup + i, gain_ + i * width + d, begin + d);
+      slices<kSums>((end - begin) / W, [&](auto L, int64_t d) {
+        update_path<L>(g * kGroup + i, dh_ + i * width + d, begin + d);
       });
     for (int k = 0; k < K; k += kChunk)
       with_constant<kChunk>(K - k, [&](auto C) {
@@ -275,7 +276,7 @@ class CbowBlocks : Trainer {
             update<C, true>(g, k, begin, end);
         }
       });
-    for (int i = 0; i < kGroup; ++i) finish(g * kGroup + i, gain_ + i * width, begin, end);
+    for (int i = 0; i < kGroup; ++i) finish(g * kGroup + i, dh_ + i * width, begin, end);
   }
 
   // What the nodes of a position gain, and its hidden layer by them.
@@ -300,7 +301,7 @@ class CbowBlocks : Trainer {
   void update(int g, int k, int64_t begin, int64_t end) const {
     const float* hidden = hidden_ + g * kGroup * S + begin;
     const int64_t wide = width;
-    float *gain = gain_, *y[C];
+    float *gain = dh_, *y[C];
     Vector z[kGroup][C];
     for (int c = 0; c < C; ++c) {
       y[c] = y_[g * K + k + c] + begin;
@@ -376,7 +377,7 @@ class CbowBlocks : Trainer {
   std::vector<int32_t> drawn_;
   const float* path_scores_ = nullptr;
   Buffer buffers_[6];
-  float *prefix_, *gains_, *hidden_, *gain_, *lanes_, *nowhere_;
+  float *prefix_, *gains_, *hidden_, *dh_, *lanes_, *nowhere_;
 };
 
 }  // namespace TFW2V_ISA
