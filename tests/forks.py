@@ -1,9 +1,14 @@
 """Processes that fork the tasks of several tests: TensorFlow is imported once for all of them."""
 
 import functools
+import os
+from unittest import mock
 
 from gensim_tfw2v.processes.children import start_module
 from gensim_tfw2v.processes.forkserver import ForkServer, ProcessLauncher
+
+#: Before any test has changed it.
+ENVIRONMENT = dict(os.environ)
 
 _servers: dict[tuple[str, ...], ForkServer] = {}
 
@@ -17,7 +22,8 @@ class SharedLauncher(ProcessLauncher):
     def _fork_server(self):
         server = _servers.get(self._launcher)
         if server is None or server.process.poll() is not None:
-            server = ForkServer(functools.partial(start_module, launcher=self._launcher))
+            with mock.patch.dict(os.environ, ENVIRONMENT, clear=True):
+                server = ForkServer(functools.partial(start_module, launcher=self._launcher))
             _servers[self._launcher] = server
         return server
 

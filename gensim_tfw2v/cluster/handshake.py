@@ -145,8 +145,11 @@ def _series(version: str) -> str:
 #: The queue of a task in which trainings announce themselves by their names.
 ARRIVALS = "tfw2v-arrivals"
 
-#: Milliseconds that a call may last: 31 years, for 300 would overflow gRPC's nanoseconds.
-FOREVER = 10**12
+#: Seconds that a call may last: 31 years, for 300 would overflow gRPC's nanoseconds.
+FOREVER = 10.0**9
+
+#: Seconds after which one that waits for its own announcement sees whether it was made.
+ANNOUNCED_SECONDS = 5.0
 
 #: Seconds between two attempts to call a task that has ended.
 AGAIN_SECONDS = 2.0
@@ -186,18 +189,24 @@ def _stay(task: Task, name: str, arrived: threading.Event) -> None:
             staying = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
         is_here = _take(here)
     while True:
-        with contextlib.suppress(tf.errors.OpError), _running(task, graph) as run:
-
-            def stay() -> None:
-                with contextlib.suppress(tf.errors.OpError):  # the task has ended
-                    run(staying)  # noqa: B023
-
-            call = threading.Thread(target=stay, daemon=True)
+        with _logged(task), _running(task, graph) as run:
+            call = threading.Thread(target=_logged(task)(run), args=(staying,), daemon=True)
             call.start()
-            run(is_here)
-            arrived.set()
-            call.join()
+            while call.is_alive():  # else nobody would be here however long it waits
+                with contextlib.suppress(tf.errors.DeadlineExceededError):
+                    run(is_here, ANNOUNCED_SECONDS)
+                    arrived.set()
+                    call.join()
         time.sleep(AGAIN_SECONDS)
+
+
+@contextlib.contextmanager
+def _logged(task: Task) -> Iterator[None]:
+    """Go on after a failed call of a task, which has probably ended."""
+    try:
+        yield
+    except tf.errors.OpError as error:
+        logger.info("%s: not present any more: %s", task, error.message)
 
 
 def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
@@ -234,11 +243,15 @@ def _graph_of(task: Task) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _running(task: Task, graph: Any, target: str | None = None) -> Iterator[Callable[[Any], Any]]:
-    """Give what runs an operation of a graph there, however long it takes."""
-    without_limit = tf.compat.v1.RunOptions(timeout_in_ms=FOREVER)
+def _running(task: Task, graph: Any, target: str | None = None) -> Iterator[Callable[..., Any]]:
+    """Give what runs an operation of a graph there, however long it takes or for some seconds."""
+
+    def run(what: Any, seconds: float = FOREVER) -> Any:
+        options = tf.compat.v1.RunOptions(timeout_in_ms=round(1000 * seconds))
+        return running.run(what, options=options)
+
     with session(target or f"grpc://{task.address}", task, graph) as running:
-        yield lambda what: running.run(what, options=without_limit)
+        yield run
 
 
 def _mutex(name: str) -> Any:

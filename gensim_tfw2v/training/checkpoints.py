@@ -128,13 +128,8 @@ def lock_folder(folder: Path) -> BinaryIO:
 _locks: weakref.WeakSet[BinaryIO] = weakref.WeakSet()
 
 
-def _close_locks() -> None:
-    for file in _locks:
-        file.close()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_close_locks)
+    os.register_at_fork(after_in_child=lambda: [file.close() for file in _locks])
 
 
 class Checkpoints:
