@@ -18,6 +18,7 @@ from gensim_tfw2v.kernel.word_arrays import Lists
 
 INT32, FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
 NO_LISTS = Lists.of(())
+LINE = 64  # bytes of a cache's line
 
 
 class Unit(NamedTuple):
@@ -155,10 +156,11 @@ class Tables:
         of_rows = {name: array for name, array in given.items() if array is not None}
         _require(**{name: (array, FLOAT32, (rows,)) for name, array in of_rows.items()})
         self._of_rows, self._tree, self._subwords = of_rows, tree, subwords  # kept in memory
-        self._padded = [
-            np.pad(table, ((0, 0), (0, stride(size) - size))) for table in (inputs, outputs, nodes)
-        ]
+        given_rows = inputs, outputs, nodes
+        self._padded = [_zeros(len(table), stride(size)) for table in given_rows]
         self.inputs, self.outputs, self.nodes = (table[:, :size] for table in self._padded)
+        for rows, table in zip(self._padded, given_rows, strict=True):
+            rows[:, :size] = table
         self._tables = _Tables(
             *(_Table(table.ctypes.data, len(table)) for table in self._padded),
             **{name: array.ctypes.data for name, array in of_rows.items()},
@@ -201,6 +203,13 @@ class Tables:
             raise ValueError(f"a unit cannot be trained: {wrong.decode()}")
         functions.tfw2v_train(*structs, alphas.ctypes.data, *ends, loss_end, ctypes.byref(result))
         return Result(result.loss, result.predictions, result.magnitude)
+
+
+def _zeros(rows: int, floats: int) -> np.ndarray:
+    """Zeros, float32, that begin where a cache's line does: no vector lies in two lines."""
+    memory = np.zeros(4 * rows * floats + LINE, np.uint8)
+    begin = -memory.ctypes.data % LINE
+    return memory[begin : begin + 4 * rows * floats].view(FLOAT32).reshape(rows, floats)
 
 
 @functools.cache
