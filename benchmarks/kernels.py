@@ -67,7 +67,8 @@ def measure(objective: str, kernel: str, corpus: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.kernels", str(corpus.resolve())]
     done = subprocess.run(
         [*command, "--objectives", objective, "--here"],
-        **{"cwd": ROOT, "env": os.environ | {"TFW2V_ISA": kernel}},
+        cwd=ROOT,
+        env=os.environ | {"TFW2V_ISA": kernel},
         check=True,
         stdout=subprocess.PIPE,
         text=True,

@@ -194,57 +194,63 @@ class Training:
         self.predictions += with_loss * len(words)
 
     def cbow_block(self, block, with_loss):
-        """A block of CBOW: scores and inputs as at its beginning, outputs group after group."""
-        o, unit, alpha = self.o, self.unit, self.alpha(block[0])
-        first_rows = [table.copy() for table in self.tables]
+        """A block of CBOW: inputs are as at its beginning, outputs change group after group."""
+        o, unit = self.o, self.unit
         words = {a: unit.inputs[self.reached(a)] for a in block if self.reached(a)}
         numbers = {a: self.weights[words[a]].sum() for a in words}
         hidden = {
             a: self.tables[INPUTS][words[a]].sum(0) / (numbers[a] if o.mean else 1) for a in words
         }
-        d_hidden = {a: np.zeros_like(hidden[a]) for a in words}
+        gains, wild, groups = {}, [], -(-len(block) // SHARING)
+        for number in range(groups):
+            group = {a: hidden[a] for a in block[number::groups] if a in words}
+            drawn = unit.negatives[block[0] // o.block] if o.negative else []
+            drawn = [drawn[(number * o.negative + k) % o.shared] for k in range(o.negative)]
+            gained = self.cbow_group(group, drawn, self.alpha(block[0]), with_loss)
+            gains |= gained
+            wild += [a for a in group if a not in gained]
+        shares = {a: 1.0 / numbers[a] if o.mean == o.corrected else 1.0 for a in words}
+        self.change(
+            (INPUTS, words[a], shares[a] * self.lock[words[a], None] * gain)
+            for a, gain in gains.items()
+        )
+        for a in wild:
+            self.cbow_windows([a], with_loss)
+
+    def cbow_group(self, hidden, drawn, alpha, with_loss):
+        """Train outputs: what each position's hidden layer gains, or nothing if scores are wild."""
+        o, unit = self.o, self.unit
         losses, sizes, changes = [], {}, []
 
         def predict(a, table, row, label, before=None):
-            score = first_rows[table][row] @ hidden[a]
+            score = self.tables[table][row] @ hidden[a]
             losses.append(softplus(-score if label else score))
             sizes[a, table, row, label, before] = abs(score)
             changes.append((a, table, row, alpha * self.errors(label, score), before))
 
-        groups = -(-len(block) // SHARING)
-        for place in range(0, len(block), SHARING):
-            group = [a for a in block[place // SHARING :: groups] if a in words]
-            for a in group if o.hierarchical else []:
-                for row in self.paths[unit.inputs[a]]:
-                    predict(a, NODES, row // 2, 1.0 - row % 2)
-            drawn = unit.negatives[block[0] // o.block] if o.negative else []
-            drawn = [
-                drawn[(place // SHARING * o.negative + k) % o.shared] for k in range(o.negative)
-            ]
-            for first in range(0, len(drawn), AT_A_TIME):
-                for row, a in itertools.product(drawn[first : first + AT_A_TIME], group):
-                    if not o.skip_targets or row != unit.targets[a]:
-                        predict(a, OUTPUTS, row, 0.0, before=(place, first))
-            for a in group if o.negative else []:
-                predict(a, OUTPUTS, unit.targets[a], 1.0)
-        number = len(words) * (o.negative + 1 if o.negative else 0)
-        number += sum(len(self.paths[unit.inputs[a]]) for a in words) * o.hierarchical
+        for a in hidden if o.hierarchical else []:
+            for row in self.paths[unit.inputs[a]]:
+                predict(a, NODES, row // 2, 1.0 - row % 2)
+        for first in range(0, len(drawn), AT_A_TIME):
+            for row, a in itertools.product(drawn[first : first + AT_A_TIME], hidden):
+                if not o.skip_targets or row != unit.targets[a]:
+                    predict(a, OUTPUTS, row, 0.0, before=first)
+        for a in hidden if o.negative else []:
+            predict(a, OUTPUTS, unit.targets[a], 1.0)
+        number = len(hidden) * (o.negative + 1 if o.negative else 0)
+        number += sum(len(self.paths[unit.inputs[a]]) for a in hidden) * o.hierarchical
         if sum(sizes.values()) > WILD * number:
-            for a in words:
-                self.cbow_windows([a], with_loss)
-            return
+            return {}
+        gains = {a: np.zeros_like(hidden[a]) for a in hidden}
         held = None  # negatives as they were before the first of those that registers hold together
         for a, table, row, g, before in changes:
             if before is not None and before != held:
                 held, rows = before, self.tables[OUTPUTS].copy()
-            d_hidden[a] += g * (self.tables[table] if before is None else rows)[row]
+            gains[a] += g * (self.tables[table] if before is None else rows)[row]
             self.change([(table, row, g * hidden[a])])
-        shares = {a: 1.0 / numbers[a] if o.mean == o.corrected else 1.0 for a in words}
-        self.change(
-            (INPUTS, words[a], shares[a] * self.lock[words[a], None] * d_hidden[a]) for a in words
-        )
         self.loss += with_loss * sum(losses)
-        self.predictions += with_loss * len(words)
+        self.predictions += with_loss * len(hidden)
+        return gains
 
     def cbow_windows(self, positions, with_loss):
         """Some windows: their scores are computed, then one trains after the other."""

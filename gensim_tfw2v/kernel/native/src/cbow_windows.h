@@ -36,6 +36,14 @@ class CbowWindows : Windows {
     }
   }
 
+  // Trains one position.
+  void window(int64_t a, bool with_loss) {
+    x_ends_[1] = add_words(a, 0);
+    y_ends_[1] = add_predicted(a, a / o.block, a % o.block, 0);
+    counts_[0] = count(a);
+    train(1, alpha(a / o.block * o.block), with_loss);
+  }
+
  private:
   static constexpr int kGroup = 4;  // at most
 

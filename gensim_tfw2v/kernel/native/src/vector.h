@@ -33,6 +33,17 @@ static inline Vector picked(Vector a, Vector b, std::integer_sequence<int, I...>
   return __builtin_shuffle(a, b, Integers{Mask::at(I)...});
 #endif
 }
+// Calls `use` with 0 to before n as constants: else GCC keeps small arrays of vectors in memory, which
+// it zeroes and copies.
+template <int... I, class Use>
+static inline __attribute__((always_inline)) void repeat_each(std::integer_sequence<int, I...>, Use use) {
+  (use(std::integral_constant<int, I>()), ...);
+}
+template <int n, class Use>
+static inline __attribute__((always_inline)) void repeat(Use use) {
+  repeat_each(std::make_integer_sequence<int, n>(), use);
+}
+
 // Lanes of a and b by a mask: `at(lane)` is an index into a, or W and more into b.
 template <class Mask>
 static inline Vector pick(Vector a, Vector b) {
