@@ -6,14 +6,6 @@
 namespace tfw2v {
 namespace TFW2V_ISA {
 
-// Calls `use` with a number from 0 to `most` as a constant.
-template <int most, class Use>
-static inline void with_constant(int number, Use use) {
-  if constexpr (most > 0)
-    if (number < most) return with_constant<most - 1>(number, use);
-  use(std::integral_constant<int, most>());
-}
-
 // The hidden layers of a block are computed before any row changes, and its words gain after all
 // have predicted. Outputs are updated group after group: four positions, which share K negatives, and
 // lie apart, for the hidden layers of neighbours are alike and would push a negative the same way. No
@@ -45,16 +37,16 @@ class CbowBlocks : Trainer {
     const int nb = static_cast<int>(std::min<int64_t>(B, u.kept - p));
     const int groups = (nb + kGroup - 1) / kGroup;
     place(p, nb);
-    slices<kSums>(N, [&](auto L, int64_t d) { sum_up<L>(p, nb, d); });
+    slices<kSlice>(N, [&](auto L, int64_t d) { sum_up<L>(p, nb, d); });
     wild_.clear();
     for (int g = 0; g < groups; ++g) group(p, g, with_loss);
-    slices<kSums>(N, [&](auto L, int64_t d) { add_gains<L>(p, nb, d); });
+    slices<kSlice>(N, [&](auto L, int64_t d) { add_gains<L>(p, nb, d); });
     for (int64_t a : wild_) windows_.window(a, with_loss);
   }
 
  private:
-  // Positions of a group, negatives that registers have room for, and vectors of sums.
-  static constexpr int kGroup = 4, kChunk = 5, kSums = 7;
+  // Positions of a group, and negatives that registers have room for.
+  static constexpr int kGroup = 4, kChunk = 5;
 
   struct Position {
     int64_t low, high;    // where its window begins and ends: floats from prefix_ on
@@ -190,7 +182,7 @@ class CbowBlocks : Trainer {
     for (int i = 0; i < kGroup; i += R)
       for (int k = 0; k < K; k += kChunk)
         with_constant<kChunk>(K - k, [&](auto C) {
-          if constexpr (C > 0) k ? score<R, C, false>(group, i, k) : score<R, C, true>(group, i, k);
+          if constexpr (C > 0) k ? score_outputs<R, C, false>(group, i, k) : score_outputs<R, C, true>(group, i, k);
         });
     for (int c = 0; c < sampled_; c += W)
       store(&z_[c], sums(reinterpret_cast<const Vector*>(lanes_) + c));
@@ -198,7 +190,7 @@ class CbowBlocks : Trainer {
 
   // Lanes of the scores of R positions with C negatives, and the first time with their targets.
   template <int R, int C, bool is_first>
-  void score(const Position* group, int i, int k) {
+  void score_outputs(const Position* group, int i, int k) {
     const float *y[C], *target[R], *hidden = group[i].hidden;
     const int64_t stride = S;
     for (int c = 0; c < C; ++c) y[c] = y_[k + c];
@@ -236,24 +228,20 @@ class CbowBlocks : Trainer {
       }
       group[i].path_end = static_cast<int>(nodes_.size());
     }
-    const int number = static_cast<int>(nodes_.size()), end = sampled_ + static_cast<int>(rounded(number, W));
+    const int64_t end = sampled_ + rounded(nodes_.size(), W);
     labels_.resize(end);
-    if (z_.size() < labels_.size()) z_.resize(labels_.size());
-    float* lanes = path_lanes_.of(rounded(number, W) * W);
-    for (int i = 0; i < kGroup; ++i)
-      slices<kSums>(N, [&](auto L, int64_t d) {
-        Vector h[1][L];
-        repeat<L>([&](auto l) { h[0][l] = load(group[i].hidden + d + l * W); });
-        add_lanes<1, L>(h, nodes_.data() + group[i].path, group[i].path_end - group[i].path, d,
-                        {lanes + group[i].path * W});
-      });
-    sum_lanes(lanes, number, z_.data() + sampled_);
-    return end;
+    if (z_.size() < labels_.size() + W) z_.resize(labels_.size() + W);
+    for (int i = 0; i < kGroup; ++i) {
+      const int path = group[i].path, length = group[i].path_end - path;
+      const float* hidden = group[i].hidden;
+      score(&hidden, 1, nodes_.data() + path, length, N, &z_[sampled_ + path], 0);
+    }
+    return static_cast<int>(end);
   }
 
   void update_group(const Position* group) const {
     for (int i = 0; i < kGroup && o.hierarchical; ++i)
-      slices<kSums>(N, [&](auto L, int64_t d) { update_path<L>(group[i], dh_ + i * S + d, d); });
+      slices<kSlice>(N, [&](auto L, int64_t d) { update_path<L>(group[i], dh_ + i * S + d, d); });
     for (int k = 0; k < K; k += kChunk)
       with_constant<kChunk>(K - k, [&](auto C) {
         if constexpr (C > 0) {
@@ -360,7 +348,7 @@ class CbowBlocks : Trainer {
   std::vector<int64_t> wild_;  // positions
   std::vector<float> z_, labels_, times_;
   std::vector<int32_t> drawn_;
-  Buffer buffers_[6], path_lanes_;
+  Buffer buffers_[6];
   float *prefix_, *gains_, *hidden_, *dh_, *lanes_, *nowhere_;
 };
 

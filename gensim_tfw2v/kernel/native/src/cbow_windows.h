@@ -13,7 +13,7 @@ class CbowWindows : Windows {
   CbowWindows(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
        const float alphas[2], Tfw2vResult& result)
       : Windows(options, draws, tables, alphas, result, kGroup),
-        group_(std::min<int>(o.group, kGroup)), scores_(z_.of(labels_.size())), parts_(p_.of(labels_.size() * W)),
+        group_(std::min<int>(o.group, kGroup)), scores_(z_.of(labels_.size() + W)),
         hidden_(h_.of(kGroup * t.stride)) {}
 
   void block(int64_t p, bool with_loss) {
@@ -50,9 +50,11 @@ class CbowWindows : Windows {
   void train(int number, float alpha, bool with_loss) {
     const int columns = y_ends_[number], ld = static_cast<int>(rounded(columns, W));
     std::fill(labels_.begin() + columns, labels_.begin() + ld, 0.f);
-    for (int g = 0; g < number; ++g)
-      slices<kSlice>(N, [&](auto L, int64_t d) { predict<L>(g, d); });
-    sum_lanes(parts_, columns, scores_);
+    for (int g = 0; g < number; ++g) {
+      slices<kSlice>(N, [&](auto L, int64_t d) { sum_up<L>(g, d); });
+      const float* hidden = hidden_ + g * t.stride;
+      score(&hidden, 1, y_.data() + y_ends_[g], y_ends_[g + 1] - y_ends_[g], N, scores_ + y_ends_[g], 0);
+    }
     coefficients(scores_, labels_.data(), ld, alpha, scores_, with_loss);
     if (!sane(columns)) group_ = 1;
     for (int g = 0; g < number; ++g)
@@ -60,20 +62,19 @@ class CbowWindows : Windows {
     if (with_loss) result.predictions += number;
   }
 
-  // What a slice of L vectors adds to a window's hidden layer, and to the lanes of its scores.
+  // A slice of L vectors of a window's hidden layer.
   template <int L>
-  void predict(int g, int64_t d) const {
+  void sum_up(int g, int64_t d) const {
     const int x_end = x_ends_[g + 1];
     const float mean = o.mean ? 1.f / counts_[g] : 1.f;
-    Vector h[1][L] = {};
+    Vector h[L];
+    repeat<L>([&](auto l) { h[l] = Vector{}; });
     for (int i = x_ends_[g]; i < x_end; ++i) {
       const float* x = x_[i] + d;
-      for (int l = 0; l < L; ++l) h[0][l] += load(x + l * W);
+      repeat<L>([&](auto l) { h[l] += load(x + l * W); });
     }
     float* hidden = hidden_ + g * t.stride + d;
-    for (int l = 0; l < L; ++l) store(hidden + l * W, h[0][l] *= mean);
-    const int first = y_ends_[g];
-    add_lanes<1, L>(h, y_.data() + first, y_ends_[g + 1] - first, d, {parts_ + first * W});
+    repeat<L>([&](auto l) { store(hidden + l * W, mean * h[l]); });
   }
 
   // Each row is read and written once. A negative that is met again is as its first turn left it.
@@ -82,29 +83,29 @@ class CbowWindows : Windows {
     const int x_end = x_ends_[g + 1], y_end = y_ends_[g + 1];
     const float factor = o.mean == o.corrected ? 1.f / counts_[g] : 1.f;
     const float* hidden = hidden_ + g * t.stride + d;
-    Vector h[L], dh[L] = {};
-    for (int l = 0; l < L; ++l) h[l] = load(hidden + l * W);
+    Vector h[L], dh[L];
+    repeat<L>([&](auto l) { h[l] = load(hidden + l * W), dh[l] = Vector{}; });
     for (int c = y_ends_[g]; c < y_end; ++c) {
       float* y = y_[c] + d;
       const float z = scores_[c];
-      for (int l = 0; l < L; ++l) {
+      repeat<L>([&](auto l) {
         const Vector before = load(y + l * W);
         dh[l] += z * before;
         store(y + l * W, before + z * h[l]);
-      }
+      });
     }
     for (int i = x_ends_[g]; i < x_end; ++i) {
       float* x = x_[i] + d;
       const float share = factor * factors_[i];
-      for (int l = 0; l < L; ++l) store(x + l * W, load(x + l * W) + share * dh[l]);
+      repeat<L>([&](auto l) { store(x + l * W, load(x + l * W) + share * dh[l]); });
     }
   }
 
   int group_;
   int x_ends_[kGroup + 1] = {}, y_ends_[kGroup + 1] = {};  // of each window of a group
   float counts_[kGroup];
-  Buffer z_, p_, h_;
-  float *scores_, *parts_, *hidden_;
+  Buffer z_, h_;
+  float *scores_, *hidden_;
 };
 
 }  // namespace TFW2V_ISA

@@ -1,6 +1,8 @@
 // The three products of word2vec on rows that pointers name: scores, and the sums of rows times
 // coefficients that are the updates of either side. N: vectors a row.
 #pragma once
+#include <cstring>
+
 #include "vector.h"
 
 #if defined(__AVX512BF16__)
@@ -10,8 +12,16 @@
 namespace tfw2v {
 namespace TFW2V_ISA {
 
-// As many vectors as there are registers for, twice.
-constexpr int kSlice = W == 16 ? 7 : 4;
+// Vectors of a slice, of which two fill most registers.
+constexpr int kSlice = 7;
+
+// Calls `use` with a number from 0 to `most`, or `most` for a larger one, as a constant.
+template <int most, class Use>
+static inline void with_constant(int number, Use use) {
+  if constexpr (most > 0)
+    if (number < most) return with_constant<most - 1>(number, use);
+  use(std::integral_constant<int, most>());
+}
 
 // Calls `use` with each slice of rows of N vectors: how many vectors it has, at most L, and the
 // float where it begins.
@@ -21,46 +31,44 @@ static inline void slices(int N, Use use, int64_t d = 0) {
   if constexpr (L > 1) slices<L - 1>(N, use, d);
 }
 
-// parts[r][c] = or += lanes of x[r] . y[c], of slices of R rows that begin at the float d.
-template <int R, int L>
-static inline void add_lanes(const Vector (&x)[R][L], const float* const* y, int columns, int64_t d,
-                             float* const (&parts)[R]) {
-  for (int c = 0; c < columns; ++c) {
-    const float* yc = y[c] + d;
-    Vector even[R], odd[R] = {};
-    for (int r = 0; r < R; ++r) even[r] = d ? load(parts[r] + c * W) : Vector{};
-    for (int l = 0; l < L; ++l) {
-      const Vector v = load(yc + l * W);
-      for (int r = 0; r < R; ++r) (l % 2 ? odd : even)[r] += x[r][l] * v;
-    }
-    for (int r = 0; r < R; ++r) store(parts[r] + c * W, even[r] + odd[r]);
-  }
-}
+// Columns of a tile of R rows of scores.
+template <int R> constexpr int kColumns = R == 1 && W > 4 ? 8 : 4;
 
-// scores[c] = the sum of a column's lanes; and 0 up to a multiple of W.
-static inline void sum_lanes(float* parts, int columns, float* scores) {
-  for (int c = columns; c % 4; ++c) store(parts + c * W, Vector{});
-  for (int c = 0; c < columns; c += W)
-    store(scores + c, sums(reinterpret_cast<const Vector*>(parts) + c, columns - c));
-}
-
-// scores[r * ld + c] = x[r] . y[c], for R rows, and 0 up to a multiple of W.
-template <int R>
-static inline void score_rows(const float* const* x, const float* const* y, int columns, int N,
-                              float* scores, int64_t ld) {
-  alignas(64) float lanes[R][W * W];
-  float* parts[R];
-  for (int r = 0; r < R; ++r) parts[r] = lanes[r];
-  for (int c = 0; c < columns; c += W) {
-    const int some = columns - c < W ? columns - c : W;
-    slices<kSlice>(N, [&](auto L, int64_t d) {
-      Vector slice[R][L];
-      for (int r = 0; r < R; ++r)
-        for (int l = 0; l < L; ++l) slice[r][l] = load(x[r] + d + l * W);
-      add_lanes<R, L>(slice, y + c, some, d, parts);
+// scores[r * ld + c] = x[r] . y[c], of R rows and C columns.
+template <int R, int C>
+static inline void score_tile(const float* const* x, const float* const* y, int N, float* scores,
+                              int64_t ld) {
+  constexpr int most = kColumns<R>;
+  Vector sum[R][most];
+  repeat<R>([&](auto r) { repeat<most>([&](auto c) { sum[r][c] = Vector{}; }); });
+  for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
+    Vector v[R];
+    repeat<R>([&](auto r) { v[r] = load(x[r] + d); });
+    repeat<C>([&](auto c) {
+      const Vector w = load(y[c] + d);
+      repeat<R>([&](auto r) { sum[r][c] += v[r] * w; });
     });
-    for (int r = 0; r < R; ++r) sum_lanes(parts[r], some, scores + r * ld + c);
   }
+  repeat<R>([&](auto r) {
+    const Vector some = sums(sum[r], most);
+    std::memcpy(scores + r * ld, &some, C * sizeof(float));
+  });
+}
+
+// The same for any number, and 0 up to a multiple of W.
+static inline void score(const float* const* x, int rows, const float* const* y, int columns,
+                         int N, float* scores, int64_t ld) {
+  constexpr int kRows = W == 16 ? 4 : 3;
+  for (int r = 0; r < rows; r += kRows)
+    with_constant<kRows>(rows - r, [&](auto R) {
+      constexpr int most = kColumns<R>;
+      for (int c = 0; c < columns; c += most)
+        with_constant<most>(columns - c, [&](auto C) {
+          if constexpr (R && C) score_tile<R, C>(x + r, y + c, N, scores + r * ld + c, ld);
+        });
+    });
+  for (int r = 0; r < rows; ++r)
+    for (int c = columns; c % W; ++c) scores[r * ld + c] = 0.f;
 }
 
 // scores[c] = y . x[c], of rows that lie `stride` apart, four at a time: what follows the last is not
@@ -75,15 +83,6 @@ static inline void score_run(const float* y, const float* x, int64_t stride, int
     }
     store(scores + c, sums(sum, 4));
   }
-}
-
-// The same for any number of rows.
-static inline void score(const float* const* x, int rows, const float* const* y, int columns,
-                         int N, float* scores, int64_t ld) {
-  int r = 0;
-  for (; r + 3 <= rows; r += 3)
-    score_rows<3>(x + r, y, columns, N, scores + r * ld, ld);
-  for (; r < rows; ++r) score_rows<1>(x + r, y, columns, N, scores + r * ld, ld);
 }
 
 // What a product takes of either side at a time: one float, or a pair in bfloat16.
