@@ -83,23 +83,21 @@ static inline Vector sums(const Vector a[W], int few = W) {
   return quads[0];
 }
 
-// e to the x; x is cut to -80 .. 80.
+// e to the x, where it is a normal number.
 static inline Vector exponential(Vector x) {
-  x = smaller(larger(x, all(-80.f)), all(80.f));
   const Vector t = x * 1.44269504f, magic = all(12582912.f);  // adding 1.5 * 2^23 rounds
-  const Vector whole = (t + magic) - magic, f = t - whole;
-  Vector p = all(1.5403530e-4f);
-  for (float c : {1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f, 6.9314718e-1f, 1.f})
-    p = p * f + c;
-  const Integers n = __builtin_convertvector(whole, Integers);
-  return p * reinterpret_cast<Vector>((n + 127) << 23);
+  const Vector rounded = t + magic, f = t - (rounded - magic);
+  Vector p = all(1.3333558e-3f);
+  for (float c : {9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f, 6.9314718e-1f, 1.f}) p = p * f + c;
+  // the rounded number is in the lowest bits: from there it is added to the exponent
+  return reinterpret_cast<Vector>(reinterpret_cast<Integers>(p) + (reinterpret_cast<Integers>(rounded) << 23));
 }
 
 static inline Vector sigmoid(Vector x) { return 1.f / (1.f + exponential(-x)); }
 
 // log(1 + e^x), the cost of a prediction whose score is -x.
 static inline Vector softplus(Vector x) {
-  const Vector t = exponential(-absolute(x)), s = t / (2.f + t), s2 = s * s;  // atanh's series
+  const Vector t = exponential(larger(-absolute(x), all(-80.f))), s = t / (2.f + t), s2 = s * s;  // atanh's series
   Vector p = all(1.f / 13);
   for (float c : {1.f / 11, 1.f / 9, 1.f / 7, 1.f / 5, 1.f / 3, 1.f}) p = p * s2 + c;
   return larger(x, Vector{}) + 2.f * s * p;
