@@ -17,6 +17,7 @@ namespace TFW2V_ISA {
 constexpr int W = TFW2V_WIDTH;
 typedef float Vector __attribute__((vector_size(4 * W), aligned(4), may_alias));
 typedef int32_t Integers __attribute__((vector_size(4 * W), aligned(4), may_alias));
+typedef uint32_t Bits __attribute__((vector_size(4 * W), aligned(4), may_alias));
 
 static inline Vector all(float x) { return x - Vector{}; }  // + would not keep -0, and so be done
 static inline Vector load(const float* p) { return *reinterpret_cast<const Vector*>(p); }
@@ -90,7 +91,7 @@ static inline Vector exponential(Vector x) {
   Vector p = all(1.3333558e-3f);
   for (float c : {9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f, 6.9314718e-1f, 1.f}) p = p * f + c;
   // the rounded number is in the lowest bits: from there it is added to the exponent
-  return reinterpret_cast<Vector>(reinterpret_cast<Integers>(p) + (reinterpret_cast<Integers>(rounded) << 23));
+  return reinterpret_cast<Vector>(reinterpret_cast<Bits>(p) + (reinterpret_cast<Bits>(rounded) << 23));
 }
 
 static inline Vector sigmoid(Vector x) { return 1.f / (1.f + exponential(-x)); }
