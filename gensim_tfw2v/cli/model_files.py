@@ -211,12 +211,17 @@ def save_model(
     model: Word2Vec, output: Path, vectors: Path | None, binary: bool, progress: bool | None = None
 ) -> Iterator[Path]:
     """Save a model, and its vectors alone where that is asked for; name each file when it is."""
+    from gensim_tfw2v.keyed import save_text
+
     yield from save_whole(output, model.save, progress)
     if vectors is not None:
 
         def write(to: Any) -> None:
             place = to if isinstance(to, str) else to.fileno()  # which gensim can open
-            model.wv.save_word2vec_format(place, binary=binary)
+            if binary:
+                model.wv.save_word2vec_format(place, binary=True)
+            else:
+                save_text(model.wv, place)
 
         yield from save_whole(vectors, write, progress)
 
