@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,6 +152,10 @@ class UnitReport(NamedTuple):
     loss: float
     predictions: float
     alpha: float
+
+
+#: Called after each unit, from any thread.
+Reporter = Callable[[UnitReport], None]
 
 
 class Divergence(ArithmeticError):

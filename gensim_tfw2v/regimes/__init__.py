@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitTask
+    from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitTask
+
+#: Asked whether to leave the rest.
+Stop = Callable[[], bool]
 
 
 def never() -> bool:
@@ -17,12 +20,7 @@ def never() -> bool:
 class Regime(Protocol):
     """Trains the units of an epoch on tables that it holds."""
 
-    def train_epoch(
-        self,
-        tasks: Sequence[UnitTask],
-        report: Callable[[UnitReport], None],
-        stop: Callable[[], bool] = never,
-    ) -> None:
+    def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once.
 
         Parameters

@@ -8,16 +8,16 @@ know of each other.
 import contextlib
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import Reporter, UnitTask
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.tickets import Tickets, jobs_of
 from gensim_tfw2v.parameter_server.workers import Workers, run_threads
 from gensim_tfw2v.processes.hazards import holding_interrupts
-from gensim_tfw2v.regimes import never
+from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 
 #: Seconds that jobs have to end when training is interrupted.
@@ -33,12 +33,7 @@ class AsynchronousRegime(ParameterServerRegime):
         with naming_lost_tasks(), workers.scope():
             self._tickets = Tickets(-(-setup.units // threads), threads, self.program.shared_corpus)
 
-    def train_epoch(
-        self,
-        tasks: Sequence[UnitTask],
-        report: Callable[[UnitReport], None],
-        stop: Callable[[], bool] = never,
-    ) -> None:
+    def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, and again if its worker ended; see `Regime`.
 
         Raises
@@ -56,8 +51,8 @@ class AsynchronousRegime(ParameterServerRegime):
     def train_jobs(
         self,
         tasks: Sequence[UnitTask],
-        report: Callable[[UnitReport], None],
-        stop: Callable[[], bool],
+        report: Reporter,
+        stop: Stop,
         replicas: int = 0,
     ) -> None:
         """Train some of the units.
@@ -79,8 +74,8 @@ class AsynchronousRegime(ParameterServerRegime):
     def _train(
         self,
         jobs: Sequence[Sequence[UnitTask]],
-        report: Callable[[UnitReport], None],
-        stop: Callable[[], bool],
+        report: Reporter,
+        stop: Stop,
         replicas: int,
     ) -> None:
         """Let workers draw jobs, once."""

@@ -29,7 +29,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster, ClusterLost
 from gensim_tfw2v.files.whole import all_finite, pieces, save_array
-from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.events import TaskLog
 from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS, Liveness
 from gensim_tfw2v.parameter_server.traffic import Traffic
@@ -37,7 +37,7 @@ from gensim_tfw2v.parameter_server.workers import ClusterWorkers, LocalWorkers
 from gensim_tfw2v.processes.children import last_lines, name_process, start_module
 from gensim_tfw2v.processes.forkserver import Forked
 from gensim_tfw2v.processes.hazards import prepare_environment
-from gensim_tfw2v.regimes import never
+from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.regimes.parameter_server import Setup
 
@@ -119,12 +119,7 @@ class CoordinatedRegime:
             self.close()
             raise
 
-    def train_epoch(
-        self,
-        tasks: Sequence[UnitTask],
-        report: Callable[[UnitReport], None],
-        stop: Callable[[], bool] = never,
-    ) -> None:
+    def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, and again if its worker ended.
 
         Raises
@@ -180,12 +175,7 @@ class CoordinatedRegime:
         self._requests.put(None)
         self._process.wait()
 
-    def _ask(
-        self,
-        *request: Any,
-        report: Callable[[UnitReport], None] | None = None,
-        stop: Callable[[], bool] = never,
-    ) -> Any:
+    def _ask(self, *request: Any, report: Reporter | None = None, stop: Stop = never) -> Any:
         """Send a request and wait for its answer, and for the reports before it."""
         self._say(*request)
         return self._answer(GIVE_UP_SECONDS + 60.0, report, stop)
@@ -193,12 +183,7 @@ class CoordinatedRegime:
     def _say(self, *request: Any) -> None:
         self._requests.put(pickle.dumps(request))
 
-    def _answer(
-        self,
-        seconds: float,
-        report: Callable[[UnitReport], None] | None,
-        stop: Callable[[], bool] = never,
-    ) -> Any:
+    def _answer(self, seconds: float, report: Reporter | None, stop: Stop = never) -> Any:
         answered = heard = time.monotonic()
         stopped = False
         while True:

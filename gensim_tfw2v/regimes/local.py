@@ -5,7 +5,7 @@ TensorFlow is not imported: the kernels, which it runs as ops on a cluster, are 
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,12 +14,12 @@ from gensim_tfw2v.files.whole import all_finite
 from gensim_tfw2v.kernel.native import load_ops, plain
 from gensim_tfw2v.kernel.native_unit import options_of
 from gensim_tfw2v.kernel.program import Program
-from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.unit import concrete_unit_function, step_graph
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.workers import run_threads
 from gensim_tfw2v.processes.hazards import holding_interrupts
-from gensim_tfw2v.regimes import never
+from gensim_tfw2v.regimes import Stop, never
 
 
 class LocalRegime:
@@ -42,12 +42,7 @@ class LocalRegime:
         self.program, self.workers, self._words = program, workers, words
         self._options = options_of(program)
 
-    def train_epoch(
-        self,
-        tasks: Sequence[UnitTask],
-        report: Callable[[UnitReport], None],
-        stop: Callable[[], bool] = never,
-    ) -> None:
+    def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, in their order, each in the next thread that is free.
 
         An error in a thread, or an exception in this one (Ctrl-C), ends the others after the unit

@@ -6,7 +6,7 @@ do with the tables.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,8 +16,8 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.slices import Slices, whole
 from gensim_tfw2v.kernel.tables import (
     Divergence,
+    Reporter,
     Tables,
-    UnitReport,
     UnitResult,
     UnitTask,
     WholeRows,
@@ -30,7 +30,7 @@ from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
 from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
-from gensim_tfw2v.regimes import never
+from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.lbfgs import LBFGS
 from gensim_tfw2v.regimes.options import Sandblaster
 from gensim_tfw2v.regimes.parameter_server import Setup
@@ -192,12 +192,7 @@ class SandblasterRegime(DealingRegime):
         self._evaluated, self._loss = 0, 0.0
         self._staged: list[int] = []
 
-    def train_epoch(
-        self,
-        tasks: Sequence[UnitTask],
-        report: Callable[[UnitReport], None],
-        stop: Callable[[], bool] = never,
-    ) -> None:
+    def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Evaluate each unit once at the trial point; after the last one have another.
 
         If it is stopped, it goes on with the rest when it is called with them.

@@ -26,7 +26,7 @@ from gensim_tfw2v.parameter_server.sub_model import (
 )
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import Job, Workers, run_threads
-from gensim_tfw2v.regimes import never
+from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 
@@ -56,7 +56,7 @@ class SubModelsRegime(ParameterServerRegime):
         self,
         tasks: Sequence[SubModelTask],
         report: Callable[[UnitReport | SubModelDone], None],
-        stop: Callable[[], bool] = never,
+        stop: Stop = never,
     ) -> None:
         """Train sub-models, each from its beginning to its end: they have their epochs at once.
 

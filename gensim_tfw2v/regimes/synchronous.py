@@ -22,7 +22,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.parameter_server.combining import adasum
 from gensim_tfw2v.parameter_server.job import JobResult
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
@@ -30,7 +30,7 @@ from gensim_tfw2v.parameter_server.rows import StagedJob, adder_of_staged
 from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import LOOK_SECONDS, Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
-from gensim_tfw2v.regimes import never
+from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.options import Synchronous
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 
@@ -87,7 +87,7 @@ class Dealer(Generic[P, R]):
         self._running: dict[Future[R], tuple[int, Portion[P]]] = {}
         self._threads = ThreadPoolExecutor(workers, "tfw2v-portion")
 
-    def deal(self, parts: Iterable[P], stop: Callable[[], bool]) -> bool:
+    def deal(self, parts: Iterable[P], stop: Stop) -> bool:
         """Have all of a batch done.
 
         Parameters
@@ -205,12 +205,7 @@ class SynchronousRegime(DealingRegime):
     def _make_job(self) -> StagedJob:
         return StagedJob(self.program, self.server)
 
-    def train_epoch(
-        self,
-        tasks: Sequence[UnitTask],
-        report: Callable[[UnitReport], None],
-        stop: Callable[[], bool] = never,
-    ) -> None:
+    def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once; see `Regime`. Units are reported at the end of their round.
 
         Raises

@@ -19,7 +19,7 @@ from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 from gensim_tfw2v.kernel.choices import FEW_TOKENS
 from gensim_tfw2v.kernel.objectives import SkipGram
-from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
@@ -126,9 +126,7 @@ class Training:
         order = np.random.default_rng([self.seed, epoch]).permutation(len(self.units))
         return [self.units[place] for place in order]
 
-    def train(
-        self, epochs: Sequence[Sequence[UnitTask]], report: Callable[[UnitReport], None]
-    ) -> None:
+    def train(self, epochs: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
         """Train what is left of the epochs, and put the vectors into the model.
 
         All tasks of each of `epochs_at_once` are given; `report` is called from any thread.
@@ -141,9 +139,7 @@ class Training:
             except ClusterLost as lost:
                 self._reopen(lost)
 
-    def _train(
-        self, epochs: Sequence[Sequence[UnitTask]], report: Callable[[UnitReport], None]
-    ) -> None:
+    def _train(self, epochs: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
         """Train on one cluster; ClusterLost if that loses its parameters."""
         (tasks,) = epochs
         while True:

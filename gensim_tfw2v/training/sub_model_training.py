@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.files.whole import save_array
-from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
@@ -41,9 +41,7 @@ class SubModelTraining(Training):
         self._options = self.config.regime
         self._done: set[int] = set()  # sub-models that are in their files
 
-    def _train(
-        self, epochs: Sequence[Sequence[UnitTask]], report: Callable[[UnitReport], None]
-    ) -> None:
+    def _train(self, epochs: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
         """Train all sub-models and merge them.
 
         Sub-models whose checkpoints are on disk are taken from there.
