@@ -25,10 +25,11 @@ from gensim_tfw2v.processes.machine import usable_cores
 
 def setting_options(name: str) -> dict[str, Any]:
     """Constructor arguments of a named row of settings: ``sg300`` is skip-gram with D = 300."""
-    found = re.fullmatch(r"(sg|cbow)(\d+)", name)
+    found = re.fullmatch(r"(sg|cbow)(hs)?(\d+)", name)
     if not found:
-        raise SystemExit(f"unknown setting {name!r}: write sg or cbow and the size, as in sg100")
-    return {"sg": int(found[1] == "sg"), "vector_size": int(found[2])}
+        raise SystemExit(f"unknown setting {name!r}: write sg, cbow, sghs or cbowhs, and the size")
+    hierarchical = {"hs": 1, "negative": 0} if found[2] else {}
+    return {"sg": int(found[1] == "sg"), "vector_size": int(found[3]), **hierarchical}
 
 
 def literal(value: str) -> Any:
@@ -51,6 +52,7 @@ class Engine(NamedTuple):
     target: str
     from_file: bool
     options: dict[str, Any]
+    kernel: str | None = None
 
 
 def engines(arguments: argparse.Namespace) -> dict[str, Engine]:
@@ -64,6 +66,8 @@ def engines(arguments: argparse.Namespace) -> dict[str, Engine]:
     }
     if not arguments.iterable:
         del known[f"{candidate} iterable"]
+    for kernel in arguments.kernel:
+        known[f"{candidate} {kernel}"] = Engine(arguments.candidate, True, {}, kernel)
     for cluster in arguments.cluster:
         known[f"{candidate} {cluster}"] = Engine(arguments.candidate, True, {"cluster": cluster})
     return known
@@ -75,7 +79,7 @@ def tasks(arguments: argparse.Namespace, settings: dict[str, dict[str, Any]]) ->
     for setting, options in settings.items():
         for number in range(arguments.seeds):
             start = number % len(known)
-            for engine, (target, from_file, own) in known[start:] + known[:start]:
+            for engine, (target, from_file, own, kernel) in known[start:] + known[:start]:
                 if not from_file and number >= arguments.iterable_rounds:
                     continue
                 yield Task(
@@ -88,6 +92,7 @@ def tasks(arguments: argparse.Namespace, settings: dict[str, dict[str, Any]]) ->
                     options={**options, **own, "seed": arguments.first_seed + number},
                     pairs={path.stem: str(path.resolve()) for path in arguments.eval},
                     quality=arguments.quality,
+                    kernel=kernel,
                     cores=arguments.threads if arguments.pin else None,
                 )
 
@@ -105,7 +110,7 @@ def parser() -> argparse.ArgumentParser:
     add("--threads", type=int, default=2, help="workers of both engines (2)")
     add("--sg", type=int, choices=(0, 1), default=1, help="1 skip-gram, 0 CBOW (1)")
     add("--vector-size", type=int, default=100, help="size of the vectors (100)")
-    add("--settings", help="in place of the last two, several: sg100,sg300,cbow100")
+    add("--settings", help="in place of the last two, several: sg100,cbow300,sghs100")
     add("--option", action="append", default=[], metavar="NAME=VALUE", help="passed to both")
     add("--eval", type=Path, nargs="+", action="extend", default=[], help="word-pair files")
     flag = argparse.BooleanOptionalAction
@@ -114,6 +119,10 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--cluster", action="append", default=[], metavar="local:ps=P,worker=N",
         help="also TFWord2Vec on this cluster; may be given again",
+    )  # fmt: skip
+    add(
+        "--kernel", action="append", default=[], metavar="avx2",
+        help="also TFWord2Vec by this kernel, which need not be the processor's best",
     )  # fmt: skip
     add("--iterable-rounds", type=int, default=1, help="rounds with iterables, the slowest (1)")
     add("--pin", action=flag, default=True, help="bind each run to as many cores as threads")
@@ -143,7 +152,7 @@ def main(argv: list[str] | None = None) -> None:
     common: dict[str, Any] = {"window": 5, "negative": 5, "sample": 1e-3, "min_count": 5}
     common |= {name: literal(value) for name, value in (o.split("=", 1) for o in arguments.option)}
     common |= {"epochs": arguments.epochs, "workers": arguments.threads}
-    settings = {name: {**setting_options(name), **common} for name in names.split(",")}
+    settings = {name: {**common, **setting_options(name)} for name in names.split(",")}
 
     document: dict[str, Any] = {
         "date": datetime.now(timezone.utc).date().isoformat(),

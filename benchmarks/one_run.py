@@ -34,6 +34,8 @@ def train(task: Task) -> tuple[Any, Run]:
     """Train as the task says, and measure; the run's quality is empty as yet."""
     clock = time.perf_counter
     begin = clock()
+    if task.kernel:
+        os.environ["TFW2V_ISA"] = task.kernel
     module, name = task.target.split(":")
     engine = getattr(importlib.import_module(module), name)
     imported = clock()

@@ -36,6 +36,8 @@ class Task:
         Bind the process to that many cores, so that no engine uses more than another.
     started : float
         `time.time()` just before the process was started.
+    kernel : str or None
+        The variant of the compiled kernels, by default the processor's best.
     """
 
     engine: str
@@ -49,6 +51,7 @@ class Task:
     quality: bool = True
     cores: int | None = None
     started: float = 0.0
+    kernel: str | None = None
 
 
 @dataclass(frozen=True)

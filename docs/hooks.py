@@ -1,4 +1,4 @@
-"""What `mkdocs.yml` cannot say: pages and sources that stand outside this folder.
+"""Pages from files outside this folder, and the reference of the command line.
 
 The README, CONTRIBUTING, CHANGELOG and the operators' README are pages of the site, too, from where
 they are. Any other file that a page links to, a module or a script, becomes a page that shows it.
@@ -8,6 +8,8 @@ So a link is written once, as a code host follows it, and the build fails if not
 import json
 import posixpath
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -40,24 +42,12 @@ LANGUAGES = {".py": "python", ".yaml": "yaml", ".sh": "sh", ".sbatch": "sh", ".t
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)(?=[)#])")
 
 
-def on_config(config: Any) -> Any:
-    """Put each results page of the benchmarks into the navigation."""
-    for section in config.nav:
-        for content in section.values():
-            if isinstance(content, list) and "benchmarks/*.md" in content:
-                place = content.index("benchmarks/*.md")
-                pages = sorted((ROOT / "docs/benchmarks").glob("*.md"))
-                content[place : place + 1] = [
-                    {page.stem: f"benchmarks/{page.name}"} for page in pages
-                ]
-    return config
-
-
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages and files from outside."""
     for path, page in PAGES.items():
         text = (ROOT / path).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=text))
+    files.append(File.generated(config, "command-line.md", content=_commands()))
     texts = {page.src_uri: page.content_string for page in files.documentation_pages()}
     while texts:
         here, text = texts.popitem()
@@ -80,6 +70,13 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
         target = posixpath.relpath(_page_of(to), posixpath.dirname(here) or ".")
         markdown = re.sub(rf"(?<=\]\(){re.escape(written)}(?=[)#])", target, markdown)
     return markdown
+
+
+def _commands() -> str:
+    """The reference of the command line."""
+    command = [sys.executable, "-m", "typer", "gensim_tfw2v.cli.main", "utils", "docs"]
+    command += ["--name", "tfw2v", "--title", "Command line"]
+    return subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
 
 
 def _origin(page: str) -> str:

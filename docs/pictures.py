@@ -4,7 +4,9 @@ They have a background and two sets of colours of their own, light and dark, so 
 any page. A test draws them again and compares.
 """
 
+import json
 from pathlib import Path
+from statistics import median
 
 FOLDER = Path(__file__).parent / "pictures"
 
@@ -273,7 +275,55 @@ def rows() -> Picture:
     return picture
 
 
-PICTURES = {"blocks": blocks, "units": units, "job": job, "rows": rows}
+#: The rows of the speed chart by their names in docs/benchmarks/speed.json.
+SETTINGS = {
+    "cbow100": "CBOW",
+    "cbow300": "CBOW, 300 dimensions",
+    "cbowhs100": "CBOW, hs=1",
+    "sg100": "skip-gram",
+    "sg300": "skip-gram, 300 dimensions",
+    "sghs100": "skip-gram, hs=1",
+}
+KERNELS = {"TFWord2Vec corpus_file": "AVX512-BF16", "TFWord2Vec avx2": "AVX2"}
+
+
+def ratios() -> dict[str, dict[str, float]]:
+    """Median speed-up over gensim of each setting and kernel, from docs/benchmarks/speed.json."""
+    runs = json.loads((FOLDER.parent / "benchmarks/speed.json").read_text(encoding="utf-8"))["runs"]
+    seconds = {(r["setting"], r["engine"], r["round"]): r["train_seconds"] for r in runs}
+    rounds = {r["round"] for r in runs}
+    return {
+        setting: {
+            engine: median(
+                seconds[setting, "gensim corpus_file", n] / seconds[setting, engine, n]
+                for n in rounds
+            )
+            for engine in KERNELS
+        }
+        for setting in SETTINGS
+    }
+
+
+def speed() -> Picture:
+    """Speed-up over gensim."""
+    picture = Picture(760, 360, "Speed-up over gensim on two cores, with gensim as 1")
+    found = ratios()
+    scale = 440 / max(max(row.values()) for row in found.values())
+    for at, name in enumerate(KERNELS.values()):
+        picture.rect(210 + 150 * at, 16, 14, 14, ("blue", "orange")[at])
+        picture.text(232 + 150 * at, 28, name)
+    for row, (setting, name) in enumerate(SETTINGS.items()):
+        top = 46 + row * 50
+        picture.text(198, top + 24, name, "", "end")
+        for at, engine in enumerate(KERNELS):
+            width, y = scale * found[setting][engine], top + at * 19
+            picture.rect(210, y, width, 16, ("blue", "orange")[at])
+            picture.text(218 + width, y + 13, f"{found[setting][engine]:.1f}×", "soft")
+    picture.path("M 210 40 V 340")
+    return picture
+
+
+PICTURES = {"speed": speed, "blocks": blocks, "units": units, "job": job, "rows": rows}
 
 
 def main() -> None:

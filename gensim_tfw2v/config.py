@@ -3,11 +3,11 @@
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -20,6 +20,62 @@ from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog, log_options
 from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, parse_regime
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
+
+
+class GensimOptions(TypedDict, total=False):
+    """Keyword arguments of gensim's Word2Vec and FastText, for type checkers and editors."""
+
+    sentences: Iterable[Sequence[str]] | None
+    corpus_file: str | None
+    vector_size: int
+    alpha: float
+    window: int
+    min_count: int
+    max_vocab_size: int | None
+    sample: float
+    seed: int
+    workers: int
+    min_alpha: float
+    sg: int
+    hs: int
+    negative: int
+    ns_exponent: float
+    cbow_mean: int
+    hashfxn: Callable[[str], int]
+    epochs: int
+    null_word: int
+    trim_rule: Callable[[str, int, int], int] | None
+    sorted_vocab: int
+    batch_words: int
+    callbacks: Iterable[Any]
+    comment: str | None
+    max_final_vocab: int | None
+    shrink_windows: bool
+
+
+class Word2VecOptions(GensimOptions, total=False):
+    """Keyword arguments of gensim's Word2Vec."""
+
+    compute_loss: bool
+
+
+class FastTextOptions(GensimOptions, total=False):
+    """Keyword arguments of `TFFastText`."""
+
+    word_ngrams: int
+    min_n: int
+    max_n: int
+    bucket: int
+    corrected_cbow: bool
+    cluster: str | Cluster | None
+    regime: RegimeOptions | str | None
+    layout: str
+    checkpoint_dir: str | os.PathLike[str] | None
+    checkpoint_minutes: float
+    log_dir: str | os.PathLike[str] | TensorBoardLog | None
+    progress: bool | None
+    encoded_dir: str | os.PathLike[str] | None
+
 
 #: Kernels count the negatives of all positions of a block as int.
 MOST_NEGATIVES = (1 << 28) // NATIVE_BLOCK

@@ -1,13 +1,17 @@
 """TFFastText: gensim's FastText with the engine of `TFWord2Vec` under `train`."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gensim.models import fasttext
 
+from gensim_tfw2v.config import FastTextOptions
 from gensim_tfw2v.model import TFWord2Vec, signature_of
 from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.training.vocabulary import adjust_vectors
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class _WithLoss(Word2Vec):
@@ -57,14 +61,17 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
     _of_gensim = FastText
     has_subwords = True
 
-    def __init__(self, *args: Any, compute_loss: bool = False, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, compute_loss: bool = False, **kwargs: "Unpack[FastTextOptions]"
+    ) -> None:
         self.compute_loss = compute_loss
         if kwargs.get("tables_dir") is not None:
             raise ValueError(
                 "tables_dir is for the arrays of Word2Vec, and FastText keeps rows of n-grams in "
                 "memory: leave it out"
             )
-        super().__init__(*args, **kwargs)
+        options: dict[str, Any] = dict(kwargs)  # a type checker knows those of TFWord2Vec alone
+        super().__init__(*args, **options)
 
     @classmethod
     def from_vectors(cls, *args: Any, **kwargs: Any) -> "TFFastText":

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gensim.models import KeyedVectors
@@ -18,7 +18,7 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.local_cluster import LocalTasks
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.config import ARGUMENTS, Number, TrainingConfig, parse
+from gensim_tfw2v.config import ARGUMENTS, Number, TrainingConfig, Word2VecOptions, parse
 from gensim_tfw2v.corpus.files import Source, is_compressed, is_pipe
 from gensim_tfw2v.files.whole import map_weights, save_local
 from gensim_tfw2v.keyed import with_keys
@@ -41,6 +41,9 @@ from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_loaded, check_state
 from gensim_tfw2v.training.sub_model_training import begin_training
 from gensim_tfw2v.training.vocabulary import renew_norms, take_vectors
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = (
@@ -181,7 +184,7 @@ class TFWord2Vec(Word2Vec):
     tables_dir: str | None = None
     corrected_cbow = False
     has_subwords = False  # as FastText's models have
-    negative_shards = 1  # an experiment: see docs/layouts/rows.md
+    negative_shards = 1  # an experiment: see docs/layouts.md
     mean_losses: Sequence[float] = ()
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
@@ -206,7 +209,7 @@ class TFWord2Vec(Word2Vec):
         progress: bool | None = None,
         encoded_dir: str | os.PathLike[str] | None = None,
         tables_dir: str | os.PathLike[str] | None = None,
-        **kwargs: Any,
+        **kwargs: "Unpack[Word2VecOptions]",
     ) -> None:
         of_gensim = inspect.signature(self._of_gensim).bind(*args, **kwargs)
         of_gensim.apply_defaults()

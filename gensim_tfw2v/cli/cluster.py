@@ -39,7 +39,7 @@ ENDING_SECONDS = 60.0
 _trainings = typer.Typer(add_completion=False)
 _trainings.command()(train)
 
-app = typer.Typer(no_args_is_help=True, help="Start a cluster, or see whether one is there.")
+app = typer.Typer(no_args_is_help=True, help="Start a cluster, or check that it is reachable.")
 
 
 @app.command(context_settings=TAKES_TRAINING)
@@ -53,19 +53,22 @@ def ssh(
         ),
     ],
     ssh: Annotated[
-        str, option("The client of OpenSSH, with options: 'ssh -p 2200 -l me'.")
+        str, option("OpenSSH client with options, such as 'ssh -p 2200 -l me'.")
     ] = "ssh",
     command: Annotated[
-        str, option("How tfw2v is called on the hosts, in sh: '. venv/bin/activate && tfw2v'.")
+        str,
+        option(
+            "Shell command that runs tfw2v on the hosts, such as '. venv/bin/activate && tfw2v'."
+        ),
     ] = "tfw2v",
-    seconds: Annotated[float, option("How long the tasks have to come up.", min=1)] = 30.0,
+    seconds: Annotated[float, option("Seconds to wait for the tasks to start.", min=1)] = 30.0,
     verbose: Verbose = False,
 ) -> None:
     """Run a training on other hosts: tfw2v cluster ssh --hosts FILE -- train CORPUS -o MODEL.
 
-    Each task is started by ssh on its host, without a password, and what it writes is shown.
-    Tasks that end are started anew; all end with the training, which runs here. A ps that ends, or
-    this training, costs what came after the last checkpoint.
+    Starts each task over ssh, which must not ask for a password, and shows its output. Tasks that
+    exit are restarted, and all stop with the training, which runs here. Losing a ps or the
+    training itself costs the work since the last checkpoint.
     """
     arguments, values = parse_training(context)
 
@@ -107,11 +110,10 @@ def _show(task: Task, line: str) -> None:
 def local(
     context: typer.Context, ps: Ps = 1, workers: Workers = 2, verbose: Verbose = False
 ) -> None:
-    """Run a training on a cluster of this machine: tfw2v cluster local -- train CORPUS -o MODEL.
+    """Run a training on a local cluster: tfw2v cluster local -- train CORPUS -o MODEL.
 
-    Tasks are started, watched and ended with it. A worker that is killed is started anew and goes
-    on; if a ps, the coordinator or the command itself is, training goes on from the last
-    checkpoint.
+    Starts, watches and stops the tasks. A killed worker is restarted. If a ps, the coordinator or
+    the command itself is killed, training resumes from the last checkpoint.
     """
     with checkpointed(*parse_training(context)) as command:
         status = supervise([*command, "--cluster", f"local:ps={ps},worker={workers}"])
@@ -120,10 +122,10 @@ def local(
 
 @app.command()
 def status(
-    seconds: Annotated[float, option("How long to wait for each.", min=0.1)] = 3.0,
+    seconds: Annotated[float, option("Seconds to wait for each task.", min=0.1)] = 3.0,
     verbose: Verbose = False,
 ) -> None:
-    """Say which tasks of the cluster that TF_CONFIG describes answer; status 1 if one does not."""
+    """List the tasks in TF_CONFIG and whether each answers; exit status 1 if one does not."""
     from gensim_tfw2v.cluster import MissingTasks, from_tf_config, wait_for_tasks
 
     tasks = from_tf_config(os.environ)[0].servers()
@@ -144,11 +146,11 @@ def task(
         Path | None,
         option(
             'JSON or YAML file with the addresses of all tasks: {"ps": ["10.0.0.2:2222"], '
-            '"worker": ["10.0.0.3:2222"]}. By default TF_CONFIG says them.'
+            '"worker": ["10.0.0.3:2222"]}. By default taken from TF_CONFIG.'
         ),
     ] = None,
     role: Annotated[Literal["ps", "worker"], option("Which task this is.")] = "worker",
-    index: Annotated[int, option("Its number among those of its role.", min=0)] = 0,
+    index: Annotated[int, option("Index among the tasks of that role.", min=0)] = 0,
     log_dir: Annotated[
         str | None,
         option(
@@ -158,7 +160,7 @@ def task(
         ),
     ] = None,
     with_parent: Annotated[
-        bool, option("End when standard input closes, as over ssh.", "--with-parent")
+        bool, option("Exit when standard input closes, as over ssh.", "--with-parent")
     ] = False,
     verbose: Verbose = False,
 ) -> None:

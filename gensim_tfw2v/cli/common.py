@@ -76,7 +76,7 @@ def _turn_on_log(verbose: bool) -> None:
 Verbose = Annotated[
     bool,
     option(
-        "Log what happens to stderr, in gensim's form (and a traceback on failure).",
+        "Log to stderr in gensim's format, with a traceback on failure.",
         *("--verbose", "-v"),
         callback=_turn_on_log,
     ),
@@ -90,5 +90,5 @@ Encoding = Annotated[
     str, option("Of the words in a MODEL of word2vec's text or binary form: latin-1, cp1252, ...")
 ]
 Binary = Annotated[bool, option("Write --vectors in binary form.", "--binary")]
-Ps = Annotated[int, option("Tasks that hold the vectors.", min=1)]
-Workers = Annotated[int, option("Tasks that train.", min=1)]
+Ps = Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1)]
+Workers = Annotated[int, option("Number of worker tasks.", min=1)]

@@ -40,7 +40,8 @@ def evaluate(
         list[Path] | None,
         typer.Argument(
             metavar="FILE",
-            help="Files of one's own: rated word pairs, or analogies (told by the content).",
+            help="Your own evaluation files, word pairs with ratings or analogies; the format is "
+            "detected automatically.",
         ),
     ] = None,
     encoding: Encoding = UTF8,
@@ -67,9 +68,9 @@ def evaluate(
 ) -> None:
     """Evaluate vectors on word similarity and analogies, and models on a text of your own.
 
-    Word similarity: how well the vectors order pairs of words as people did (1 is best). Analogies:
-    the share answered right, twice: of the questions whose words are all among the 30,000 most
-    frequent ones, as gensim counts; and of all, where an unknown word makes the answer wrong.
+    Word similarity is the rank correlation with human ratings (1 is best). Analogies are scored
+    twice: on the questions whose words are all among the 30,000 most frequent ones, as in gensim,
+    and on all questions, where an unknown word makes the answer wrong.
     """
     if run is not None and log_dir is None:
         raise BadInput("--run names a run for TensorBoard; give --log-dir too")
@@ -159,7 +160,7 @@ def _analogies_table(results: dict[str, dict[str, Any]]) -> Table:
 def neighbours(
     model: Model,
     words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words to look up.")],
-    number: Annotated[int, option("Neighbours a word.", "-n", "--number", min=1)] = 10,
+    number: Annotated[int, option("Neighbours per word.", "-n", "--number", min=1)] = 10,
     minus: Annotated[
         list[str] | None,
         option("A word to subtract; all words then make one query (king woman --minus man)."),
@@ -169,8 +170,7 @@ def neighbours(
 ) -> None:
     """Print the nearest neighbours of each WORD by cosine similarity.
 
-    A word that the model does not know is reported with close spellings; if none is known the
-    exit status is 2.
+    Unknown words are reported with similar spellings. If no word is known, the exit status is 2.
     """
     vectors = load_vectors(model, encoding)
     unknown = [word for word in [*words, *(minus or ())] if word not in vectors]

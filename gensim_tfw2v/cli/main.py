@@ -59,7 +59,7 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
 app = typer.Typer(
     name="tfw2v",
     cls=CommandsWithClearFailures,
-    help="Train word2vec vectors on TensorFlow, evaluate them, and look at them.",
+    help="Train, evaluate and explore word2vec vectors.",
     epilog="Exit status: 0 done, 2 wrong usage or input, 130 interrupted, 143 terminated.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -72,7 +72,7 @@ def _say_version(asked: bool) -> None:
         raise typer.Exit
 
 
-_version = option("Say the version, and end.", "--version", callback=_say_version, is_eager=True)
+_version = option("Show the version and exit.", "--version", callback=_say_version, is_eager=True)
 
 
 @app.callback()

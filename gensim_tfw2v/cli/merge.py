@@ -23,7 +23,7 @@ def merge(
     output: common.Output,
     method: Annotated[
         str,
-        option("alir: turned onto each other; pca: side by side, projected; concat: side by side."),
+        option("alir: align and average; pca: concatenate and reduce; concat: concatenate."),
     ] = "alir",
     vector_size: Annotated[
         int | None,
@@ -35,10 +35,10 @@ def merge(
     seed: Annotated[int, option("Seed of the random numbers.")] = 1,
     verbose: Verbose = False,
 ) -> None:
-    """Merge models that were trained apart, on samples of a corpus or on several corpora.
+    """Merge models that were trained separately, on samples of a corpus or on several corpora.
 
-    The merged model has the words of all. It can be trained on: merged from whole models, it goes
-    on where they ended; from vectors alone, its output layer starts from 0.
+    The merged model has the words of all models and can be trained further. If it was merged from
+    vectors alone, its output layer starts at 0.
     """
     from gensim_tfw2v.merging.methods import merging_named
 

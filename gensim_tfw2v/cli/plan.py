@@ -23,19 +23,19 @@ def plan(
     tokens: Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")],
     dim: Annotated[int, option("Dimensions of the vectors.", min=1)] = 100,
     workers: Workers = 4,
-    ps: Annotated[int, option("Tasks that hold the vectors (ps).", min=1)] = 2,
+    ps: Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1)] = 2,
     threads: Annotated[int, option("Threads of each worker.", min=1)] = 8,
     net: Annotated[str, option("Network of each task: 10Gbit, 1Gbit.")] = "10Gbit",
     latency: Annotated[float, option("Round trip on the network, in ms.", min=0)] = 0.2,
     memory: Annotated[str, option("Memory of each task: 64GB.")] = "64GB",
     epochs: Annotated[int, option("Passes over the corpus.", min=1)] = 5,
-    window: Annotated[int, option("As of tfw2v train.", min=1)] = 5,
-    negative: Annotated[int, option("As of tfw2v train.", min=1)] = 5,
-    sample: Annotated[float, option("As of tfw2v train.", min=0)] = 1e-3,
+    window: Annotated[int, option("As for tfw2v train.", min=1)] = 5,
+    negative: Annotated[int, option("As for tfw2v train.", min=1)] = 5,
+    sample: Annotated[float, option("As for tfw2v train.", min=0)] = 1e-3,
     sg: Annotated[bool, option("Skip-gram, or CBOW.", "--sg/--cbow")] = True,
     verbose: Verbose = False,
 ) -> None:
-    """Estimate memory, traffic and time on a cluster, and say which layout and regime to take.
+    """Estimate memory, traffic and time on a cluster, and recommend a layout and a regime.
 
     Word frequencies are assumed to follow Zipf's law, and training to use negative sampling.
     """

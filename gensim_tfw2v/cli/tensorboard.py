@@ -16,13 +16,11 @@ from gensim_tfw2v.cli.model_files import UTF8, load_vectors
 
 def tensorboard(
     log_dir: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Folder of a training, or of several.")
+        Path, typer.Argument(metavar="DIR", help="Log folder of one or several trainings.")
     ],
     port: Annotated[
         int | None,
-        option(
-            "By default 6006 or the next one that is free; 0: any that is free.", min=0, max=65_535
-        ),
+        option("By default 6006 or the next free one; 0: any free one.", min=0, max=65_535),
     ] = None,
     host: Annotated[
         str,
@@ -47,16 +45,16 @@ def tensorboard(
 
 def projector(
     model: Model,
-    log_dir: Annotated[Path, option("Folder for TensorBoard; made if it is not there.")],
+    log_dir: Annotated[Path, option("TensorBoard log folder, created if missing.")],
     words: Annotated[
-        int, option("How many of the most frequent words.", min=1, max=100_000)
+        int, option("Number of most frequent words to write.", min=1, max=100_000)
     ] = 10_000,
     encoding: Encoding = UTF8,
     verbose: Verbose = False,
 ) -> None:
     """Write vectors for TensorBoard's projector, which shows words as points in space.
 
-    What the projector showed from that folder before is replaced.
+    Replaces what the projector showed from that folder before.
     """
     if log_dir.exists() and not log_dir.is_dir():
         raise BadInput(f"{log_dir}: is a file; give a folder")

@@ -48,8 +48,8 @@ def train(
         Path,
         typer.Argument(
             metavar="CORPUS",
-            help="Text file with one sentence a line, compressed or not, or a folder of such; - "
-            "reads standard input.",
+            help="Text file with one sentence per line, plain or compressed, or a folder of such "
+            "files; - reads standard input.",
         ),
     ],
     output: common.Output,
@@ -62,10 +62,10 @@ def train(
         int, _model("Negative samples for each prediction; 0: none (needs --hs).", min=0)
     ] = 5,
     ns_exponent: Annotated[
-        float, _model("Power of the word counts that negatives are drawn by.")
+        float, _model("Negatives are drawn by word counts raised to this power.")
     ] = 0.75,
     hs: Annotated[
-        bool, _model("Hierarchical softmax; beside negative sampling, unless --negative 0.")
+        bool, _model("Hierarchical softmax, in addition to negative sampling unless --negative 0.")
     ] = False,
     cbow_mean: Annotated[
         bool, _model("Average the context in CBOW, or sum it.", "--cbow-mean/--cbow-sum")
@@ -74,11 +74,14 @@ def train(
         bool, _model("CBOW with the exact gradient of the loss, unlike gensim; raise --alpha then.")
     ] = False,
     shrink_windows: Annotated[
-        bool, _model("Draw each word's window from 1 to --window, or use it whole.")
+        bool, _model("Draw the size of each window from 1 to --window, or always use --window.")
     ] = True,
     sample: Annotated[
         float,
-        _model("Leave out words at random that are a larger share of the corpus; 0: none.", min=0),
+        _model(
+            "Randomly drop words that make up a larger share of the corpus than this; 0: none.",
+            min=0,
+        ),
     ] = 1e-3,
     alpha: Annotated[float, _model("Learning rate at the start.", min=0)] = 0.025,
     min_alpha: Annotated[float, _model("Learning rate at the end.", min=0)] = 0.0001,
@@ -87,7 +90,7 @@ def train(
     fasttext: Annotated[
         bool,
         _fasttext(
-            "Vectors of words and of their character n-grams, so that unknown words have some too.",
+            "FastText: also train vectors of character n-grams, which give unknown words a vector.",
             "--fasttext",
         ),
     ] = False,
@@ -98,23 +101,28 @@ def train(
     bucket: Annotated[
         int | None, _fasttext("Rows that n-grams are hashed into (2000000).", min=1)
     ] = None,
-    min_count: Annotated[int, _counting("Leave out words that are rarer than this.", min=0)] = 5,
+    min_count: Annotated[int, _counting("Drop words that occur less often than this.", min=0)] = 5,
     max_vocab_size: Annotated[
-        int | None, _counting("While counting, drop rare words beyond this many.", min=1)
+        int | None,
+        _counting(
+            "Drop rare words while counting when there are more distinct words than this.", min=1
+        ),
     ] = None,
     max_final_vocab: Annotated[
-        int | None, _counting("Keep at most about this many of the words.", min=1)
+        int | None, _counting("Keep about this many of the most frequent words.", min=1)
     ] = None,
-    sorted_vocab: Annotated[bool, _counting("Order the vocabulary by falling frequency.")] = True,
-    workers: Annotated[int, _running("Threads that train.", min=1)] = 3,
+    sorted_vocab: Annotated[
+        bool, _counting("Order the vocabulary by descending frequency.")
+    ] = True,
+    workers: Annotated[int, _running("Number of training threads.", min=1)] = 3,
     batch_words: Annotated[
-        int, _running("Target size, in words, of a thread's batch.", min=1)
+        int, _running("Target batch size of a thread, in words.", min=1)
     ] = 10_000,
     compute_loss: Annotated[
         bool, _running("Sum the training loss and print it.", "--compute-loss")
     ] = False,
     encoded_dir: Annotated[
-        Path | None, _running("Put the temporary encoded corpus into this folder.")
+        Path | None, _running("Folder for the temporary encoded corpus.")
     ] = None,
     tables_dir: Annotated[
         Path | None,
@@ -144,15 +152,19 @@ def train(
         ),
     ] = None,
     checkpoint_dir: Annotated[
-        Path | None, _running("Write checkpoints there, and go on from one that is there.")
+        Path | None,
+        _running("Write checkpoints to this folder, and resume from the latest one in it."),
     ] = None,
     checkpoint_minutes: Annotated[
-        float | None, _running("How often, beside the end of each epoch (10).", min=0.01)
+        float | None,
+        _running(
+            "Minutes between checkpoints (10); another is written after each epoch.", min=0.01
+        ),
     ] = None,
     log_dir: Annotated[
         Path | None,
         _log(
-            "Log for TensorBoard into this folder: give each training one of its own.",
+            "Write TensorBoard logs to this folder; use a separate one per training.",
             envvar="TFW2V_LOG_DIR",
         ),
     ] = None,
@@ -160,23 +172,23 @@ def train(
         list[str] | None,
         _log(
             "After each epoch, compare the vectors with a file of word pairs and ratings, or "
-            "with ws353 or simlex999. May be given again."
+            "with ws353 or simlex999. May be repeated."
         ),
     ] = None,
     log_words: Annotated[
         list[str] | None,
-        _log("After each epoch, write down this word's neighbours. May be given again."),
+        _log("Log this word's neighbours after each epoch. May be repeated."),
     ] = None,
     projector_words: Annotated[
-        int | None, _log("The projector shows so many words (10000); 0: no projector.", min=0)
+        int | None, _log("Number of words in the projector (10000); 0: no projector.", min=0)
     ] = None,
     projector_each_epoch: Annotated[
-        bool, _log("Write its vectors after each epoch.", "--projector-each-epoch")
+        bool, _log("Update the projector after each epoch.", "--projector-each-epoch")
     ] = False,
     progress: Annotated[
         bool | None,
         _running(
-            "Show what is being done, and how far it is (by default on a terminal only).",
+            "Show progress (by default only on a terminal).",
             "--progress/--no-progress",
         ),
     ] = None,
@@ -184,8 +196,8 @@ def train(
 ) -> None:
     """Train vectors on CORPUS and save the model.
 
-    The model is saved when training has ended; interrupted by Ctrl-C, nothing is, but the same
-    command with --checkpoint-dir goes on from where it was.
+    The model is saved when training has finished. Nothing is saved after Ctrl-C, but with
+    --checkpoint-dir the same command resumes.
     """
     options = {name: value for name, value in locals().items() if value is not None}
     left_out = OF_THE_COMMAND | {name for name in OWN_SWITCHES if not options[name]}
@@ -244,15 +256,15 @@ def _telling_what_is_resumed() -> Iterator[None]:
 
 
 def demo(
-    out: Annotated[Path | None, option("Save the model there.")] = None,
+    out: Annotated[Path | None, option("Where to save the model.")] = None,
     cluster: Annotated[
-        str, option("Where to train; 'none' is in this process.")
+        str, option("Where to train; 'none' trains in this process.")
     ] = "local:ps=2,worker=2",
-    log_dir: Annotated[Path | None, option("Log for TensorBoard into this folder.")] = None,
+    log_dir: Annotated[Path | None, option("Write TensorBoard logs to this folder.")] = None,
     epochs: Annotated[int, option("Passes over the corpus.", min=1)] = 30,
     verbose: Verbose = False,
 ) -> None:
-    """Train skip-gram vectors on a cluster of this machine, and print neighbours of some words.
+    """Train skip-gram vectors on a local cluster, and print the neighbours of some words.
 
     The corpus is 300 Australian news texts of 2001 (60,000 words) that come with gensim.
     """

@@ -53,19 +53,16 @@ class Traffic:
 
     def rows(self) -> list[tuple[str, str]]:
         """Return pairs of a name and a sentence that summarize the counts."""
-        a_word = f"{self.bytes_per_token:,.0f} bytes for each word trained on"
+        a_word = f"{self.bytes_per_token:,.0f} bytes per trained word"
         rows = [("network", f"{_bytes(self.total_bytes)}, {a_word}")]
         # sub-models are neither fetched nor pushed while they train
         if total := self.seconds.sum():
-            share = "{1:.0%} of their time training, {0:.0%} fetching vectors, {2:.0%} sending back"
+            share = "{1:.0%} of their time training, {0:.0%} fetching rows, {2:.0%} pushing changes"
             rows.append(("workers", share.format(*(self.seconds / total))))
-        again = (
-            f"{self.repeated:,} of them trained again" if self.repeated else "none trained twice"
-        )
-        rows.append(("work", f"{self.units:,} pieces of the corpus, {again}"))
+        rows.append(("work units", f"{self.units:,}, {self.repeated:,} of them repeated"))
         if self.staleness:
             mean = sum(self.staleness) / len(self.staleness)
-            rows.append(("staleness", f"{mean:.1f} pieces of others came in while one was trained"))
+            rows.append(("staleness", f"{mean:.1f} concurrent updates per work unit"))
         return rows
 
     @property

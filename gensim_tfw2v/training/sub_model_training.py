@@ -131,7 +131,7 @@ def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[
     They are larger than those of one model, which begins with alpha, by N ** (2/3), and fall by
     nine tenths of what those fall: merging averages the noise that is left, as averaging along the
     way does (Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima and Better
-    Generalization"). See "Step sizes" in docs/regimes/sub-models.md.
+    Generalization"). See "Learning rate" in docs/regimes/sub-models.md.
     """
     begin, end = (
         models ** (2 / 3) * (LEFT * alpha + (1 - LEFT) * size) if models > 1 else size

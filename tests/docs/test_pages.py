@@ -1,7 +1,9 @@
 """What the pages say of files, pictures and commands is so."""
 
 import importlib.util
+import json
 import re
+import statistics
 from pathlib import Path
 
 import pytest
@@ -55,14 +57,48 @@ def test_papers_are_numbered():
     assert used == listed == set(range(1, len(listed) + 1))
 
 
-def test_pictures_are_as_drawn():
+def load_pictures():
     spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs/pictures.py")
     pictures = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(pictures)
+    return pictures
+
+
+def test_pictures_are_as_drawn():
+    pictures = load_pictures()
     assert {path.stem for path in pictures.FOLDER.iterdir()} == set(pictures.PICTURES)
     for name, draw in pictures.PICTURES.items():
         drawn = (pictures.FOLDER / f"{name}.svg").read_text(encoding="utf-8")
         assert drawn == draw().svg(), "run python docs/pictures.py"
+
+
+def test_speeds_are_those_measured():
+    """The table of the README is made of docs/benchmarks/speed.json, as the chart is."""
+    runs = json.loads((ROOT / "docs/benchmarks/speed.json").read_text(encoding="utf-8"))["runs"]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pictures = load_pictures()
+    for setting, found in pictures.ratios().items():
+        engines = "gensim corpus_file", "TFWord2Vec corpus_file"
+        speeds = [
+            statistics.median(
+                run["words_per_second"]
+                for run in runs
+                if (run["setting"], run["engine"]) == (setting, engine)
+            )
+            for engine in engines
+        ]
+        cells = *(f"{speed / 1e6:.2f} M" for speed in speeds), *(f"{x:.1f}" for x in found.values())
+        assert f" | {' | '.join(cells)} |\n" in readme, setting
+    memory = [
+        statistics.median(
+            run["memory_bytes"]
+            for run in runs
+            if (run["setting"], run["engine"]) == ("cbow100", engine)
+        )
+        / 2**20
+        for engine in engines
+    ]
+    assert f"{memory[1]:.0f} MiB versus gensim's {memory[0]:.0f} MiB" in readme
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -69,10 +69,10 @@ def test_drop_in(printed):
 def test_local_cluster(printed):
     lines = printed("local_cluster.py")
     check_neighbours(lines)
-    network = r"network    [\d.]+ MB, (\d+) bytes for each word trained on"
+    network = r"network    [\d.]+ MB, (\d+) bytes per trained word"
     assert 20 < int(re.fullmatch(network, lines[0])[1]) < 1000
     assert 98 <= sum(map(int, re.findall(r"(\d+)%", lines[1]))) <= 102
-    units = re.fullmatch(r"work       (\d+) pieces of the corpus, none trained twice", lines[2])
+    units = re.fullmatch(r"work units (\d+), 0 of them repeated", lines[2])
     assert int(units[1]) >= 40 and lines[3].startswith("staleness")
 
 

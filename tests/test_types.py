@@ -1,0 +1,37 @@
+"""What type checkers make of a user's script."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = """\
+from gensim_tfw2v import TFFastText, TFWord2Vec
+
+TFWord2Vec(vector_sise=50)
+TFWord2Vec(window="five")
+TFWord2Vec(sg="yes")
+TFWord2Vec(alpha="0.1")
+TFWord2Vec(corpus_file=3)
+TFWord2Vec(workers=2.5)
+TFWord2Vec(cluster=4)
+TFWord2Vec(checkpoint_minutes="10")
+TFFastText(min_n="3")
+TFFastText(buckets=10)
+TFWord2Vec([["a", "b"]], vector_size=5, min_count=1, log_dir="runs", callbacks=[])
+TFFastText(sentences=[["a"]], bucket=10, compute_loss=True, regime="synchronous", sg=True)
+"""
+
+
+def test_mistakes_are_found(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", str(script)],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    found = re.findall(r"script\.py:(\d+): error", checked.stdout)
+    assert found == [str(line) for line in range(3, 13)], checked.stdout
