@@ -1,4 +1,4 @@
-"""``tfw2v evaluate``: how good vectors are; ``tfw2v neighbours``: the words nearest to a word."""
+"""Commands that query models, such as ``evaluate``, ``neighbours`` and ``info``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_neighbours
+from gensim_tfw2v.cli.common import (
+    BadInput,
+    Encoding,
+    Model,
+    Verbose,
+    option,
+    print_neighbours,
+    print_rows,
+)
 from gensim_tfw2v.cli.model_files import UTF8, load_saved, load_vectors
 from gensim_tfw2v.cli.train import corpus_arguments
 from gensim_tfw2v.messages import quoted
@@ -23,6 +31,8 @@ if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
 SPELLINGS_SEARCHED = 50_000  # comparing spellings takes some 10 microseconds a word
+
+Json = Annotated[bool, option("Print JSON instead of text.", "--json")]
 
 _right = partial(Column, justify="right")
 
@@ -165,12 +175,14 @@ def neighbours(
         list[str] | None,
         option("A word to subtract; all words then make one query (king woman --minus man)."),
     ] = None,
+    json: Json = False,
     encoding: Encoding = UTF8,
     verbose: Verbose = False,
 ) -> None:
     """Print the nearest neighbours of each WORD by cosine similarity.
 
-    Unknown words are reported with similar spellings. If no word is known, the exit status is 2.
+    Prints a table on a terminal, and tab-separated values to a file or pipe. Unknown words are
+    reported with similar spellings. If no word is known, the exit status is 2.
     """
     vectors = load_vectors(model, encoding)
     unknown = [word for word in [*words, *(minus or ())] if word not in vectors]
@@ -183,10 +195,83 @@ def neighbours(
     for message in messages:
         print(f"tfw2v: {message}", file=sys.stderr)
     if minus:
-        nearest = vectors.most_similar(positive=known, negative=minus, topn=number)
-        print_neighbours({f"{' + '.join(known)} - {' - '.join(minus)}": nearest})
+        query = f"{' + '.join(known)} - {' - '.join(minus)}"
+        found = {query: vectors.most_similar(positive=known, negative=minus, topn=number)}
     else:
-        print_neighbours({word: vectors.most_similar(word, topn=number) for word in known})
+        found = {word: vectors.most_similar(word, topn=number) for word in known}
+    if json:
+        typer.echo(dumps({query: dict(nearest) for query, nearest in found.items()}, indent=2))
+    elif sys.stdout.isatty():
+        print_neighbours(found)
+    else:
+        typer.echo("word\tneighbour\tsimilarity")
+        for query, nearest in found.items():
+            for word, similarity in nearest:
+                typer.echo(f"{query}\t{word}\t{similarity:.6f}")
+
+
+def similarity(
+    model: Model,
+    word: Annotated[str, typer.Argument(metavar="WORD", help="A word.")],
+    other: Annotated[str, typer.Argument(metavar="WORD", help="Another word.")],
+    encoding: Encoding = UTF8,
+    verbose: Verbose = False,
+) -> None:
+    """Print the cosine similarity of two words."""
+    vectors = load_vectors(model, encoding)
+    if unknown := [each for each in (word, other) if each not in vectors]:
+        raise BadInput(
+            "; ".join(f"{quoted(w)} is not in the vocabulary{_hint(w, vectors)}" for w in unknown)
+        )
+    typer.echo(f"{vectors.similarity(word, other):.6f}")
+
+
+def vectors(
+    model: Model,
+    sentences: Annotated[
+        bool,
+        option("Print one vector per line of text: the mean of its words' unit vectors."),
+    ] = False,
+    encoding: Encoding = UTF8,
+    verbose: Verbose = False,
+) -> None:
+    """Print the vectors of words that are read from standard input, one word per line.
+
+    Each line of output is a word and its numbers, as in word2vec's text form; with --sentences,
+    only the numbers. Unknown words are skipped with a warning on stderr; a FastText model has
+    vectors for them, too.
+    """
+    loaded = load_vectors(model, encoding)
+    for line in sys.stdin:
+        words = line.split() if sentences else [line.strip()]
+        known = [word for word in words if word in loaded]
+        for word in (word for word in words if word and word not in loaded):
+            print(f"tfw2v: {quoted(word)} is not in the vocabulary", file=sys.stderr)
+        if sentences:
+            rows = [loaded.get_vector(word, norm=True) for word in known]
+            mean = sum(rows) / len(rows) if rows else [0.0] * loaded.vector_size
+            typer.echo(" ".join(f"{number:.9g}" for number in mean))
+        for word in () if sentences else known:
+            typer.echo(" ".join([word, *(f"{number:.9g}" for number in loaded[word])]))
+
+
+def info(
+    model: Model, json: Json = False, encoding: Encoding = UTF8, verbose: Verbose = False
+) -> None:
+    """Describe a model: its class, vocabulary and options."""
+    saved = load_saved(model, encoding)
+    held = getattr(saved, "wv", saved)
+    found = {"kind": type(saved).__name__, "words": len(held), "vector_size": held.vector_size}
+    names = ("sg", "hs", "negative", "window", "sample", "alpha", "epochs", "min_count", "seed")
+    found |= {name: getattr(saved, name) for name in names if hasattr(saved, name)}
+    if hasattr(saved, "corpus_total_words"):
+        found["corpus_words"] = saved.corpus_total_words
+    found["most_frequent"] = held.index_to_key[:10]
+    if json:
+        typer.echo(dumps(found, indent=2))
+        return
+    found["most_frequent"] = " ".join(map(str, found["most_frequent"]))
+    print_rows((f"{name:<14}", value) for name, value in found.items())
 
 
 def _hint(word: str, vectors: KeyedVectors) -> str:

@@ -13,8 +13,8 @@ import typer
 from gensim_tfw2v import __version__
 from gensim_tfw2v.cli import cluster
 from gensim_tfw2v.cli.common import BadInput, fail, fail_interrupted, one_line, option
-from gensim_tfw2v.cli.evaluate import evaluate, neighbours
-from gensim_tfw2v.cli.merge import merge
+from gensim_tfw2v.cli.evaluate import evaluate, info, neighbours, similarity, vectors
+from gensim_tfw2v.cli.merge import convert, merge
 from gensim_tfw2v.cli.plan import plan
 from gensim_tfw2v.cli.tensorboard import projector, tensorboard
 from gensim_tfw2v.cli.train import demo, train
@@ -81,10 +81,11 @@ def options(version: Annotated[bool, _version] = False) -> None:
 
 
 for command in (
-    *(train, merge, evaluate, neighbours, projector, tensorboard, plan, demo),
-    cluster.task,
+    *(train, evaluate, info, neighbours, similarity, vectors, convert, merge),
+    *(projector, tensorboard, plan, demo, cluster.task),
 ):
     app.command()(command)
+app.command("neighbors", hidden=True)(neighbours)
 app.add_typer(cluster.app, name="cluster")
 
 

@@ -1,15 +1,18 @@
-"""``tfw2v merge``: models trained apart, to one."""
+"""Commands from files to files: ``merge``, of several models, and ``convert``."""
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gensim_tfw2v.cli import common, model_files
 from gensim_tfw2v.cli.common import Verbose, option
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
@@ -54,6 +57,65 @@ def merge(
     rows = [("merged", f"{len(models)} models by {method}"), *_rows(merged)]
     rows.append(("time", f"{time.perf_counter() - start:.1f} s"))
     common.print_rows([*rows, *(("saved", str(path)) for path in saved)])
+
+
+def convert(
+    model: common.Model,
+    output: Annotated[Path, option("File to write.", "--output", "-o")],
+    to: Annotated[
+        str | None,
+        option(
+            "gensim: KeyedVectors; text or binary: word2vec's forms; numpy: an .npz of words and "
+            "vectors; fasttext: fastText's .bin of a FastText model. By default by the suffix: "
+            ".txt, .bin and .npz, else gensim."
+        ),
+    ] = None,
+    words: Annotated[int | None, option("Keep this many of the first words.", min=1)] = None,
+    half: Annotated[bool, option("Write numbers as float16 (numpy).", "--half")] = False,
+    encoding: common.Encoding = model_files.UTF8,
+    verbose: Verbose = False,
+) -> None:
+    """Convert vectors, or the vectors of a model, to another format."""
+    suffixes = {".txt": "text", ".bin": "binary", ".npz": "numpy"}
+    form = to or suffixes.get(output.suffix, "gensim")
+    if form not in ("gensim", "text", "binary", "numpy", "fasttext"):
+        raise common.BadInput(
+            f"--to is {quoted(form)}: give gensim, text, binary, numpy or fasttext"
+        )
+    if half and form != "numpy":
+        raise common.BadInput("--half is for --to numpy: the other formats hold float32")
+    model_files.check_outputs(output, None, False, [model], "is to be converted")
+    saved = model_files.load_saved(model, encoding, mapped=True)
+    if form == "fasttext":
+        if words is not None or not hasattr(getattr(saved, "wv", saved), "vectors_ngrams"):
+            raise common.BadInput("fastText's .bin holds a whole FastText model, with all words")
+        from gensim.models.fasttext import save_facebook_model
+
+        model_files.save_whole(output, lambda to: save_facebook_model(saved, model_files.place(to)))
+        return
+    held = getattr(saved, "wv", saved)
+
+    import numpy as np
+
+    from gensim_tfw2v.keyed import keyed
+
+    rows = held.vectors[:words]
+    chosen = keyed(held.index_to_key[:words], rows)
+    if "count" in held.expandos:
+        chosen.expandos["count"] = held.expandos["count"][:words]
+    if form == "gensim":
+        write: Callable[..., object] = chosen.save
+    elif form == "numpy":
+        numbers = rows.astype(np.float16 if half else np.float32)
+
+        def write(to: Any) -> None:
+            file = open(to, "wb") if isinstance(to, str) else contextlib.nullcontext(to)
+            with file as opened:
+                np.savez(opened, words=np.array(chosen.index_to_key), vectors=numbers)
+    else:
+        write = model_files.vectors_writer(chosen, form == "binary")
+    model_files.save_whole(output, write)
+    common.print_rows([("saved", f"{output}: {len(rows):,} words x {rows.shape[1]} dimensions")])
 
 
 def _rows(merged: TFWord2Vec) -> list[tuple[str, str]]:

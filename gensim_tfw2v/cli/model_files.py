@@ -211,19 +211,27 @@ def save_model(
     model: Word2Vec, output: Path, vectors: Path | None, binary: bool, progress: bool | None = None
 ) -> Iterator[Path]:
     """Save a model, and its vectors alone where that is asked for; name each file when it is."""
-    from gensim_tfw2v.keyed import save_text
-
     yield from save_whole(output, model.save, progress)
     if vectors is not None:
+        yield from save_whole(vectors, vectors_writer(model.wv, binary), progress)
 
-        def write(to: Any) -> None:
-            place = to if isinstance(to, str) else to.fileno()  # which gensim can open
-            if binary:
-                model.wv.save_word2vec_format(place, binary=True)
-            else:
-                save_text(model.wv, place)
 
-        yield from save_whole(vectors, write, progress)
+def vectors_writer(vectors: KeyedVectors, binary: bool) -> Callable[[Any], None]:
+    """Give what writes vectors to a path or an open file in word2vec's text or binary form."""
+    from gensim_tfw2v.keyed import save_text
+
+    def write(to: Any) -> None:
+        if binary:
+            vectors.save_word2vec_format(place(to), binary=True)
+        else:
+            save_text(vectors, place(to))
+
+    return write
+
+
+def place(to: Any) -> Any:
+    """The path, or the number of an open file, which gensim can open."""
+    return to if isinstance(to, str) else to.fileno()
 
 
 def save_whole(

@@ -38,7 +38,7 @@ def tfw2v():
 def process():
     """Run the tool in a process of its own."""
 
-    def run(*arguments, module="gensim_tfw2v"):
+    def run(*arguments, module="gensim_tfw2v", **options):
         return subprocess.run(
             [sys.executable, "-m", module, *map(str, arguments)],
             cwd=ROOT,
@@ -46,6 +46,7 @@ def process():
             text=True,
             timeout=120,
             check=False,
+            **options,
         )
 
     return run

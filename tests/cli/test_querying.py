@@ -1,0 +1,108 @@
+"""What models hold: their vectors, printed and converted."""
+
+import json
+
+import numpy as np
+import pytest
+from gensim.models import FastText, KeyedVectors
+from gensim.models.fasttext import load_facebook_model
+from gensim.test.utils import common_texts
+
+from gensim_tfw2v import TFFastText, TFWord2Vec
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    for name, class_ in (("words", TFWord2Vec), ("ngrams", TFFastText)):
+        options = {} if name == "words" else {"bucket": 50}
+        model = class_(common_texts, vector_size=4, min_count=1, workers=1, **options)
+        model.save(str(folder / name))
+    return folder
+
+
+def test_info(tfw2v, models):
+    found = json.loads(tfw2v("info", models / "words", "--json").stdout)
+    assert (found["kind"], found["words"], found["vector_size"]) == ("TFWord2Vec", 12, 4)
+    assert found["corpus_words"] == 29 and found["most_frequent"][0] == "system"
+    assert "most_frequent system" in tfw2v("info", models / "words").stdout
+
+
+def test_similarity(tfw2v, models):
+    vectors = TFWord2Vec.load(str(models / "words")).wv
+    printed = float(tfw2v("similarity", models / "words", "system", "user").stdout)
+    assert printed == pytest.approx(vectors.similarity("system", "user"), abs=1e-6)
+    assert "'sistem'" in tfw2v("similarity", models / "words", "sistem", "user", status=2).stderr
+
+
+def test_neighbours_for_programs(tfw2v, models):
+    vectors = TFWord2Vec.load(str(models / "words")).wv
+    lines = tfw2v("neighbors", models / "words", "system", "user", "-n", 2).stdout.splitlines()
+    assert lines[0] == "word\tneighbour\tsimilarity" and len(lines) == 5
+    found = json.loads(tfw2v("neighbours", models / "words", "user", "-n", 2, "--json").stdout)
+    assert list(found["user"]) == [word for word, _ in vectors.most_similar("user", topn=2)]
+
+
+def test_vectors(process, models):
+    vectors = TFWord2Vec.load(str(models / "words")).wv
+    printed = process("vectors", models / "words", input="system\nunknown\n\nuser\n")
+    lines = [line.split() for line in printed.stdout.splitlines()]
+    assert [line[0] for line in lines] == ["system", "user"] and "'unknown'" in printed.stderr
+    np.testing.assert_array_equal(np.array(lines[0][1:], np.float32), vectors["system"])
+    printed = process(
+        "vectors", models / "words", "--sentences", input="user system\nno such words\n"
+    )
+    rows = np.array([line.split() for line in printed.stdout.splitlines()], np.float32)
+    mean = (vectors.get_vector("user", norm=True) + vectors.get_vector("system", norm=True)) / 2
+    np.testing.assert_allclose(rows, [mean, np.zeros(4)], atol=1e-7)
+
+
+def test_vectors_of_unknown_words(process, models):
+    vectors = TFFastText.load(str(models / "ngrams")).wv
+    line = process("vectors", models / "ngrams", input="systems\n").stdout.split()
+    np.testing.assert_array_equal(np.array(line[1:], np.float32), vectors["systems"])
+
+
+@pytest.mark.parametrize("name", ["out", "out.txt", "out.bin", "out.npz"])
+def test_every_form_holds_the_same(tfw2v, models, tmp_path, name):
+    vectors, output = TFWord2Vec.load(str(models / "words")).wv, tmp_path / name
+    tfw2v("convert", models / "words", "-o", output, "--words", 5)
+    if name == "out.npz":
+        held = np.load(output)
+        words, rows = held["words"].tolist(), held["vectors"]
+    else:
+        loaded = (
+            KeyedVectors.load(str(output))
+            if name == "out"
+            else KeyedVectors.load_word2vec_format(str(output), binary=name == "out.bin")
+        )
+        words, rows = loaded.index_to_key, loaded.vectors
+    assert words == vectors.index_to_key[:5]
+    np.testing.assert_array_equal(rows, vectors.vectors[:5])
+
+
+def test_half_precision(tfw2v, models, tmp_path):
+    tfw2v("convert", models / "words", "-o", tmp_path / "half", "--to", "numpy", "--half")
+    held = np.load(tmp_path / "half")
+    assert held["vectors"].dtype == np.float16 and len(held["words"]) == 12
+
+
+def test_a_model_of_fasttexts_own(tfw2v, models, tmp_path):
+    tfw2v("convert", models / "ngrams", "-o", tmp_path / "out.bin", "--to", "fasttext")
+    read = load_facebook_model(str(tmp_path / "out.bin"))
+    assert isinstance(read, FastText)
+    expected = TFFastText.load(str(models / "ngrams")).wv
+    np.testing.assert_allclose(read.wv["systems"], expected["systems"], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--to", "keras"), "--to is 'keras'"),
+        (("--half",), "--half is for --to numpy"),
+        (("--to", "fasttext"), "whole FastText model"),
+    ],
+)
+def test_what_cannot_be_converted(tfw2v, models, tmp_path, arguments, said):
+    printed = tfw2v("convert", models / "words", "-o", tmp_path / "x", *arguments, status=2)
+    assert said in printed.stderr and not (tmp_path / "x").exists()
