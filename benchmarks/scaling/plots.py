@@ -21,7 +21,7 @@ def draw(document: Mapping[str, Any], base: Path) -> list[Path]:
         from matplotlib import pyplot
     except ImportError as error:
         raise ImportError(
-            "plots need matplotlib: pip install 'gensim-tfw2v[benchmark]', or leave them out"
+            "plots need matplotlib: pip install matplotlib, or leave them out"
         ) from error
     # the same document gives the same file
     pyplot.rcParams["svg.hashsalt"] = "tfw2v"

@@ -243,7 +243,7 @@ def _parsed(path: Path) -> Any:
     except ImportError as error:
         raise ImportError(
             f"{path}, a hosts file in YAML, needs PyYAML, which is missing. "
-            'Run: pip install "gensim-tfw2v[cluster]"'
+            'Run: pip install PyYAML'
         ) from error
 
     class Loader(yaml.SafeLoader):
