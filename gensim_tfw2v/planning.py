@@ -25,8 +25,8 @@ NUMBER, ID, PLACE, SIZE = 2, 4, 2, 4
 FLOAT, ENTRY = 4, 4
 
 # Time. Nanoseconds of a core for a raw word of skip-gram, and in addition for each of D: measured
-# at D = 100 and 300 on one machine. A step in columns waits for the ps three times: for products, for
-# lengths, for the writing.
+# at D = 100 and 300 on one machine. A step in columns waits for the ps three times: for products,
+# for lengths, for the writing.
 WORD_NS, NUMBER_NS = 730.0, 1.3
 ROUND_TRIPS = 3
 
