@@ -200,14 +200,14 @@ def neighbours(
     else:
         found = {word: vectors.most_similar(word, topn=number) for word in known}
     if json:
-        typer.echo(dumps({query: dict(nearest) for query, nearest in found.items()}, indent=2))
+        print(dumps({query: dict(nearest) for query, nearest in found.items()}, indent=2))
     elif sys.stdout.isatty():
         print_neighbours(found)
     else:
-        typer.echo("word\tneighbour\tsimilarity")
+        print("word\tneighbour\tsimilarity")
         for query, nearest in found.items():
             for word, similarity in nearest:
-                typer.echo(f"{query}\t{word}\t{similarity:.6f}")
+                print(f"{query}\t{word}\t{similarity:.6f}")
 
 
 def similarity(
@@ -223,7 +223,7 @@ def similarity(
         raise BadInput(
             "; ".join(f"{quoted(w)} is not in the vocabulary{_hint(w, vectors)}" for w in unknown)
         )
-    typer.echo(f"{vectors.similarity(word, other):.6f}")
+    print(f"{vectors.similarity(word, other):.6f}")
 
 
 def vectors(
@@ -250,9 +250,9 @@ def vectors(
         if sentences:
             rows = [loaded.get_vector(word, norm=True) for word in known]
             mean = sum(rows) / len(rows) if rows else [0.0] * loaded.vector_size
-            typer.echo(" ".join(f"{number:.9g}" for number in mean))
+            print(" ".join(f"{number:.9g}" for number in mean))
         for word in () if sentences else known:
-            typer.echo(" ".join([word, *(f"{number:.9g}" for number in loaded[word])]))
+            print(" ".join([word, *(f"{number:.9g}" for number in loaded[word])]))
 
 
 def info(
@@ -268,7 +268,7 @@ def info(
         found["corpus_words"] = saved.corpus_total_words
     found["most_frequent"] = held.index_to_key[:10]
     if json:
-        typer.echo(dumps(found, indent=2))
+        print(dumps(found, indent=2))
         return
     found["most_frequent"] = " ".join(map(str, found["most_frequent"]))
     print_rows((f"{name:<14}", value) for name, value in found.items())

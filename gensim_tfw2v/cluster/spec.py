@@ -242,8 +242,7 @@ def _parsed(path: Path) -> Any:
         import yaml
     except ImportError as error:
         raise ImportError(
-            f"{path}, a hosts file in YAML, needs PyYAML, which is missing. "
-            'Run: pip install PyYAML'
+            f"{path}, a hosts file in YAML, needs PyYAML, which is missing. Run: pip install PyYAML"
         ) from error
 
     class Loader(yaml.SafeLoader):

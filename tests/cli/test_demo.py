@@ -23,5 +23,5 @@ def test_it_trains_our_class_on_a_cluster(tfw2v, tmp_path):
     result = tfw2v("demo", "--epochs", 2, "--log-dir", tmp_path / "run")
     assert f"tfw2v tensorboard {tmp_path / 'run'}" in result.stdout
     assert list(tmp_path.glob("run/events*")) and list(tmp_path.glob("run/tasks/worker-1/events*"))
-    assert "local:ps=2,worker=2" in result.stdout and "bytes for each word" in result.stdout
+    assert "local:ps=2,worker=2" in result.stdout and "bytes per trained word" in result.stdout
     assert all(probe in result.stdout for probe in PROBES)

@@ -168,7 +168,7 @@ def test_a_training_ends_with_the_model_though_a_worker_is_killed(ssh, run):
     out = training.end(120)
     assert training.process.returncode == 0, training.error
     assert re.search(r"worker 1 \(.*\) ended with status .*; it is started again", training.error)
-    assert "bytes for each word" in out and len(Word2Vec.load(str(training.model)).wv) > 1000
+    assert "bytes per trained word" in out and len(Word2Vec.load(str(training.model)).wv) > 1000
     until(lambda: gone(family) and not training.tasks() and not training.ports(), 10)
 
 
