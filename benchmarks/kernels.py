@@ -36,6 +36,12 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
 }
 
 
+ABOUT = """\
+Nanoseconds of one core for each token that subsampling keeps: to draw its window and negatives, and to
+train it. gensim's defaults; "avx512bf16" is AVX-512 with products in bfloat16. Written by
+`python -m benchmarks.kernels`."""
+
+
 def nanoseconds(objective: str, corpus: str) -> dict[str, Any]:
     """Train in this process: the kernel, and nanoseconds a kept token of draws and training."""
     from gensim_tfw2v import TFFastText, TFWord2Vec
@@ -112,7 +118,7 @@ def main(argv: list[str] | None = None) -> None:
                     continue
                 cell = least.setdefault((objective, kernel), found)
                 least[objective, kernel] = {name: min(cell[name], found[name]) for name in cell}
-        text = f"{cpu_model()}\n\n{table(least)}"
+        text = f"# Kernels alone\n\n{ABOUT}\n\nProcessor: {cpu_model()}.\n\n{table(least)}"
         print(text, flush=True)
         if arguments.out:
             arguments.out.write_text(text + "\n", encoding="utf-8")
