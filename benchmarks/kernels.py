@@ -37,8 +37,8 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
 
 
 ABOUT = """\
-Nanoseconds of one core for each token that subsampling keeps: to draw its window and negatives, and to
-train it. gensim's defaults; "avx512bf16" is AVX-512 with products in bfloat16. Written by
+Nanoseconds of one core for each token that subsampling keeps: to draw its window and negatives, and
+to train it. gensim's defaults; "avx512bf16" is AVX-512 with products in bfloat16. Written by
 `python -m benchmarks.kernels`."""
 
 
