@@ -48,7 +48,6 @@ class GensimOptions(TypedDict, total=False):
     sorted_vocab: int
     batch_words: int
     callbacks: Iterable[Any]
-    comment: str | None
     max_final_vocab: int | None
     shrink_windows: bool
 
@@ -57,6 +56,7 @@ class Word2VecOptions(GensimOptions, total=False):
     """Keyword arguments of gensim's Word2Vec."""
 
     compute_loss: bool
+    comment: str | None
 
 
 class FastTextOptions(GensimOptions, total=False):

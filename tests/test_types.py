@@ -1,9 +1,14 @@
 """What type checkers make of a user's script."""
 
+import inspect
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+from gensim_tfw2v import TFFastText
+from gensim_tfw2v.config import FastTextOptions, Word2VecOptions
+from gensim_tfw2v.originals import Word2Vec
 
 SCRIPT = """\
 from gensim_tfw2v import TFFastText, TFWord2Vec
@@ -35,3 +40,9 @@ def test_mistakes_are_found(tmp_path):
     )
     found = re.findall(r"script\.py:(\d+): error", checked.stdout)
     assert found == [str(line) for line in range(3, 13)], checked.stdout
+
+
+def test_every_option_has_a_type():
+    assert set(Word2VecOptions.__annotations__) == set(inspect.signature(Word2Vec).parameters)
+    of_fasttext = set(inspect.signature(TFFastText).parameters)
+    assert {*FastTextOptions.__annotations__, "compute_loss", "tables_dir"} == of_fasttext

@@ -73,7 +73,7 @@ def evaluate(
         ),
     ] = None,
     run: Annotated[str | None, option("Name of that run; by default the model's.")] = None,
-    json: Annotated[bool, option("Print JSON instead of tables.", "--json")] = False,
+    json: Json = False,
     verbose: Verbose = False,
 ) -> None:
     """Evaluate vectors on word similarity and analogies, and models on a text of your own.
@@ -186,9 +186,7 @@ def neighbours(
     """
     vectors = load_vectors(model, encoding)
     unknown = [word for word in [*words, *(minus or ())] if word not in vectors]
-    messages = [
-        f"{quoted(word)} is not in the vocabulary{_hint(word, vectors)}" for word in unknown
-    ]
+    messages = [_unknown(word, vectors) for word in unknown]
     known = [word for word in words if word in vectors]
     if not known or (minus and unknown):
         raise BadInput("; ".join(messages))
@@ -220,9 +218,7 @@ def similarity(
     """Print the cosine similarity of two words."""
     vectors = load_vectors(model, encoding)
     if unknown := [each for each in (word, other) if each not in vectors]:
-        raise BadInput(
-            "; ".join(f"{quoted(w)} is not in the vocabulary{_hint(w, vectors)}" for w in unknown)
-        )
+        raise BadInput("; ".join(_unknown(each, vectors) for each in unknown))
     print(f"{vectors.similarity(word, other):.6f}")
 
 
@@ -274,9 +270,11 @@ def info(
     print_rows((f"{name:<14}", value) for name, value in found.items())
 
 
-def _hint(word: str, vectors: KeyedVectors) -> str:
+def _unknown(word: str, vectors: KeyedVectors) -> str:
+    """Say that a word is unknown, with similar spellings that are not."""
     spelled: dict[str, str] = {}
     for candidate in vectors.index_to_key[:SPELLINGS_SEARCHED]:
         spelled.setdefault(candidate.casefold(), candidate)
     close = get_close_matches(word.casefold(), spelled, n=3)
-    return f" (close: {', '.join(spelled[match] for match in close)})" if close else ""
+    hint = f" (close: {', '.join(spelled[match] for match in close)})" if close else ""
+    return f"{quoted(word)} is not in the vocabulary{hint}"

@@ -269,11 +269,17 @@ class Watched(LocalWorkers):
     def __init__(self, number):
         super().__init__(number)
         self.seen, self._running, self._lock = [], 0, threading.Lock()
+        self.together = threading.Event()  # as many draw as were announced
 
     def schedule(self, function, *arguments):
         with self._lock:
             self._running += 1
-            self.seen.append((self._running, int(arguments[1])))
+            replicas = int(arguments[1])
+            self.seen.append((self._running, replicas))
+            if self._running == replicas > 1:
+                self.together.set()
+        if replicas > 1:  # else one might be done before the next begins
+            self.together.wait(30)
         job = super().schedule(function, *arguments)
 
         class Noted:
@@ -294,6 +300,7 @@ def test_one_replica_trains_the_first_share_alone(units):
     regime = DownpourRegime(trial.setup, workers, Downpour(warm_start=0.5))
     for epoch in range(2):
         workers.seen = []
+        workers.together.clear()
         regime.load(trial.arrays)
         reports = []
         regime.train_epoch(tasks(units, epoch), reports.append)
@@ -301,7 +308,7 @@ def test_one_replica_trains_the_first_share_alone(units):
         assert regime.alone(tasks(units, epoch)) == (len(units) // 2 if epoch == 0 else 0)
         if epoch == 0:
             assert workers.seen.pop(0) == (1, 1)
-        assert {replicas for _, replicas in workers.seen} == {2} and len(workers.seen) > 1
+        assert {replicas for _, replicas in workers.seen} == {2} and max(workers.seen)[0] > 1
     # of an epoch that goes on after a checkpoint, what is left of the share
     assert regime.alone(tasks(units[1:])) == len(units) // 2 - 1
     regime.close()
