@@ -81,7 +81,7 @@ def why_not() -> str:
     if not library("ops").exists():
         return (
             "the compiled kernels are missing. Install a C++ compiler (Debian: apt-get install "
-            "g++), and the package again by `pip install -v`, which shows what fails"
+            "g++). Then run, in a checkout: pip install -v --force-reinstall --no-deps ."
         )
     return (
         f"the compiled kernels cannot be loaded into TensorFlow {tf.version.VERSION} on this "
