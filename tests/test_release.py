@@ -1,4 +1,4 @@
-"""What a release says of itself: one version, the same Pythons everywhere, links that an index can follow."""
+"""A release has one version, the same Pythons everywhere, and links that an index can follow."""
 
 import os
 import re
