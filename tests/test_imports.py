@@ -114,7 +114,7 @@ def circle(known: dict[str, Path]) -> list[str]:
 def test_imports_go_one_way() -> None:
     known = modules(ROOT, PACKAGE)
     assert known, f"no modules found in {PACKAGE}"
-    assert not violations(known), "see CONTRIBUTING.md, Axes; a new level goes into LEVELS"
+    assert not violations(known), "see CONTRIBUTING.md, Layout; a new level goes into LEVELS"
 
 
 def test_axes_do_not_know_each_other() -> None:
