@@ -1,5 +1,6 @@
 """What the pages say of files, pictures and commands is so."""
 
+import datetime
 import importlib.util
 import json
 import re
@@ -13,6 +14,11 @@ from gensim_tfw2v.cli.main import app
 from tests.docs.pages import PAGES, ROOT, blocks, mentioned, words
 
 PACKAGE = ROOT / "gensim_tfw2v"
+
+#: Words of all pages but the changelog and those that benchmarks write.
+WORDS = 18_000
+
+LINKED = [*PAGES, ROOT / "SECURITY.md"]
 
 
 def page(name):
@@ -99,6 +105,74 @@ def test_speeds_are_those_measured():
         for engine in engines
     ]
     assert f"{memory[1]:.0f} MiB versus gensim's {memory[0]:.0f} MiB" in readme
+
+
+def test_speeds_are_on_one_page():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| .* M \|.*$", readme, re.MULTILINE)
+    assert len(rows) == 6
+    for path in PAGES:
+        if path.name != "README.md":
+            text = path.read_text(encoding="utf-8")
+            assert not [row for row in rows if row in text], f"{path}: link to the README"
+
+
+def test_scaling_is_as_simulated():
+    """Speeds and efficiencies of clusters are those of docs/benchmarks/scaling-two-threads.json."""
+    document = json.loads(page("benchmarks/scaling-two-threads.json"))
+    speeds = {run["workers"]: run["words_per_second"] for run in document["simulated"]}
+    table = page("benchmarks.md").split("| workers of two threads | ")[1].split("\n\n")[0]
+    header, _, fast, efficient, *_ = table.splitlines()
+    workers = [int(cell) for cell in header.strip(" |").split(" | ")]
+    million = {n: f"{speeds[n] / 1e6:.{1 if speeds[n] < 1e7 else 0}f}" for n in workers}
+    assert fast == f"| 10 Gbit/s: M words/s | {' | '.join(million.values())} |"
+    shares = [f"{speeds[n] / n / speeds[1]:.0%}".replace("%", " %") for n in workers]
+    assert efficient == f"| efficiency | {' | '.join(shares)} |"
+    told = rf"reach {million[4]} M words/s with 4 workers and 2 ps, and {million[32]} M with 32\s"
+    assert re.search(told, page("clusters.md"))
+    date = datetime.date.fromisoformat(document["date"])
+    assert f"Costs were measured on {date.day} {date:%B %Y}" in page("benchmarks.md")
+
+
+def test_quality_is_as_measured():
+    """The table of quality is made of docs/benchmarks/speed-65m.json."""
+    runs = json.loads(page("benchmarks/speed-65m.json"))["runs"]
+    names = {
+        "gensim corpus_file": "gensim",
+        "TFWord2Vec corpus_file": "TFWord2Vec, AVX512-BF16",
+        "TFWord2Vec avx2": "TFWord2Vec, AVX2",
+    }
+    for setting, objective in (("cbow100", "CBOW"), ("sg100", "skip-gram")):
+        for engine, name in names.items():
+            found = [r["quality"] for r in runs if (r["setting"], r["engine"]) == (setting, engine)]
+            means = [statistics.mean(each[key] for each in found) for key in found[0]]
+            scores = [f"{score:.3f}".removeprefix("0") for score in means]
+            assert f"| {objective}, {name} | {' | '.join(scores)} |\n" in page("benchmarks.md")
+
+
+def test_pages_are_short():
+    total = sum(
+        len(path.read_text(encoding="utf-8").split())
+        for path in PAGES
+        if path.name != "CHANGELOG.md"
+    )
+    assert total <= WORDS, f"{total:,} words: say it in fewer, or on one page only"
+
+
+@pytest.mark.parametrize("path", LINKED, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(path):
+    """Files and headings that a page links to are there, also where the site has no such page."""
+    for link in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
+        if not re.match(r"\w+:", link):
+            name, _, anchor = link.partition("#")
+            target = path.parent / name if name else path
+            assert target.exists(), f"{path}: {link}"
+            assert not anchor or anchor in anchors(target), f"{path}: {link}"
+
+
+def anchors(path):
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
