@@ -1,4 +1,4 @@
-"""Go on with what gensim has trained: a saved model, or vectors alone.
+"""Continue training what gensim has trained: a saved model, or vectors alone.
 
 Run it with ``python examples/continue_gensim.py``; the corpus, 300 news texts, comes with gensim.
 It prints class, number of words, and a neighbour of four models: one that gensim has trained on 200
@@ -26,7 +26,7 @@ def show(name: str, model: Word2Vec) -> None:
 
 
 def main() -> None:
-    """Train with gensim, go on with TFWord2Vec, go back to gensim; then from vectors alone."""
+    """Train with gensim, continue with TFWord2Vec, return to gensim; then from vectors alone."""
     texts = list(LineSentence(datapath("lee_background.cor")))
     first, new = texts[:200], texts[200:]
     options = {"vector_size": 50, "sg": 1, "workers": 1, "seed": 1}
@@ -47,7 +47,7 @@ def main() -> None:
         model.to_gensim().save(str(saved))
         show("back", Word2Vec.load(str(saved)))
 
-        # vectors in word2vec's form, as others publish them: the other layer starts from 0
+        # published vectors are in word2vec's format: the output layer starts from 0
         old.wv.save_word2vec_format(str(vectors))
         loaded = KeyedVectors.load_word2vec_format(str(vectors))
         model = TFWord2Vec.from_vectors(loaded, sg=1, workers=1, seed=1)

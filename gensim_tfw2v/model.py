@@ -93,7 +93,7 @@ class TFWord2Vec(Word2Vec):
     workers : int
         Number of threads; on a cluster, of threads per worker task.
     batch_words : int
-        No effect on training: gensim's batches are replaced by work units.
+        Work units replace gensim's batches: only the last learning rate depends on it.
     min_count, max_vocab_size, max_final_vocab, trim_rule, sorted_vocab, null_word, hashfxn, comment
         The vocabulary, as for gensim's.
     corrected_cbow : bool

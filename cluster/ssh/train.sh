@@ -1,7 +1,7 @@
 #!/bin/sh
 # A training on the tasks of hosts.json, started by ssh: run it on the host that is chief there.
 #
-# TensorFlow's servers have no authentication: whoever reaches one runs code as your user.
+# TensorFlow's servers have no authentication: anyone who can reach one can run code as your user.
 # Run it only where a firewall keeps others from the ports in hosts.json.
 
 HOSTS=$(dirname "$0")/hosts.json

@@ -82,12 +82,12 @@ Verbose = Annotated[
     ),
 ]
 
-READABLE = "or vectors, in any form that `evaluate` reads."
+READABLE = "or vectors, in any format that `evaluate` reads."
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=f"Model {READABLE}")]
-Output = Annotated[Path, option("Where to save the model (gensim's form).", "--output", "-o")]
-Vectors = Annotated[Path | None, option("Also write the vectors alone, in word2vec's text form.")]
+Output = Annotated[Path, option("Where to save the model (gensim's format).", "--output", "-o")]
+Vectors = Annotated[Path | None, option("Also write the vectors alone, in word2vec's text format.")]
 Encoding = Annotated[
-    str, option("Of the words in a MODEL of word2vec's text or binary form: latin-1, cp1252, ...")
+    str, option("Encoding of a MODEL in word2vec's text or binary format: latin-1, cp1252, ...")
 ]
 Binary = Annotated[bool, option("Write --vectors in binary form.", "--binary")]
 Ps = Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1)]

@@ -116,7 +116,7 @@ def train(
     ] = True,
     workers: Annotated[int, _running("Number of training threads.", min=1)] = 3,
     batch_words: Annotated[
-        int, _running("Target batch size of a thread, in words.", min=1)
+        int, _running("gensim's batch size; only the final learning rate uses it.", min=1)
     ] = 10_000,
     compute_loss: Annotated[
         bool, _running("Sum the training loss and print it.", "--compute-loss")
