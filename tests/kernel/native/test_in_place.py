@@ -45,7 +45,9 @@ def train(program, variables, entries):
 
 @pytest.mark.parametrize("traced", [False, True])
 def test_a_variable_is_trained_where_it_is(traced):
-    variables = [tf.Variable(tf.random.normal([n, 16], stddev=0.1)) for n in (VOCABULARY, VOCABULARY, 0)]
+    variables = [
+        tf.Variable(tf.random.normal([n, 16], stddev=0.1)) for n in (VOCABULARY, VOCABULARY, 0)
+    ]
     before = [variable.numpy().copy() for variable in variables]
     addresses = [address(variable) for variable in variables[:2]]
     entries = np.arange(60, dtype=np.int32) % VOCABULARY
