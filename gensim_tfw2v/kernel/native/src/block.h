@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "buffer.h"
+#include "packing.h"
 #include "products.h"
 
 namespace tfw2v {

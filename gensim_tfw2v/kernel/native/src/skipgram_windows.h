@@ -12,10 +12,8 @@ namespace TFW2V_ISA {
 // neighbours are others.
 class SkipgramWindows : Windows {
  public:
-  SkipgramWindows(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
-                  const float alphas[2], Tfw2vResult& result)
-      : Windows(options, draws, tables, alphas, result, 1), dx_(x_.size()), g_(x_.size()),
-        group_(options.group) {}
+  SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
+      : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group) {}
 
   void block(int64_t p, bool with_loss) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));

@@ -9,9 +9,8 @@ namespace TFW2V_ISA {
 class Windows : protected Trainer {
  protected:
   // Room for the rows of `number` windows at a time.
-  Windows(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
-          const float alphas[2], Tfw2vResult& result, int number)
-      : Trainer(options, draws, tables, alphas, result), sampled_(o.negative && (!o.skipgram || o.windows)) {
+  Windows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int number)
+      : Trainer(unit, alphas, result), sampled_(o.negative && (!o.skipgram || o.windows)) {
     int64_t longest = 0;
     for (int64_t a = 0; o.hierarchical && a < u.kept; ++a)
       longest = std::max<int64_t>(longest, path_end(a) - path_begin(a));

@@ -1,0 +1,49 @@
+// The rows of tables that a unit's draws name.
+#pragma once
+
+#include "unit.h"
+#include "vector.h"
+
+namespace tfw2v {
+namespace TFW2V_ISA {
+
+class UnitRows {
+ public:
+  UnitRows(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables)
+      : o(options), u(draws), t(tables), N(static_cast<int>((t.size + W - 1) / W)), S(t.stride) {}
+
+ protected:
+  float* input(int64_t row) const { return t.inputs.rows + row * t.stride; }
+  float* output(int64_t row) const { return t.outputs.rows + row * t.stride; }
+  float* node(int64_t row) const { return t.nodes.rows + row * t.stride; }
+  int32_t path_begin(int64_t a) const { return u.paths.first[u.leaves[a]]; }
+  int32_t path_end(int64_t a) const { return u.paths.first[u.leaves[a] + 1]; }
+  float locked(int32_t row) const { return t.lock ? t.lock[row] : 1.f; }
+
+  // Whether the k-th negative of its block counts for a target.
+  bool counts(int32_t negative, int k, int64_t position) const {
+    return (!o.skip_targets || negative != u.targets[position]) &&
+           (o.shards == 1 || k % o.shards == shard(position));
+  }
+  int shard(int64_t position) const {
+    return o.shards == 1 ? 0 : (u.words ? u.words : u.targets)[position] % o.shards;
+  }
+
+  // Rows of a position's window.
+  float count(int64_t a) const {
+    if (!t.weights) return u.reaches[2 * a] + u.reaches[2 * a + 1];
+    float sum = -t.weights[u.inputs[a]];
+    for (int64_t j = a - u.reaches[2 * a]; j <= a + u.reaches[2 * a + 1]; ++j)
+      sum += t.weights[u.inputs[j]];
+    return sum;
+  }
+
+  const Tfw2vOptions& o;
+  const Tfw2vDraws& u;
+  const Tfw2vTables& t;
+  const int N;      // vectors that D numbers take
+  const int64_t S;  // floats from a row to the next
+};
+
+}  // namespace TFW2V_ISA
+}  // namespace tfw2v
