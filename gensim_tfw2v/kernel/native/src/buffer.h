@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 constexpr int64_t rounded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
@@ -28,5 +27,4 @@ class Buffer {
   float* begin_;
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -5,8 +5,7 @@
 #include "cbow_paths.h"
 #include "cbow_windows.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 // The hidden layers of a block are computed before any row changes, and its words gain after all
 // have predicted. Outputs are updated group after group. Groups whose scores are wild are trained
@@ -54,16 +53,9 @@ class CbowBlocks : Trainer {
 
   // Fetches the rows that four positions add to the block before theirs.
   void look_ahead(int64_t next, int i) const {
-    constexpr int kNear = 8;  // nodes next to the root are never far
-    const int K = o.negative, w = o.window;
-    for (int64_t a = next + i; a < std::min<int64_t>(next + i + kGroup, u.kept); ++a) {
-      if (K) fetch_ahead(output(u.targets[a]), S);
-      if (a + w < u.kept) fetch_ahead(input(u.inputs[a + w]), S);
-      if (!o.hierarchical) continue;
-      if (a + o.block < u.kept) fetch_ahead(u.paths.entries + path_begin(a + o.block), 16);
-      for (int32_t k = path_begin(a) + kNear; k < path_end(a); ++k)
-        fetch_ahead(node(u.paths.entries[k] / 2), S);
-    }
+    const int K = o.negative;
+    for (int64_t a = next + i; a < std::min<int64_t>(next + i + kGroup, u.kept); ++a)
+      fetch_position(a, a + o.block, K);
     if (!K || next >= u.kept) return;
     const int32_t* negatives = u.negatives + next / o.block * o.shared;
     for (int k = i / kGroup * K; k < std::min((i / kGroup + 1) * K, o.shared); ++k)
@@ -78,5 +70,4 @@ class CbowBlocks : Trainer {
   Buffer dh_;                  // of a group
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

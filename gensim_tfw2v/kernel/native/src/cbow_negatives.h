@@ -3,8 +3,7 @@
 
 #include "cbow_sums.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 // The positions of a group share K negatives, so that each is read and written once for all.
 class GroupNegatives : UnitRows {
@@ -134,5 +133,4 @@ class GroupNegatives : UnitRows {
   Buffer lanes_, nowhere_;
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -3,8 +3,7 @@
 
 #include "cbow_sums.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 // The paths of a group's positions one after the other, so that their coefficients fill vectors.
 class GroupPaths : UnitRows {
@@ -34,8 +33,12 @@ class GroupPaths : UnitRows {
 
   // What the nodes of each position gain, and its hidden layer by them.
   void update(const Position* group, float* gain) {
-    for (int i = 0; i < kGroup; ++i)
-      slices<kSlice>(N, [&](auto L, int64_t d) { update<L>(group[i], i, gain + i * S + d, d); });
+    for (int i = 0; i < kGroup; ++i, gain += S)
+      slices<kSlice>(N, [&, first = ends_[i], number = ends_[i + 1] - ends_[i]](auto L, int64_t d) {
+        Vector dh[L];
+        exchange<L>(z.data() + first, nodes_.data() + first, number, group[i].hidden, d, dh);
+        repeat<L>([&](auto l) { store(gain + d + l * W, dh[l]); });
+      });
   }
 
   int nodes() const { return static_cast<int>(nodes_.size()); }
@@ -43,26 +46,8 @@ class GroupPaths : UnitRows {
   std::vector<float> z, labels;  // scores, then coefficients; and weights of these
 
  private:
-  template <int L>
-  void update(const Position& at, int i, float* gain, int64_t d) const {
-    const int end = ends_[i + 1];
-    Vector h[L], dh[L];
-    repeat<L>([&](auto l) { h[l] = load(at.hidden + d + l * W), dh[l] = Vector{}; });
-    for (int e = ends_[i]; e < end; ++e) {
-      float* y = nodes_[e] + d;
-      const Vector g = all(z[e]);
-      repeat<L>([&](auto l) {
-        const Vector before = load(y + l * W);
-        dh[l] += g * before;
-        store(y + l * W, before + g * h[l]);
-      });
-    }
-    repeat<L>([&](auto l) { store(gain + l * W, dh[l]); });
-  }
-
   std::vector<float*> nodes_;
   int ends_[kGroup + 1] = {};
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -8,8 +8,7 @@
 #include "products.h"
 #include "unit_rows.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 constexpr int kGroup = 4;  // positions that are trained together
 
@@ -138,5 +137,4 @@ class WindowSums : UnitRows {
   Buffer prefix_, gains_, hidden_, nowhere_;
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -3,8 +3,7 @@
 
 #include "windows.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 // A few windows at a time have their scores computed, and are then updated one after the other: a
 // window alone would mostly wait for its own numbers.
@@ -79,20 +78,10 @@ class CbowWindows : Windows {
   // Each row is read and written once. A negative that is met again is as its first turn left it.
   template <int L>
   void update(int g, int64_t d) const {
-    const int x_end = x_ends_[g + 1], y_end = y_ends_[g + 1];
+    const int x_end = x_ends_[g + 1], first = y_ends_[g];
     const float factor = o.mean == o.corrected ? 1.f / counts_[g] : 1.f;
-    const float* hidden = hidden_ + g * S + d;
-    Vector h[L], dh[L];
-    repeat<L>([&](auto l) { h[l] = load(hidden + l * W), dh[l] = Vector{}; });
-    for (int c = y_ends_[g]; c < y_end; ++c) {
-      float* y = y_[c] + d;
-      const float z = scores_[c];
-      repeat<L>([&](auto l) {
-        const Vector before = load(y + l * W);
-        dh[l] += z * before;
-        store(y + l * W, before + z * h[l]);
-      });
-    }
+    Vector dh[L];
+    exchange<L>(scores_ + first, y_.data() + first, y_ends_[g + 1] - first, hidden_ + g * S, d, dh);
     for (int i = x_ends_[g]; i < x_end; ++i) {
       float* x = x_[i] + d;
       const float share = factor * factors_[i];
@@ -106,5 +95,4 @@ class CbowWindows : Windows {
   Buffer scores_, hidden_;
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -7,8 +7,7 @@
 #include "skipgram_windows.h"
 #include "subwords.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, const float alphas[2],
            int64_t first, int64_t last, int64_t loss_end, Tfw2vResult& result) {
@@ -26,11 +25,10 @@ void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, con
     if (in_blocks) train_with(SkipgramSampled(unit, alphas, result));
     if (o.hierarchical || !in_blocks) train_with(SkipgramWindows(unit, alphas, result));
   };
-  if (!u.subwords.number) return train_all({o, u, t}, [&](auto train) { train(first, last); });
-  Subwords subwords(o, u, t);
-  train_all({o, subwords.draws(), subwords.tables()},
-            [&](auto train) { subwords.spans(first, last, train); });
+  const UnitRows unit(o, u, t);
+  if (!u.subwords.number) return train_all(unit, [&](auto train) { train(first, last); });
+  Subwords subwords(unit);
+  train_all(subwords.unit(), [&](auto train) { subwords.spans(first, last, train); });
 }
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -6,8 +6,7 @@
 #include <immintrin.h>
 #endif
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 // Lanes whose number lacks the bit `half` of a and b, and those that have it.
 template <int half> struct WithoutBit {
@@ -62,5 +61,4 @@ static inline void pair_rows(const float* even, const float* odd, int n, float* 
 }
 #endif
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -9,8 +9,7 @@
 #include <immintrin.h>
 #endif
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 // Vectors of a slice, of which two fill most registers.
 constexpr int kSlice = 7;
@@ -99,6 +98,24 @@ struct Pair {
 };
 #endif
 
+// A slice of rows y that meet one hidden layer h: y[c] += g[c] * h, and dh = the sum of g[c] * y[c] as
+// each is when its turn comes.
+template <int L>
+static inline void exchange(const float* g, float* const* y, int rows, const float* h, int64_t d,
+                            Vector (&dh)[L]) {
+  Vector own[L];
+  repeat<L>([&](auto l) { own[l] = load(h + d + l * W), dh[l] = Vector{}; });
+  for (int c = 0; c < rows; ++c) {
+    float* row = y[c] + d;
+    const Vector factor = all(g[c]);
+    repeat<L>([&](auto l) {
+      const Vector before = load(row + l * W);
+      dh[l] += factor * before;
+      store(row + l * W, before + factor * own[l]);
+    });
+  }
+}
+
 // out[r] += sum over k of a[r * by_row + k * by_k] * y[k], for R rows and L vectors of them.
 template <class Product, bool begin, int R, int L>
 static inline void gather_tile(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
@@ -140,5 +157,4 @@ static inline void gather(const float* a, int64_t by_row, int64_t by_k, const fl
     gather_rows<Product, begin, 1>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
 }
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -8,8 +8,7 @@
 #include "block.h"
 #include "skipgram_windows.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 // Skip-gram with negative sampling: blocks of B inputs share their negatives, and rows are updated
 // after each block; those of a block whose scores are wild, after each word of each window.
@@ -156,5 +155,4 @@ class SkipgramSampled : Trainer {
   Buffer x_rows_, dx_rows_, g_, weights_, gc_, weights_c_;
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

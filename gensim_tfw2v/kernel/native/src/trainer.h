@@ -8,8 +8,7 @@
 #include "products.h"
 #include "unit_rows.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 // What all objectives of a unit share.
 class Trainer : protected UnitRows {
@@ -73,5 +72,4 @@ class Trainer : protected UnitRows {
   double sizes_ = 0, scores_ = 0;
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -4,8 +4,7 @@
 #include "unit.h"
 #include "vector.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 class UnitRows {
  public:
@@ -38,6 +37,18 @@ class UnitRows {
     return sum;
   }
 
+  // Fetches what a position adds to those before it: its last word, its nodes, whose path is at
+  // hand, and its target if that is `sampled`; and the path of a later one.
+  void fetch_position(int64_t a, int64_t later, bool sampled) const {
+    constexpr int kNear = 8;  // nodes next to the root are never far
+    if (sampled) fetch_ahead(output(u.targets[a]), S);
+    if (a + o.window < u.kept) fetch_ahead(input(u.inputs[a + o.window]), S);
+    if (!o.hierarchical) return;
+    if (later < u.kept) fetch_ahead(u.paths.entries + path_begin(later), 16);
+    for (int32_t k = path_begin(a) + kNear; k < path_end(a); ++k)
+      fetch_ahead(node(u.paths.entries[k] / 2), S);
+  }
+
   const Tfw2vOptions& o;
   const Tfw2vDraws& u;
   const Tfw2vTables& t;
@@ -45,5 +56,4 @@ class UnitRows {
   const int64_t S;  // floats from a row to the next
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -11,8 +11,7 @@
 #define TFW2V_WIDTH 4
 #endif
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 constexpr int W = TFW2V_WIDTH;
 typedef float Vector __attribute__((vector_size(4 * W), aligned(4), may_alias));
@@ -121,5 +120,4 @@ static inline void fetch_ahead(const T* row, int64_t numbers) {
   __asm__ volatile("");  // GCC drops calls of what does nothing but this
 }
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA
