@@ -33,33 +33,31 @@ class CbowBlocks : Trainer {
       const int columns = static_cast<int>(outputs.labels.size());
       coefficients(outputs.z.data(), outputs.labels.data(), columns, alpha(p), outputs.z.data(), with_loss);
     };
-    if (o.negative) negatives_.score(p / o.block, g, at), learn(negatives_);
-    if (o.hierarchical) paths_.score(at), learn(paths_);
-    look_ahead(p + o.block, g * kGroup);  // while the processor waits for coefficients
+    if (o.negative) negatives_.predict(p / o.block, g, at), learn(negatives_);
+    if (o.hierarchical) paths_.predict(at), learn(paths_);
+    look_ahead(p + o.block, g);  // while the processor waits for coefficients
     int real = 0;
     for (int i = 0; i < kGroup; ++i) real += at[i].real;
     if (!sane(real * (o.negative ? o.negative + 1 : 0) + paths_.nodes(), true)) {
       for (int i = 0; i < kGroup; ++i) {
         if (at[i].real) wild_.push_back(at[i].token);
-        sums_.gain_nothing(at[i]);
+        sums_.skip(at[i]);
       }
       return;
     }
     if (with_loss) result.predictions += real;
     if (o.hierarchical) paths_.update(at, dh_);
     negatives_.update(at, dh_, !o.hierarchical);
-    for (int i = 0; i < kGroup; ++i) sums_.gain(at[i], negatives_.of_target(i), dh_ + i * S);
+    for (int i = 0; i < kGroup; ++i) sums_.update(at[i], negatives_.of_target(i), dh_ + i * S);
   }
 
-  // Fetches the rows that four positions add to the block before theirs.
-  void look_ahead(int64_t next, int i) const {
+  // Fetches the rows that four positions of the next block add to those before it.
+  void look_ahead(int64_t next, int g) const {
     const int K = o.negative;
-    for (int64_t a = next + i; a < std::min<int64_t>(next + i + kGroup, u.kept); ++a)
-      fetch_position(a, a + o.block, K);
-    if (!K || next >= u.kept) return;
-    const int32_t* negatives = u.negatives + next / o.block * o.shared;
-    for (int k = i / kGroup * K; k < std::min((i / kGroup + 1) * K, o.shared); ++k)
-      fetch_ahead(output(negatives[k]), S);
+    const int64_t a = next + g * kGroup, block = next / o.block;
+    for (int i = 0; i < kGroup && a + i < u.kept; ++i) fetch_position(a + i, a + i + o.block, K);
+    for (int k = g * K; k < std::min((g + 1) * K, o.shared) && next < u.kept; ++k)
+      fetch_ahead(output(u.negatives[block * o.shared + k]), S);
   }
 
   CbowWindows windows_;

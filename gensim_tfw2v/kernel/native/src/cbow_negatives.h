@@ -16,7 +16,7 @@ class GroupNegatives : UnitRows {
   }
 
   // Scores of the g-th group of a block with its negatives and targets.
-  void score(int64_t block, int g, const Position* group) {
+  void predict(int64_t block, int g, const Position* group) {
     constexpr int R = W == 16 ? 4 : 2;
     choose(block, g, group);
     for (int i = 0; i < kGroup; i += R)

@@ -11,7 +11,7 @@ class GroupPaths : UnitRows {
   explicit GroupPaths(const UnitRows& unit) : UnitRows(unit) {}
 
   // Scores of a group with the nodes of its paths.
-  void score(const Position* group) {
+  void predict(const Position* group) {
     nodes_.clear();
     labels.clear();
     for (int i = 0; i < kGroup; ++i) {
@@ -27,7 +27,7 @@ class GroupPaths : UnitRows {
     for (int i = 0; i < kGroup; ++i) {
       const float* hidden = group[i].hidden;
       const int path = ends_[i];
-      tfw2v::TFW2V_ISA::score(&hidden, 1, nodes_.data() + path, ends_[i + 1] - path, N, &z[path], 0);
+      score(&hidden, 1, nodes_.data() + path, ends_[i + 1] - path, N, &z[path], 0);
     }
   }
 

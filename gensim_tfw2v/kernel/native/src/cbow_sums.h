@@ -43,20 +43,20 @@ class WindowSums : UnitRows {
   }
 
   // What a position's target gains; and what the words of its window do, at the window's ends.
-  void gain(const Position& at, float z, const float* gain) const {
+  void update(const Position& at, float g, const float* dh) const {
     const float share = at.share;
     float *hidden = at.hidden, *target = at.target, *low = gains_ + at.low, *high = gains_ + at.high;
     for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
       const Vector before = load(target + d);
-      const Vector of_word = share * (load(gain + d) + z * before);
-      store(target + d, before + z * load(hidden + d));
+      const Vector of_word = share * (load(dh + d) + g * before);
+      store(target + d, before + g * load(hidden + d));
       store(hidden + d, of_word);
       store(low + d, load(low + d) + of_word);
       store(high + d, load(high + d) - of_word);
     }
   }
 
-  void gain_nothing(const Position& at) const { std::fill_n(at.hidden, int64_t{N} * W, 0.f); }
+  void skip(const Position& at) const { std::fill_n(at.hidden, int64_t{N} * W, 0.f); }
 
   // Adds to the windows' inputs what they have gained.
   void end(int64_t p, int nb) {

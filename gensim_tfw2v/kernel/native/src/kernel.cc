@@ -1,4 +1,4 @@
-// Training on the draws of a unit, and rows that travel. Compiled once for each kind of processor, which TFW2V_ISA names.
+// Training drawn units, and rows that travel: compiled for each processor that TFW2V_ISA names.
 #include "kernel.h"
 
 #include "cbow_blocks.h"

@@ -14,14 +14,6 @@ namespace tfw2v::TFW2V_ISA {
 // Vectors of a slice, of which two fill most registers.
 constexpr int kSlice = 7;
 
-// Calls `use` with a number from 1 to `most`, or `most` for a larger one, as a constant.
-template <int most, class Use>
-static inline void with_constant(int number, Use use) {
-  if constexpr (most > 1)
-    if (number < most) return with_constant<most - 1>(number, use);
-  use(std::integral_constant<int, most>());
-}
-
 // Calls `use` with each slice of rows of N vectors: how many vectors it has, at most L, and the
 // float where it begins.
 template <int L, class Use>

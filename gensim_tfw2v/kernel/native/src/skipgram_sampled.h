@@ -18,14 +18,12 @@ class SkipgramSampled : Trainer {
       : Trainer(unit, alphas, result), alone_(one_by_one(o)), windows_({alone_, u, t}, alphas, result),
         B(o.block), K(o.shared), Kr(static_cast<int>(rounded(K, W))), w(o.window),
         capacity(std::min<int64_t>(2 * int64_t{w}, u.kept)),
-        begins_(std::min<int64_t>(B + 2 * int64_t{w}, u.kept + 1)), pairs_(B), x_(B), dx_(B), y_(K),
-        used_(Kr), lists_(B * capacity), columns_(B * capacity),
+        halo(std::min<int64_t>(B + 2 * int64_t{w}, u.kept + 1)),
+        most(halo * rounded(std::min(B, 2 * w + 1), 4) + 2 * W), begins_(halo), pairs_(B), x_(B),
+        dx_(B), y_(K), used_(Kr), lists_(B * capacity), columns_(B * capacity),
         products_(N, t.size, S, B, K), x_rows_((B + 3) * S), dx_rows_(B * S), g_(int64_t{B} * Kr),
-        weights_(int64_t{B} * Kr) {
+        weights_(int64_t{B} * Kr), gc_(most), weights_c_(most) {
     std::fill_n(used_.begin(), K, 1.f);
-    const int64_t reached = begins_.size() * rounded(std::min(B, 2 * w + 1), 4) + 2 * W;
-    gc_.of(reached);
-    weights_c_.of(reached);
     for (int i = 0; i < B; ++i) {
       x_[i] = x_rows_ + i * S;
       dx_[i] = dx_rows_ + i * S;
@@ -134,7 +132,7 @@ class SkipgramSampled : Trainer {
     for (int64_t c = low; c < high; ++c) {
       const auto [first, last] = reached(c, p, nb);
       for (int k = 0; k < K; ++k) {
-        if (!counts(negatives[k], k, c)) continue;
+        if (k % o.shards != shard(c) || (o.skip_targets && negatives[k] == u.targets[c])) continue;
         const int own = (K - k % o.shards + o.shards - 1) / o.shards;  // negatives of its shard
         for (int i = first; i < last; ++i)
           if (p + i != c) weights_[i * Kr + k] -= share * K / own;
@@ -145,7 +143,7 @@ class SkipgramSampled : Trainer {
   const Tfw2vOptions alone_;
   SkipgramWindows windows_;
   const int B, K, Kr, w;
-  const int64_t capacity;
+  const int64_t capacity, halo, most;  // pairs of an input; centres; scores with these
   std::vector<int64_t> begins_;
   std::vector<int> pairs_;
   std::vector<float*> x_, dx_, y_;

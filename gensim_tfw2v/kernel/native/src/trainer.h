@@ -1,4 +1,4 @@
-// How far scores are off, whatever the objective.
+// What all objectives share: learning rates, and how far scores are off.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// What all objectives of a unit share.
 class Trainer : protected UnitRows {
  public:
   Trainer(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)

@@ -6,6 +6,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
+// What trainers and their parts know of a unit.
 class UnitRows {
  public:
   UnitRows(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables)
@@ -19,11 +20,7 @@ class UnitRows {
   int32_t path_end(int64_t a) const { return u.paths.first[u.leaves[a] + 1]; }
   float locked(int32_t row) const { return t.lock ? t.lock[row] : 1.f; }
 
-  // Whether the k-th negative of its block counts for a target.
-  bool counts(int32_t negative, int k, int64_t position) const {
-    return (!o.skip_targets || negative != u.targets[position]) &&
-           (o.shards == 1 || k % o.shards == shard(position));
-  }
+  // A position's negatives are every o.shards-th of its block's, from this one on.
   int shard(int64_t position) const {
     return o.shards == 1 ? 0 : (u.words ? u.words : u.targets)[position] % o.shards;
   }
@@ -37,8 +34,8 @@ class UnitRows {
     return sum;
   }
 
-  // Fetches what a position adds to those before it: its last word, its nodes, whose path is at
-  // hand, and its target if that is `sampled`; and the path of a later one.
+  // Fetches what a position adds to those before it: the last word of its window, its target if that
+  // is `sampled`, and the nodes of its path, which has been fetched; and the path of a later one.
   void fetch_position(int64_t a, int64_t later, bool sampled) const {
     constexpr int kNear = 8;  // nodes next to the root are never far
     if (sampled) fetch_ahead(output(u.targets[a]), S);

@@ -44,6 +44,14 @@ static inline __attribute__((always_inline)) void repeat(Use use) {
   repeat_each(std::make_integer_sequence<int, n>(), use);
 }
 
+// Calls `use` with a number from 1 to `most`, or `most` for a larger one, as a constant.
+template <int most, class Use>
+static inline void with_constant(int number, Use use) {
+  if constexpr (most > 1)
+    if (number < most) return with_constant<most - 1>(number, use);
+  use(std::integral_constant<int, most>());
+}
+
 // Lanes of a and b by a mask: `at(lane)` is an index into a, or W and more into b.
 template <class Mask>
 static inline Vector pick(Vector a, Vector b) {
