@@ -42,7 +42,7 @@ HIDDEN_STEPS, LARGEST_GROUP, PATH_PREDICTIONS = 0.8, 4, 6
 #: is worth it.
 BLOCK_HIDDEN_STEPS, LEAST_BLOCK = 2.0, 8
 
-#: Positions of a block of CBOW that share negatives: kGroup in native/src/cbow_blocks.h.
+#: Positions of a block of CBOW that share negatives: kGroup in native/src/cbow_sums.h.
 SHARING = 4
 
 #: Uses of each of a block's negatives by windows of CBOW: more push it too far from the same hidden

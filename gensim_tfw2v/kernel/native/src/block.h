@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "buffer.h"
+#include "packing.h"
 #include "products.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 // g is [m, ld], ld a multiple of W; its columns from K on are 0.
 class BlockProducts {
@@ -100,5 +100,4 @@ class BlockProducts {
   Buffer x_, y_, g_, columns_;
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -3,18 +3,16 @@
 
 #include "windows.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 // A few windows at a time have their scores computed, and are then updated one after the other: a
 // window alone would mostly wait for its own numbers.
 class CbowWindows : Windows {
  public:
-  CbowWindows(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
-       const float alphas[2], Tfw2vResult& result)
-      : Windows(options, draws, tables, alphas, result, kGroup),
-        group_(std::min<int>(o.group, kGroup)), scores_(z_.of(labels_.size() + W)),
-        hidden_(h_.of(kGroup * t.stride)) {}
+  // With so many windows at a time.
+  CbowWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int group)
+      : Windows(unit, alphas, result, kMost), group_(std::min(group, kMost)),
+        scores_(labels_.size() + W), hidden_(kMost * S) {}
 
   void block(int64_t p, bool with_loss) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));
@@ -45,14 +43,14 @@ class CbowWindows : Windows {
   }
 
  private:
-  static constexpr int kGroup = 4;  // at most
+  static constexpr int kMost = 4;  // windows at a time
 
   void train(int number, float alpha, bool with_loss) {
     const int columns = y_ends_[number], ld = static_cast<int>(rounded(columns, W));
     std::fill(labels_.begin() + columns, labels_.begin() + ld, 0.f);
     for (int g = 0; g < number; ++g) {
       slices<kSlice>(N, [&](auto L, int64_t d) { sum_up<L>(g, d); });
-      const float* hidden = hidden_ + g * t.stride;
+      const float* hidden = hidden_ + g * S;
       score(&hidden, 1, y_.data() + y_ends_[g], y_ends_[g + 1] - y_ends_[g], N, scores_ + y_ends_[g], 0);
     }
     coefficients(scores_, labels_.data(), ld, alpha, scores_, with_loss);
@@ -73,27 +71,17 @@ class CbowWindows : Windows {
       const float* x = x_[i] + d;
       repeat<L>([&](auto l) { h[l] += load(x + l * W); });
     }
-    float* hidden = hidden_ + g * t.stride + d;
+    float* hidden = hidden_ + g * S + d;
     repeat<L>([&](auto l) { store(hidden + l * W, mean * h[l]); });
   }
 
   // Each row is read and written once. A negative that is met again is as its first turn left it.
   template <int L>
   void update(int g, int64_t d) const {
-    const int x_end = x_ends_[g + 1], y_end = y_ends_[g + 1];
+    const int x_end = x_ends_[g + 1], first = y_ends_[g];
     const float factor = o.mean == o.corrected ? 1.f / counts_[g] : 1.f;
-    const float* hidden = hidden_ + g * t.stride + d;
-    Vector h[L], dh[L];
-    repeat<L>([&](auto l) { h[l] = load(hidden + l * W), dh[l] = Vector{}; });
-    for (int c = y_ends_[g]; c < y_end; ++c) {
-      float* y = y_[c] + d;
-      const float z = scores_[c];
-      repeat<L>([&](auto l) {
-        const Vector before = load(y + l * W);
-        dh[l] += z * before;
-        store(y + l * W, before + z * h[l]);
-      });
-    }
+    Vector dh[L];
+    exchange<L>(scores_ + first, y_.data() + first, y_ends_[g + 1] - first, hidden_ + g * S, d, dh);
     for (int i = x_ends_[g]; i < x_end; ++i) {
       float* x = x_[i] + d;
       const float share = factor * factors_[i];
@@ -102,11 +90,9 @@ class CbowWindows : Windows {
   }
 
   int group_;
-  int x_ends_[kGroup + 1] = {}, y_ends_[kGroup + 1] = {};  // of each window of a group
-  float counts_[kGroup];
-  Buffer z_, h_;
-  float *scores_, *hidden_;
+  int x_ends_[kMost + 1] = {}, y_ends_[kMost + 1] = {};  // of each window of a group
+  float counts_[kMost];
+  Buffer scores_, hidden_;
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -1,4 +1,4 @@
-// Training on the draws of a unit, and rows that travel. Compiled once for each kind of processor, which TFW2V_ISA names.
+// Training drawn units, and rows that travel: compiled for each processor that TFW2V_ISA names.
 #include "kernel.h"
 
 #include "cbow_blocks.h"
@@ -7,8 +7,7 @@
 #include "skipgram_windows.h"
 #include "subwords.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, const float alphas[2],
            int64_t first, int64_t last, int64_t loss_end, Tfw2vResult& result) {
@@ -17,20 +16,19 @@ void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, con
       for (int64_t p = begin; p < end; p += o.block) trainer.block(p, p < loss_end);
     };
   };
-  const auto train_all = [&](const Tfw2vDraws& draws, const Tfw2vTables& tables, auto spans) {
+  const auto train_all = [&](const UnitRows& unit, auto spans) {
     const auto train_with = [&](auto trainer) { spans(trained(trainer)); };
     if (!o.skipgram && (o.windows || o.shards > 1))
-      return train_with(CbowWindows(o, draws, tables, alphas, result));
-    if (!o.skipgram) return train_with(CbowBlocks(o, draws, tables, alphas, result));
+      return train_with(CbowWindows(unit, alphas, result, o.group));
+    if (!o.skipgram) return train_with(CbowBlocks(unit, alphas, result));
     const bool in_blocks = o.negative && !o.windows;
-    if (in_blocks) train_with(SkipgramSampled(o, draws, tables, alphas, result));
-    if (o.hierarchical || !in_blocks) train_with(SkipgramWindows(o, draws, tables, alphas, result));
+    if (in_blocks) train_with(SkipgramSampled(unit, alphas, result));
+    if (o.hierarchical || !in_blocks) train_with(SkipgramWindows(unit, alphas, result));
   };
-  if (!u.subwords.number) return train_all(u, t, [&](auto train) { train(first, last); });
-  Subwords subwords(o, u, t);
-  train_all(subwords.draws(), subwords.tables(),
-            [&](auto train) { subwords.spans(first, last, train); });
+  const UnitRows unit(o, u, t);
+  if (!u.subwords.number) return train_all(unit, [&](auto train) { train(first, last); });
+  Subwords subwords(unit);
+  train_all(subwords.unit(), [&](auto train) { subwords.spans(first, last, train); });
 }
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -9,19 +9,10 @@
 #include <immintrin.h>
 #endif
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 // Vectors of a slice, of which two fill most registers.
 constexpr int kSlice = 7;
-
-// Calls `use` with a number from 0 to `most`, or `most` for a larger one, as a constant.
-template <int most, class Use>
-static inline void with_constant(int number, Use use) {
-  if constexpr (most > 0)
-    if (number < most) return with_constant<most - 1>(number, use);
-  use(std::integral_constant<int, most>());
-}
 
 // Calls `use` with each slice of rows of N vectors: how many vectors it has, at most L, and the
 // float where it begins.
@@ -64,7 +55,7 @@ static inline void score(const float* const* x, int rows, const float* const* y,
       constexpr int most = kColumns<R>;
       for (int c = 0; c < columns; c += most)
         with_constant<most>(columns - c, [&](auto C) {
-          if constexpr (R && C) score_tile<R, C>(x + r, y + c, N, scores + r * ld + c, ld);
+          score_tile<R, C>(x + r, y + c, N, scores + r * ld + c, ld);
         });
     });
   for (int r = 0; r < rows; ++r)
@@ -98,6 +89,24 @@ struct Pair {
   }
 };
 #endif
+
+// A slice of rows y that meet one hidden layer h: y[c] += g[c] * h, and dh = the sum of g[c] * y[c] as
+// each is when its turn comes.
+template <int L>
+static inline void exchange(const float* g, float* const* y, int rows, const float* h, int64_t d,
+                            Vector (&dh)[L]) {
+  Vector own[L];
+  repeat<L>([&](auto l) { own[l] = load(h + d + l * W), dh[l] = Vector{}; });
+  for (int c = 0; c < rows; ++c) {
+    float* row = y[c] + d;
+    const Vector factor = all(g[c]);
+    repeat<L>([&](auto l) {
+      const Vector before = load(row + l * W);
+      dh[l] += factor * before;
+      store(row + l * W, before + factor * own[l]);
+    });
+  }
+}
 
 // out[r] += sum over k of a[r * by_row + k * by_k] * y[k], for R rows and L vectors of them.
 template <class Product, bool begin, int R, int L>
@@ -140,58 +149,4 @@ static inline void gather(const float* a, int64_t by_row, int64_t by_k, const fl
     gather_rows<Product, begin, 1>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
 }
 
-// Lanes whose number lacks the bit `half` of a and b, and those that have it.
-template <int half> struct WithoutBit {
-  static constexpr int at(int i) { return i & half ? W + i - half : i; }
-};
-template <int half> struct WithBit {
-  static constexpr int at(int i) { return i & half ? W + i : i + half; }
-};
-
-template <int half>
-static inline void swap_halves(Vector v[W]) {
-  for (int r = 0; r < W; ++r) {
-    if (r & half) continue;
-    const Vector a = v[r], b = v[r + half];
-    v[r] = pick<WithoutBit<half>>(a, b);
-    v[r + half] = pick<WithBit<half>>(a, b);
-  }
-  if constexpr (half > 1) swap_halves<half / 2>(v);
-}
-
-// out[d * ld + r] = x[r][d] for the first n numbers of each row, and zeros from `rows` up to ld.
-// Rows have room for n, and ld is, a multiple of W.
-static inline void transpose(const float* const* x, int rows, int n, float* out, int ld) {
-  for (int first = 0; first < ld; first += W)
-    for (int d = 0; d < n; d += W) {
-      Vector v[W];
-      for (int r = 0; r < W; ++r) v[r] = first + r < rows ? load(x[first + r] + d) : Vector{};
-      swap_halves<W / 2>(v);
-      for (int i = 0; i < W && d + i < n; ++i) store(out + (d + i) * int64_t{ld} + first, v[i]);
-    }
-}
-
-#if defined(__AVX512BF16__)
-// Numbers of a row in pairs: n vectors make (n + 1) / 2.
-static inline void pair_along(const float* row, int n, float* pairs) {
-  for (int d = 0; d < n; d += 2) {
-    const Vector next = d + 1 < n ? load(row + (d + 1) * W) : Vector{};
-    store(pairs + d / 2 * W, (Vector)_mm512_cvtne2ps_pbh((__m512)next, (__m512)load(row + d * W)));
-  }
-}
-
-// The numbers of two rows, n vectors of each, as pairs of one of each.
-static inline void pair_rows(const float* even, const float* odd, int n, float* pairs) {
-  alignas(64) static const uint16_t order[32] = {
-      0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
-      8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-  const __m512i at = _mm512_load_si512(order);
-  for (int d = 0; d < n * W; d += W) {
-    const __m512bh both = _mm512_cvtne2ps_pbh((__m512)load(odd + d), (__m512)load(even + d));
-    store(pairs + d, (Vector)_mm512_permutexvar_epi16(at, (__m512i)both));
-  }
-}
-#endif
-
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

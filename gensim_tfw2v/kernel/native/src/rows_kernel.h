@@ -7,8 +7,7 @@
 #include "rows.h"
 #include "vector.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 struct Bfloat16 {
   uint16_t bits;
@@ -108,5 +107,4 @@ void add(RowTable table, const int32_t* ids, int64_t count, const void* changes)
 extern const RowKernel rows[2] = {{gather<float>, place<float>, change<float>, add<float>},
                            {gather<Bfloat16>, place<Bfloat16>, change<Bfloat16>, add<Bfloat16>}};
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -8,36 +8,25 @@
 #include "block.h"
 #include "skipgram_windows.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 // Skip-gram with negative sampling: blocks of B inputs share their negatives, and rows are updated
 // after each block; those of a block whose scores are wild, after each word of each window.
 class SkipgramSampled : Trainer {
  public:
-  SkipgramSampled(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
-                const float alphas[2], Tfw2vResult& result)
-      : Trainer(options, draws, tables, alphas, result),
-        alone_(one_by_one(options)), windows_(alone_, draws, tables, alphas, result),
+  SkipgramSampled(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
+      : Trainer(unit, alphas, result), alone_(one_by_one(o)), windows_({alone_, u, t}, alphas, result),
         B(o.block), K(o.shared), Kr(static_cast<int>(rounded(K, W))), w(o.window),
-        halo(static_cast<int>(std::min<int64_t>(B + 2 * int64_t{w}, draws.kept + 1))),
-        pairs_(B), x_(B), dx_(B), y_(K), used_(Kr), products_(N, t.size, t.stride, B, K) {
+        capacity(std::min<int64_t>(2 * int64_t{w}, u.kept)),
+        halo(std::min<int64_t>(B + 2 * int64_t{w}, u.kept + 1)),
+        most(halo * rounded(std::min(B, 2 * w + 1), 4) + 2 * W), begins_(halo), pairs_(B), x_(B),
+        dx_(B), y_(K), used_(Kr), lists_(B * capacity), columns_(B * capacity),
+        products_(N, t.size, S, B, K), x_rows_((B + 3) * S), dx_rows_(B * S), g_(int64_t{B} * Kr),
+        weights_(int64_t{B} * Kr), gc_(most), weights_c_(most) {
     std::fill_n(used_.begin(), K, 1.f);
-    capacity_ = std::min<int64_t>(2 * int64_t{w}, draws.kept);
-    lists_.resize(B * capacity_);
-    columns_.resize(B * capacity_);
-    x_rows_ = xb_.of((B + 3) * t.stride);
-    std::fill_n(x_rows_, (B + 3) * t.stride, 0.f);
-    dx_rows_ = dxb_.of(B * t.stride);
-    g_ = gb_.of(int64_t{B} * Kr);
-    weights_ = wb_.of(int64_t{B} * Kr);
-    const int64_t reached = int64_t{halo} * rounded(std::min(B, 2 * w + 1), 4) + 2 * W;
-    gc_ = cb_.of(reached);
-    weights_c_ = wcb_.of(reached);
-    begins_.resize(halo);
     for (int i = 0; i < B; ++i) {
-      x_[i] = x_rows_ + i * t.stride;
-      dx_[i] = dx_rows_ + i * t.stride;
+      x_[i] = x_rows_ + i * S;
+      dx_[i] = dx_rows_ + i * S;
     }
   }
 
@@ -46,11 +35,11 @@ class SkipgramSampled : Trainer {
     const int64_t low = std::max<int64_t>(0, p - w), high = std::min<int64_t>(u.kept, p + nb + w);
     const int32_t* negatives = u.negatives + p / B * K;
     for (int i = 0; i < nb; ++i) {
-      std::memcpy(x_rows_ + i * t.stride, input(u.inputs[p + i]), t.stride * sizeof(float));
+      std::memcpy(x_rows_ + i * S, input(u.inputs[p + i]), S * sizeof(float));
       pairs_[i] = 0;
     }
     for (int k = 0; k < K; ++k) y_[k] = output(negatives[k]);
-    std::memset(dx_rows_, 0, nb * t.stride * sizeof(float));
+    std::memset(dx_rows_, 0, nb * S * sizeof(float));
     const float a = alpha(p);
     centres(p, nb, low, high, a, with_loss);
     noise(p, nb, low, high, negatives, a, with_loss);
@@ -59,7 +48,7 @@ class SkipgramSampled : Trainer {
     if (with_loss) result.predictions += pairs;
     products_.to_inputs<false>(g_, nb, y_.data(), K, Kr, dx_.data());
     for (int i = 0; i < nb; ++i)
-      gather(&lists_[i * capacity_], 0, 1, &columns_[i * capacity_], pairs_[i], &dx_[i], 1, N);
+      gather(&lists_[i * capacity], 0, 1, &columns_[i * capacity], pairs_[i], &dx_[i], 1, N);
     // from here on rows change
     products_.to_outputs(g_, nb, x_.data(), K, Kr, y_.data());
     for (int64_t c = low; c < high; ++c) {
@@ -87,10 +76,10 @@ class SkipgramSampled : Trainer {
   // Fetches the j-th of the rows that the next block adds: some at a time, or the processor's queue
   // of them is full.
   void look_ahead(int64_t next, int64_t high, int j) const {
-    if (next + j < u.kept) fetch_ahead(input(u.inputs[next + j]), t.stride);
-    if (high + j < u.kept) fetch_ahead(output(u.targets[high + j]), t.stride);
+    if (next + j < u.kept) fetch_ahead(input(u.inputs[next + j]), S);
+    if (high + j < u.kept) fetch_ahead(output(u.targets[high + j]), S);
     if (next < u.kept)
-      for (int k = j; k < K; k += B) fetch_ahead(output(u.negatives[next / B * K + k]), t.stride);
+      for (int k = j; k < K; k += B) fetch_ahead(output(u.negatives[next / B * K + k]), S);
   }
 
   // Coefficients of each centre with the inputs of its window, centre after centre.
@@ -102,7 +91,7 @@ class SkipgramSampled : Trainer {
       const float* y = output(u.targets[c]);
       begins_[c - low] = end;
       if (first >= last) continue;
-      score_run(y, x_[first], t.stride, last - first, N, &gc_[end]);
+      score_run(y, x_[first], S, last - first, N, &gc_[end]);
       std::fill_n(&weights_c_[end], last - first, 1.f);
       if (c >= p && c < p + nb) weights_c_[end + c - p - first] = 0.f;  // not with itself
       for (end += last - first; end % 4; ++end) weights_c_[end] = 0.f;
@@ -117,7 +106,7 @@ class SkipgramSampled : Trainer {
       const float *g = gc_ + begins_[c - low], *y = output(u.targets[c]);
       for (int i = first; i < last; ++i) {
         if (p + i == c) continue;
-        const int64_t place = i * capacity_ + pairs[i]++;
+        const int64_t place = i * capacity + pairs[i]++;
         lists[place] = g[i - first];
         columns[place] = y;
       }
@@ -143,7 +132,7 @@ class SkipgramSampled : Trainer {
     for (int64_t c = low; c < high; ++c) {
       const auto [first, last] = reached(c, p, nb);
       for (int k = 0; k < K; ++k) {
-        if (!counts(negatives[k], k, c)) continue;
+        if (k % o.shards != shard(c) || (o.skip_targets && negatives[k] == u.targets[c])) continue;
         const int own = (K - k % o.shards + o.shards - 1) / o.shards;  // negatives of its shard
         for (int i = first; i < last; ++i)
           if (p + i != c) weights_[i * Kr + k] -= share * K / own;
@@ -153,18 +142,15 @@ class SkipgramSampled : Trainer {
 
   const Tfw2vOptions alone_;
   SkipgramWindows windows_;
-  const int B, K, Kr, w, halo;
+  const int B, K, Kr, w;
+  const int64_t capacity, halo, most;  // pairs of an input; centres; scores with these
+  std::vector<int64_t> begins_;
   std::vector<int> pairs_;
   std::vector<float*> x_, dx_, y_;
-  std::vector<float> used_;
-  BlockProducts products_;
-  int64_t capacity_;
-  std::vector<int64_t> begins_;
-  std::vector<float> lists_;
+  std::vector<float> used_, lists_;
   std::vector<const float*> columns_;
-  Buffer xb_, dxb_, gb_, wb_, cb_, wcb_;
-  float *x_rows_, *dx_rows_, *g_, *weights_, *gc_, *weights_c_;
+  BlockProducts products_;
+  Buffer x_rows_, dx_rows_, g_, weights_, gc_, weights_c_;
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

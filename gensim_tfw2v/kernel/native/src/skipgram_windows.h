@@ -3,8 +3,7 @@
 
 #include "windows.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 // Groups of a window's words predict its centre: a group shares negatives and scores, but as in
 // gensim a word meets outputs that the words before it have moved. Those moves are sums of these
@@ -12,10 +11,8 @@ namespace TFW2V_ISA {
 // neighbours are others.
 class SkipgramWindows : Windows {
  public:
-  SkipgramWindows(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
-                  const float alphas[2], Tfw2vResult& result)
-      : Windows(options, draws, tables, alphas, result, 1), dx_(x_.size()), g_(x_.size()),
-        group_(options.group) {}
+  SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
+      : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group) {}
 
   void block(int64_t p, bool with_loss) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));
@@ -37,9 +34,9 @@ class SkipgramWindows : Windows {
     const int ld = static_cast<int>(rounded(columns, W)), lm = static_cast<int>(rounded(m, W));
     float* g = z_.of(int64_t{m} * ld);         // scores, then coefficients
     float* common = gram_.of(int64_t{m} * lm);  // g_i . g_j
-    float* dx = d_.of(m * t.stride);
+    float* dx = d_.of(m * S);
     float* const* x = x_.data() + first;
-    for (int i = 0; i < m; ++i) dx_[i] = dx + i * t.stride, g_[i] = g + int64_t{i} * ld;
+    for (int i = 0; i < m; ++i) dx_[i] = dx + i * S, g_[i] = g + int64_t{i} * ld;
     std::fill(labels_.begin() + columns, labels_.begin() + ld, 0.f);
     score(x, m, y_.data(), columns, N, g, ld);
     for (int i = 0; i < m; ++i)
@@ -57,5 +54,4 @@ class SkipgramWindows : Windows {
   Buffer z_, d_, gram_;
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -6,18 +6,16 @@
 #include <vector>
 
 #include "buffer.h"
-#include "kernel.h"
 #include "products.h"
+#include "unit_rows.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 // Trains spans of blocks: makes the input of each of a span's words once, trains on these in a
 // small table, and then adds what each has gained to all rows that it is made of.
-class Subwords {
+class Subwords : UnitRows {
  public:
-  Subwords(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables)
-      : o(options), u(draws), t(tables), own_(draws), made_(tables) {
+  explicit Subwords(const UnitRows& unit) : UnitRows(unit), own_(u), made_(t) {
     static thread_local std::vector<int32_t> numbers;  // -1 of words that are not in the span
     if (static_cast<int64_t>(numbers.size()) < u.subwords.number)
       numbers.resize(u.subwords.number, -1);
@@ -30,12 +28,11 @@ class Subwords {
     weights_.resize(most);
     made_.lock = locks_.data();
     made_.weights = weights_.data();
-    made_.inputs = {rows_.of(2 * most * t.stride), most};
+    made_.inputs = {rows_.of(2 * most * S), most};
   }
 
-  // What trainers are given instead of the unit's own.
-  const Tfw2vDraws& draws() const { return own_; }
-  const Tfw2vTables& tables() const { return made_; }
+  // What trainers are given instead.
+  UnitRows unit() const { return {o, own_, made_}; }
 
   // Trains the positions first to before last: `train` is called with those of each span.
   template <class Train>
@@ -78,16 +75,15 @@ class Subwords {
     const int32_t* ids = ids_.data();
     for (size_t w = 0; w < words_.size(); ++w) {
       const int rows = u.subwords.first[words_[w] + 1] - u.subwords.first[words_[w]];
-      use(w, made_.inputs.rows + w * t.stride, rows, ids);
+      use(w, made_.inputs.rows + w * S, rows, ids);
       ids += rows;
     }
   }
 
   template <int to_write>
   float* row(const int32_t* id) const {
-    if (id + kAhead < ids_.data() + ids_.size())
-      fetch_ahead<to_write>(t.inputs.rows + id[kAhead] * t.stride, t.stride);
-    return t.inputs.rows + *id * t.stride;
+    if (id + kAhead < ids_.data() + ids_.size()) fetch_ahead<to_write>(input(id[kAhead]), S);
+    return input(*id);
   }
 
   // CBOW predicts by all rows of a window. As in gensim, skip-gram divides by the number of n-grams,
@@ -102,7 +98,7 @@ class Subwords {
       const float divisor = o.skipgram && number > 1 ? number - 1 : 1;
       locks_[w] = lock / divisor;
       weights_[w] = number;
-      slices<kSlice>(static_cast<int>(t.stride / W), [&](auto L, int64_t d) {
+      slices<kSlice>(static_cast<int>(S / W), [&](auto L, int64_t d) {
         Vector sum[L] = {};
         for (int r = 0; r < rows; ++r) {
           const float* from = row<0>(ids + r) + d;
@@ -120,7 +116,7 @@ class Subwords {
   void add() {
     each([&](size_t w, const float* made, int rows, const int32_t* ids) {
       if (locks_[w] == 0.f) return;
-      slices<kSlice>(static_cast<int>(t.stride / W), [&](auto L, int64_t d) {
+      slices<kSlice>(static_cast<int>(S / W), [&](auto L, int64_t d) {
         Vector gain[L];
         for (int l = 0; l < L; ++l)
           gain[l] = (load(made + d + l * W) - load(before(w) + d + l * W)) / locks_[w];
@@ -134,15 +130,12 @@ class Subwords {
   }
 
   // What a row gains of a gradient: it may be the sum of several that always gain the same.
-  float share(int32_t id) const { return weight(id) * (t.lock ? t.lock[id] : 1.f); }
+  float share(int32_t id) const { return weight(id) * locked(id); }
   float weight(int32_t id) const { return t.weights ? t.weights[id] : 1.f; }
   float* before(size_t w) const {
-    return made_.inputs.rows + (made_.inputs.number + static_cast<int64_t>(w)) * t.stride;
+    return made_.inputs.rows + (made_.inputs.number + static_cast<int64_t>(w)) * S;
   }
 
-  const Tfw2vOptions& o;
-  const Tfw2vDraws& u;
-  const Tfw2vTables& t;
   Tfw2vDraws own_;
   Tfw2vTables made_;
   int32_t* number_of_;                // of each word
@@ -152,5 +145,4 @@ class Subwords {
   Buffer rows_;
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -11,8 +11,7 @@
 #define TFW2V_WIDTH 4
 #endif
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 constexpr int W = TFW2V_WIDTH;
 typedef float Vector __attribute__((vector_size(4 * W), aligned(4), may_alias));
@@ -43,6 +42,14 @@ static inline __attribute__((always_inline)) void repeat_each(std::integer_seque
 template <int n, class Use>
 static inline __attribute__((always_inline)) void repeat(Use use) {
   repeat_each(std::make_integer_sequence<int, n>(), use);
+}
+
+// Calls `use` with a number from 1 to `most`, or `most` for a larger one, as a constant.
+template <int most, class Use>
+static inline void with_constant(int number, Use use) {
+  if constexpr (most > 1)
+    if (number < most) return with_constant<most - 1>(number, use);
+  use(std::integral_constant<int, most>());
 }
 
 // Lanes of a and b by a mask: `at(lane)` is an index into a, or W and more into b.
@@ -121,5 +128,4 @@ static inline void fetch_ahead(const T* row, int64_t numbers) {
   __asm__ volatile("");  // GCC drops calls of what does nothing but this
 }
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -3,15 +3,13 @@
 
 #include "trainer.h"
 
-namespace tfw2v {
-namespace TFW2V_ISA {
+namespace tfw2v::TFW2V_ISA {
 
 class Windows : protected Trainer {
  protected:
   // Room for the rows of `number` windows at a time.
-  Windows(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables,
-          const float alphas[2], Tfw2vResult& result, int number)
-      : Trainer(options, draws, tables, alphas, result), sampled_(o.negative && (!o.skipgram || o.windows)) {
+  Windows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int number)
+      : Trainer(unit, alphas, result), sampled_(o.negative && (!o.skipgram || o.windows)) {
     int64_t longest = 0;
     for (int64_t a = 0; o.hierarchical && a < u.kept; ++a)
       longest = std::max<int64_t>(longest, path_end(a) - path_begin(a));
@@ -57,23 +55,13 @@ class Windows : protected Trainer {
     return end;
   }
 
-  // Fetches what the window of a position adds to those before it: its target, nodes and last word,
-  // and its share of the next block's negatives.
+  // Fetches what the next windows need, and a position's share of the next block's negatives.
   void look_ahead(int64_t a, int64_t block, int i) const {
-    constexpr int kWindows = 3;  // so long does memory take
-    constexpr int kNear = 8;     // nodes next to the root are never far
-    if (o.hierarchical && a + 2 * kWindows < u.kept)
-      fetch_ahead(u.paths.entries + path_begin(a + 2 * kWindows), 16);
+    constexpr int kWindows = 3;  // memory takes this long
     if ((a += kWindows) >= u.kept) return;
-    if (o.hierarchical)
-      for (int32_t k = path_begin(a) + kNear; k < path_end(a); ++k)
-        fetch_ahead(node(u.paths.entries[k] / 2), t.stride);
-    if (sampled_) {
-      fetch_ahead(output(u.targets[a]), t.stride);
-      for (int k = i; k < o.shared && block + 1 < u.blocks; k += o.block)
-        fetch_ahead(output(u.negatives[(block + 1) * o.shared + k]), t.stride);
-    }
-    if (a + o.window < u.kept) fetch_ahead(input(u.inputs[a + o.window]), t.stride);
+    fetch_position(a, a + kWindows, sampled_);
+    for (int k = i; k < o.shared && sampled_ && block + 1 < u.blocks; k += o.block)
+      fetch_ahead(output(u.negatives[(block + 1) * o.shared + k]), S);
   }
 
   std::vector<float*> x_, y_;
@@ -83,5 +71,4 @@ class Windows : protected Trainer {
   const bool sampled_;
 };
 
-}  // namespace TFW2V_ISA
-}  // namespace tfw2v
+}  // namespace tfw2v::TFW2V_ISA

@@ -1,0 +1,140 @@
+// The windows of a block of CBOW: their sums, and what their words gain.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "buffer.h"
+#include "products.h"
+#include "unit_rows.h"
+
+namespace tfw2v::TFW2V_ISA {
+
+constexpr int kGroup = 4;  // positions that are trained together
+
+struct Position {
+  int64_t low, high;    // where its window begins and ends: floats from the first prefix sum on
+  const float* x;       // its own input, which is not of its window
+  float *hidden, *target;
+  float factor, share;  // of the window's sum, and of what its words gain
+  float real;           // 1; or 0, if it is alone in its sentence or beyond the unit
+  int64_t token;
+};
+
+// No processor can guess the end of a loop over a window: so the sum of a window is the difference of
+// two prefix sums, and what its words gain is noted at its two ends, and summed up once a block.
+class WindowSums : UnitRows {
+ public:
+  explicit WindowSums(const UnitRows& unit)
+      : UnitRows(unit), w(std::min<int64_t>(o.window, u.kept)), positions_(rounded(o.block, kGroup)),
+        position_of_(o.block), prefix_((o.block + 2 * w + 1) * S), gains_((o.block + 2 * w + 1) * S),
+        hidden_(positions_.size() * S), nowhere_(S) {}
+
+  // The positions of a group, whose hidden layers follow one another. They lie apart, for the hidden
+  // layers of neighbours are alike and would push a negative the same way.
+  Position* group(int g) { return &positions_[g * kGroup]; }
+
+  // Computes the hidden layers of nb positions: how many groups these are.
+  int begin(int64_t p, int nb) {
+    const int groups = (nb + kGroup - 1) / kGroup;
+    place(p, nb, groups);
+    slices<kSlice>(N, [&](auto L, int64_t d) { sum_up<L>(p, nb, d); });
+    return groups;
+  }
+
+  // What a position's target gains; and what the words of its window do, at the window's ends.
+  void update(const Position& at, float g, const float* dh) const {
+    const float share = at.share;
+    float *hidden = at.hidden, *target = at.target, *low = gains_ + at.low, *high = gains_ + at.high;
+    for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
+      const Vector before = load(target + d);
+      const Vector of_word = share * (load(dh + d) + g * before);
+      store(target + d, before + g * load(hidden + d));
+      store(hidden + d, of_word);
+      store(low + d, load(low + d) + of_word);
+      store(high + d, load(high + d) - of_word);
+    }
+  }
+
+  void skip(const Position& at) const { std::fill_n(at.hidden, int64_t{N} * W, 0.f); }
+
+  // Adds to the windows' inputs what they have gained.
+  void end(int64_t p, int nb) {
+    slices<kSlice>(N, [&](auto L, int64_t d) { add_gains<L>(p, nb, d); });
+  }
+
+ private:
+  // Finds the windows of a block, which begin at low_.
+  void place(int64_t p, int nb, int groups) {
+    int64_t high = low_ = p;
+    for (int64_t a = p; a < p + nb; ++a) {
+      low_ = std::min(low_, a - u.reaches[2 * a]);
+      high = std::max(high, a + u.reaches[2 * a + 1] + 1);
+    }
+    rows_ = static_cast<int>(high - low_);
+    for (int i = 0; i < groups * kGroup; ++i) {
+      const int at = i % kGroup * groups + i / kGroup;  // in the block
+      const int64_t a = p + std::min(at, nb - 1);
+      const int before = u.reaches[2 * a], after = u.reaches[2 * a + 1];
+      const bool real = at < nb && before + after;
+      if (at < nb) position_of_[at] = &positions_[i];
+      const float part = real ? 1.f / count(a) : 1.f;
+      positions_[i] = {(a - before - low_) * S, (a + after + 1 - low_) * S, input(u.inputs[a]),
+                       hidden_ + i * S, o.negative && real ? output(u.targets[a]) : nowhere_,
+                       o.mean ? part : 1.f, o.mean == o.corrected ? part : 1.f,
+                       static_cast<float>(real), a};
+    }
+  }
+
+  // Prefix sums of the windows' inputs, and the hidden layers, which are differences of these.
+  template <int L>
+  void sum_up(int64_t p, int nb, int64_t d) {
+    Vector sum[L] = {};
+    const int64_t behind = low_ - w - p;
+    for (int j = 0; j < rows_ + w; ++j) {
+      if (j < rows_) {
+        const float* x = input(u.inputs[low_ + j]) + d;
+        float* after = prefix_ + (j + 1) * S + d;
+        for (int l = 0; l < L; ++l) store(after + l * W, sum[l] += load(x + l * W));
+      }
+      const int64_t i = behind + j;
+      if (i < 0 || i >= nb) continue;
+      const Position& at = *position_of_[i];
+      const float *low = prefix_ + at.low + d, *high = prefix_ + at.high + d, *x = at.x + d;
+      const float factor = at.factor;
+      float* hidden = at.hidden + d;
+      for (int l = 0; l < L; ++l)
+        store(hidden + l * W, factor * (load(high + l * W) - load(low + l * W) - load(x + l * W)));
+    }
+  }
+
+  // Leaves gains_ empty.
+  template <int L>
+  void add_gains(int64_t p, int nb, int64_t d) {
+    Vector sum[L] = {};
+    for (int j = 0; j <= rows_; ++j) {
+      float* gains = gains_ + j * S + d;
+      for (int l = 0; l < L; ++l) {
+        sum[l] += load(gains + l * W);
+        store(gains + l * W, Vector{});
+      }
+      if (j == rows_) break;
+      const int32_t row = u.inputs[low_ + j];
+      const int64_t i = low_ + j - p;  // its own window is not for it
+      const float* own = (i >= 0 && i < nb ? position_of_[i]->hidden : nowhere_) + d;
+      float* x = input(row) + d;
+      const float factor = locked(row);
+      for (int l = 0; l < L; ++l)
+        store(x + l * W, load(x + l * W) + factor * (sum[l] - load(own + l * W)));
+    }
+  }
+
+  const int64_t w;
+  int64_t low_ = 0;
+  int rows_ = 0;
+  std::vector<Position> positions_;
+  std::vector<const Position*> position_of_;  // each of the block's tokens
+  Buffer prefix_, gains_, hidden_, nowhere_;
+};
+
+}  // namespace tfw2v::TFW2V_ISA

@@ -1,0 +1,56 @@
+// The rows of tables that a unit's draws name.
+#pragma once
+
+#include "unit.h"
+#include "vector.h"
+
+namespace tfw2v::TFW2V_ISA {
+
+// What trainers and their parts know of a unit.
+class UnitRows {
+ public:
+  UnitRows(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables)
+      : o(options), u(draws), t(tables), N(static_cast<int>((t.size + W - 1) / W)), S(t.stride) {}
+
+ protected:
+  float* input(int64_t row) const { return t.inputs.rows + row * t.stride; }
+  float* output(int64_t row) const { return t.outputs.rows + row * t.stride; }
+  float* node(int64_t row) const { return t.nodes.rows + row * t.stride; }
+  int32_t path_begin(int64_t a) const { return u.paths.first[u.leaves[a]]; }
+  int32_t path_end(int64_t a) const { return u.paths.first[u.leaves[a] + 1]; }
+  float locked(int32_t row) const { return t.lock ? t.lock[row] : 1.f; }
+
+  // A position's negatives are every o.shards-th of its block's, from this one on.
+  int shard(int64_t position) const {
+    return o.shards == 1 ? 0 : (u.words ? u.words : u.targets)[position] % o.shards;
+  }
+
+  // Rows of a position's window.
+  float count(int64_t a) const {
+    if (!t.weights) return u.reaches[2 * a] + u.reaches[2 * a + 1];
+    float sum = -t.weights[u.inputs[a]];
+    for (int64_t j = a - u.reaches[2 * a]; j <= a + u.reaches[2 * a + 1]; ++j)
+      sum += t.weights[u.inputs[j]];
+    return sum;
+  }
+
+  // Fetches what a position adds to those before it: the last word of its window, its target if that
+  // is `sampled`, and the nodes of its path, which has been fetched; and the path of a later one.
+  void fetch_position(int64_t a, int64_t later, bool sampled) const {
+    constexpr int kNear = 8;  // nodes next to the root are never far
+    if (sampled) fetch_ahead(output(u.targets[a]), S);
+    if (a + o.window < u.kept) fetch_ahead(input(u.inputs[a + o.window]), S);
+    if (!o.hierarchical) return;
+    if (later < u.kept) fetch_ahead(u.paths.entries + path_begin(later), 16);
+    for (int32_t k = path_begin(a) + kNear; k < path_end(a); ++k)
+      fetch_ahead(node(u.paths.entries[k] / 2), S);
+  }
+
+  const Tfw2vOptions& o;
+  const Tfw2vDraws& u;
+  const Tfw2vTables& t;
+  const int N;      // vectors that D numbers take
+  const int64_t S;  // floats from a row to the next
+};
+
+}  // namespace tfw2v::TFW2V_ISA
