@@ -3,7 +3,7 @@
 import logging
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -49,6 +49,17 @@ def print_neighbours(found: dict[str, list[tuple[str, float]]]) -> None:
             # words are data: Text keeps "[b]" in one from being read as markup
             table.add_row(Text("" if rank else query), Text(word), f"{similarity:.3f}")
         table.add_section()
+    Console(highlight=False).print(table)
+
+
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table on a terminal, and tab-separated values to a file or pipe."""
+    if not sys.stdout.isatty():
+        print(*("\t".join(row) for row in (headings, *rows)), sep="\n")
+        return
+    table = Table(*headings)
+    for row in rows:
+        table.add_row(*map(Text, row))
     Console(highlight=False).print(table)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.model_files import load_saved
@@ -14,43 +16,42 @@ if TYPE_CHECKING:
 
 #: Options that the arrays of a model were made with.
 KEPT = (
-    *("vector_size", "sg", "hs", "negative", "cbow_mean", "fasttext"),
+    *("fasttext", "vector_size", "sg", "hs", "negative", "cbow_mean"),
     *("min_n", "max_n", "bucket", "tables_dir"),
 )
 
 
 def continue_model(
     path: Path,
-    given: Mapping[str, Any],
+    context: typer.Context,
     sentences: Iterable[list[str]] | None = None,
     corpus_file: str | None = None,
     **options: Any,
 ) -> TFWord2Vec:
     """Load a model or vectors, add the new words of a corpus, and train on it.
 
-    A model takes those of the options that were `given`; vectors alone make a model with all.
+    A model takes those of the options that the command line gives; vectors alone make a model with
+    all of them.
 
     Raises
     ------
     BadInput
-        If the file holds no vectors, or has others of the options in `KEPT`.
+        If the file holds no vectors, or was made with other values of the options in `KEPT`.
     """
     model: Any = load_saved(path)
     from gensim_tfw2v import TFFastText, TFWord2Vec
 
     TFFastText.take_over(TFWord2Vec.take_over(model))
-    is_whole = isinstance(model, TFWord2Vec)
-    arrays = {"fasttext": is_whole and model.has_subwords} | {
-        name: getattr(model, name, getattr(getattr(model, "wv", None), name, None))
-        for name in (KEPT if is_whole else ("vector_size",))
-        if name != "fasttext"
-    }
-    for name in given.keys() & arrays:
-        value, held = given[name], arrays[name]
-        if value != held and (name != "negative" or not value or not held):
+    is_whole, source = isinstance(model, TFWord2Vec), context.get_parameter_source
+    given = {n: v for n, v in context.params.items() if "DEFAULT" not in str(source(n))}
+    has = vars(getattr(model, "wv", model)) | vars(model)
+    has |= {"fasttext": is_whole and model.has_subwords}
+    for name in KEPT if is_whole else KEPT[:2]:
+        kind = bool if name == "negative" else lambda value: value  # any number but 0
+        if name in given and kind(given[name]) != kind(has.get(name)):
             raise BadInput(
                 f"--{name.replace('_', '-')} cannot change when a model is continued: {path} has "
-                f"{held}; leave it out, or train a new model"
+                f"{has.get(name)}; leave it out, or train a new model"
             )
     if is_whole:
         vars(model).update({name: options[name] for name in given.keys() & options})

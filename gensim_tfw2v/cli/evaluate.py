@@ -21,9 +21,10 @@ from gensim_tfw2v.cli.common import (
     option,
     print_neighbours,
     print_rows,
+    print_table,
 )
-from gensim_tfw2v.cli.model_files import UTF8, load_saved, load_vectors
-from gensim_tfw2v.cli.train import corpus_arguments
+from gensim_tfw2v.cli.model_files import UTF8, is_model, load_saved, load_vectors
+from gensim_tfw2v.cli.train import corpus_arguments, is_stream
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
@@ -38,22 +39,15 @@ _right = partial(Column, justify="right")
 
 
 def evaluate(
-    model: Annotated[
-        Path,
+    paths: Annotated[
+        list[Path],
         typer.Argument(
-            metavar="MODEL",
-            help="Model or vectors saved by gensim (files you trust: loading one can run code), "
-            "or word2vec's text or binary form.",
+            metavar="MODEL... [FILE...]",
+            help="Models or vectors saved by gensim (files you trust: loading one can run code), "
+            "or word2vec's text or binary form; then your own evaluation files, word pairs with "
+            "ratings or analogies. Formats are detected automatically.",
         ),
     ],
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="FILE",
-            help="Your own evaluation files, word pairs with ratings or analogies; the format is "
-            "detected automatically.",
-        ),
-    ] = None,
     encoding: Encoding = UTF8,
     standard: Annotated[
         bool, option("Evaluate on WS353, SimLex-999 and the word2vec analogies.")
@@ -80,33 +74,48 @@ def evaluate(
 
     Word similarity is the rank correlation with human ratings (1 is best). Analogies are scored
     twice: on the questions whose words are all among the 30,000 most frequent ones, as in gensim,
-    and on all questions, where an unknown word makes the answer wrong.
+    and on all questions, where an unknown word makes the answer wrong. Several models are compared
+    in one table, printed as tab-separated values to a file or pipe.
     """
-    if run is not None and log_dir is None:
-        raise BadInput("--run names a run for TensorBoard; give --log-dir too")
-    if log_dir is not None:
+    models = [path for path in dict.fromkeys(paths) if path == paths[0] or is_model(path)]
+    if run is not None and (log_dir is None or len(models) > 1):
+        raise BadInput("--run names one MODEL's run for TensorBoard; give --log-dir too")
+    if text is not None and len(models) > 1 and is_stream(text):
+        raise BadInput(f"{text}: can be read once, but is read for each model; write it to a file")
+    runs = {} if log_dir is None else {model: log_dir / (run or model.stem) for model in models}
+    if len(set(runs.values())) < len(runs):
+        raise BadInput("models of one name would share a run in --log-dir; evaluate each alone")
+    if runs:
         from gensim_tfw2v.monitor.events import do_without_tensorflow
         from gensim_tfw2v.monitor.run import check_run, write_baseline
 
-        log_dir /= run or model.stem
         try:
-            check_run(log_dir)
+            for folder in runs.values():
+                check_run(folder)
         except ValueError as error:
             raise BadInput(f"{error} (--run)") from error
-    saved = load_saved(model, encoding)
+    files = [path for path in paths if path not in models]
+    results: dict[str, dict[str, Any]] = {}
+    for model in models:
+        saved = load_saved(model, encoding)
 
-    from gensim_tfw2v.evaluation import summary
+        from gensim_tfw2v.evaluation import summary
 
-    loss = None if text is None else _held_out_loss(saved, model, text)
-    with phase("comparing with word pairs and analogies", None):
-        result = summary(getattr(saved, "wv", saved), files or (), standard=standard)
-    if loss is not None:
-        result["held_out_loss"] = loss
-    if log_dir is not None:
-        do_without_tensorflow()
-        write_baseline(log_dir, saved, result)
+        loss = None if text is None else _held_out_loss(saved, model, text)
+        with phase("comparing with word pairs and analogies", None):
+            result = summary(getattr(saved, "wv", saved), files, standard=standard)
+        if loss is not None:
+            result["held_out_loss"] = loss
+        if runs:
+            do_without_tensorflow()
+            write_baseline(runs[model], saved, result)
+        results[str(model)] = result
     if json:
-        typer.echo(dumps(result, indent=2, allow_nan=False))
+        typer.echo(dumps(results if len(models) > 1 else result, indent=2, allow_nan=False))
+        return
+    if len(models) > 1:
+        rows = [{"model": name} | _measures(result) for name, result in results.items()]
+        print_table(list(rows[0]), [list(row.values()) for row in rows])
         return
     console = Console(highlight=False)
     console.print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")
@@ -122,16 +131,25 @@ def evaluate(
         console.print(_analogies_table(result["analogies"]))
 
 
+def _measures(result: dict[str, Any]) -> dict[str, str]:
+    """The row of a model in a table of several: a number for each set and metric."""
+    numbers = {name: score["spearman"] for name, score in result["pairs"].items()}
+    for name, metrics in result["analogies"].items():
+        numbers |= {name: metrics["gensim"]["total"], f"{name} (all)": metrics["all"]["total"]}
+    numbers |= {name: result[name] for name in ("held_out_loss",) if name in result}
+    found = {name: "-" if value is None else f"{value:.4f}" for name, value in numbers.items()}
+    return {name: str(result[name]) for name in ("words", "vector_size")} | found
+
+
 def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
     corpus = corpus_arguments(text)
     with phase("loading gensim", None):
         from gensim_tfw2v import TFFastText, TFWord2Vec
-    for ours in (TFWord2Vec, TFFastText):
-        ours.take_over(saved)
+    TFFastText.take_over(TFWord2Vec.take_over(saved))
     if not isinstance(saved, TFWord2Vec):
         raise BadInput(
-            f"{path}: holds a {type(saved).__name__}; how badly a text is predicted is told by a "
-            "whole model of Word2Vec or FastText"
+            f"{path}: holds a {type(saved).__name__}; --text needs a whole model of Word2Vec or "
+            "FastText"
         )
     return saved.held_out_loss(corpus.get("sentences"), corpus.get("corpus_file"))
 

@@ -222,14 +222,9 @@ def train(
             "text to a file"
         )
     if init is not None:
-        explicit = {
-            name: value
-            for name, value in options.items()
-            if getattr(context.get_parameter_source(name), "name", "") != "DEFAULT"
-        }
-        options["make"] = partial(continue_model, init, explicit)
+        options["make"] = partial(continue_model, init, context)
+        model_files.check_outputs(output, vectors, binary, [init], "is to be continued")
     model_files.check_outputs(output, vectors, binary, [corpus], "is the corpus")
-    model_files.check_outputs(output, vectors, binary, filter(None, [init]), "is to be continued")
     with phase("loading gensim", progress):
         options |= corpus_arguments(corpus)
         set_log(options)
@@ -389,9 +384,7 @@ def model_class(fasttext: bool = False) -> type[TFWord2Vec]:
 
 
 def train_model(
-    fasttext: bool = False,
-    make: Callable[..., TFWord2Vec] | None = None,
-    **arguments: Any,
+    fasttext: bool = False, make: Callable[..., TFWord2Vec] | None = None, **arguments: Any
 ) -> tuple[TFWord2Vec, float]:
     """Make a model, by default a new one, and train it; give it with the seconds that this took."""
     start = time.perf_counter()
