@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gensim_tfw2v.cli.common import BadInput, Ps, Verbose, Workers, fail, option
+from gensim_tfw2v.cli.common import BadInput, PsTasks, Verbose, WorkerTasks, fail, option
 from gensim_tfw2v.cli.train import is_stream, train
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import quoted
@@ -108,7 +108,10 @@ def _show(task: Task, line: str) -> None:
 
 @app.command(context_settings=TAKES_TRAINING)
 def local(
-    context: typer.Context, ps: Ps = 1, workers: Workers = 2, verbose: Verbose = False
+    context: typer.Context,
+    ps_tasks: PsTasks = 1,
+    worker_tasks: WorkerTasks = 2,
+    verbose: Verbose = False,
 ) -> None:
     """Run a training on a local cluster: tfw2v cluster local -- train CORPUS -o MODEL.
 
@@ -116,7 +119,7 @@ def local(
     the command itself is killed, training resumes from the last checkpoint.
     """
     with checkpointed(*parse_training(context)) as command:
-        status = supervise([*command, "--cluster", f"local:ps={ps},worker={workers}"])
+        status = supervise([*command, "--cluster", f"local:ps={ps_tasks},worker={worker_tasks}"])
     raise typer.Exit(status)
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -33,6 +34,16 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def naming_options(message: str, command: Any) -> str:
+    """Name options as they are typed, where a message names the arguments of Python."""
+    for name, typed in ((one.name, max(one.opts, key=len)) for one in command.params):
+        named = "=| (?=is |must )" + (r"|(?![\w./(-])" if "_" in name else "")
+        if typed.startswith("--"):
+            pattern = rf"(?<!the )(?<![\w./'-]){name}({named})"
+            message = re.sub(pattern, lambda found: typed + " " * bool(found[1]), message)  # noqa: B023
+    return message
 
 
 def print_rows(rows: Iterable[tuple[str, object]]) -> None:
@@ -101,5 +112,5 @@ Encoding = Annotated[
     str, option("Of the words in a MODEL of word2vec's text or binary form: latin-1, cp1252, ...")
 ]
 Binary = Annotated[bool, option("Write --vectors in binary form.", "--binary")]
-Ps = Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1)]
-Workers = Annotated[int, option("Number of worker tasks.", min=1)]
+PsTasks = Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1)]
+WorkerTasks = Annotated[int, option("Number of worker tasks, which train.", min=1)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from rich.console import Console
 from rich.table import Column, Table
 
-from gensim_tfw2v.cli.common import BadInput, Verbose, Workers, option
+from gensim_tfw2v.cli.common import BadInput, PsTasks, Verbose, WorkerTasks, option
 from gensim_tfw2v.messages import number, quoted
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 def plan(
     vocab: Annotated[int, option("Words in the vocabulary.", min=1)],
     tokens: Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")],
-    dim: Annotated[int, option("Dimensions of the vectors.", min=1)] = 100,
-    workers: Workers = 4,
-    ps: Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1)] = 2,
-    threads: Annotated[int, option("Threads of each worker.", min=1)] = 8,
+    vector_size: Annotated[int, option("As for tfw2v train.", min=1)] = 100,
+    worker_tasks: WorkerTasks = 4,
+    ps_tasks: PsTasks = 2,
+    workers: Annotated[int, option("Threads of each worker task, and of one machine.", min=1)] = 8,
     net: Annotated[str, option("Network of each task: 10Gbit, 1Gbit.")] = "10Gbit",
     latency: Annotated[float, option("Round trip on the network, in ms.", min=0)] = 0.2,
     memory: Annotated[str, option("Memory of each task: 64GB.")] = "64GB",
@@ -32,7 +32,7 @@ def plan(
     window: Annotated[int, option("As for tfw2v train.", min=1)] = 5,
     negative: Annotated[int, option("As for tfw2v train.", min=1)] = 5,
     sample: Annotated[float, option("As for tfw2v train.", min=0)] = 1e-3,
-    sg: Annotated[bool, option("Skip-gram, or CBOW.", "--sg/--cbow")] = True,
+    sg: Annotated[bool, option("Skip-gram, or CBOW.", "--sg/--cbow")] = False,
     verbose: Verbose = False,
 ) -> None:
     """Estimate memory, traffic and time on a cluster, and recommend a layout and a regime.
@@ -42,9 +42,9 @@ def plan(
     from gensim_tfw2v.planning import Machines, Workload, compare
 
     words = quantity(tokens, "", "--tokens")
-    work = Workload.of_text(vocab, words, dim, window, negative, sg, sample)
+    work = Workload.of_text(vocab, words, vector_size, window, negative, sg, sample)
     bandwidth, room = quantity(net, "bit", "--net") / 8, quantity(memory, "B", "--memory")
-    machines = Machines(workers, ps, threads, bandwidth, latency / 1e3, room)
+    machines = Machines(worker_tasks, ps_tasks, workers, bandwidth, latency / 1e3, room)
     choices = compare(work, words, machines)
     numbers = "bytes a word,ps holds,worker holds,ps net,worker net,words/s,time".split(",")
     headings = (Column(name, justify="right") for name in numbers)
@@ -60,7 +60,7 @@ def plan(
             one.bound,
         )
     console = Console(highlight=False, width=120)
-    console.print(f"model      {2 * vocab * dim * 4 / 1e9:,.1f} GB: 2 tables of {vocab:,} x {dim}")
+    console.print(f"model      {work.tables / 1e9:,.1f} GB: 2 tables of {vocab:,} x {vector_size}")
     console.print(f"corpus     {words:,.0f} words, {work.frequencies.kept:.0%} of them trained on")
     console.print(table)
     console.print(_advice(*choices))

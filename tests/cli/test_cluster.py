@@ -49,8 +49,8 @@ def ports_of(pid):
 def test_a_training_that_is_killed_goes_on(tmp_path):
     model, checkpoints = tmp_path / "model", tmp_path / "checkpoints"
     command = [
-        *TFW2V, "cluster", "local", "--ps", "1", "--workers", "1", "--", "train", LEE, "-o", model,
-        "--epochs", "16", "--vector-size", "8", "--checkpoint-dir", checkpoints,
+        *TFW2V, "cluster", "local", "--ps-tasks", "1", "--worker-tasks", "1", "--", "train", LEE,
+        "-o", model, "--epochs", "16", "--vector-size", "8", "--checkpoint-dir", checkpoints,
         "--checkpoint-minutes", "0.01",
     ]  # fmt: skip
     process = subprocess.Popen(
@@ -136,6 +136,7 @@ def test_tasks_by_hand(tfw2v, tmp_path, monkeypatch):
         (["local"], "give the training after --"),
         (["local", "--", "demo"], "give the training after --"),
         (["local", "--", "train", "x", "--cluster=TF_CONFIG"], "leave it out"),
+        (["local", "--workers", "2", "--", "train", "x"], "--worker-tasks"),
     ],
 )
 def test_bad_usage(tfw2v, arguments, message):

@@ -8,8 +8,8 @@ from gensim_tfw2v.cli.plan import quantity
 
 def test_plan_of_a_large_training(tfw2v):
     printed = tfw2v(
-        "plan", "--vocab", 5_000_000, "--dim", 500, "--tokens", "100e9", "--workers", 32,
-        "--ps", 8, "--net", "10Gbit",
+        "plan", "--vocab", 5_000_000, "--vector-size", 500, "--tokens", "100e9", "--sg",
+        "--worker-tasks", 32, "--ps-tasks", 8, "--net", "10Gbit",
     ).output  # fmt: skip
     assert "20.0 GB: 2 tables of 5,000,000 x 500" in printed
     assert "2.5 GB" in printed  # of each ps
@@ -19,7 +19,17 @@ def test_plan_of_a_large_training(tfw2v):
 
 def test_a_plan_that_does_not_fit_says_so(tfw2v):
     printed = tfw2v(
-        "plan", "--vocab", 5_000_000, "--dim", 500, "--tokens", "1G", "--ps", 1, "--memory", "1GB"
+        "plan",
+        "--vocab",
+        5_000_000,
+        "--vector-size",
+        500,
+        "--tokens",
+        "1G",
+        "--ps-tasks",
+        1,
+        "--memory",
+        "1GB",
     ).output
     assert "none fits: a task would hold 20.0 GB; give more ps tasks" in printed
 
