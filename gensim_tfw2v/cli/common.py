@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
 
@@ -53,14 +53,11 @@ def print_rows(rows: Iterable[tuple[str, object]]) -> None:
 
 
 def print_neighbours(found: dict[str, list[tuple[str, float]]]) -> None:
-    """Print ``{query: [(word, similarity), …]}`` as a table, a row a neighbour of a query."""
-    table = Table("word", "neighbour", Column("similarity", justify="right"))
-    for query, nearest in found.items():
-        for rank, (word, similarity) in enumerate(nearest):
-            # words are data: Text keeps "[b]" in one from being read as markup
-            table.add_row(Text("" if rank else query), Text(word), f"{similarity:.3f}")
-        table.add_section()
-    Console(highlight=False).print(table)
+    """Print ``{query: [(word, similarity), …]}`` as `print_table` does."""
+    rows = [
+        [query, word, f"{similarity:.6f}"] for query in found for word, similarity in found[query]
+    ]
+    print_table(["word", "neighbour", "similarity"], rows)
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -70,7 +67,7 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         return
     table = Table(*headings)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(Text, row))  # keeps "[b]" in a word from being read as markup
     Console(highlight=False).print(table)
 
 
@@ -112,5 +109,12 @@ Encoding = Annotated[
     str, option("Of the words in a MODEL of word2vec's text or binary form: latin-1, cp1252, ...")
 ]
 Binary = Annotated[bool, option("Write --vectors in binary form.", "--binary")]
+Hosts = Annotated[
+    Path | None,
+    option(
+        'JSON or YAML file with the addresses of all tasks, such as {"ps": ["10.0.0.2:2222"], '
+        '"worker": ["10.0.0.3:2222"]}, in place of TF_CONFIG.'
+    ),
+]
 PsTasks = Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1)]
 WorkerTasks = Annotated[int, option("Number of worker tasks, which train.", min=1)]

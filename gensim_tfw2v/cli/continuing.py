@@ -54,7 +54,7 @@ def continue_model(
                 f"{has.get(name)}; leave it out, or train a new model"
             )
     if is_whole:
-        vars(model).update({name: options[name] for name in given.keys() & options})
+        vars(model).update({name: options[name] for name in options.keys() & {"cluster", *given}})
     else:
         del options["vector_size"]
         model = TFWord2Vec.from_vectors(model, **options)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import sys
 from difflib import get_close_matches
-from functools import partial
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Column, Table
 
 from gensim_tfw2v.cli.common import (
     BadInput,
@@ -35,7 +32,8 @@ SPELLINGS_SEARCHED = 50_000  # comparing spellings takes some 10 microseconds a 
 
 Json = Annotated[bool, option("Print JSON instead of text.", "--json")]
 
-_right = partial(Column, justify="right")
+#: Of analogies.
+KINDS = ("total", "semantic", "syntactic")
 
 
 def evaluate(
@@ -75,7 +73,7 @@ def evaluate(
     Word similarity is the rank correlation with human ratings (1 is best). Analogies are scored
     twice: on the questions whose words are all among the 30,000 most frequent ones, as in gensim,
     and on all questions, where an unknown word makes the answer wrong. Several models are compared
-    in one table, printed as tab-separated values to a file or pipe.
+    in one table. Tables are printed as tab-separated values to a file or pipe.
     """
     models = [path for path in dict.fromkeys(paths) if path == paths[0] or is_model(path)]
     if run is not None and (log_dir is None or len(models) > 1):
@@ -117,18 +115,35 @@ def evaluate(
         rows = [{"model": name} | _measures(result) for name, result in results.items()]
         print_table(list(rows[0]), [list(row.values()) for row in rows])
         return
-    console = Console(highlight=False)
-    console.print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")
+    print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")
     if loss is not None:
-        console.print(
+        print(
             f"{text}: a prediction costs {loss:.4f} nats (less is better, of models with the same "
-            "vocabulary and options)",
-            soft_wrap=True,
+            "vocabulary and options)"
         )
     if result["pairs"]:
-        console.print(_pairs_table(result["pairs"]))
+        print_table(
+            ["word similarity", "Spearman", "Pearson", "pairs", "unknown"],
+            [_pairs_row(name, score) for name, score in result["pairs"].items()],
+        )
     if result["analogies"]:
-        console.print(_analogies_table(result["analogies"]))
+        print_table(
+            ["analogies", "questions", *KINDS, "number"],
+            [
+                [Path(name).name, "known" if metric == "gensim" else metric]
+                + [f"{score[kind]:.1%}" for kind in KINDS]
+                + [f"{score['counted']:,}"]
+                for name, metrics in result["analogies"].items()
+                for metric, score in metrics.items()
+            ],
+        )
+
+
+def _pairs_row(name: str, score: dict[str, Any]) -> list[str]:
+    both = (score["spearman"], score["pearson"])
+    correlations = ("-" if value is None else f"{value:.3f}" for value in both)
+    pairs = f"{score['used']:,} of {score['pairs']:,}"
+    return [Path(name).name, *correlations, pairs, f"{score['oov_ratio']:.1%}"]
 
 
 def _measures(result: dict[str, Any]) -> dict[str, str]:
@@ -152,37 +167,6 @@ def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
             "FastText"
         )
     return saved.held_out_loss(corpus.get("sentences"), corpus.get("corpus_file"))
-
-
-def _pairs_table(results: dict[str, dict[str, Any]]) -> Table:
-    headings = map(_right, ("Spearman", "Pearson", "pairs", "unknown"))
-    table = Table("set", *headings, title="Word similarity", title_justify="left")
-    for name, score in results.items():
-        both = (score["spearman"], score["pearson"])
-        correlations = ("-" if value is None else f"{value:.3f}" for value in both)
-        pairs = f"{score['used']:,} of {score['pairs']:,}"
-        table.add_row(Path(name).name, *correlations, pairs, f"{score['oov_ratio']:.1%}")
-    return table
-
-
-def _analogies_table(results: dict[str, dict[str, Any]]) -> Table:
-    kinds = ("total", "semantic", "syntactic")
-    table = Table(
-        "set",
-        "questions",
-        *map(_right, (*kinds, "number")),
-        title="Analogies answered right",
-        title_justify="left",
-        caption="known: all four words are among the 30,000 most frequent ones, as gensim counts; "
-        "all: questions with unknown words are wrong",
-        caption_justify="left",
-    )
-    for name, metrics in results.items():
-        for metric, score in metrics.items():
-            accuracies = (f"{score[kind]:.1%}" for kind in kinds)
-            questions = "known" if metric == "gensim" else metric
-            table.add_row(Path(name).name, questions, *accuracies, f"{score['counted']:,}")
-    return table
 
 
 def neighbours(
@@ -217,13 +201,8 @@ def neighbours(
         found = {word: vectors.most_similar(word, topn=number) for word in known}
     if json:
         print(dumps({query: dict(nearest) for query, nearest in found.items()}, indent=2))
-    elif sys.stdout.isatty():
-        print_neighbours(found)
     else:
-        print("word\tneighbour\tsimilarity")
-        for query, nearest in found.items():
-            for word, similarity in nearest:
-                print(f"{query}\t{word}\t{similarity:.6f}")
+        print_neighbours(found)
 
 
 def similarity(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 STDIN = Path("/dev/stdin")
 
 #: Options of `train` that are not its model's, and switches that gensim's class does not know.
-OF_THE_COMMAND = {"context", "corpus", "output", "vectors", "binary", "init", "verbose"}
+OF_THE_COMMAND = {"context", "corpus", "output", "vectors", "binary", "init", "hosts", "verbose"}
 OWN_SWITCHES = {"corrected_cbow", "projector_each_epoch"}
 
 #: Options of FastText alone.
@@ -147,6 +147,7 @@ def train(
             "takes the one that this environment variable describes."
         ),
     ] = None,
+    hosts: common.Hosts = None,
     regime: Annotated[
         str | None,
         _running(
@@ -216,6 +217,12 @@ def train(
     if not fasttext and (given := [name for name in OF_FASTTEXT if name in options]):
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise BadInput(f"{flags}: of FastText's n-grams; give --fasttext too, or leave it out")
+    if hosts is not None:
+        from gensim_tfw2v.cluster.spec import read_hosts
+
+        if cluster is not None:
+            raise BadInput("--hosts and --cluster both say where to train; give one of the two")
+        options["cluster"] = read_hosts(hosts)
     if max_vocab_size is not None and is_stream(corpus):
         raise BadInput(
             f"{corpus}: can be read once, but --max-vocab-size reads the corpus twice; write the "

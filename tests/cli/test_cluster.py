@@ -101,7 +101,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     assert not ports & own_ports(os.getpid())
 
 
-def test_tasks_by_hand(tfw2v, tmp_path, monkeypatch):
+def test_tasks_by_hand(tfw2v, models, tmp_path, monkeypatch):
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     hosts = tmp_path / "hosts.json"
     hosts.write_text(json.dumps({"ps": [ps], "worker": [worker]}))
@@ -122,6 +122,11 @@ def test_tasks_by_hand(tfw2v, tmp_path, monkeypatch):
         tasks.append(subprocess.Popen([*TFW2V, "task"], env=os.environ | {"TF_CONFIG": own}))
         wait_for_tasks([Task("worker", 0, worker)], 120)
         assert re.search(r"worker +0 +\S+ +answers", shown(status=0))
+        monkeypatch.delenv("TF_CONFIG")
+        assert tfw2v("cluster", "status", "--hosts", hosts).stdout.count("answers") == 2
+        options = ("--init", models["model"], "--epochs", 1, "--hosts", hosts)
+        trained = tfw2v("train", LEE, "-o", tmp_path / "model", *options).stdout
+        assert "bytes per trained word" in trained and (tmp_path / "model").is_file()
         tasks[0].terminate()
         assert tasks[0].wait(10) == 128 + signal.SIGTERM
     finally:
