@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v import TFWord2Vec
 
 #: Options that the arrays of a model were made with.
-KEPT = (
-    *("fasttext", "vector_size", "sg", "hs", "negative", "cbow_mean"),
-    *("min_n", "max_n", "bucket", "tables_dir"),
-)
+KEPT = "fasttext vector_size sg hs negative cbow_mean min_n max_n bucket tables_dir".split()
 
 
 def continue_model(

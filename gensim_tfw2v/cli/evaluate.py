@@ -121,29 +121,27 @@ def evaluate(
             f"{text}: a prediction costs {loss:.4f} nats (less is better, of models with the same "
             "vocabulary and options)"
         )
-    if result["pairs"]:
-        print_table(
-            ["word similarity", "Spearman", "Pearson", "pairs", "unknown"],
-            [_pairs_row(name, score) for name, score in result["pairs"].items()],
-        )
-    if result["analogies"]:
-        print_table(
-            ["analogies", "questions", *KINDS, "number"],
-            [
-                [Path(name).name, "known" if metric == "gensim" else metric]
-                + [f"{score[kind]:.1%}" for kind in KINDS]
-                + [f"{score['counted']:,}"]
-                for name, metrics in result["analogies"].items()
-                for metric, score in metrics.items()
-            ],
-        )
+    _print_scores(result)
 
 
-def _pairs_row(name: str, score: dict[str, Any]) -> list[str]:
-    both = (score["spearman"], score["pearson"])
-    correlations = ("-" if value is None else f"{value:.3f}" for value in both)
-    pairs = f"{score['used']:,} of {score['pairs']:,}"
-    return [Path(name).name, *correlations, pairs, f"{score['oov_ratio']:.1%}"]
+def _print_scores(result: dict[str, Any]) -> None:
+    """Print all scores of one model, in a table for word pairs and one for analogies."""
+    rows = []
+    for name, score in result["pairs"].items():
+        both = (score["spearman"], score["pearson"])
+        correlations = ("-" if value is None else f"{value:.3f}" for value in both)
+        used = f"{score['used']:,} of {score['pairs']:,}"
+        rows.append([Path(name).name, *correlations, used, f"{score['oov_ratio']:.1%}"])
+    if rows:
+        print_table(["word similarity", "Spearman", "Pearson", "pairs", "unknown"], rows)
+    rows = []
+    for name, metrics in result["analogies"].items():
+        for metric, score in metrics.items():
+            asked = [Path(name).name, "known" if metric == "gensim" else metric]
+            shares = (f"{score[kind]:.1%}" for kind in KINDS)
+            rows.append([*asked, *shares, f"{score['counted']:,}"])
+    if rows:
+        print_table(["analogies", "questions", *KINDS, "number"], rows)
 
 
 def _measures(result: dict[str, Any]) -> dict[str, str]:

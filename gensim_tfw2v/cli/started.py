@@ -77,9 +77,8 @@ def _running() -> dict[str, tuple[Path, list[Any]]]:
 
 def _chosen(name: str | None) -> tuple[str, Path, list[Any]]:
     running = _running()
-    if name is None and len(running) == 1:
-        (name,) = running
-    if name is None or name not in running:
-        which = "give --name" if name is None else f"--name is {quoted(name)}"
-        raise BadInput(f"{which}: {', '.join(running) or 'no cluster'} runs (tfw2v cluster ls)")
-    return name, *running[name]
+    names = list(running) if name is None else [name]
+    if len(names) != 1 or names[0] not in running:
+        known = ", ".join(running) or "none"
+        raise BadInput(f"give --name, that of a cluster that runs (tfw2v cluster ls): {known}")
+    return names[0], *running[names[0]]

@@ -126,8 +126,8 @@ class StartedCluster(abc.ABC):
 
     def __enter__(self: Started) -> Started:
         if callable(signal.getsignal(signal.SIGTERM)):  # by which tfw2v cluster stop ends it
-            number = [len(self.cluster.ps), len(self.cluster.worker)]
-            program = json.dumps([os.getpid(), *number, shlex.join(sys.argv)])
+            tasks = len(self.cluster.ps), len(self.cluster.worker)
+            program = json.dumps([os.getpid(), *tasks, shlex.join(sys.argv)])
             (self._logs.folder / PROGRAM).write_text(program, encoding="utf-8")
         try:
             for task in self.cluster.servers():

@@ -1,9 +1,35 @@
 """tfw2v plan."""
 
+import inspect
+
 import pytest
 
 from gensim_tfw2v.cli.common import BadInput
-from gensim_tfw2v.cli.plan import quantity
+from gensim_tfw2v.cli.plan import plan, quantity
+from gensim_tfw2v.cli.train import train
+from tests.docs.pages import ROOT, blocks, words
+
+
+def test_the_page_shows_what_is_printed(tfw2v):
+    page = (ROOT / "docs/planning.md").read_text(encoding="utf-8")
+    (block,) = (one.text for one in blocks(page) if one.text.startswith("$ tfw2v plan"))
+    command, shown = block.split("\n", 1)
+    printed = tfw2v(*words(command)[2:]).stdout
+    assert [line.rstrip() for line in printed.splitlines()] == shown.splitlines()
+
+
+def test_a_small_training_needs_no_cluster(tfw2v):
+    printed = tfw2v("plan", "--vocab", 200_000, "--tokens", "17e6", "--worker-tasks", 1).stdout
+    assert "advice     one machine: no cluster" in printed
+
+
+def test_options_are_named_as_those_of_train():
+    names = inspect.signature(train).parameters.keys() & inspect.signature(plan).parameters.keys()
+    assert names >= {
+        *("vector_size", "workers", "epochs", "window", "negative", "sample", "sg", "verbose")
+    }
+    given = {name: inspect.signature(plan).parameters[name].default for name in names - {"workers"}}
+    assert given == {name: inspect.signature(train).parameters[name].default for name in given}
 
 
 def test_plan_of_a_large_training(tfw2v):
