@@ -155,9 +155,9 @@ def _measures(result: dict[str, Any]) -> dict[str, str]:
 
 
 def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
+    from gensim_tfw2v import TFFastText, TFWord2Vec
+
     corpus = corpus_arguments(text)
-    with phase("loading gensim", None):
-        from gensim_tfw2v import TFFastText, TFWord2Vec
     TFFastText.take_over(TFWord2Vec.take_over(saved))
     if not isinstance(saved, TFWord2Vec):
         raise BadInput(

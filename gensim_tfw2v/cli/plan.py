@@ -63,9 +63,8 @@ def plan(
     console = Console(highlight=False, width=120)
     console.print(f"model      {work.tables / 1e9:,.1f} GB: 2 tables of {vocab:,} x {vector_size}")
     console.print(f"corpus     {words:,.0f} words, {work.frequencies.kept:.0%} of them trained on")
-    alone, shared = work.core_ns * planning.MACHINE_FACTOR, work.core_ns * planning.WORKER_FACTOR
-    core = f"{alone:,.0f} ns a word, {shared:,.0f} ns in a worker ({planning.PROCESSOR})"
-    console.print(f"a core     {core}")
+    alone, task = work.core_ns * planning.MACHINE_FACTOR, work.core_ns * planning.WORKER_FACTOR
+    console.print(f"a core     {alone:.0f} ns a word, {task:.0f} as worker ({planning.PROCESSOR})")
     console.print(table)
     console.print(_advice(*choices))
 

@@ -135,8 +135,8 @@ def test_a_finished_training_is_given_more_epochs(finished, tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("epochs", "options", "message"),
     [
-        (1, (), "its epochs is 2, here it is 1; resume it with its own options"),
-        (4, ("--alpha", 0.01), "its alpha is 0.025"),
+        (1, (), "its --epochs is 2, here it is 1; resume it with its own options"),
+        (4, ("--alpha", 0.01), "its --alpha is 0.025"),
     ],
 )
 def test_other_changes_to_a_finished_training(finished, epochs, options, message):
