@@ -28,8 +28,8 @@ FLOAT, ENTRY = 4, 4
 # the kernels of CBOW and skip-gram alone: docs/benchmarks/kernels.md, at D = 100 and 300. All of
 # `train` takes that times a factor: on one machine fitted to docs/benchmarks/speed.md, and in a
 # worker to the simulation of 1 + 1 tasks, skip-gram, in docs/benchmarks/scaling-two-threads.md,
-# which has one machine a task (1 + 1 tasks that share a machine were faster). A step in columns waits for the ps three
-# times: for products, for lengths, for the writing.
+# which has one machine a task (1 + 1 tasks that share a machine were faster). A step in columns
+# waits for the ps three times: for products, for lengths, for the writing.
 PROCESSOR = "AMD EPYC with AVX512-BF16"
 KERNEL_NS = {False: (12.5, 0.87), True: (70.0, 1.27)}
 MACHINE_FACTOR, WORKER_FACTOR = 1.4, 3.4
