@@ -450,6 +450,7 @@ class TFWord2Vec(Word2Vec):
         corpus_file: str | None = None,
         epochs: int = 1,
         alpha: float | None = None,
+        end_alpha: float | None = None,
     ) -> tuple[int, int]:
         """Train on the next part of a stream, after adding its new words to the vocabulary.
 
@@ -463,7 +464,9 @@ class TFWord2Vec(Word2Vec):
         epochs : int
             Passes over the part, from 1 up.
         alpha : float, optional
-            Constant learning rate; by default the model's `alpha`.
+            Learning rate; by default the model's `alpha`.
+        end_alpha : float, optional
+            Learning rate at the end; by default `alpha`, so that it is constant.
 
         Returns
         -------
@@ -473,13 +476,13 @@ class TFWord2Vec(Word2Vec):
         Raises
         ------
         ValueError, TypeError
-            If `epochs` or `alpha` is invalid.
+            If `epochs`, `alpha` or `end_alpha` is invalid.
         RuntimeError, Divergence
             As in `train`.
         """
         self._refuse_while_training()
         Number(least=1, whole=True, exact=True)("epochs", epochs)
-        self._check({"start_alpha": alpha})
+        self._check({"start_alpha": alpha, "end_alpha": end_alpha})
         if is_trained_by_gensim(self):  # whose code reads the part again for each epoch
             self._check_corpus_sanity(corpus_iterable, corpus_file, passes=1 + epochs)
         before: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
@@ -494,7 +497,7 @@ class TFWord2Vec(Word2Vec):
                     total_words=self.corpus_total_words,
                     epochs=epochs,
                     start_alpha=alpha,
-                    end_alpha=alpha,
+                    end_alpha=alpha if end_alpha is None else end_alpha,
                 )
         finally:
             self.__dict__.update(before)

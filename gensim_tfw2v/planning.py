@@ -1,10 +1,10 @@
-"""Memory, traffic and time of a training on a cluster, estimated before it starts.
+"""Memory, traffic and time of a training, estimated before it starts.
 
-A first approximation, for negative sampling: a worker trains as fast as its cores do, unless the
-network or, with columns, the waiting for it takes longer.
+A first approximation, for negative sampling: a machine trains as fast as its cores do, unless the
+network of a cluster or, with columns, the waiting for it takes longer.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,11 +24,19 @@ ZIPF_OFFSET, ZIPF_EXPONENT = 2.7, 1.15
 NUMBER, ID, PLACE, SIZE = 2, 4, 2, 4
 FLOAT, ENTRY = 4, 4
 
-# Time. Nanoseconds of a core for a raw word of skip-gram, and in addition for each of D: measured
-# at D = 100 and 300 on one machine. A step in columns waits for the ps three times: for products,
-# for lengths, for the writing.
-WORD_NS, NUMBER_NS = 730.0, 1.3
+# Time. Nanoseconds of a core for a word that subsampling leaves, and in addition for each of D, in
+# the kernels of CBOW and skip-gram alone: docs/benchmarks/kernels.md, at D = 100 and 300. All of
+# `train` takes that times a factor: on one machine fitted to docs/benchmarks/speed.md, and in a
+# worker to the simulation of 1 + 1 tasks, skip-gram, in docs/benchmarks/scaling-two-threads.md,
+# which has one machine a task (1 + 1 tasks that share a machine were faster). A step in columns
+# waits for the ps three times: for products, for lengths, for the writing.
+PROCESSOR = "AMD EPYC with AVX512-BF16"
+KERNEL_NS = {False: (12.5, 0.87), True: (70.0, 1.27)}
+MACHINE_FACTOR, WORKER_FACTOR = 1.4, 3.4
 ROUND_TRIPS = 3
+
+#: Name of the way without a cluster.
+ALONE = "one machine"
 
 # Quality. Words that each sub-model should have at least: with 3 M, merging costs a tenth of the
 # quality; with some 200 M, as in the paper, none (docs/regimes/sub-models.md).
@@ -118,6 +126,12 @@ class Workload:
         return cls(frequencies, vector_size, shape, skipgram)
 
     @property
+    def core_ns(self) -> float:
+        """Nanoseconds of a core that the kernels take per raw word."""
+        word, number = KERNEL_NS[self.skipgram]
+        return self.frequencies.kept * (word + number * self.vector_size)
+
+    @property
     def tables(self) -> float:
         """Bytes of the input and output vectors, 8 · V · D."""
         return 2.0 * len(self.frequencies.words) * self.vector_size * FLOAT
@@ -152,7 +166,7 @@ class Machines:
 
 
 class Choice(NamedTuple):
-    """Way to train on a cluster, with its estimates.
+    """Way to train, on a cluster or on one of its machines alone, with its estimates.
 
     Attributes
     ----------
@@ -167,7 +181,7 @@ class Choice(NamedTuple):
     words_a_second : float
         Raw words/s of all workers together.
     bound : str
-        Bottleneck: ``"workers"``, ``"network"`` or ``"latency"``. Or the reason not to use it:
+        Bottleneck: ``"cores"``, ``"network"`` or ``"latency"``. Or the reason not to use it:
         ``"memory"`` if it does not fit, ``"corpus"`` if the corpus is too small for its quality.
     """
 
@@ -218,10 +232,11 @@ def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
 
 
 def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
-    """Compare ways to train a corpus of so many words on a cluster, the recommended one first.
+    """Compare ways to train a corpus of so many words, the recommended one first.
 
     The fastest comes first. Of those within a tenth of its speed, asynchronous training in rows is
-    preferred to columns, and columns to sub-models. Ways that should not be used come last.
+    preferred to columns, and columns to sub-models. One machine is preferred to a cluster that is
+    less than twice as fast. Ways that should not be used come last.
 
     Parameters
     ----------
@@ -248,7 +263,10 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     apart = _choice("sub-models", option, work, machines, text, work.tables, senders=1)
     if apart.bound != "memory" and tokens / workers < LEAST_OF_A_SUB_MODEL:
         apart = apart._replace(bound="corpus")
+    one = replace(machines, workers=1)
+    alone = _choice(ALONE, "", work, one, (0.0, 0.0), work.tables, factor=MACHINE_FACTOR)
     choices = [
+        alone._replace(ps_memory=0.0),
         _choice("rows, asynchronous", "(the default)", work, machines, row_bytes(work, job), held),
         _choice("columns", 'layout="columns"', work, machines, columns, waiting=waiting),
         apart,
@@ -256,9 +274,12 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     against = ("corpus", "memory")
     best = max((one.words_a_second for one in choices if one.bound not in against), default=0.0)
     reasons = {bound: rank for rank, bound in enumerate(against, 1)}
-    return sorted(
-        choices, key=lambda one: (reasons.get(one.bound, 0), one.words_a_second < 0.9 * best)
-    )
+
+    def rank(one: Choice) -> tuple[int, bool]:
+        share = 0.5 if one.name == ALONE else 0.9
+        return reasons.get(one.bound, 0), one.words_a_second < share * best
+
+    return sorted(choices, key=rank)
 
 
 def _choice(
@@ -270,20 +291,22 @@ def _choice(
     worker_memory: float = 0.0,
     waiting: float = 0.0,
     senders: int = 0,
+    factor: float = WORKER_FACTOR,
 ) -> Choice:
     """A way to train with this traffic, in bytes a token, fetched and pushed.
 
     A thread waits so many seconds for each raw word, and cannot use them. What workers fetch is
-    from as many senders; by default from the ps tasks, which else have no traffic.
+    from as many senders; by default from the ps tasks, which else have no traffic. A core takes
+    `factor` times what it does in the kernels alone.
     """
     raw = work.frequencies.kept * max(traffic)  # bytes a raw word, in the busier direction
     ps_memory = work.tables / machines.shards
-    computing = (WORD_NS + NUMBER_NS * work.vector_size) * 1e-9
+    computing = work.core_ns * factor * 1e-9
     speed = machines.threads / (computing + waiting)  # raw words/s of a worker
-    bound = "latency" if waiting > computing else "workers"
+    bound = "latency" if waiting > computing else "cores"
     # the busier end: what all workers send arrives at all ps tasks
     share = max(1.0, machines.workers / (senders or machines.shards))
-    if (limit := machines.net / (raw * share)) < speed:
+    if raw and (limit := machines.net / (raw * share)) < speed:
         speed, bound = limit, "network"
     if max(ps_memory, worker_memory) > machines.memory:
         bound = "memory"

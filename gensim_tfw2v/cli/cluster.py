@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gensim_tfw2v.cli.common import BadInput, Ps, Verbose, Workers, fail, option
+from gensim_tfw2v.cli import started
+from gensim_tfw2v.cli.common import BadInput, Hosts, PsTasks, Verbose, WorkerTasks, fail, option
 from gensim_tfw2v.cli.train import is_stream, train
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import quoted
@@ -39,7 +40,11 @@ ENDING_SECONDS = 60.0
 _trainings = typer.Typer(add_completion=False)
 _trainings.command()(train)
 
-app = typer.Typer(no_args_is_help=True, help="Start a cluster, or check that it is reachable.")
+app = typer.Typer(no_args_is_help=True, help="Start, watch and stop clusters.")
+
+
+for command in (started.ls, started.logs, started.stop):
+    app.command()(command)
 
 
 @app.command(context_settings=TAKES_TRAINING)
@@ -62,6 +67,7 @@ def ssh(
         ),
     ] = "tfw2v",
     seconds: Annotated[float, option("Seconds to wait for the tasks to start.", min=1)] = 30.0,
+    dry_run: Annotated[bool, option("Print the commands, and run nothing.", "--dry-run")] = False,
     verbose: Verbose = False,
 ) -> None:
     """Run a training on other hosts: tfw2v cluster ssh --hosts FILE -- train CORPUS -o MODEL.
@@ -88,14 +94,15 @@ def ssh(
     if not client:
         raise BadInput("--ssh is empty: give the client of OpenSSH, as in --ssh 'ssh -p 2200'")
     log_dir = None if values["log_dir"] is None else os.path.abspath(values["log_dir"])
-    with (
-        checkpointed(arguments, values) as training,
-        SshCluster(cluster, _show, client, command, seconds, log_dir) as tasks,
-        tasks.restarting(),
-    ):
-        status = supervise(
-            [*training, "--cluster", "TF_CONFIG"], {"TF_CONFIG": cluster.tf_config("chief", 0)}
-        )
+    tasks = SshCluster(cluster, _show, client, command, seconds, log_dir)
+    if dry_run:
+        for task in cluster.servers():
+            print(shlex.join(tasks.arguments(task)))
+        print(shlex.join(["tfw2v", "train", *arguments, "--hosts", str(hosts)]))
+        return
+    config = {"TF_CONFIG": cluster.tf_config("chief", 0)}
+    with checkpointed(arguments, values) as training, tasks, tasks.restarting():
+        status = supervise([*training, "--cluster", "TF_CONFIG"], config)
     raise typer.Exit(status)
 
 
@@ -108,7 +115,10 @@ def _show(task: Task, line: str) -> None:
 
 @app.command(context_settings=TAKES_TRAINING)
 def local(
-    context: typer.Context, ps: Ps = 1, workers: Workers = 2, verbose: Verbose = False
+    context: typer.Context,
+    ps_tasks: PsTasks = 1,
+    worker_tasks: WorkerTasks = 2,
+    verbose: Verbose = False,
 ) -> None:
     """Run a training on a local cluster: tfw2v cluster local -- train CORPUS -o MODEL.
 
@@ -116,19 +126,21 @@ def local(
     the command itself is killed, training resumes from the last checkpoint.
     """
     with checkpointed(*parse_training(context)) as command:
-        status = supervise([*command, "--cluster", f"local:ps={ps},worker={workers}"])
+        status = supervise([*command, "--cluster", f"local:ps={ps_tasks},worker={worker_tasks}"])
     raise typer.Exit(status)
 
 
 @app.command()
 def status(
     seconds: Annotated[float, option("Seconds to wait for each task.", min=0.1)] = 3.0,
+    hosts: Hosts = None,
     verbose: Verbose = False,
 ) -> None:
-    """List the tasks in TF_CONFIG and whether each answers; exit status 1 if one does not."""
-    from gensim_tfw2v.cluster import MissingTasks, from_tf_config, wait_for_tasks
+    """List the tasks of a cluster and whether each answers; exit status 1 if one does not."""
+    from gensim_tfw2v.cluster import MissingTasks, wait_for_tasks
+    from gensim_tfw2v.cluster.spec import from_tf_config, read_hosts
 
-    tasks = from_tf_config(os.environ)[0].servers()
+    tasks = (read_hosts(hosts) if hosts else from_tf_config(os.environ)[0]).servers()
     missing: tuple[object, ...] = ()
     try:
         wait_for_tasks(tasks, seconds)
@@ -142,13 +154,7 @@ def status(
 
 
 def task(
-    hosts: Annotated[
-        Path | None,
-        option(
-            'JSON or YAML file with the addresses of all tasks: {"ps": ["10.0.0.2:2222"], '
-            '"worker": ["10.0.0.3:2222"]}. By default taken from TF_CONFIG.'
-        ),
-    ] = None,
+    hosts: Hosts = None,
     role: Annotated[Literal["ps", "worker"], option("Which task this is.")] = "worker",
     index: Annotated[int, option("Index among the tasks of that role.", min=0)] = 0,
     log_dir: Annotated[
@@ -188,8 +194,8 @@ def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
         path = context.command_path.split(" ", 1)[-1]
         raise BadInput(f"give the training after --, as in: tfw2v {path} -- train CORPUS -o MODEL")
     arguments = context.args[1:]
-    if any(argument.split("=")[0] == "--cluster" for argument in arguments):
-        raise BadInput("--cluster is what this command is for: leave it out after --")
+    for argument in {"--cluster", "--hosts"} & {argument.split("=")[0] for argument in arguments}:
+        raise BadInput(f"{argument} is what this command is for: leave it out after --")
     parser = typer.main.get_command(_trainings)
     values = parser.make_context("tfw2v train", list(arguments)).params
     if is_stream(Path(values["corpus"])):

@@ -2,14 +2,15 @@
 
 import logging
 import math
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
 
@@ -35,6 +36,16 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
+def naming_options(message: str, command: Any) -> str:
+    """Name options as they are typed, where a message names the arguments of Python."""
+    for name, typed in ((one.name, max(one.opts, key=len)) for one in command.params):
+        named = "=| (?=is |must )" + (r"|(?![\w./(-])" if "_" in name else "")
+        if typed.startswith("--"):
+            pattern = rf"(?<!the )(?<![\w./'-]){name}({named})"
+            message = re.sub(pattern, lambda found: typed + " " * bool(found[1]), message)  # noqa: B023
+    return message
+
+
 def print_rows(rows: Iterable[tuple[str, object]]) -> None:
     """Print results, each on a line after its name."""
     for name, value in rows:
@@ -42,13 +53,21 @@ def print_rows(rows: Iterable[tuple[str, object]]) -> None:
 
 
 def print_neighbours(found: dict[str, list[tuple[str, float]]]) -> None:
-    """Print ``{query: [(word, similarity), …]}`` as a table, a row a neighbour of a query."""
-    table = Table("word", "neighbour", Column("similarity", justify="right"))
-    for query, nearest in found.items():
-        for rank, (word, similarity) in enumerate(nearest):
-            # words are data: Text keeps "[b]" in one from being read as markup
-            table.add_row(Text("" if rank else query), Text(word), f"{similarity:.3f}")
-        table.add_section()
+    """Print ``{query: [(word, similarity), …]}`` as `print_table` does."""
+    rows = [
+        [query, word, f"{similarity:.6f}"] for query in found for word, similarity in found[query]
+    ]
+    print_table(["word", "neighbour", "similarity"], rows)
+
+
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table on a terminal, and tab-separated values to a file or pipe."""
+    if not sys.stdout.isatty():
+        print(*("\t".join(row) for row in (headings, *rows)), sep="\n")
+        return
+    table = Table(*headings)
+    for row in rows:
+        table.add_row(*map(Text, row))  # keeps "[b]" in a word from being read as markup
     Console(highlight=False).print(table)
 
 
@@ -90,5 +109,12 @@ Encoding = Annotated[
     str, option("Encoding of a MODEL in word2vec's text or binary format: latin-1, cp1252, ...")
 ]
 Binary = Annotated[bool, option("Write --vectors in binary form.", "--binary")]
-Ps = Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1)]
-Workers = Annotated[int, option("Number of worker tasks.", min=1)]
+Hosts = Annotated[
+    Path | None,
+    option(
+        'JSON or YAML file with the addresses of all tasks, such as {"ps": ["10.0.0.2:2222"], '
+        '"worker": ["10.0.0.3:2222"]}, in place of TF_CONFIG.'
+    ),
+]
+PsTasks = Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1)]
+WorkerTasks = Annotated[int, option("Number of worker tasks, which train.", min=1)]

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import sys
 from difflib import get_close_matches
-from functools import partial
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Column, Table
 
 from gensim_tfw2v.cli.common import (
     BadInput,
@@ -21,9 +18,10 @@ from gensim_tfw2v.cli.common import (
     option,
     print_neighbours,
     print_rows,
+    print_table,
 )
-from gensim_tfw2v.cli.model_files import UTF8, load_saved, load_vectors
-from gensim_tfw2v.cli.train import corpus_arguments
+from gensim_tfw2v.cli.model_files import UTF8, is_model, load_saved, load_vectors
+from gensim_tfw2v.cli.train import corpus_arguments, is_stream
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
@@ -34,26 +32,20 @@ SPELLINGS_SEARCHED = 50_000  # comparing spellings takes some 10 microseconds a 
 
 Json = Annotated[bool, option("Print JSON instead of text.", "--json")]
 
-_right = partial(Column, justify="right")
+#: Of analogies.
+KINDS = ("total", "semantic", "syntactic")
 
 
 def evaluate(
-    model: Annotated[
-        Path,
+    paths: Annotated[
+        list[Path],
         typer.Argument(
-            metavar="MODEL",
-            help="Model or vectors saved by gensim (files you trust: loading one can run code), "
-            "or word2vec's text or binary form.",
+            metavar="MODEL... [FILE...]",
+            help="Models or vectors saved by gensim (files you trust: loading one can run code), "
+            "or word2vec's text or binary form; then your own evaluation files, word pairs with "
+            "ratings or analogies. Formats are detected automatically.",
         ),
     ],
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="FILE",
-            help="Your own evaluation files, word pairs with ratings or analogies; the format is "
-            "detected automatically.",
-        ),
-    ] = None,
     encoding: Encoding = UTF8,
     standard: Annotated[
         bool, option("Evaluate on WS353, SimLex-999 and the word2vec analogies.")
@@ -80,91 +72,99 @@ def evaluate(
 
     Word similarity is the rank correlation with human ratings (1 is best). Analogies are scored
     twice: on the questions whose words are all among the 30,000 most frequent ones, as in gensim,
-    and on all questions, where an unknown word makes the answer wrong.
+    and on all questions, where an unknown word makes the answer wrong. Several models are compared
+    in one table. Tables are printed as tab-separated values to a file or pipe.
     """
-    if run is not None and log_dir is None:
-        raise BadInput("--run names a run for TensorBoard; give --log-dir too")
-    if log_dir is not None:
+    models = [path for path in dict.fromkeys(paths) if path == paths[0] or is_model(path)]
+    if run is not None and (log_dir is None or len(models) > 1):
+        raise BadInput("--run names one MODEL's run for TensorBoard; give --log-dir too")
+    if text is not None and len(models) > 1 and is_stream(text):
+        raise BadInput(f"{text}: can be read once, but is read for each model; write it to a file")
+    runs = {} if log_dir is None else {model: log_dir / (run or model.stem) for model in models}
+    if len(set(runs.values())) < len(runs):
+        raise BadInput("models of one name would share a run in --log-dir; evaluate each alone")
+    if runs:
         from gensim_tfw2v.monitor.events import do_without_tensorflow
         from gensim_tfw2v.monitor.run import check_run, write_baseline
 
-        log_dir /= run or model.stem
         try:
-            check_run(log_dir)
+            for folder in runs.values():
+                check_run(folder)
         except ValueError as error:
             raise BadInput(f"{error} (--run)") from error
-    saved = load_saved(model, encoding)
+    files = [path for path in paths if path not in models]
+    results: dict[str, dict[str, Any]] = {}
+    for model in models:
+        saved = load_saved(model, encoding)
 
-    from gensim_tfw2v.evaluation import summary
+        from gensim_tfw2v.evaluation import summary
 
-    loss = None if text is None else _held_out_loss(saved, model, text)
-    with phase("comparing with word pairs and analogies", None):
-        result = summary(getattr(saved, "wv", saved), files or (), standard=standard)
-    if loss is not None:
-        result["held_out_loss"] = loss
-    if log_dir is not None:
-        do_without_tensorflow()
-        write_baseline(log_dir, saved, result)
+        loss = None if text is None else _held_out_loss(saved, model, text)
+        with phase("comparing with word pairs and analogies", None):
+            result = summary(getattr(saved, "wv", saved), files, standard=standard)
+        if loss is not None:
+            result["held_out_loss"] = loss
+        if runs:
+            do_without_tensorflow()
+            write_baseline(runs[model], saved, result)
+        results[str(model)] = result
     if json:
-        typer.echo(dumps(result, indent=2, allow_nan=False))
+        typer.echo(dumps(results if len(models) > 1 else result, indent=2, allow_nan=False))
         return
-    console = Console(highlight=False)
-    console.print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")
+    if len(models) > 1:
+        rows = [{"model": name} | _measures(result) for name, result in results.items()]
+        print_table(list(rows[0]), [list(row.values()) for row in rows])
+        return
+    print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")
     if loss is not None:
-        console.print(
+        print(
             f"{text}: a prediction costs {loss:.4f} nats (less is better, of models with the same "
-            "vocabulary and options)",
-            soft_wrap=True,
+            "vocabulary and options)"
         )
-    if result["pairs"]:
-        console.print(_pairs_table(result["pairs"]))
-    if result["analogies"]:
-        console.print(_analogies_table(result["analogies"]))
+    _print_scores(result)
+
+
+def _print_scores(result: dict[str, Any]) -> None:
+    """Print all scores of one model, in a table for word pairs and one for analogies."""
+    rows = []
+    for name, score in result["pairs"].items():
+        both = (score["spearman"], score["pearson"])
+        correlations = ("-" if value is None else f"{value:.3f}" for value in both)
+        used = f"{score['used']:,} of {score['pairs']:,}"
+        rows.append([Path(name).name, *correlations, used, f"{score['oov_ratio']:.1%}"])
+    if rows:
+        print_table(["word similarity", "Spearman", "Pearson", "pairs", "unknown"], rows)
+    rows = []
+    for name, metrics in result["analogies"].items():
+        for metric, score in metrics.items():
+            asked = [Path(name).name, "known" if metric == "gensim" else metric]
+            shares = (f"{score[kind]:.1%}" for kind in KINDS)
+            rows.append([*asked, *shares, f"{score['counted']:,}"])
+    if rows:
+        print_table(["analogies", "questions", *KINDS, "number"], rows)
+
+
+def _measures(result: dict[str, Any]) -> dict[str, str]:
+    """The row of a model in a table of several: a number for each set and metric."""
+    numbers = {name: score["spearman"] for name, score in result["pairs"].items()}
+    for name, metrics in result["analogies"].items():
+        numbers |= {name: metrics["gensim"]["total"], f"{name} (all)": metrics["all"]["total"]}
+    numbers |= {name: result[name] for name in ("held_out_loss",) if name in result}
+    found = {name: "-" if value is None else f"{value:.4f}" for name, value in numbers.items()}
+    return {name: str(result[name]) for name in ("words", "vector_size")} | found
 
 
 def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
+    from gensim_tfw2v import TFFastText, TFWord2Vec
+
     corpus = corpus_arguments(text)
-    with phase("loading gensim", None):
-        from gensim_tfw2v import TFFastText, TFWord2Vec
-    for ours in (TFWord2Vec, TFFastText):
-        ours.take_over(saved)
+    TFFastText.take_over(TFWord2Vec.take_over(saved))
     if not isinstance(saved, TFWord2Vec):
         raise BadInput(
-            f"{path}: holds a {type(saved).__name__}; how badly a text is predicted is told by a "
-            "whole model of Word2Vec or FastText"
+            f"{path}: holds a {type(saved).__name__}; --text needs a whole model of Word2Vec or "
+            "FastText"
         )
     return saved.held_out_loss(corpus.get("sentences"), corpus.get("corpus_file"))
-
-
-def _pairs_table(results: dict[str, dict[str, Any]]) -> Table:
-    headings = map(_right, ("Spearman", "Pearson", "pairs", "unknown"))
-    table = Table("set", *headings, title="Word similarity", title_justify="left")
-    for name, score in results.items():
-        both = (score["spearman"], score["pearson"])
-        correlations = ("-" if value is None else f"{value:.3f}" for value in both)
-        pairs = f"{score['used']:,} of {score['pairs']:,}"
-        table.add_row(Path(name).name, *correlations, pairs, f"{score['oov_ratio']:.1%}")
-    return table
-
-
-def _analogies_table(results: dict[str, dict[str, Any]]) -> Table:
-    kinds = ("total", "semantic", "syntactic")
-    table = Table(
-        "set",
-        "questions",
-        *map(_right, (*kinds, "number")),
-        title="Analogies answered right",
-        title_justify="left",
-        caption="known: all four words are among the 30,000 most frequent ones, as gensim counts; "
-        "all: questions with unknown words are wrong",
-        caption_justify="left",
-    )
-    for name, metrics in results.items():
-        for metric, score in metrics.items():
-            accuracies = (f"{score[kind]:.1%}" for kind in kinds)
-            questions = "known" if metric == "gensim" else metric
-            table.add_row(Path(name).name, questions, *accuracies, f"{score['counted']:,}")
-    return table
 
 
 def neighbours(
@@ -199,13 +199,8 @@ def neighbours(
         found = {word: vectors.most_similar(word, topn=number) for word in known}
     if json:
         print(dumps({query: dict(nearest) for query, nearest in found.items()}, indent=2))
-    elif sys.stdout.isatty():
-        print_neighbours(found)
     else:
-        print("word\tneighbour\tsimilarity")
-        for query, nearest in found.items():
-            for word, similarity in nearest:
-                print(f"{query}\t{word}\t{similarity:.6f}")
+        print_neighbours(found)
 
 
 def similarity(

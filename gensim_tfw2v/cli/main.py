@@ -12,7 +12,14 @@ import typer
 
 from gensim_tfw2v import __version__
 from gensim_tfw2v.cli import cluster
-from gensim_tfw2v.cli.common import BadInput, fail, fail_interrupted, one_line, option
+from gensim_tfw2v.cli.common import (
+    BadInput,
+    fail,
+    fail_interrupted,
+    naming_options,
+    one_line,
+    option,
+)
 from gensim_tfw2v.cli.evaluate import evaluate, info, neighbours, similarity, vectors
 from gensim_tfw2v.cli.merge import convert, merge
 from gensim_tfw2v.cli.plan import plan
@@ -53,7 +60,10 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
             raise
         except (*EXPECTED, *DAMAGED) as error:
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
-            fail(one_line(error), status=2)
+            said = one_line(error)
+            if not isinstance(error, BadInput):
+                said = naming_options(said, self.commands[ctx.invoked_subcommand])
+            fail(said, status=2)
 
 
 app = typer.Typer(

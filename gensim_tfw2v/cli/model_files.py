@@ -78,12 +78,10 @@ def check_encoding(name: str) -> None:
 
 def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
     try:
-        with open_decompressed(path) as file:
-            start = file.read(1)
-            lines = start + file.readline(2**20), file.readline(2**20)
-        if start == PICKLE_MARK:
+        first, second = _first_lines(path)
+        if first[:1] == PICKLE_MARK:
             return _load_pickled(path, mapped)
-        return _load_word2vec(path, encoding, *lines)
+        return _load_word2vec(path, encoding, first, second)
     except (BadInput, ImportError):
         raise
     except Exception as error:  # a damaged pickle can raise nearly anything
@@ -91,6 +89,26 @@ def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
             f"{path}: cannot be loaded; it is damaged, or was saved by software that is not "
             f"installed here ({type(error).__name__}: {one_line(error)})"
         ) from error
+
+
+def is_model(path: Path) -> bool:
+    """Return whether a file begins like a model or vectors, and not like an evaluation file."""
+    try:
+        first, second = _first_lines(path)
+    except Exception:  # not there or damaged: what is to be done with it will say so
+        return False
+    is_word2vec = _has_sizes(first) or _numbers_after_word(first) == _numbers_after_word(second) > 1
+    return first[:1] == PICKLE_MARK or is_word2vec
+
+
+def _first_lines(path: Path) -> tuple[bytes, bytes]:
+    with open_decompressed(path) as file:
+        return file.readline(2**20), file.readline(2**20)
+
+
+def _has_sizes(first: bytes) -> bool:
+    """Return whether this line is word2vec's header, ``V D``."""
+    return len(first.split()) == 2 and all(size.isdigit() for size in first.split())
 
 
 def _load_pickled(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
@@ -136,9 +154,9 @@ def _load_word2vec(path: Path, encoding: str, first: bytes, second: bytes) -> Ke
             said = undecodable(error, _place(path, error.object) + error.start, cure)
             raise BadInput(f"{path}: {said}") from error
 
-    sizes, numbers = first.split(), _numbers_after_word(second)
-    if len(sizes) == 2 and all(size.isdigit() for size in sizes):
-        is_text = numbers == int(sizes[1])
+    numbers = _numbers_after_word(second)
+    if _has_sizes(first):
+        is_text = numbers == int(first.split()[1])
         return load(binary=not is_text)
     if _numbers_after_word(first) == numbers > 1:
         return load(binary=False, no_header=True)

@@ -1,15 +1,16 @@
-"""``tfw2v plan``: estimates for a training on a cluster, and advice on how to lay it out."""
+"""``tfw2v plan``: estimates for a training, and advice whether and how to use a cluster."""
 
 from __future__ import annotations
 
 import math
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 from rich.table import Column, Table
 
-from gensim_tfw2v.cli.common import BadInput, Verbose, Workers, option
+from gensim_tfw2v.cli.common import BadInput, PsTasks, Verbose, WorkerTasks, option
 from gensim_tfw2v.messages import number, quoted
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 def plan(
     vocab: Annotated[int, option("Words in the vocabulary.", min=1)],
     tokens: Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")],
-    dim: Annotated[int, option("Dimensions of the vectors.", min=1)] = 100,
-    workers: Workers = 4,
-    ps: Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1)] = 2,
-    threads: Annotated[int, option("Threads of each worker.", min=1)] = 8,
+    vector_size: Annotated[int, option("As for tfw2v train.", min=1)] = 100,
+    worker_tasks: WorkerTasks = 4,
+    ps_tasks: PsTasks = 2,
+    workers: Annotated[int, option("Threads of each worker task, and of one machine.", min=1)] = 8,
     net: Annotated[str, option("Network of each task: 10Gbit, 1Gbit.")] = "10Gbit",
     latency: Annotated[float, option("Round trip on the network, in ms.", min=0)] = 0.2,
     memory: Annotated[str, option("Memory of each task: 64GB.")] = "64GB",
@@ -32,20 +33,20 @@ def plan(
     window: Annotated[int, option("As for tfw2v train.", min=1)] = 5,
     negative: Annotated[int, option("As for tfw2v train.", min=1)] = 5,
     sample: Annotated[float, option("As for tfw2v train.", min=0)] = 1e-3,
-    sg: Annotated[bool, option("Skip-gram, or CBOW.", "--sg/--cbow")] = True,
+    sg: Annotated[bool, option("Skip-gram, or CBOW.", "--sg/--cbow")] = False,
     verbose: Verbose = False,
 ) -> None:
-    """Estimate memory, traffic and time on a cluster, and recommend a layout and a regime.
+    """Estimate memory, traffic and time on one machine and on a cluster, and recommend one way.
 
     Word frequencies are assumed to follow Zipf's law, and training to use negative sampling.
     """
-    from gensim_tfw2v.planning import Machines, Workload, compare
+    from gensim_tfw2v import planning
 
     words = quantity(tokens, "", "--tokens")
-    work = Workload.of_text(vocab, words, dim, window, negative, sg, sample)
+    work = planning.Workload.of_text(vocab, words, vector_size, window, negative, sg, sample)
     bandwidth, room = quantity(net, "bit", "--net") / 8, quantity(memory, "B", "--memory")
-    machines = Machines(workers, ps, threads, bandwidth, latency / 1e3, room)
-    choices = compare(work, words, machines)
+    machines = planning.Machines(worker_tasks, ps_tasks, workers, bandwidth, latency / 1e3, room)
+    choices = planning.compare(work, words, machines)
     numbers = "bytes a word,ps holds,worker holds,ps net,worker net,words/s,time".split(",")
     headings = (Column(name, justify="right") for name in numbers)
     table = Table("", *headings, "bound by", box=None, pad_edge=False)
@@ -56,12 +57,14 @@ def plan(
             *(f"{held / 1e9:,.1f} GB" for held in (one.ps_memory, one.worker_memory)),
             *(f"{net * 8 / 1e9:,.2f} Gbit/s" for net in (one.ps_net, one.worker_net)),
             f"{one.words_a_second / 1e6:,.1f} M",
-            _duration(words * epochs / one.words_a_second),
+            str(timedelta(seconds=round(words * epochs / one.words_a_second))),
             one.bound,
         )
     console = Console(highlight=False, width=120)
-    console.print(f"model      {2 * vocab * dim * 4 / 1e9:,.1f} GB: 2 tables of {vocab:,} x {dim}")
+    console.print(f"model      {work.tables / 1e9:,.1f} GB: 2 tables of {vocab:,} x {vector_size}")
     console.print(f"corpus     {words:,.0f} words, {work.frequencies.kept:.0%} of them trained on")
+    alone, task = work.core_ns * planning.MACHINE_FACTOR, work.core_ns * planning.WORKER_FACTOR
+    console.print(f"a core     {alone:.0f} ns a word, {task:.0f} as worker ({planning.PROCESSOR})")
     console.print(table)
     console.print(_advice(*choices))
 
@@ -73,13 +76,14 @@ def _advice(best: Choice, *others: Choice) -> str:
         return f"{max(choice.ps_memory, choice.worker_memory) / 1e9:,.1f} GB"
 
     if best.bound == "memory":
-        return f"advice     none fits: a task would hold {held(best)}; give more ps tasks"
+        least = min((best, *others), key=lambda one: max(one.ps_memory, one.worker_memory))
+        return f"advice     none fits: a task would hold {held(least)}; give more ps tasks"
     reasons = {
-        "workers": "its workers compute all the time",
+        "cores": "its cores compute all the time",
         "network": "its network is the limit, and the others' is a narrower one",
         "latency": "it waits for the network, and still is the fastest",
     }
-    lines = [f"advice     {best.name}: {best.option}; {reasons[best.bound]}"]
+    lines = [f"advice     {best.name}: {best.option or 'no cluster'}; {reasons[best.bound]}"]
     for other in others:
         speed = other.words_a_second / best.words_a_second
         if other.bound == "memory":
@@ -89,7 +93,7 @@ def _advice(best: Choice, *others: Choice) -> str:
         elif speed < 0.9:
             why = f"has {speed:.0%} of its speed, bound by {other.bound}"
         else:
-            why = "gains nothing here"
+            why = f"gains too little: it is {speed:.1f} times as fast"
         lines.append(f"           {other.name} {why}")
     return "\n".join(lines)
 
@@ -107,10 +111,3 @@ def quantity(text: str, unit: str, option: str) -> float:
             f"{option} is {quoted(text)}: give a number above 0, such as 1e9 or 10G{unit}"
         )
     return value
-
-
-def _duration(seconds: float) -> str:
-    for size, name in ((86400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:,.1f} {name}"
-    return f"{seconds:,.1f} s"

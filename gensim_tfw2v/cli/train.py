@@ -8,7 +8,7 @@ import logging
 import shlex
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from lzma import LZMAError
 from pathlib import Path
@@ -18,6 +18,7 @@ import typer
 
 from gensim_tfw2v.cli import common, model_files
 from gensim_tfw2v.cli.common import BadInput, Verbose, one_line, option, print_rows
+from gensim_tfw2v.cli.continuing import continue_model
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 STDIN = Path("/dev/stdin")
 
 #: Options of `train` that are not its model's, and switches that gensim's class does not know.
-OF_THE_COMMAND = {"corpus", "output", "vectors", "binary", "verbose"}
+OF_THE_COMMAND = {"context", "corpus", "output", "vectors", "binary", "init", "hosts", "verbose"}
 OWN_SWITCHES = {"corrected_cbow", "projector_each_epoch"}
 
 #: Options of FastText alone.
@@ -44,6 +45,7 @@ _log = partial(option, rich_help_panel="TensorBoard")
 
 # the defaults below are gensim's; a test compares them
 def train(
+    context: typer.Context,
     corpus: Annotated[
         Path,
         typer.Argument(
@@ -55,6 +57,13 @@ def train(
     output: common.Output,
     vectors: common.Vectors = None,
     binary: common.Binary = False,
+    init: Annotated[
+        Path | None,
+        option(
+            "Continue this model or these vectors, and add the new words of CORPUS. Options that "
+            "are not given are the model's."
+        ),
+    ] = None,
     vector_size: Annotated[int, _model("Dimensions of the vectors.", min=1)] = 100,
     window: Annotated[int, _model("Largest distance between a word and its context.", min=1)] = 5,
     sg: Annotated[bool, _model("Skip-gram, or continuous bag of words.", "--sg/--cbow")] = False,
@@ -138,6 +147,7 @@ def train(
             "takes the one that this environment variable describes."
         ),
     ] = None,
+    hosts: common.Hosts = None,
     regime: Annotated[
         str | None,
         _running(
@@ -207,11 +217,20 @@ def train(
     if not fasttext and (given := [name for name in OF_FASTTEXT if name in options]):
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise BadInput(f"{flags}: of FastText's n-grams; give --fasttext too, or leave it out")
+    if hosts is not None:
+        from gensim_tfw2v.cluster.spec import read_hosts
+
+        if cluster is not None:
+            raise BadInput("--hosts and --cluster both say where to train; give one of the two")
+        options["cluster"] = read_hosts(hosts)
     if max_vocab_size is not None and is_stream(corpus):
         raise BadInput(
             f"{corpus}: can be read once, but --max-vocab-size reads the corpus twice; write the "
             "text to a file"
         )
+    if init is not None:
+        options["make"] = partial(continue_model, init, context)
+        model_files.check_outputs(output, vectors, binary, [init], "is to be continued")
     model_files.check_outputs(output, vectors, binary, [corpus], "is the corpus")
     with phase("loading gensim", progress):
         options |= corpus_arguments(corpus)
@@ -371,13 +390,15 @@ def model_class(fasttext: bool = False) -> type[TFWord2Vec]:
     return TFFastText if fasttext else TFWord2Vec
 
 
-def train_model(fasttext: bool = False, **arguments: Any) -> tuple[TFWord2Vec, float]:
-    """Construct a model, which trains it; give it with the seconds that this took."""
+def train_model(
+    fasttext: bool = False, make: Callable[..., TFWord2Vec] | None = None, **arguments: Any
+) -> tuple[TFWord2Vec, float]:
+    """Make a model, by default a new one, and train it; give it with the seconds that this took."""
     start = time.perf_counter()
     try:
-        model = model_class(fasttext)(**arguments)
+        model = (make or model_class(fasttext))(**arguments)
     except RuntimeError as error:
-        if "build vocabulary" not in str(error):
+        if "build vocabulary" not in str(error) and "none of the corpus" not in str(error):
             raise
         raise BadInput(
             "the corpus holds no word that is frequent enough (--min-count); lower it, or give "

@@ -8,13 +8,11 @@ import re
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from gensim_tfw2v.cluster.connect import READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, ClusterError, Task, from_tf_config
 from gensim_tfw2v.cluster.tasks import StartedCluster, TaskEnded, is_noise, prefixed
-from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.processes.children import last_lines, start_module
 from gensim_tfw2v.processes.forkserver import Forked, ProcessLauncher
@@ -71,9 +69,7 @@ class LocalCluster(StartedCluster):
         addresses = [f"127.0.0.1:{port}" for port in free_ports(ps + workers)]
         super().__init__(Cluster(tuple(addresses[:ps]), tuple(addresses[ps:])), ready_seconds)
         self._process_launcher, self._tensorboard_dir = process_launcher, tensorboard_dir
-        self._logs = TemporaryFolder("cluster")
         self._cleanup = contextlib.ExitStack()
-        self._cleanup.callback(self._logs.close)
 
     def __enter__(self: Local) -> Local:
         if self._process_launcher is None:
@@ -108,18 +104,13 @@ class LocalCluster(StartedCluster):
         return self._process_launcher.start_module(module, *arguments, **options)
 
     def _show(self, task: Task, line: str) -> None:
-        with self.log(task).open("a", encoding="utf-8") as log:
-            log.write(line)
+        super()._show(task, line)
         if not is_noise(line):
             logger.info("%s", prefixed(task, line))
 
     def _how(self, task: Task, status: int, last_line: str) -> str:
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
         return f"{how}{last_lines(self.log(task))}"
-
-    def log(self, task: Task) -> Path:
-        """The file with a task's output."""
-        return self._logs.folder / f"{task.role}-{task.index}.log"
 
     def close(self) -> None:
         """End all tasks."""

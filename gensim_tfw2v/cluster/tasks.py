@@ -5,27 +5,35 @@ Tasks on other hosts are commands that ssh runs there.
 
 import abc
 import contextlib
+import json
 import logging
 import os
 import re
 import shlex
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from gensim_tfw2v.cluster.connect import READY_SECONDS, MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.server import SERVES
 from gensim_tfw2v.cluster.spec import LOG_DIR, ROLES, Cluster, Role, Task
+from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.forkserver import Forked
 
 logger = logging.getLogger(__name__)
 
 #: How often in a minute a task may end before it is left alone.
 RESTARTS = 5
+
+#: In a cluster's folder with logs: process, number of ps, number of workers, and command of the
+#: program that has started it.
+PROGRAM = "program.json"
 
 #: Seconds between two looks whether a task has ended.
 LOOK_SECONDS = 0.2
@@ -97,20 +105,30 @@ class StartedCluster(abc.ABC):
     def __init__(self, cluster: Cluster, ready_seconds: float) -> None:
         self.cluster, self.ready_seconds = cluster, ready_seconds
         self._tasks: dict[Task, _StartedTask] = {}
+        self._logs = TemporaryFolder("cluster")
 
     @abc.abstractmethod
     def _start_process(self, task: Task) -> "subprocess.Popen[bytes] | Forked":
         """Start a task, with pipes for its input and output; it leads a session."""
 
-    @abc.abstractmethod
     def _show(self, task: Task, line: str) -> None:
-        """Show what a task has written; called by threads."""
+        """Keep what a task has written; called by threads."""
+        with self.log(task).open("a", encoding="utf-8") as log:
+            log.write(line)
+
+    def log(self, task: Task) -> Path:
+        """The file with a task's output."""
+        return self._logs.folder / f"{task.role}-{task.index}.log"
 
     @abc.abstractmethod
     def _how(self, task: Task, status: int, last_line: str) -> str:
         """Describe how a task ended; `last_line` is its last output before it served."""
 
     def __enter__(self: Started) -> Started:
+        if callable(signal.getsignal(signal.SIGTERM)):  # by which tfw2v cluster stop ends it
+            tasks = len(self.cluster.ps), len(self.cluster.worker)
+            program = json.dumps([os.getpid(), *tasks, shlex.join(sys.argv)])
+            (self._logs.folder / PROGRAM).write_text(program, encoding="utf-8")
         try:
             for task in self.cluster.servers():
                 self.start(task)
@@ -215,6 +233,7 @@ class StartedCluster(abc.ABC):
         for one in tasks:
             one.close()
         self._tasks.clear()
+        self._logs.close()
 
 
 class _StartedTask:
@@ -341,6 +360,7 @@ class SshCluster(StartedCluster):
     def _show(self, task: Task, line: str) -> None:
         if not is_noise(line):
             self._show_line(task, line)
+        super()._show(task, line)
 
     def _how(self, task: Task, status: int, last_line: str) -> str:
         said = f"; it last said: {last_line}" if last_line else ""

@@ -140,7 +140,8 @@ class Checkpoints:
     folder : Path
         Made if it is not there; an OSError if it cannot be written to.
     training : dict
-        What tells this training from others: values that JSON can hold.
+        What tells this training from others: values that JSON can hold. ``epochs`` may be larger
+        than in a checkpoint whose state has that ``epoch``, after which it was finished.
     """
 
     def __init__(self, folder: Path, training: Mapping[str, Any]) -> None:
@@ -223,11 +224,14 @@ class Checkpoints:
             )
         training = description["training"]
         for name, value in self._training.items():
-            if training.get(name) != value:
+            had = training.get(name)
+            if name == "epochs" and had == description["state"].get("epoch") and had < value:
+                continue  # a finished training, which is given more epochs
+            if had != value:
                 raise CheckpointError(
-                    f"{path} is of another training: its {name} is {quoted(training.get(name))}, "
-                    f"here it is {quoted(value)}; name another checkpoint_dir, or remove it to "
-                    "begin anew"
+                    f"{path} is of another training: its {name} is {quoted(had)}, "
+                    f"here it is {quoted(value)}; resume it with its own options, name another "
+                    "checkpoint_dir, or remove it to begin anew"
                 )
         return description
 

@@ -49,8 +49,8 @@ def ports_of(pid):
 def test_a_training_that_is_killed_goes_on(tmp_path):
     model, checkpoints = tmp_path / "model", tmp_path / "checkpoints"
     command = [
-        *TFW2V, "cluster", "local", "--ps", "1", "--workers", "1", "--", "train", LEE, "-o", model,
-        "--epochs", "16", "--vector-size", "8", "--checkpoint-dir", checkpoints,
+        *TFW2V, "cluster", "local", "--ps-tasks", "1", "--worker-tasks", "1", "--", "train", LEE,
+        "-o", model, "--epochs", "16", "--vector-size", "8", "--checkpoint-dir", checkpoints,
         "--checkpoint-minutes", "0.01",
     ]  # fmt: skip
     process = subprocess.Popen(
@@ -101,7 +101,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     assert not ports & own_ports(os.getpid())
 
 
-def test_tasks_by_hand(tfw2v, tmp_path, monkeypatch):
+def test_tasks_by_hand(tfw2v, models, tmp_path, monkeypatch):
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     hosts = tmp_path / "hosts.json"
     hosts.write_text(json.dumps({"ps": [ps], "worker": [worker]}))
@@ -122,8 +122,14 @@ def test_tasks_by_hand(tfw2v, tmp_path, monkeypatch):
         tasks.append(subprocess.Popen([*TFW2V, "task"], env=os.environ | {"TF_CONFIG": own}))
         wait_for_tasks([Task("worker", 0, worker)], 120)
         assert re.search(r"worker +0 +\S+ +answers", shown(status=0))
+        monkeypatch.delenv("TF_CONFIG")
+        assert tfw2v("cluster", "status", "--hosts", hosts).stdout.count("answers") == 2
+        options = ("--init", models["model"], "--epochs", 1, "--hosts", hosts)
+        trained = tfw2v("train", LEE, "-o", tmp_path / "model", *options).stdout
+        assert "bytes per trained word" in trained and (tmp_path / "model").is_file()
         tasks[0].terminate()
-        assert tasks[0].wait(10) == 128 + signal.SIGTERM
+        # the second while it starts anew, as it does after a training
+        assert tasks[0].wait(10) in (128 + signal.SIGTERM, -signal.SIGTERM)
     finally:
         for task in tasks:
             task.kill()
@@ -136,6 +142,7 @@ def test_tasks_by_hand(tfw2v, tmp_path, monkeypatch):
         (["local"], "give the training after --"),
         (["local", "--", "demo"], "give the training after --"),
         (["local", "--", "train", "x", "--cluster=TF_CONFIG"], "leave it out"),
+        (["local", "--workers", "2", "--", "train", "x"], "--worker-tasks"),
     ],
 )
 def test_bad_usage(tfw2v, arguments, message):

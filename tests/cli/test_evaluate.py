@@ -6,7 +6,8 @@ import pytest
 from gensim.models import Word2Vec
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cli.model_files import load_vectors
+from gensim_tfw2v.cli.common import print_table
+from gensim_tfw2v.cli.model_files import is_model, load_vectors
 from gensim_tfw2v.evaluation import summary
 from gensim_tfw2v.monitor.events import EventLog
 from gensim_tfw2v.monitor.run import quality_tag
@@ -127,3 +128,68 @@ def test_scores_are_written_without_tensorflow(models, files, tmp_path):
     arguments = ["evaluate", models["model"], files[0], "--no-standard", "--log-dir", tmp_path]
     subprocess.run([sys.executable, "-c", code, *map(str, arguments)], check=True, timeout=120)
     assert Runs(tmp_path).names() == {"model"}
+
+
+@pytest.fixture
+def two(models, corpus, tmp_path):
+    """Two models, of 8 and of 4 dimensions."""
+    path = tmp_path / "other.txt"
+    other = Word2Vec(corpus_file=str(corpus), vector_size=4, epochs=1, workers=1)
+    other.wv.save_word2vec_format(str(path))
+    return models["model"], path
+
+
+def test_several_models_are_rows_of_one_table(tfw2v, two, files):
+    arguments = ("evaluate", *two, *files)
+    found = json.loads(tfw2v(*arguments, "--json").stdout)
+    assert found == {str(path): summary(load_vectors(path), files) for path in two}
+    header, *rows = (line.split("\t") for line in tfw2v(*arguments).stdout.splitlines())
+    assert header[:5] == ["model", "words", "vector_size", "ws353", "simlex999"]
+    assert [row[0] for row in rows] == list(map(str, two)) and rows[1][2] == "4"
+    pairs, questions = map(str, files)
+    for path, row in zip(two, rows, strict=True):
+        shown, result = dict(zip(header, row, strict=True)), found[str(path)]
+        assert float(shown[pairs]) == pytest.approx(result["pairs"][pairs]["spearman"], abs=1e-4)
+        total = result["analogies"][questions]["all"]["total"]
+        assert float(shown[f"{questions} (all)"]) == pytest.approx(total, abs=1e-4)
+
+
+def test_a_text_and_runs_of_several_models(tfw2v, models, tmp_path):
+    text, other = tmp_path / "held.txt", tmp_path / "other"
+    text.write_text("the of and to\nthe state of the\n" * 50)
+    Word2Vec.load(str(models["model"])).save(str(other))
+    arguments = ("evaluate", models["model"], other, "--no-standard", "--text", text)
+    header, first, second = tfw2v(*arguments, "--log-dir", tmp_path / "log").stdout.splitlines()
+    assert header.split("\t")[-1] == "held_out_loss"
+    assert first.split("\t")[-1] == second.split("\t")[-1]
+    assert Runs(tmp_path / "log").names() == {"model", "other"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--log-dir", "log", "--run", "x"), "--run names one MODEL's run"),
+        (("--text", "-"), "can be read once, but is read for each model"),
+    ],
+)
+def test_options_of_one_model(tfw2v, two, options, message):
+    assert message in tfw2v("evaluate", *two, *options, status=2).stderr
+
+
+def test_models_of_one_name_have_no_runs(tfw2v, models, tmp_path):
+    (tmp_path / "text.bin").write_bytes(models["binary.bin"].read_bytes())
+    paths = models["text.txt"], tmp_path / "text.bin"
+    result = tfw2v("evaluate", *paths, "--log-dir", tmp_path, status=2)
+    assert "would share a run" in result.stderr
+
+
+def test_tables_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    print_table(["model", "x"], [["a [b]", "1"]])
+    shown = capsys.readouterr().out
+    assert "a [b]" in shown and "\t" not in shown
+
+
+def test_what_begins_like_a_model(models, files, tmp_path):
+    assert all(map(is_model, models.values()))
+    assert not any(map(is_model, [*files, tmp_path / "missing", tmp_path]))

@@ -9,8 +9,8 @@ import typer
 from typer.testing import CliRunner
 
 from gensim_tfw2v import __version__
-from gensim_tfw2v.cli.common import BadInput
-from gensim_tfw2v.cli.main import CommandsWithClearFailures
+from gensim_tfw2v.cli.common import BadInput, naming_options
+from gensim_tfw2v.cli.main import CommandsWithClearFailures, app
 from tests.cli.conftest import ROOT
 
 
@@ -105,3 +105,24 @@ def test_verbose_logs_in_gensims_form(models, tfw2v):
     finally:
         root.handlers[:], root.level = handlers, level
         ours.setLevel(logging.NOTSET)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--regime", "nope"), "--regime is 'nope'"),
+        (("--cluster", "nope"), "--cluster is 'nope'"),
+        (("--layout", "columns"), "--layout 'columns' spreads columns over ps tasks"),
+        (("--sample", "1e308"), "--sample must be at most"),
+    ],
+)
+def test_messages_name_what_was_typed(tfw2v, corpus, tmp_path, options, message):
+    assert message in tfw2v("train", corpus, "-o", tmp_path / "m", *options, status=2).stderr
+
+
+def test_names_in_texts_and_paths_stay():
+    command = typer.main.get_command(app).commands["train"]
+    said = "/x/log_dir: no such; the window is too wide, give another log_dir or log_dir=None"
+    assert naming_options(said, command) == (
+        "/x/log_dir: no such; the window is too wide, give another --log-dir or --log-dir None"
+    )

@@ -89,7 +89,7 @@ def test_bad_input(tfw2v, models, parts, tmp_path):
     assert "named by both" in message(*parts, *out, "--vectors", tmp_path / "m")
     assert "is to be merged" in message(*parts, "-o", parts[0])
     assert "no such folder" in message(*parts, "-o", tmp_path / "no" / "m")
-    assert "vector_size is 9: give a whole number from 1 to 8" in message(
+    assert "--vector-size is 9: give a whole number from 1 to 8" in message(
         *parts, *out, "--vector-size", 9
     )
     assert "rows side by side have 16" in message(

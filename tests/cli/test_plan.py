@@ -1,15 +1,41 @@
 """tfw2v plan."""
 
+import inspect
+
 import pytest
 
 from gensim_tfw2v.cli.common import BadInput
-from gensim_tfw2v.cli.plan import quantity
+from gensim_tfw2v.cli.plan import plan, quantity
+from gensim_tfw2v.cli.train import train
+from tests.docs.pages import ROOT, blocks, words
+
+
+def test_the_page_shows_what_is_printed(tfw2v):
+    page = (ROOT / "docs/planning.md").read_text(encoding="utf-8")
+    (block,) = (one.text for one in blocks(page) if one.text.startswith("$ tfw2v plan"))
+    command, shown = block.split("\n", 1)
+    printed = tfw2v(*words(command)[2:]).stdout
+    assert [line.rstrip() for line in printed.splitlines()] == shown.splitlines()
+
+
+def test_a_small_training_needs_no_cluster(tfw2v):
+    printed = tfw2v("plan", "--vocab", 200_000, "--tokens", "17e6", "--worker-tasks", 1).stdout
+    assert "advice     one machine: no cluster" in printed
+
+
+def test_options_are_named_as_those_of_train():
+    names = inspect.signature(train).parameters.keys() & inspect.signature(plan).parameters.keys()
+    assert names >= {
+        *("vector_size", "workers", "epochs", "window", "negative", "sample", "sg", "verbose")
+    }
+    given = {name: inspect.signature(plan).parameters[name].default for name in names - {"workers"}}
+    assert given == {name: inspect.signature(train).parameters[name].default for name in given}
 
 
 def test_plan_of_a_large_training(tfw2v):
     printed = tfw2v(
-        "plan", "--vocab", 5_000_000, "--dim", 500, "--tokens", "100e9", "--workers", 32,
-        "--ps", 8, "--net", "10Gbit",
+        "plan", "--vocab", 5_000_000, "--vector-size", 500, "--tokens", "100e9", "--sg",
+        "--worker-tasks", 32, "--ps-tasks", 8, "--net", "10Gbit",
     ).output  # fmt: skip
     assert "20.0 GB: 2 tables of 5,000,000 x 500" in printed
     assert "2.5 GB" in printed  # of each ps
@@ -19,7 +45,17 @@ def test_plan_of_a_large_training(tfw2v):
 
 def test_a_plan_that_does_not_fit_says_so(tfw2v):
     printed = tfw2v(
-        "plan", "--vocab", 5_000_000, "--dim", 500, "--tokens", "1G", "--ps", 1, "--memory", "1GB"
+        "plan",
+        "--vocab",
+        5_000_000,
+        "--vector-size",
+        500,
+        "--tokens",
+        "1G",
+        "--ps-tasks",
+        1,
+        "--memory",
+        "1GB",
     ).output
     assert "none fits: a task would hold 20.0 GB; give more ps tasks" in printed
 

@@ -1,0 +1,60 @@
+"""``tfw2v train --init``: a saved model is trained further, on another corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from gensim_tfw2v.cli.common import BadInput
+from gensim_tfw2v.cli.model_files import load_saved
+
+if TYPE_CHECKING:
+    from gensim_tfw2v import TFWord2Vec
+
+#: Options that the arrays of a model were made with.
+KEPT = "fasttext vector_size sg hs negative cbow_mean min_n max_n bucket tables_dir".split()
+
+
+def continue_model(
+    path: Path,
+    context: typer.Context,
+    sentences: Iterable[list[str]] | None = None,
+    corpus_file: str | None = None,
+    **options: Any,
+) -> TFWord2Vec:
+    """Load a model or vectors, add the new words of a corpus, and train on it.
+
+    A model takes those of the options that the command line gives; vectors alone make a model with
+    all of them.
+
+    Raises
+    ------
+    BadInput
+        If the file holds no vectors, or was made with other values of the options in `KEPT`.
+    """
+    model: Any = load_saved(path)
+    from gensim_tfw2v import TFFastText, TFWord2Vec
+
+    TFFastText.take_over(TFWord2Vec.take_over(model))
+    is_whole, source = isinstance(model, TFWord2Vec), context.get_parameter_source
+    given = {n: v for n, v in context.params.items() if "DEFAULT" not in str(source(n))}
+    has = vars(getattr(model, "wv", model)) | vars(model)
+    has |= {"fasttext": is_whole and model.has_subwords}
+    for name in KEPT if is_whole else KEPT[:2]:
+        kind = bool if name == "negative" else lambda value: value  # any number but 0
+        if name in given and kind(given[name]) != kind(has.get(name)):
+            raise BadInput(
+                f"--{name.replace('_', '-')} cannot change when a model is continued: {path} has "
+                f"{has.get(name)}; leave it out, or train a new model"
+            )
+    if is_whole:
+        vars(model).update({name: options[name] for name in options.keys() & {"cluster", *given}})
+    else:
+        del options["vector_size"]
+        model = TFWord2Vec.from_vectors(model, **options)
+    model.total_train_time, model.min_alpha_yet_reached = 0.0, model.alpha
+    model.partial_fit(sentences, corpus_file, model.epochs, model.alpha, model.min_alpha)
+    return model

@@ -1,0 +1,152 @@
+"""tfw2v train --init, and more epochs on a checkpoint."""
+
+import numpy as np
+import pytest
+from gensim.models import Word2Vec
+
+from gensim_tfw2v import TFFastText, TFWord2Vec
+from gensim_tfw2v.kernel.tables import UnitTask
+from gensim_tfw2v.training.checkpoints import CheckpointError, Checkpoints
+
+NEW = "the zorgle of the zorgle said\n" * 20
+
+
+@pytest.fixture
+def text(tmp_path):
+    """A corpus with a new word."""
+    path = tmp_path / "new.txt"
+    path.write_text(NEW)
+    return path
+
+
+@pytest.mark.parametrize("form", ["model", "vectors.kv", "text.txt", "binary.bin"])
+def test_new_words_are_added_to_a_model_or_vectors(tfw2v, models, text, tmp_path, form):
+    output, options = tmp_path / "out", ("--epochs", 3, "--alpha", 0.05, "--sample", 0)
+    shown = tfw2v("train", text, "-o", output, "--init", models[form], *options).stdout
+    before, after = Word2Vec.load(str(models["model"])), Word2Vec.load(str(output))
+    assert after.wv.index_to_key == [*before.wv.index_to_key, "zorgle", "said"][: len(after.wv)]
+    assert f"{len(after.wv):,} words x 8" in shown and "120 words, 3 epochs" in shown
+    assert (after.epochs, after.alpha, after.vector_size) == (3, 0.05, 8)
+    assert not np.array_equal(after.wv["the"], before.wv["the"])
+    rare = before.wv.index_to_key[-1]
+    np.testing.assert_allclose(after.wv[rare], before.wv[rare], atol=1e-6)
+
+
+def test_options_that_are_not_given_are_the_models(tfw2v, corpus, tmp_path):
+    model, output = (
+        TFWord2Vec(corpus_file=str(corpus), vector_size=8, sg=1, window=3),
+        tmp_path / "o",
+    )
+    model.save(str(tmp_path / "model"))
+    tfw2v("train", corpus, "-o", output, "--init", tmp_path / "model", "--negative", 7, "--sg")
+    found = Word2Vec.load(str(output))
+    assert (found.sg, found.window, found.epochs, found.negative) == (1, 3, 5, 7)
+    # as one would in Python
+    model.negative = 7
+    model.build_vocab(corpus_file=str(corpus), update=True)
+    model.train(corpus_file=str(corpus), total_examples=model.corpus_count, epochs=5,
+                total_words=model.corpus_total_words)  # fmt: skip
+    assert found.corpus_total_words == model.corpus_total_words
+    assert found.wv.get_vecattr("the", "count") == model.wv.get_vecattr("the", "count")
+
+
+def test_fasttext(tfw2v, corpus, text, tmp_path):
+    model = TFFastText(corpus_file=str(corpus), vector_size=8, bucket=500, epochs=1)
+    model.save(str(tmp_path / "model"))
+    tfw2v("train", text, "-o", tmp_path / "out", "--init", tmp_path / "model")
+    assert "zorgle" in TFFastText.load(str(tmp_path / "out")).wv.key_to_index
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--vector-size", 9), "--vector-size cannot change when a model is continued"),
+        (("--hs",), "--hs cannot change"),
+        (("--negative", 0, "--hs"), "has"),
+        (("--sg",), "--sg cannot change"),
+        (("--fasttext",), "--fasttext cannot change"),
+        (("--tables-dir", "t"), "--tables-dir cannot change"),
+    ],
+)
+def test_what_cannot_change(tfw2v, models, text, tmp_path, options, message):
+    arguments = ("train", text, "-o", tmp_path / "out", "--init", models["model"], *options)
+    assert message in tfw2v(*arguments, status=2).stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("init", "message"), [("missing", "no such file"), ("new.txt", "no vectors in a known form")]
+)
+def test_what_cannot_be_continued(tfw2v, text, tmp_path, init, message):
+    result = tfw2v("train", text, "-o", tmp_path / "out", "--init", tmp_path / init, status=2)
+    assert message in result.stderr
+
+
+def test_the_model_that_is_continued_stays(tfw2v, models, text):
+    result = tfw2v("train", text, "-o", models["model"], "--init", models["model"], status=2)
+    assert "is to be continued; give the output another name" in result.stderr
+
+
+def test_words_of_neither_the_model_nor_the_corpus(tfw2v, models, tmp_path):
+    (tmp_path / "rare.txt").write_text("xx yy zz\n")
+    result = tfw2v(
+        "train", tmp_path / "rare.txt", "-o", tmp_path / "o", "--init", models["model"], status=2
+    )
+    assert "no word that is frequent enough (--min-count)" in result.stderr
+
+
+@pytest.fixture
+def finished(tfw2v, corpus, tmp_path):
+    """A call of the tool that trains so many epochs, the first two of which are done."""
+
+    def train(epochs, *options, status=0):
+        arguments = ("--checkpoint-dir", tmp_path / "c", "--vector-size", 8, "--workers", 1, "--sg")
+        output = ("-o", tmp_path / "model")
+        return tfw2v(
+            "train", corpus, *output, *arguments, "--epochs", epochs, *options, status=status
+        )
+
+    train(2)
+    return train
+
+
+def test_a_finished_training_is_given_more_epochs(finished, tmp_path, monkeypatch):
+    rates, of = {}, UnitTask.of
+    monkeypatch.setattr(
+        UnitTask,
+        "of",
+        lambda unit, alphas, seed, epoch: (
+            rates.setdefault(epoch, alphas) and of(unit, alphas, seed, epoch)
+        ),
+    )
+    before = Word2Vec.load(str(tmp_path / "model"))
+    result = finished(4)
+    assert "2 of 4 epochs" in result.stderr and "had been trained before" in result.stdout
+    # those of a training of four epochs: half of alpha, and from there down
+    assert rates[2][0] == pytest.approx((0.025 + 0.0001) / 2)
+    after = Word2Vec.load(str(tmp_path / "model"))
+    assert after.epochs == 4 and not np.array_equal(after.wv.vectors, before.wv.vectors)
+    assert "4 of 4 epochs" in finished(4).stderr  # once
+    np.testing.assert_array_equal(
+        Word2Vec.load(str(tmp_path / "model")).wv.vectors, after.wv.vectors
+    )
+
+
+@pytest.mark.parametrize(
+    ("epochs", "options", "message"),
+    [
+        (1, (), "its --epochs is 2, here it is 1; resume it with its own options"),
+        (4, ("--alpha", 0.01), "its --alpha is 0.025"),
+    ],
+)
+def test_other_changes_to_a_finished_training(finished, epochs, options, message):
+    assert message in finished(epochs, *options, status=2).stderr
+
+
+def test_a_training_that_is_not_finished_keeps_its_epochs(tmp_path):
+    checkpoints = Checkpoints(tmp_path, {"epochs": 5})
+    checkpoints.save({}, {"epoch": 3})
+    checkpoints.wait()
+    with pytest.raises(CheckpointError, match="its epochs is 5, here it is 10"):
+        Checkpoints(tmp_path, {"epochs": 10}).latest(lambda arrays, state: state)
+    assert checkpoints.latest(lambda arrays, state: state) == {"epoch": 3}

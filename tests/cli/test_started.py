@@ -1,0 +1,109 @@
+"""tfw2v cluster ls, logs and stop; clusters of hosts files."""
+
+import json
+import re
+import signal
+import subprocess
+
+import pytest
+from gensim.test.utils import datapath
+
+from gensim_tfw2v.cluster import Cluster
+from gensim_tfw2v.cluster.tasks import SshCluster
+from tests.cli.test_cluster import TFW2V, until
+from tests.cli.test_ssh import TRAINING, hosts_file
+
+LEE = datapath("lee_background.cor")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Where temporary folders are, of this process and of those that it starts."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_a_cluster_that_runs_is_listed_read_and_stopped(tfw2v, place):
+    command = ["cluster", "local", "--ps-tasks", "1", "--worker-tasks", "1", "--", "train", LEE]
+    options = ["-o", place / "model", "--vector-size", "8", "--epochs", "100000"]
+    process = subprocess.Popen([*TFW2V, *map(str, [*command, *options])], stderr=subprocess.PIPE)
+    try:
+        until(lambda: len(list(place.glob("tfw2v-cluster-*/*.log"))) == 2, 120)
+        header, row = tfw2v("cluster", "ls").stdout.splitlines()
+        assert header.split("\t") == ["name", "pid", "ps", "worker", "command"]
+        name, _, ps, workers, started_as = row.split("\t")
+        assert (ps, workers) == ("1", "1") and "train" in started_as and LEE in started_as
+        until(lambda: "serves" in tfw2v("cluster", "logs", "worker-0").stdout)
+        shown = tfw2v("cluster", "logs", "--name", name).stdout
+        assert re.search(r"^ps-0 \| ps 0 .* serves$", shown, re.MULTILINE)
+        wrong = tfw2v("cluster", "logs", "worker-7", status=2).stderr
+        assert "TASK is 'worker-7'" in wrong and "ps-0, worker-0" in wrong
+        tfw2v("cluster", "stop")
+        assert process.wait(60) == 128 + signal.SIGTERM
+    finally:
+        process.kill()
+        process.communicate()
+    assert tfw2v("cluster", "ls").stdout.splitlines() == ["name\tpid\tps\tworker\tcommand"]
+    assert "(tfw2v cluster ls): none" in tfw2v("cluster", "stop", status=2).stderr
+
+
+def test_clusters_are_told_apart_by_name(tfw2v, place, monkeypatch):
+    monkeypatch.setattr(signal, "getsignal", lambda _: print)
+    with NoTasks() as one, NoTasks() as other:
+        names = [line.split("\t")[0] for line in tfw2v("cluster", "ls").stdout.splitlines()]
+        assert {"name", one.name, other.name} == set(names) and len(names) == 3
+        for wrong in (("logs",), ("stop", "--name", "x")):
+            said = tfw2v("cluster", *wrong, status=2).stderr
+            assert "give --name" in said and one.name in said and other.name in said
+
+
+class NoTasks(SshCluster):
+    """A cluster whose tasks are not started."""
+
+    def __init__(self):
+        super().__init__(Cluster(("a:1",), ("b:2",)), print)
+
+    def start(self, task): ...
+
+    def wait(self, tasks): ...
+
+    @property
+    def name(self):
+        return self._logs.folder.name.rpartition("-")[2]
+
+
+def test_a_program_that_sigterm_would_kill_is_not_listed(tfw2v, place, monkeypatch):
+    monkeypatch.setattr(signal, "getsignal", lambda _: signal.SIG_DFL)
+    with NoTasks():
+        assert len(tfw2v("cluster", "ls").stdout.splitlines()) == 1
+
+
+def test_a_dry_run_prints_commands_and_runs_nothing(tfw2v, place):
+    hosts = hosts_file(place)
+    options = ("--hosts", hosts, "--ssh", f"touch {place / 'ran'}", "--dry-run")
+    ps, worker, training = tfw2v("cluster", "ssh", *options, *TRAINING).stdout.splitlines()
+    assert f"touch {place / 'ran'}" in ps and '"type": "ps"' in ps and '"type": "worker"' in worker
+    assert training == f"tfw2v train {LEE} -o model --hosts {hosts}"
+    assert not (place / "ran").exists() and not (place / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("train", LEE, "-o", "m", "--hosts", "h.json", "--cluster", "TF_CONFIG"),
+            "one of the two",
+        ),
+        (("train", LEE, "-o", "m", "--hosts", "missing.json"), "missing.json: No such file"),
+        (("cluster", "status", "--hosts", "missing.json"), "missing.json: No such file"),
+        (
+            ("cluster", "local", *TRAINING, "--hosts", "h.json"),
+            "--hosts is what this command is for",
+        ),
+    ],
+)
+def test_bad_usage(tfw2v, arguments, message, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "h.json").write_text(json.dumps({"ps": ["a:1"], "worker": ["b:1"]}))
+    assert message in tfw2v(*arguments, status=2).stderr
