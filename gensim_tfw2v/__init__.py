@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Asynchronous",
     "Downpour",
+    "EarlyStopping",
     "Sandblaster",
     "SubModels",
     "Synchronous",
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         SubModels,
         Synchronous,
     )
+    from gensim_tfw2v.training.early_stopping import EarlyStopping
 
 _MODULES = {
     "merge_models": "merged",
@@ -47,6 +49,7 @@ _MODULES = {
     "TFFastText": "fasttext",
     "TFWord2Vec": "model",
     "TensorBoardLog": "monitor.tensorboard_log",
+    "EarlyStopping": "training.early_stopping",
     "Asynchronous": "regimes.options",
     "Downpour": "regimes.options",
     "Sandblaster": "regimes.options",

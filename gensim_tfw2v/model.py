@@ -35,6 +35,7 @@ from gensim_tfw2v.originals import (
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.regimes.options import RegimeOptions
+from gensim_tfw2v.training.early_stopping import UntilStopped
 from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
 from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
@@ -60,7 +61,7 @@ EXPERIMENTAL = ("negative_shards",)
 #: What else is not saved: the state of a training, and what the last one has left.
 TRANSIENT = (
     *("_reader", "_training", "_config", "_process_launcher", "_is_training"),
-    *("_logged_words", "_restored_words", "traffic", "merge_report"),
+    *("_logged_words", "_restored_words", "traffic", "merge_report", "stop_training"),
 )
 
 #: What gensim's `train` sets before it begins.
@@ -157,6 +158,10 @@ class TFWord2Vec(Word2Vec):
         prediction is of a word from one word of its window (skip-gram) or from all (CBOW). With
         `log_dir` alone, of the first step of each work unit. ``running_training_loss`` is
         gensim's: the sum over all epochs.
+    stop_training : bool
+        Set to True by a callback to end `train` after this epoch; the next `train` sets it back.
+    history, best_epoch, best_score
+        As of the last `EarlyStopping`; empty or None without.
     traffic : Traffic, optional
         Bytes, repeated work units, staleness and times of the last `train` on a cluster or with a
         `regime`; else None.
@@ -186,6 +191,10 @@ class TFWord2Vec(Word2Vec):
     has_subwords = False  # as FastText's models have
     negative_shards = 1  # an experiment: see docs/layouts.md
     mean_losses: Sequence[float] = ()
+    history: Sequence[float] = ()
+    best_epoch: int | None = None
+    best_score: float | None = None
+    stop_training = False
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
     _reader: CorpusReader | None = None
@@ -428,10 +437,13 @@ class TFWord2Vec(Word2Vec):
                 warn_of_gensims_code(self)
             before = {name: vars(self)[name] for name in CHANGED if name in vars(self)}
             events = len(getattr(self, "lifecycle_events", None) or ())
-            self.mean_losses = []
+            self.mean_losses, self.stop_training = [], False
+            arguments["callbacks"] = [UntilStopped(arguments.get("callbacks", ()))]
+            given = arguments | arguments.pop("kwargs", {})
+            del given["self"]
             self._open_process_launcher(self._config)
             try:
-                return super().train(*args, **kwargs)
+                return super().train(**given)
             except BaseException as error:
                 if self._training is None and not by_gensim:  # nothing was trained
                     for name in CHANGED:
@@ -627,6 +639,8 @@ class TFWord2Vec(Word2Vec):
     def _train_epoch(  # gensim's hook for iterables
         self, data_iterable: Iterable[list[str]], *args: Any, **kwargs: Any
     ) -> tuple[int, int, int]:
+        if self.stop_training:
+            return 0, 0, 0
         if is_trained_by_gensim(self):
             return super()._train_epoch(data_iterable, *args, **kwargs)
         return self._train_on(data_iterable, *args, **kwargs)
@@ -634,6 +648,8 @@ class TFWord2Vec(Word2Vec):
     def _train_epoch_corpusfile(  # gensim's hook for files
         self, corpus_file: str, *, total_words: int | None = None, **kwargs: Any
     ) -> tuple[int, int, int]:
+        if self.stop_training:
+            return 0, 0, 0
         if is_trained_by_gensim(self):
             return super()._train_epoch_corpusfile(corpus_file, total_words=total_words, **kwargs)
         if not total_words:
