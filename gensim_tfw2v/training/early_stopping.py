@@ -17,6 +17,9 @@ from gensim_tfw2v.training.vocabulary import renew_norms
 
 SETS = evaluation.NAMED_SETS | NAMED_SETS
 
+#: A model's arrays, and those of its vectors.
+WEIGHTS = {"vectors", "vectors_vocab", "vectors_ngrams", "syn1neg", "syn1"}
+
 
 class EarlyStopping(CallbackAny2Vec):
     """Callback that stops training when a score stops improving, and restores the best epoch.
@@ -89,7 +92,7 @@ class EarlyStopping(CallbackAny2Vec):
         self.min_delta = Number(least=0)("min_delta", min_delta)
         self.patience = Number(least=0, whole=True, exact=True)("patience", patience)
         self._sign = -1 if mode == "min" or (mode == "auto" and monitor == "loss") else 1
-        self._best: list[tuple[Any, str, np.ndarray]] = []
+        self._best: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = []
         if not callable(monitor) and monitor != "loss":
             file_kind(_path(monitor))
 
@@ -115,7 +118,8 @@ class EarlyStopping(CallbackAny2Vec):
         if not (is_worse or math.isnan(score)):
             self.best_epoch, self.best_score, self._best = epoch, score, []
             if self.restore_best_weights:
-                self._best = [(owner, n, getattr(owner, n).copy()) for owner, n in _arrays(model)]
+                for held in (vars(model.wv), vars(model)):
+                    self._best.append((held, {n: held[n].copy() for n in WEIGHTS & held.keys()}))
         waited = 0 if self.best_epoch is None else epoch - self.best_epoch
         # after the last epoch too: the checkpoint that remains is to be of the best one
         if waited >= max(1, self.patience) or epoch + 1 == model.epochs:
@@ -123,14 +127,12 @@ class EarlyStopping(CallbackAny2Vec):
 
     def on_train_end(self, model: Any) -> None:
         """Give the model the weights of the best epoch."""
-        for owner, name, array in self._best:
-            setattr(
-                owner, name, array
-            )  # not in place: a checkpoint may be written of what is there
+        for held, best in self._best:
+            held.update(best)  # not in place: a checkpoint of what is there may be being written
         renew_norms(model.wv)
         self._best = []
-        model.history, model.best_epoch = self.history, self.best_epoch
-        model.best_score = self.best_score
+        names = ("history", "best_epoch", "best_score")
+        vars(model).update({name: getattr(self, name) for name in names})
 
 
 class UntilStopped:
@@ -164,10 +166,3 @@ def _score(monitor: Any, model: Any) -> float:
 
 def _path(monitor: Any) -> str:
     return shipped(SETS[monitor]) if monitor in SETS else os.fspath(monitor)
-
-
-def _arrays(model: Any) -> list[tuple[Any, str]]:
-    """Names of a model's arrays, each after the object that has it."""
-    named = [(model.wv, name) for name in ("vectors", "vectors_vocab", "vectors_ngrams")]
-    named += [(model, "syn1neg"), (model, "syn1")]
-    return [(owner, name) for owner, name in named if hasattr(owner, name)]
