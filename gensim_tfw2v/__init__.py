@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from gensim_tfw2v.training.early_stopping import EarlyStopping
 
+_REGIMES = ("Asynchronous", "Downpour", "Sandblaster", "SubModels", "Synchronous")
 _MODULES = {
     "merge_models": "merged",
     "patch_gensim": "patch",
@@ -50,12 +51,7 @@ _MODULES = {
     "TFWord2Vec": "model",
     "TensorBoardLog": "monitor.tensorboard_log",
     "EarlyStopping": "training.early_stopping",
-    "Asynchronous": "regimes.options",
-    "Downpour": "regimes.options",
-    "Sandblaster": "regimes.options",
-    "SubModels": "regimes.options",
-    "Synchronous": "regimes.options",
-}
+} | dict.fromkeys(_REGIMES, "regimes.options")
 
 open_standard_files()  # before any file of this package takes their numbers
 

@@ -67,7 +67,7 @@ TRANSIENT = (
 #: What gensim's `train` sets before it begins.
 CHANGED = (
     *("alpha", "min_alpha", "epochs", "compute_loss", "running_training_loss"),
-    *("min_alpha_yet_reached", "mean_losses"),
+    *("min_alpha_yet_reached", "mean_losses", "stop_training"),
 )
 
 #: One thread at a time says that it trains a model, or finds that another does.

@@ -109,7 +109,8 @@ def convert(
         write: Callable[..., object] = chosen.save
     elif form in ("keras", "sentence-transformers"):
         save = exports.save_keras if form == "keras" else exports.save_sentence_transformers
-        write = partial(save, words=chosen.index_to_key, rows=rows)
+        table = np.insert(rows, 0, 0, axis=0).astype(np.float32)
+        write = partial(save, words=chosen.index_to_key, table=table)
     elif form == "numpy":
         numbers = rows.astype(np.float16 if half else np.float32)
 
