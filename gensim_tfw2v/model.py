@@ -67,7 +67,7 @@ TRANSIENT = (
 #: What gensim's `train` sets before it begins.
 CHANGED = (
     *("alpha", "min_alpha", "epochs", "compute_loss", "running_training_loss"),
-    *("min_alpha_yet_reached", "mean_losses", "stop_training"),
+    *("min_alpha_yet_reached", "mean_losses"),
 )
 
 #: One thread at a time says that it trains a model, or finds that another does.
@@ -159,7 +159,7 @@ class TFWord2Vec(Word2Vec):
         `log_dir` alone, of the first step of each work unit. ``running_training_loss`` is
         gensim's: the sum over all epochs.
     stop_training : bool
-        Set to True by a callback to end `train` after this epoch; the next `train` sets it back.
+        A callback sets it to True to end `train` after this epoch.
     history, best_epoch, best_score
         As of the last `EarlyStopping`; empty or None without.
     traffic : Traffic, optional
@@ -400,7 +400,22 @@ class TFWord2Vec(Word2Vec):
         self.raw_vocab = scan.raw_vocab
         return scan.total_words, scan.corpus_count
 
-    def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
+    def train(
+        self,
+        corpus_iterable: Iterable[Sequence[str]] | None = None,
+        corpus_file: str | None = None,
+        total_examples: int | None = None,
+        total_words: int | None = None,
+        epochs: int | None = None,
+        start_alpha: float | None = None,
+        end_alpha: float | None = None,
+        word_count: int = 0,
+        queue_factor: int = 2,
+        report_delay: float = 1.0,
+        compute_loss: bool = False,
+        callbacks: Iterable[Any] = (),
+        **kwargs: Any,
+    ) -> tuple[int, int]:
         """Train on a corpus; parameters, return value and callbacks are gensim's.
 
         Returns
@@ -429,7 +444,9 @@ class TFWord2Vec(Word2Vec):
         KeyboardInterrupt
             On Ctrl-C, with the vectors trained so far in the model.
         """
-        arguments = inspect.signature(Word2Vec.train).bind(self, *args, **kwargs).arguments
+        arguments = locals() | kwargs
+        for name in ("self", "kwargs", "__class__"):
+            del arguments[name]
         with self._being_trained():
             self._config = self._check(arguments)
             by_gensim = is_trained_by_gensim(self)
@@ -438,12 +455,10 @@ class TFWord2Vec(Word2Vec):
             before = {name: vars(self)[name] for name in CHANGED if name in vars(self)}
             events = len(getattr(self, "lifecycle_events", None) or ())
             self.mean_losses, self.stop_training = [], False
-            arguments["callbacks"] = [UntilStopped(arguments.get("callbacks", ()))]
-            given = arguments | arguments.pop("kwargs", {})
-            del given["self"]
+            arguments["callbacks"] = [UntilStopped(callbacks)]
             self._open_process_launcher(self._config)
             try:
-                return super().train(**given)
+                return super().train(**arguments)
             except BaseException as error:
                 if self._training is None and not by_gensim:  # nothing was trained
                     for name in CHANGED:
@@ -622,7 +637,8 @@ class TFWord2Vec(Word2Vec):
         if self._process_launcher is not None:
             self._process_launcher.close()
             self._process_launcher = None
-        self.__dict__.pop("_config", None)
+        for name in ("_config", "stop_training"):
+            self.__dict__.pop(name, None)
 
     def _clear_post_train(self) -> None:
         """Renew what was computed from the vectors: gensim's hook, without a moment of None."""
@@ -693,5 +709,4 @@ def signature_of(class_: type[TFWord2Vec]) -> inspect.Signature:
     )
 
 
-TFWord2Vec.train.__signature__ = inspect.signature(Word2Vec.train)  # type: ignore[attr-defined]
 TFWord2Vec.__signature__ = signature_of(TFWord2Vec)
