@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Asynchronous",
     "Downpour",
+    "EarlyStopping",
     "Sandblaster",
     "SubModels",
     "Synchronous",
@@ -40,19 +41,17 @@ if TYPE_CHECKING:
         SubModels,
         Synchronous,
     )
+    from gensim_tfw2v.training.early_stopping import EarlyStopping
 
+_REGIMES = ("Asynchronous", "Downpour", "Sandblaster", "SubModels", "Synchronous")
 _MODULES = {
     "merge_models": "merged",
     "patch_gensim": "patch",
     "TFFastText": "fasttext",
     "TFWord2Vec": "model",
     "TensorBoardLog": "monitor.tensorboard_log",
-    "Asynchronous": "regimes.options",
-    "Downpour": "regimes.options",
-    "Sandblaster": "regimes.options",
-    "SubModels": "regimes.options",
-    "Synchronous": "regimes.options",
-}
+    "EarlyStopping": "training.early_stopping",
+} | dict.fromkeys(_REGIMES, "regimes.options")
 
 open_standard_files()  # before any file of this package takes their numbers
 

@@ -35,6 +35,7 @@ from gensim_tfw2v.originals import (
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.regimes.options import RegimeOptions
+from gensim_tfw2v.training.early_stopping import UntilStopped
 from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
 from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
@@ -60,7 +61,7 @@ EXPERIMENTAL = ("negative_shards",)
 #: What else is not saved: the state of a training, and what the last one has left.
 TRANSIENT = (
     *("_reader", "_training", "_config", "_process_launcher", "_is_training"),
-    *("_logged_words", "_restored_words", "traffic", "merge_report"),
+    *("_logged_words", "_restored_words", "traffic", "merge_report", "stop_training"),
 )
 
 #: What gensim's `train` sets before it begins.
@@ -157,6 +158,10 @@ class TFWord2Vec(Word2Vec):
         prediction is of a word from one word of its window (skip-gram) or from all (CBOW). With
         `log_dir` alone, of the first step of each work unit. ``running_training_loss`` is
         gensim's: the sum over all epochs.
+    stop_training : bool
+        A callback sets it to True to end `train` after this epoch.
+    history, best_epoch, best_score
+        As of the last `EarlyStopping`; empty or None without.
     traffic : Traffic, optional
         Bytes, repeated work units, staleness and times of the last `train` on a cluster or with a
         `regime`; else None.
@@ -186,6 +191,10 @@ class TFWord2Vec(Word2Vec):
     has_subwords = False  # as FastText's models have
     negative_shards = 1  # an experiment: see docs/layouts.md
     mean_losses: Sequence[float] = ()
+    history: Sequence[float] = ()
+    best_epoch: int | None = None
+    best_score: float | None = None
+    stop_training = False
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
     _reader: CorpusReader | None = None
@@ -391,7 +400,22 @@ class TFWord2Vec(Word2Vec):
         self.raw_vocab = scan.raw_vocab
         return scan.total_words, scan.corpus_count
 
-    def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
+    def train(
+        self,
+        corpus_iterable: Iterable[Sequence[str]] | None = None,
+        corpus_file: str | None = None,
+        total_examples: int | None = None,
+        total_words: int | None = None,
+        epochs: int | None = None,
+        start_alpha: float | None = None,
+        end_alpha: float | None = None,
+        word_count: int = 0,
+        queue_factor: int = 2,
+        report_delay: float = 1.0,
+        compute_loss: bool = False,
+        callbacks: Iterable[Any] = (),
+        **kwargs: Any,
+    ) -> tuple[int, int]:
         """Train on a corpus; parameters, return value and callbacks are gensim's.
 
         Returns
@@ -420,7 +444,9 @@ class TFWord2Vec(Word2Vec):
         KeyboardInterrupt
             On Ctrl-C, with the vectors trained so far in the model.
         """
-        arguments = inspect.signature(Word2Vec.train).bind(self, *args, **kwargs).arguments
+        arguments = locals() | kwargs
+        for name in ("self", "kwargs", "__class__"):
+            del arguments[name]
         with self._being_trained():
             self._config = self._check(arguments)
             by_gensim = is_trained_by_gensim(self)
@@ -428,10 +454,11 @@ class TFWord2Vec(Word2Vec):
                 warn_of_gensims_code(self)
             before = {name: vars(self)[name] for name in CHANGED if name in vars(self)}
             events = len(getattr(self, "lifecycle_events", None) or ())
-            self.mean_losses = []
+            self.mean_losses, self.stop_training = [], False
+            arguments["callbacks"] = [UntilStopped(callbacks)]
             self._open_process_launcher(self._config)
             try:
-                return super().train(*args, **kwargs)
+                return super().train(**arguments)
             except BaseException as error:
                 if self._training is None and not by_gensim:  # nothing was trained
                     for name in CHANGED:
@@ -613,7 +640,8 @@ class TFWord2Vec(Word2Vec):
         if self._process_launcher is not None:
             self._process_launcher.close()
             self._process_launcher = None
-        self.__dict__.pop("_config", None)
+        for name in ("_config", "stop_training"):
+            self.__dict__.pop(name, None)
 
     def _clear_post_train(self) -> None:
         """Renew what was computed from the vectors: gensim's hook, without a moment of None."""
@@ -630,6 +658,8 @@ class TFWord2Vec(Word2Vec):
     def _train_epoch(  # gensim's hook for iterables
         self, data_iterable: Iterable[list[str]], *args: Any, **kwargs: Any
     ) -> tuple[int, int, int]:
+        if self.stop_training:
+            return 0, 0, 0
         if is_trained_by_gensim(self):
             return super()._train_epoch(data_iterable, *args, **kwargs)
         return self._train_on(data_iterable, *args, **kwargs)
@@ -637,6 +667,8 @@ class TFWord2Vec(Word2Vec):
     def _train_epoch_corpusfile(  # gensim's hook for files
         self, corpus_file: str, *, total_words: int | None = None, **kwargs: Any
     ) -> tuple[int, int, int]:
+        if self.stop_training:
+            return 0, 0, 0
         if is_trained_by_gensim(self):
             return super()._train_epoch_corpusfile(corpus_file, total_words=total_words, **kwargs)
         if not total_words:
@@ -680,5 +712,4 @@ def signature_of(class_: type[TFWord2Vec]) -> inspect.Signature:
     )
 
 
-TFWord2Vec.train.__signature__ = inspect.signature(Word2Vec.train)  # type: ignore[attr-defined]
 TFWord2Vec.__signature__ = signature_of(TFWord2Vec)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,9 +66,9 @@ def convert(
     to: Annotated[
         str | None,
         option(
-            "gensim: KeyedVectors; text or binary: word2vec's forms; numpy: an .npz of words and "
-            "vectors; fasttext: fastText's .bin of a FastText model. By default by the suffix: "
-            ".txt, .bin and .npz, else gensim."
+            "gensim: KeyedVectors; text, binary: word2vec's forms; numpy: .npz of words, vectors; "
+            "fasttext: .bin of a FastText model; keras: word lookup and Embedding; "
+            "sentence-transformers: a folder. By default by suffix (.txt, .bin, .npz, .keras)."
         ),
     ] = None,
     words: Annotated[int | None, option("Keep this many of the first words.", min=1)] = None,
@@ -76,14 +77,14 @@ def convert(
     verbose: Verbose = False,
 ) -> None:
     """Convert vectors, or the vectors of a model, to another format."""
-    suffixes = {".txt": "text", ".bin": "binary", ".npz": "numpy"}
+    suffixes = {".txt": "text", ".bin": "binary", ".npz": "numpy", ".keras": "keras"}
     form = to or suffixes.get(output.suffix, "gensim")
-    if form not in ("gensim", "text", "binary", "numpy", "fasttext"):
-        raise common.BadInput(
-            f"--to is {quoted(form)}: give gensim, text, binary, numpy or fasttext"
-        )
+    if form not in (forms := ("gensim", "fasttext", "sentence-transformers", *suffixes.values())):
+        raise common.BadInput(f"--to is {quoted(form)}: give one of {', '.join(forms)}")
     if half and form != "numpy":
         raise common.BadInput("--half is for --to numpy: the other formats hold float32")
+    if form == "sentence-transformers" and output.exists():
+        raise common.BadInput(f"{output}: is there, and a new folder is written; give another name")
     model_files.check_outputs(output, None, False, [model], "is to be converted")
     saved = model_files.load_saved(model, encoding, mapped=True)
     if form == "fasttext":
@@ -97,6 +98,7 @@ def convert(
 
     import numpy as np
 
+    from gensim_tfw2v.cli import exports
     from gensim_tfw2v.keyed import keyed
 
     rows = held.vectors[:words]
@@ -105,6 +107,10 @@ def convert(
         chosen.expandos["count"] = held.expandos["count"][:words]
     if form == "gensim":
         write: Callable[..., object] = chosen.save
+    elif form in ("keras", "sentence-transformers"):
+        save = exports.save_keras if form == "keras" else exports.save_sentence_transformers
+        table = np.insert(rows, 0, 0, axis=0).astype(np.float32)
+        write = partial(save, words=chosen.index_to_key, table=table)
     elif form == "numpy":
         numbers = rows.astype(np.float16 if half else np.float32)
 

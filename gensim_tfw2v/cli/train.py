@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 STDIN = Path("/dev/stdin")
 
 #: Options of `train` that are not its model's, and switches that gensim's class does not know.
-OF_THE_COMMAND = {"context", "corpus", "output", "vectors", "binary", "init", "hosts", "verbose"}
+OF_THE_COMMAND = {
+    *("context", "corpus", "output", "vectors", "binary", "init", "hosts", "verbose"),
+    *("early_stopping", "patience"),
+}
 OWN_SWITCHES = {"corrected_cbow", "projector_each_epoch"}
 
 #: Options of FastText alone.
@@ -130,6 +133,16 @@ def train(
     compute_loss: Annotated[
         bool, _running("Sum the training loss and print it.", "--compute-loss")
     ] = False,
+    early_stopping: Annotated[
+        str | None,
+        _running(
+            "Stop when the score of an epoch no longer improves, and keep the best one: ws353, "
+            "simlex999, questions-words, a file of word pairs or analogies, or loss."
+        ),
+    ] = None,
+    patience: Annotated[
+        int, _running("Epochs without improvement before --early-stopping.", min=0)
+    ] = 2,
     encoded_dir: Annotated[
         Path | None, _running("Folder for the temporary encoded corpus.")
     ] = None,
@@ -236,6 +249,10 @@ def train(
         options |= corpus_arguments(corpus)
         set_log(options)
         model_class()
+        if early_stopping is not None:
+            from gensim_tfw2v import EarlyStopping
+
+            options["callbacks"] = [EarlyStopping(early_stopping, patience=patience)]
     saved: list[Path] = []
     try:
         with contextlib.nullcontext() if verbose else _telling_what_is_resumed():
@@ -413,15 +430,18 @@ def print_training(model: TFWord2Vec, seconds: float, saved: Iterable[Path] = ()
     Words a second are those of the corpus, before subsampling and before rare words are left out,
     over the time inside ``train()``; without those that a checkpoint had.
     """
-    words = model.corpus_total_words * model.epochs
+    epochs = len(history := getattr(model, "history", ())) or model.epochs
+    words = model.corpus_total_words * epochs
     before = getattr(model, "_restored_words", 0)
     speed = (words - before) / max(model.total_train_time, 1e-9)
     rows = [
         ("vocabulary", f"{len(model.wv):,} words x {model.vector_size} dimensions"),
-        ("corpus", f"{model.corpus_total_words:,} words, {model.epochs} epochs"),
+        ("corpus", f"{model.corpus_total_words:,} words, {epochs} epochs"),
         ("speed", f"{speed:,.0f} words/s"),
         ("time", f"{seconds:.1f} s, {model.total_train_time:.3g} s of it training"),
     ]
+    if history:
+        rows.append(("best", f"epoch {(model.best_epoch or 0) + 1}: {model.best_score:.4f}"))
     if before:
         rows.append(("resumed", f"{before:,} of {words:,} words had been trained before"))
     if model.compute_loss:

@@ -168,8 +168,12 @@ class RunLog:
         self._events.histograms(lengths, self.step)
         if table := _neighbours(vectors, self._probes(vectors)):
             self._events.text("neighbours", table, self.step)
-        if self.options.projector_words and (is_last or self.options.projector_each_epoch):
-            words = self.options.projector_words
+        if is_last or self.options.projector_each_epoch:
+            self.projector(vectors)
+
+    def projector(self, vectors: KeyedVectors) -> None:
+        """Write the vectors for the projector."""
+        if words := self.options.projector_words:
             self._events.write(lambda: write_projector(vectors, self.options.path, words))
 
     def _probes(self, vectors: KeyedVectors) -> list[str]:

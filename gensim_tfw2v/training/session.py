@@ -165,6 +165,14 @@ class Training:
         self._set_model_position()
         self.save()
 
+    def finish(self) -> None:
+        """Have no more epochs, now or when this training is resumed; the arrays are the last."""
+        self.position.end_epochs(self._model.epochs - self.position.epoch, 0)
+        self._set_model_position()
+        self.save()
+        if self.log is not None:
+            self.log.projector(self._model.wv)
+
     def count(self, report: UnitReport) -> None:
         """Count a unit that is trained, once; from any thread."""
         model = self._model
@@ -277,8 +285,9 @@ class Training:
         model.running_training_loss = self.position.total_loss
         model.mean_losses = list(self.position.mean_losses)
         self._set_model_position()
-        trained = sum(epoch[0] for epoch in self.position.finished) + self.position.trained
-        self.restored = self._reached, trained
+        finished = [*self.position.finished, (self.position.trained, self.position.raw_words, 0)]
+        trained, raw_words, _ = map(sum, zip(*finished, strict=True))
+        self.restored = raw_words, trained
         logger.info(
             "resumed from %s: %i of %i epochs and %i of %i work units of the next are trained",
             self._checkpoints.folder,

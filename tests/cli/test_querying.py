@@ -1,6 +1,9 @@
 """What models hold: their vectors, printed and converted."""
 
 import json
+import subprocess
+import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ from gensim.models.fasttext import load_facebook_model
 from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFFastText, TFWord2Vec
+from gensim_tfw2v._tensorflow import tf
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +91,72 @@ def test_half_precision(tfw2v, models, tmp_path):
     assert held["vectors"].dtype == np.float16 and len(held["words"]) == 12
 
 
+def test_a_keras_model(tfw2v, models, tmp_path):
+    vectors = TFWord2Vec.load(str(models / "words")).wv
+    tfw2v("convert", models / "words", "-o", tmp_path / "out.keras", "--words", 5)
+    model = tf.keras.models.load_model(tmp_path / "out.keras")
+    rows = model(tf.constant([["user", "system", "no such word"]])).numpy()
+    expected = [[vectors["user"], vectors["system"], np.zeros(4)]]
+    np.testing.assert_array_equal(rows, np.array(expected, np.float32))
+    lookup, embedding = model.layers
+    assert lookup.get_vocabulary()[1:] == vectors.index_to_key[:5]
+    assert embedding.get_weights()[0].shape == (6, 4)
+
+
+@pytest.fixture
+def static_embedding(tfw2v, models, tmp_path):
+    folder = tmp_path / "static"
+    tfw2v("convert", models / "words", "-o", folder, "--to", "sentence-transformers")
+    return folder
+
+
+def test_files_for_sentence_transformers(static_embedding, models):
+    vectors, folder = TFWord2Vec.load(str(models / "words")).wv, static_embedding
+    (module,) = json.loads((folder / "modules.json").read_text())
+    content = (folder / module["path"] / "model.safetensors").read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    tensor = json.loads(content[8:start])["embedding.weight"]
+    assert tensor["data_offsets"] == [0, len(content) - start] and tensor["shape"] == [13, 4]
+    rows = np.frombuffer(content[start:], "<f4").reshape(tensor["shape"])
+    np.testing.assert_array_equal(rows, [np.zeros(4), *vectors.vectors])
+    tokenizer = json.loads((folder / module["path"] / "tokenizer.json").read_text())
+    assert list(tokenizer["model"]["vocab"]) == ["[UNK]", *vectors.index_to_key]
+
+
+def test_the_libraries_of_those_files(static_embedding, models):
+    tokenizers = pytest.importorskip("tokenizers")
+    safetensors = pytest.importorskip("safetensors.numpy")
+    folder = static_embedding / "0_StaticEmbedding"
+    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    rows = safetensors.load_file(folder / "model.safetensors")["embedding.weight"]
+    ids = tokenizer.encode("user unknown system", add_special_tokens=False).ids
+    vectors = TFWord2Vec.load(str(models / "words")).wv
+    np.testing.assert_array_equal(rows[ids], [vectors["user"], np.zeros(4), vectors["system"]])
+
+
+ENCODE = """
+import json, sys
+from sentence_transformers import SentenceTransformer
+model = SentenceTransformer(sys.argv[1], device="cpu")
+print(json.dumps(model.encode("user system").tolist()))
+"""
+
+
+@pytest.mark.skipif(not find_spec("sentence_transformers"), reason="not installed")
+def test_sentence_transformers(static_embedding, models):
+    command = [sys.executable, "-c", ENCODE, str(static_embedding)]  # PyTorch beside TensorFlow
+    encoded = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    vectors = TFWord2Vec.load(str(models / "words")).wv
+    expected = (vectors["user"] + vectors["system"]) / 2
+    np.testing.assert_allclose(json.loads(encoded), expected, atol=1e-7)
+
+
+def test_a_folder_that_is_there_stays(tfw2v, models, static_embedding):
+    options = ("-o", static_embedding, "--to", "sentence-transformers")
+    printed = tfw2v("convert", models / "words", *options, status=2)
+    assert "give another name" in printed.stderr
+
+
 def test_a_model_of_fasttexts_own(tfw2v, models, tmp_path):
     tfw2v("convert", models / "ngrams", "-o", tmp_path / "out.bin", "--to", "fasttext")
     read = load_facebook_model(str(tmp_path / "out.bin"))
@@ -98,7 +168,7 @@ def test_a_model_of_fasttexts_own(tfw2v, models, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--to", "keras"), "--to is 'keras'"),
+        (("--to", "torch"), "--to is 'torch': give one of gensim, fasttext, sent"),
         (("--half",), "--half is for --to numpy"),
         (("--to", "fasttext"), "whole FastText model"),
     ],

@@ -11,7 +11,7 @@ import pytest
 from gensim.models import KeyedVectors, Word2Vec
 from gensim.test.utils import datapath
 
-from gensim_tfw2v import TensorBoardLog, TFFastText
+from gensim_tfw2v import TensorBoardLog, TFFastText, TFWord2Vec
 from gensim_tfw2v.cli import train
 from gensim_tfw2v.model import OWN, RUNNING
 from tests.cli.conftest import ROOT
@@ -85,6 +85,27 @@ def test_what_fasttext_cannot_be_trained_with(tfw2v, corpus, tmp_path, options, 
     result = tfw2v("train", corpus, "-o", tmp_path / "model", *options, status=2)
     assert said in " ".join(result.output.split())
     assert not list(tmp_path.iterdir())
+
+
+def test_early_stopping(tfw2v, tmp_path):
+    corpus = datapath("lee_background.cor")
+    options = ("--vector-size", 4, "--epochs", 30, "--workers", 1, "--patience", 1)
+    result = tfw2v("train", corpus, "-o", tmp_path / "m", "--early-stopping", "ws353", *options)
+    model = TFWord2Vec.load(str(tmp_path / "m"))
+    assert 1 < len(model.history) < 30 and max(model.history) == model.best_score
+    assert f"words, {len(model.history)} epochs" in result.stdout
+    assert f"epoch {model.best_epoch + 1}: {model.best_score:.4f}" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--early-stopping", "ws354"), "ws354: No such file"),
+    ],
+)
+def test_what_cannot_stop_early(tfw2v, corpus, tmp_path, options, said):
+    result = tfw2v("train", corpus, "-o", tmp_path / "model", *options, status=2)
+    assert said in result.output and not list(tmp_path.iterdir())
 
 
 @pytest.mark.usefixtures("gensim_class")

@@ -1,0 +1,168 @@
+"""Training that ends before its last epoch, and keeps the weights of its best one."""
+
+import math
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from gensim.models.callbacks import CallbackAny2Vec
+
+from gensim_tfw2v import evaluation
+from gensim_tfw2v.config import Number
+from gensim_tfw2v.evaluation.analogies import NAMED_SETS
+from gensim_tfw2v.evaluation.sets import file_kind, shipped
+from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.training.vocabulary import renew_norms
+
+SETS = evaluation.NAMED_SETS | NAMED_SETS
+
+#: A model's arrays, and those of its vectors.
+WEIGHTS = {"vectors", "vectors_vocab", "vectors_ngrams", "syn1neg", "syn1"}
+
+
+class EarlyStopping(CallbackAny2Vec):
+    """Callback that stops training when a score stops improving, and restores the best epoch.
+
+    Options are named as in Keras.
+
+    Parameters
+    ----------
+    monitor : str, path or callable
+        The score, computed after each epoch: the Spearman correlation with a set of rated word
+        pairs (``"ws353"``, ``"simlex999"`` or a file), the accuracy on analogies
+        (``"questions-words"`` or a file), the mean loss of the epoch (``"loss"``, which turns
+        `compute_loss` on), or what a function of the model returns.
+    min_delta : float
+        Smallest change that counts as an improvement.
+    patience : int
+        Number of epochs without improvement after which training stops.
+    mode : {"auto", "max", "min"}
+        Whether higher or lower scores are better; ``"auto"`` is ``"min"`` for ``"loss"`` and
+        ``"max"`` for everything else.
+    restore_best_weights : bool
+        Give the model the arrays of its best epoch at the end of training. The copy takes as much
+        memory as the model's arrays (V x D float32 each), also with `tables_dir`.
+
+    Attributes
+    ----------
+    history : list of float
+        Score of each epoch. NaN, which is never an improvement, for epochs that were trained
+        before the checkpoint that training resumed from, and for all epochs of sub-models but the
+        last.
+    best_epoch : int or None
+        Index of the best epoch, from 0. At the end, the model has these three attributes, too.
+    best_score : float
+        Score of that epoch.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an option is invalid; when training starts, if the vocabulary has too few words of the
+        word pairs or analogies for a score.
+    EvaluationFileError, OSError
+        If a file cannot be read.
+
+    Examples
+    --------
+    >>> from gensim.test.utils import common_texts
+    >>> from gensim_tfw2v import EarlyStopping, TFWord2Vec
+    >>> stopping = EarlyStopping("loss", min_delta=100.0)
+    >>> model = TFWord2Vec(common_texts, min_count=1, epochs=50, callbacks=[stopping])
+    >>> len(stopping.history), stopping.best_epoch
+    (3, 0)
+    """
+
+    history: Sequence[float] = ()
+    best_epoch: int | None = None
+    best_score = math.nan
+
+    def __init__(
+        self,
+        monitor: str | os.PathLike[str] | Callable[[Any], float],
+        *,
+        min_delta: float = 0.0,
+        patience: int = 2,
+        mode: Literal["auto", "max", "min"] = "auto",
+        restore_best_weights: bool = True,
+    ) -> None:
+        if mode not in ("auto", "max", "min"):
+            raise ValueError(f"mode is {quoted(mode)}: give 'auto', 'max' or 'min'")
+        self.monitor, self.restore_best_weights = monitor, restore_best_weights
+        self.min_delta = Number(least=0)("min_delta", min_delta)
+        self.patience = Number(least=0, whole=True, exact=True)("patience", patience)
+        self._sign = -1 if mode == "min" or (mode == "auto" and monitor == "loss") else 1
+        self._best: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = []
+        if not callable(monitor) and monitor != "loss":
+            file_kind(_path(monitor))
+
+    def on_train_begin(self, model: Any) -> None:
+        """Begin anew, and refuse a set that the model cannot be scored on."""
+        self.history, self.best_epoch, self.best_score, self._best = [], None, math.nan, []
+        if self.monitor == "loss":
+            model.compute_loss = True
+        elif not callable(self.monitor) and math.isnan(_score(self.monitor, model)):
+            raise ValueError(
+                f"monitor={quoted(self.monitor)} gives no score, for the vocabulary has too few of "
+                "its words: give another set, or a larger corpus"
+            )
+
+    def on_epoch_end(self, model: Any) -> None:
+        """Score the epoch, keep it if it is the best, and stop training if that was long ago."""
+        epoch, training = len(self.history), model._training
+        # trained before a checkpoint, or with later ones, as by sub-models: its vectors are gone
+        is_gone = training is not None and training.position.epoch != epoch + 1
+        score = math.nan if is_gone else float(_score(self.monitor, model))
+        self.history = [*self.history, score]
+        is_worse = self._sign * (score - self.best_score) <= self.min_delta
+        if not (is_worse or math.isnan(score)):
+            self.best_epoch, self.best_score, self._best = epoch, score, []
+            if self.restore_best_weights:
+                for held in (vars(model.wv), vars(model)):
+                    self._best.append((held, {n: held[n].copy() for n in WEIGHTS & held.keys()}))
+        waited = 0 if self.best_epoch is None else epoch - self.best_epoch
+        # after the last epoch too: the checkpoint that remains is to be of the best one
+        if waited >= max(1, self.patience) or epoch + 1 == model.epochs:
+            model.stop_training = True
+
+    def on_train_end(self, model: Any) -> None:
+        """Give the model the weights of the best epoch."""
+        for held, best in self._best:
+            held.update(best)  # not in place: a checkpoint of what is there may be being written
+        renew_norms(model.wv)
+        self._best = []
+        names = ("history", "best_epoch", "best_score")
+        vars(model).update({name: getattr(self, name) for name in names})
+
+
+class UntilStopped:
+    """gensim's callbacks, called until one of them sets the model's `stop_training`."""
+
+    def __init__(self, callbacks: Iterable[Any]) -> None:
+        self._callbacks = callbacks
+
+    def __getattr__(self, event: str) -> Callable[[Any], None]:
+        def call(model: Any) -> None:
+            is_end = event == "on_train_end"
+            for callback in self._callbacks if is_end or not model.stop_training else ():
+                getattr(callback, event)(model)
+            if is_end and model.stop_training and model._training is not None:
+                model._training.finish()
+
+        return call
+
+
+def _score(monitor: Any, model: Any) -> float:
+    """Score that `EarlyStopping` monitors; NaN if no pair or question counts."""
+    if callable(monitor):
+        return monitor(model)
+    if monitor == "loss":
+        return model.mean_losses[-1]
+    if file_kind(path := _path(monitor)) == "pairs":
+        return evaluation.evaluate_pairs(model.wv, path).spearman
+    score = evaluation.evaluate_analogies(model.wv, path)
+    return score.total if score.counted else math.nan
+
+
+def _path(monitor: Any) -> str:
+    return shipped(SETS[monitor]) if monitor in SETS else os.fspath(monitor)
