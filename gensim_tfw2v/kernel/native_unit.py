@@ -30,7 +30,6 @@ class NativeUnit(NamedTuple):
     def train(self, program: Program, tables: Tables, words: WordArrays) -> UnitResult:
         """Train it on `Tables` of `WholeRows`, which are updated in place."""
         kept, objective = tf.cast(self.kept, tf.int64), program.objective
-        with_loss = {"none": 0, "first": program.shape.tokens, "all": kept}[program.loss_of]
         with tf.name_scope(f"{SCOPE}/train/"), tf.device("CPU"):
             nothing = tf.zeros([0, program.row_size])
             sums = load_ops().tfw2v_train(
@@ -41,7 +40,7 @@ class NativeUnit(NamedTuple):
                 *(self.rows, self.targets, self.reaches, self.negatives),
                 *words.tree,
                 self.alphas,
-                tf.stack([tf.zeros([], tf.int64), kept, tf.cast(with_loss, tf.int64)]),
+                tf.stack([tf.zeros([], tf.int64), kept, tf.constant(program.loss_every, tf.int64)]),
                 tf.constant(program.vector_size),
                 self.tokens,
                 *words.subwords,

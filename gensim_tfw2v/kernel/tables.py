@@ -145,6 +145,8 @@ class UnitReport(NamedTuple):
         Summed loss, and of how many predictions; 0 unless asked for.
     alpha : float
         The step size that it ended with.
+    epoch : int
+        Among those trained at once, from 0.
     """
 
     unit: WorkUnit
@@ -152,6 +154,7 @@ class UnitReport(NamedTuple):
     loss: float
     predictions: float
     alpha: float
+    epoch: int = 0
 
 
 #: Called after each unit, from any thread.

@@ -100,19 +100,8 @@ class PreparedUnit(NamedTuple):
 
     def begin(self, program: Program, tables: Tables) -> tuple[tf.Tensor, ...]:
         """Initial sums of `train_steps`; see `train_step`."""
-
-        def first_loss() -> tuple[tf.Tensor, ...]:
-            _, gradients = _gradients(program, self.plan.of(0), self.unit, tables, True)
-            return gradients.loss, gradients.predictions
-
-        def nothing() -> tuple[tf.Tensor, ...]:
-            return tf.constant(0.0), tf.constant(0.0)
-
-        begin = nothing()
-        if program.loss_of == "first":
-            begin = tf.cond(self.steps > 0, first_loss, nothing)
         traffic = [] if tables.inputs.link is None else [tf.zeros([2])]
-        return (*begin, tf.constant(0.0), *traffic)
+        return (*[tf.constant(0.0)] * 3, *traffic)
 
     def train_steps(
         self,
@@ -191,7 +180,7 @@ def train_step(
     It gives what a `UnitResult` sums: loss, predictions and magnitude; and if rows are sliced, the
     traffic of its link.
     """
-    ids, gradients = _gradients(program, plan, unit, tables, program.loss_of == "all")
+    ids, gradients = _gradients(program, plan, unit, tables, program.loss_every > 0)
     with tf.name_scope("sum_rows"):
         sums = {
             name: sum_rows(getattr(plan, name), parts) for name, parts in gradients.updates.items()

@@ -64,10 +64,9 @@ class LocalRegime:
         words = self._words
         unit = plain.draw(self._options, task.unit.read(), task.key, words.keep, words.noise)
         kept = len(unit.inputs)
-        loss_end = {"none": 0, "first": self.program.shape.tokens, "all": kept}
         alphas = np.asarray(task.alphas, np.float32)
         result = self._tables.train(
-            self._options, unit, alphas, loss_end=min(kept, loss_end[self.program.loss_of])
+            self._options, unit, alphas, loss_every=self.program.loss_every
         )
         if any(task.alphas) and not np.isfinite(result.magnitude):  # else only a loss is asked for
             place = f"training of unit {task.unit.index} in epoch {task.epoch}"

@@ -189,7 +189,7 @@ def test_the_log_is_not_saved_with_the_model(tmp_path):
     model.save(str(tmp_path / "model"))
     loaded = TFWord2Vec.load(str(tmp_path / "model"))
     assert loaded.log_dir is None
-    assert vars(pickle.loads(pickle.dumps(model))).keys().isdisjoint({"log_dir", "_logged_words"})
+    assert vars(pickle.loads(pickle.dumps(model))).keys().isdisjoint({"log_dir", "_logged"})
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def make(
 ):  # fmt: skip
     """A job's function, its tables and push_counter, and the program of its units."""
     program = Program(
-        objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_of="all", locked=lock is not None,
+        objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_every=1, locked=lock is not None,
         negative_shards=negative_shards,
     )  # fmt: skip
     paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None

@@ -37,7 +37,7 @@ def tasks(units, alpha=0.01, seed=1, epoch=0):
 def regime(workers=1, objective=None):
     rng = np.random.default_rng(0)
     trainer = LocalRegime(
-        Program(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_of="all", native=True),
+        Program(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_every=1, native=True),
         WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)),
         workers,
     )
@@ -105,7 +105,7 @@ def test_rows_that_overflow_are_a_divergence(corpus):
 
 def test_an_absurd_step_size_leaves_rows_finite(corpus):
     # of the graph; kernels refuse it as a divergence
-    program = Program(SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_of="all")
+    program = Program(SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_every=1)
     words = WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)).tensors()
     tables = Tables(*(tf.Variable(tf.random.normal([n, SIZE])) for n in (VOCABULARY,) * 2 + (0,)))
     for task in tasks(corpus.units(ENTRIES), alpha=1e30):

@@ -51,7 +51,7 @@ class Trial:
     ):
         self.unit_program = Program(
             *(objective, SHAPE, SIZE, 6, 1024),
-            **dict(loss_of="all", locked=lock is not None, native=native, negative_shards=shards),
+            **dict(loss_every=1, locked=lock is not None, native=native, negative_shards=shards),
         )
         noise = np.arange(1.0, VOCABULARY + 1) if objective.negative else None
         paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None

@@ -69,7 +69,7 @@ def run(
     `outputs` are the rows of negative sampling, or with `paths` those of hierarchical softmax.
     With `slices`, columns are dealt out to so many variables.
     """
-    program = Program(objective, shape, SIZE, id_bits=6, max_entries=2048, loss_of="all", **options)
+    program = Program(objective, shape, SIZE, id_bits=6, max_entries=2048, loss_every=1, **options)
     nothing = np.zeros((0, SIZE))
     tables = Tables(inputs, nothing if paths else outputs, outputs if paths else nothing)
     shards = program.negative_shards
