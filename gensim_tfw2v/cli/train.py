@@ -119,7 +119,7 @@ def train(
         int, _running("Target batch size of a thread, in words.", min=1)
     ] = 10_000,
     compute_loss: Annotated[
-        bool, _running("Sum the training loss and print it.", "--compute-loss")
+        bool, _running("Compute the loss of all predictions and print its mean.", "--compute-loss")
     ] = False,
     encoded_dir: Annotated[
         Path | None, _running("Folder for the temporary encoded corpus.")
@@ -403,8 +403,8 @@ def print_training(model: TFWord2Vec, seconds: float, saved: Iterable[Path] = ()
     ]
     if before:
         rows.append(("resumed", f"{before:,} of {words:,} words had been trained before"))
-    if model.compute_loss:
-        rows.append(("loss", f"{model.get_latest_training_loss():,.1f}"))
+    if model.compute_loss and model.mean_losses:
+        rows.append(("loss", f"{model.mean_losses[-1]:.4f} nats per prediction in the last epoch"))
     traffic = getattr(model, "traffic", None)
     if traffic is not None and model.cluster is not None:
         rows += traffic.rows()

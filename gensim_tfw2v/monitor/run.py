@@ -3,6 +3,7 @@
 import logging
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from gensim_tfw2v.originals import Word2Vec
 
 #: Seconds between two points, until a thousand are written; then they grow with the time passed.
 SECONDS, POINTS = 1.0, 1000
+
+#: The speed at the end is that since so many points before.
+LAST = 5
 
 #: Probe words by default: how many, and their ranks, evenly spread on a logarithmic scale.
 PROBES, FIRST_RANK, LAST_RANK = 8, 100, 20_000
@@ -103,7 +107,7 @@ class RunLog:
         self._began = time.monotonic()
         self._loss = self._predictions = 0.0
         self._alpha, self._words, self._epochs = 0.0, 0, 0.0
-        self._points = [(self._began, 0)]  # times and words of the last two
+        self._points = deque([(self._began, 0)], maxlen=LAST)  # times and words of the last
         self._traffic_of, self._traffic = traffic, None
         self._events.hyperparameters(made_with)
 
@@ -126,7 +130,7 @@ class RunLog:
         if self._words == self._points[-1][1]:
             return
         now = time.monotonic()
-        # so little may be left at the end that its speed says nothing
+        # so little may be left at the end that its speed alone would say nothing
         since, words = self._points[0 if is_last else -1]
         values = {
             "training/alpha": self._alpha,
@@ -137,7 +141,7 @@ class RunLog:
             values["loss/running"] = self._loss / self._predictions
         self._events.scalars(values | self._of_cluster(self._traffic_of()), self.reached[0])
         self._loss = self._predictions = 0.0
-        self._points = [self._points[-1], (now, self._words)]
+        self._points.append((now, self._words))
 
     def _of_cluster(self, traffic: Any) -> dict[str, float]:
         """Changes of the cluster's counters since the last point."""
@@ -182,7 +186,7 @@ class RunLog:
             self._events.write(lambda: write_projector(vectors, self.options.path, words))
         # nothing was trained meanwhile
         paused = time.monotonic() - began
-        self._points = [(time_of + paused, words) for time_of, words in self._points]
+        self._points = deque(((at + paused, words) for at, words in self._points), maxlen=LAST)
 
     def _per_epoch(self, values: Mapping[str, float], words: int, epoch: int) -> None:
         """Write points by words of the text, and by the number of the epoch."""
