@@ -81,10 +81,6 @@ def read_rows(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
     return tf.raw_ops.ResourceGather(resource=table, indices=ids, dtype=tf.float32)
 
 
-#: The name scope of the ops of a unit's steps.
-SCOPE = "step"
-
-
 def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
     """The name of a unit as two int32, well mixed."""
     words = np.random.SeedSequence([abs(int(seed)), epoch, index]).generate_state(2)

@@ -15,7 +15,7 @@ from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
 from gensim_tfw2v.kernel.objectives import Gradients, Step, StepPlan
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.slices import exact, small
-from gensim_tfw2v.kernel.tables import SCOPE, Tables, UnitResult, add_rows, read_rows
+from gensim_tfw2v.kernel.tables import Tables, UnitResult, add_rows, read_rows
 from gensim_tfw2v.kernel.updates import adagrad, clipped, group_rows, sum_rows
 from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
 
@@ -126,9 +126,8 @@ class PreparedUnit(NamedTuple):
         """
 
         def train(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
-            with tf.name_scope(SCOPE):
-                plan = self.plan.of(number)
-                of_step = train_step(program, plan, self.unit, tables, words, squares)
+            plan = self.plan.of(number)
+            of_step = train_step(program, plan, self.unit, tables, words, squares)
             both = zip(sums, of_step, strict=True)
             return number + 1, tuple(x + tf.cast(y, x.dtype) for x, y in both)
 
@@ -227,49 +226,3 @@ def _gradients(
     dtype = tf.as_dtype(program.product_dtype)
     with tf.name_scope(type(program.objective).__name__):
         return ids, program.objective(Step(program.shape, dtype, plan, rows, noise), with_loss)
-
-
-def step_graph(function: Any) -> bytes | None:
-    """The graph of a step, a serialized ``GraphDef``, out of a traced function that trains units.
-
-    Its ops are those in `SCOPE`, named within it, of the innermost of the function's loops, which
-    may be one of jobs and one of steps; or outside of any loop, where kernels train. None if there
-    are none.
-    """
-    graph = _innermost(function.graph)
-    if graph is None:
-        return None
-    whole = graph.as_graph_def(add_shapes=True)
-    names = {}
-    for node in whole.node:
-        _, inside, name = node.name.partition(f"{SCOPE}/")
-        if inside:
-            names[node.name] = name
-    step = type(whole)(versions=whole.versions)
-    for node in whole.node:
-        if node.name not in names:
-            continue
-        kept = step.node.add()
-        kept.CopyFrom(node)
-        kept.name = names[node.name]
-        kept.attr.pop("_class", None)  # names other ops
-        kept.input[:] = [new for given in node.input if (new := _renamed(given, names))]
-    return bytes(step.SerializeToString())
-
-
-def _innermost(graph: Any) -> Any:
-    """The innermost loop's graph that has ops of a step, or the graph itself; None if none has."""
-    operations = graph.get_operations()
-    for op in operations:
-        if op.type in ("While", "StatelessWhile"):
-            inner = _innermost(graph._get_function(op.get_attr("body").name).graph)
-            if inner is not None:
-                return inner
-    return graph if any(f"{SCOPE}/" in op.name for op in operations) else None
-
-
-def _renamed(given: str, names: dict[str, str]) -> str:
-    """An op's input, ``^name``, ``name`` or ``name:number``, by its new name; empty without one."""
-    control, name = given[: given.startswith("^")], given.lstrip("^")
-    name, colon, number = name.partition(":")
-    return f"{control}{names[name]}{colon}{number}" if name in names else ""

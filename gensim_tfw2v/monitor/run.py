@@ -64,8 +64,8 @@ def hyperparameters(model: Any, words: int) -> dict[str, bool | int | float | st
 class RunLog:
     """Writes the curves of a training, and what is known of its vectors after each epoch.
 
-    A step of the curves is a word of the text; of those below ``vs_epoch``, an epoch. Where the folder cannot be written to, that is
-    logged as an error, once, and nothing more is written.
+    A step of the curves is a word of the text; of those below ``vs_epoch``, an epoch. Where the
+    folder cannot be written to, that is logged as an error, once, and nothing more is written.
 
     Parameters
     ----------
@@ -173,10 +173,11 @@ class RunLog:
             return
         for epoch, loss in enumerate(losses, 1):
             words = step - (epochs - epoch) * self._words_each
-            self._per_epoch({"loss/epoch": loss}, words, before + epoch)
-        scores = {pairs: evaluate_pairs(vectors, pairs) for pairs in self.options.word_pairs}
-        quality = {quality_tag(of): score.spearman for of, score in scores.items() if score.used > 1}
-        self._per_epoch(quality, step, before + epochs)
+            self._per_epoch("loss/epoch", loss, words, before + epoch)
+        for pairs in self.options.word_pairs:
+            score = evaluate_pairs(vectors, pairs)
+            if score.used > 1:
+                self._per_epoch(quality_tag(pairs), score.spearman, step, before + epochs)
         lengths = {f"vectors/norms of ranks {band}": of for band, of in norms(vectors).items()}
         self._events.histograms(lengths, step)
         if table := _neighbours(vectors, self._probes(vectors)):
@@ -188,11 +189,11 @@ class RunLog:
         paused = time.monotonic() - began
         self._points = deque(((at + paused, words) for at, words in self._points), maxlen=LAST)
 
-    def _per_epoch(self, values: Mapping[str, float], words: int, epoch: int) -> None:
-        """Write points by words of the text, and by the number of the epoch."""
-        self._events.scalars(values, words)
-        names = {tag: tag.removeprefix("quality/").replace("loss/epoch", "loss") for tag in values}
-        self._events.scalars({f"vs_epoch/{names[tag]}": values[tag] for tag in values}, epoch)
+    def _per_epoch(self, tag: str, value: float, words: int, epoch: int) -> None:
+        """Write a point by words of the text, and by the number of the epoch."""
+        name = "loss" if tag == "loss/epoch" else tag.partition("/")[2]
+        self._events.scalars({tag: value}, words)
+        self._events.scalars({f"vs_epoch/{name}": value}, epoch)
 
     def _probes(self, vectors: KeyedVectors) -> list[str]:
         if self.options.probe_words is not None:

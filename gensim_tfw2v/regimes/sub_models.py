@@ -242,9 +242,6 @@ class SubModelsRegime(ParameterServerRegime):
     def _tries(self) -> int:
         return TRIES_A_WORKER * self.workers.number
 
-    def step_graph(self) -> None:
-        """None: all is in one function, also copying."""
-
     def close(self) -> None:
         """Free the tables, and end workers that are threads, with what they keep."""
         super().close()

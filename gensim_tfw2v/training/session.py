@@ -99,6 +99,7 @@ class Training:
             # after the regime: workers set TensorFlow's threads while TensorFlow has none
             self.log: RunLog | None = None
             if config.log is not None:
+                from gensim_tfw2v.monitor.graph import objective_graph
                 from gensim_tfw2v.monitor.run import RunLog, hyperparameters
 
                 made_with, before = hyperparameters(model, corpus.total_raw_words), self.position
@@ -107,9 +108,9 @@ class Training:
                 logged = model._logged
                 self.log = RunLog(config.log, made_with, lambda: self.traffic, logged, goes_on)
                 resources.callback(self.log.close)
-                with contextlib.suppress(ClusterLost):  # which the first epoch will meet, and mend
-                    if (graph := self.regime.step_graph()) is not None:
-                        self.log.graph(graph)
+                rows, program = setup.rows.inputs, setup.program
+                sizes = len(vocabulary), rows, program.vector_size, program.shape.shared
+                self.log.graph(objective_graph(program.objective, *sizes, model.ns_exponent))
             # last, for until now what was being done was shown in its place
             total = corpus.total_raw_words * model.epochs
             self.bar = progress_bar(total, config.progress, self.restored[0])

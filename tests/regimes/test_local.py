@@ -158,25 +158,6 @@ def test_an_interrupt_while_threads_start_ends_them(corpus, monkeypatch):
     assert not living_workers()
 
 
-def test_a_trace_is_not_interrupted_in_the_middle(monkeypatch):
-    prepare, traced = unit.prepare_unit, []
-
-    def interrupted(*arguments):
-        os.kill(os.getpid(), signal.SIGINT)
-        prepared = prepare(*arguments)
-        traced.append("whole")
-        return prepared
-
-    monkeypatch.setattr(unit, "prepare_unit", interrupted)
-    unit.unit_function.cache_clear()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            regime().step_graph()
-    finally:
-        unit.unit_function.cache_clear()  # of one that would interrupt again
-    assert traced == ["whole"]
-
-
 def test_unit_keys_differ():
     keys = {
         tuple(unit_key(seed, epoch, index))

@@ -70,7 +70,9 @@ class Training:
 
     def cbow_blocks(self, first, last, loss_every):
         for begin in range(first, last, self.o.block):
-            self.cbow_block(range(begin, min(begin + self.o.block, last)), self.has_loss(begin, loss_every))
+            self.cbow_block(
+                range(begin, min(begin + self.o.block, last)), self.has_loss(begin, loss_every)
+            )
 
     @contextlib.contextmanager
     def made_of_subwords(self):
