@@ -184,7 +184,7 @@ class RunLog:
             self._events.text("neighbours", table, step)
         if self.options.projector_words and (is_last or self.options.projector_each_epoch):
             words = self.options.projector_words
-            self._events.write(lambda: write_projector(vectors, self.options.path, words))
+            self._events.write(lambda: write_projector(vectors, self.options.path, words, is_last))
         # nothing was trained meanwhile
         paused = time.monotonic() - began
         self._points = deque(((at + paused, words) for at, words in self._points), maxlen=LAST)

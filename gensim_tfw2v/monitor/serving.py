@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tensorboard import default, program
+from tensorboard.backend.http_util import Respond
+from tensorboard.plugins.projector import projector_plugin
 from tensorboard.plugins.projector.metadata import PROJECTOR_FILENAME
 from tensorboard.plugins.projector.projector_plugin import LRUCache, ProjectorPlugin
+from werkzeug import wrappers
 
 from gensim_tfw2v.monitor.events import do_without_tensorflow
 
@@ -18,6 +21,22 @@ SEARCH_SECONDS = 5.0
 
 #: How often to look for a port that is free.
 ATTEMPTS = 5
+
+#: The page's program, and what is added to it: to load the first bookmark when vectors are shown.
+PAGE = "projector_binary.js"
+OPENING = """
+let opened = null;
+const inside = root => [...root.querySelectorAll('*')].flatMap(
+  each => [each, ...(each.shadowRoot ? inside(each.shadowRoot) : [])]);
+setInterval(() => {
+  const page = inside(document).find(each => each.localName === 'vz-projector');
+  const state = page?.bookmarkPanel?.savedStates?.[0];
+  const isDrawn = page?.projection && page.projection.dataSet === page.dataSet;
+  if (!state || !isDrawn || page.originalDataSet === opened) return;
+  opened = page.originalDataSet;
+  if (page.bookmarkPanel.savedStatesValid([state])) page.bookmarkPanel.loadSavedState(0);
+}, 200);
+"""
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +100,7 @@ def _launched(board: Any, host: str) -> str:
 
 
 class _RereadingProjector(ProjectorPlugin):
-    """TensorBoard's projector, which sees when a configuration is replaced."""
+    """TensorBoard's projector, which reads replaced files again and opens with a bookmark."""
 
     _run_paths: dict[str, str] | None
 
@@ -100,6 +119,14 @@ class _RereadingProjector(ProjectorPlugin):
             self._run_paths = None  # which has all of them read again
             self.tensor_cache = LRUCache(1)
         super()._update_configs()
+
+    def get_plugin_apps(self) -> dict[str, Any]:
+        return super().get_plugin_apps() | {f"/{PAGE}": self._serve_page}
+
+    @wrappers.Request.application
+    def _serve_page(self, request: Any) -> Any:
+        path = Path(projector_plugin.__file__).with_name("tf_projector_plugin") / PAGE
+        return Respond(request, path.read_text("utf-8") + OPENING, "application/javascript")
 
     def is_active(self) -> bool:
         # the page that asks first would not show the projector among what there is to see
