@@ -155,7 +155,7 @@ class TFWord2Vec(Word2Vec):
     mean_losses : list of float
         Mean loss per prediction in each epoch of the last `train`, in nats, with `compute_loss`. A
         prediction is of a word from one word of its window (skip-gram) or from all (CBOW). With
-        `log_dir` alone, of the first step of each work unit. ``running_training_loss`` is
+        `log_dir` alone, of a sixteenth of them. ``running_training_loss`` is
         gensim's: the sum over all epochs.
     traffic : Traffic, optional
         Bytes, repeated work units, staleness and times of the last `train` on a cluster or with a

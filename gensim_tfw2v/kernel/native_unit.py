@@ -66,7 +66,7 @@ def options_of(program: Program) -> Options:
 def draw_unit(
     program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
 ) -> NativeUnit:
-    """Draw a unit; arguments as in `concrete_unit_function`."""
+    """Draw a unit; arguments as in `prepare_unit`."""
     with tf.device("CPU"):
         tokens, reaches, negatives = load_ops().tfw2v_draw(
             entries, key, words.keep, words.noise, options=list(options_of(program))

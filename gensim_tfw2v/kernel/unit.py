@@ -23,49 +23,22 @@ from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
 LONGEST_PATH = 128
 
 
-def concrete_unit_function(
-    program: Program, tables: Tables
-) -> tf.types.experimental.ConcreteFunction:
-    """The traced function that trains a unit, for any vocabulary and any number of entries.
-
-    Parameters
-    ----------
-    tables : Tables of Variable [None, D]
-        Like the ones to be trained; with shape [None, D], no matter how many rows they have.
-
-    Returns
-    -------
-    function (tables, words, entries, key, alphas) -> UnitResult
-        It updates the tables in place. Entries are token ids [n], int32, -1 after each sentence, at
-        most ``program.max_entries``; the key [2], int32, is the unit's name; alphas [2], float32,
-        are the step sizes at its first and last step.
-    """
-    return unit_function(program).get_concrete_function(
-        tables,
-        WordArrays.spec(),
-        tf.TensorSpec([None], tf.int32),
-        tf.TensorSpec([2], tf.int32),
-        tf.TensorSpec([2], tf.float32),
-    )
-
-
-@functools.lru_cache(maxsize=32)
-def unit_function(program: Program) -> tf.types.experimental.PolymorphicFunction:
-    """Build, once per program, what `concrete_unit_function` traces once for all models."""
-
-    # written with tf.while_loop: converting Python loops would take as long as all the rest
-    @tf.function(autograph=False)
-    def train_unit(tables, words, entries, key, alphas):  # type: ignore[no-untyped-def]
-        prepared = prepare_unit(program, words, entries, key, alphas)
-        return prepared.train(program, Tables.of_handles(table.handle for table in tables), words)
-
-    return train_unit
-
-
 def prepare_unit(
     program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
 ) -> PreparedUnit | NativeUnit:
-    """Draw a unit, and plan it where a graph trains; arguments as in `concrete_unit_function`."""
+    """Draw a unit, and plan it where a graph trains.
+
+    Parameters
+    ----------
+    program : Program
+    words : WordArrays
+    entries : Tensor [n], int32
+        Token ids, -1 after each sentence, at most ``program.max_entries``.
+    key : Tensor [2], int32
+        The unit's name.
+    alphas : Tensor [2], float32
+        Step sizes at its first and last step.
+    """
     if program.native:
         return draw_unit(program, words, entries, key, alphas)
     prepared: PreparedUnit = _planning(program)(words, entries, key, alphas)
@@ -78,7 +51,7 @@ def _planning(program: Program) -> tf.types.experimental.PolymorphicFunction:
 
     @tf.function(autograph=False)
     def plan_unit(words, entries, key, alphas):  # type: ignore[no-untyped-def]
-        with tf.name_scope("draw"), tf.device("CPU"):
+        with tf.device("CPU"):
             return _plan_unit(program, draw(program, words, entries, key), words, alphas)
 
     return plan_unit
@@ -180,23 +153,18 @@ def train_step(
     traffic of its link.
     """
     ids, gradients = _gradients(program, plan, unit, tables, program.loss_every > 0)
-    with tf.name_scope("sum_rows"):
-        sums = {
-            name: sum_rows(getattr(plan, name), parts) for name, parts in gradients.updates.items()
-        }
-    with tf.name_scope("update"):
-        moved = tf.constant(0.0)  # summed lengths of the updates before clipping
-        for name, of_table in sums.items():
-            with tf.name_scope(name):
-                rows, sizes = ids[name], plan.alpha
-                if squares is not None:
-                    so_far = getattr(squares, name)
-                    sizes, growth = adagrad(of_table, read_rows(so_far, rows), plan.alpha)
-                    add_rows(so_far, rows, growth)
-                changes, magnitude = clipped(of_table, sizes, program.max_norm)
-                locked = program.locked and name == "inputs"
-                getattr(tables, name).add(rows, changes, words.lock if locked else None)
-                moved += magnitude
+    sums = {name: sum_rows(getattr(plan, name), parts) for name, parts in gradients.updates.items()}
+    moved = tf.constant(0.0)  # summed lengths of the updates before clipping
+    for name, of_table in sums.items():
+        rows, sizes = ids[name], plan.alpha
+        if squares is not None:
+            so_far = getattr(squares, name)
+            sizes, growth = adagrad(of_table, read_rows(so_far, rows), plan.alpha)
+            add_rows(so_far, rows, growth)
+        changes, magnitude = clipped(of_table, sizes, program.max_norm)
+        locked = program.locked and name == "inputs"
+        getattr(tables, name).add(rows, changes, words.lock if locked else None)
+        moved += magnitude
     result, link = (gradients.loss, gradients.predictions, moved), tables.inputs.link
     return result if link is None else (*result, link.traffic())
 
@@ -208,21 +176,18 @@ def _gradients(
 
     The distinct ids [U] of its rows come with that, by the name of each table in use.
     """
-    with tf.name_scope("row_ids"):
-        ids = {
-            name: getattr(plan, name).distinct.of(of_table)
-            for name, of_table in unit._asdict().items()
-            if of_table is not None
-        }
+    ids = {
+        name: getattr(plan, name).distinct.of(of_table)
+        for name, of_table in unit._asdict().items()
+        if of_table is not None
+    }
     if (link := tables.inputs.link) is not None:
         link.begin()
         groups = [getattr(plan, name) for name in ids]
         of_rows = [small(x) for of in groups for x in (of.inverse, of.rank, of.segment)]
         link.send_together([*map(exact, ids.values()), *of_rows])
-    with tf.name_scope("read_rows"):
-        rows = {name: getattr(tables, name).read(of_table) for name, of_table in ids.items()}
+    rows = {name: getattr(tables, name).read(of_table) for name, of_table in ids.items()}
     selects = "outputs" in ids and program.selects_negatives
     noise = counted_negatives(program, plan.words) if selects else None
     dtype = tf.as_dtype(program.product_dtype)
-    with tf.name_scope(type(program.objective).__name__):
-        return ids, program.objective(Step(program.shape, dtype, plan, rows, noise), with_loss)
+    return ids, program.objective(Step(program.shape, dtype, plan, rows, noise), with_loss)

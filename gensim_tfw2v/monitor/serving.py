@@ -12,7 +12,7 @@ from tensorboard.backend.http_util import Respond
 from tensorboard.plugins.projector import projector_plugin
 from tensorboard.plugins.projector.metadata import PROJECTOR_FILENAME
 from tensorboard.plugins.projector.projector_plugin import LRUCache, ProjectorPlugin
-from werkzeug import wrappers
+from werkzeug.wrappers import Request
 
 from gensim_tfw2v.monitor.events import do_without_tensorflow
 
@@ -123,10 +123,11 @@ class _RereadingProjector(ProjectorPlugin):
     def get_plugin_apps(self) -> dict[str, Any]:
         return super().get_plugin_apps() | {f"/{PAGE}": self._serve_page}
 
-    @wrappers.Request.application
-    def _serve_page(self, request: Any) -> Any:
+    def _serve_page(self, environ: Any, start_response: Any) -> Any:
         path = Path(projector_plugin.__file__).with_name("tf_projector_plugin") / PAGE
-        return Respond(request, path.read_text("utf-8") + OPENING, "application/javascript")
+        content = path.read_text("utf-8") + OPENING
+        page = Respond(Request(environ), content, "application/javascript")
+        return page(environ, start_response)
 
     def is_active(self) -> bool:
         # the page that asks first would not show the projector among what there is to see

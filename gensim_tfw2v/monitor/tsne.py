@@ -93,7 +93,7 @@ def _repulsion(place: np.ndarray) -> np.ndarray:
     x, y = at - cell
     flat = [cell[0] * size + cell[1] + corner for corner in (0, 1, size, size + 1)]
     share = [(1 - x) * (1 - y), (1 - x) * y, x * (1 - y), x * y]
-    charge = sum(np.bincount(f, s, size * size) for f, s in zip(flat, share, strict=True))
+    charge = np.bincount(np.concatenate(flat), np.concatenate(share), size * size)
     wide = fft.next_fast_len(2 * size, True)
     away = spacing * (np.arange(wide) - wide * (np.arange(wide) > wide // 2))
     kernel = 1 / (1 + away[:, None] ** 2 + away**2)

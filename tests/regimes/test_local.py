@@ -10,12 +10,12 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encode import encode_sentences
-from gensim_tfw2v.kernel import unit
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.regimes.local import LocalRegime
+from tests.kernel.unit_function import unit_function
 from tests.loaded import stretched
 
 VOCABULARY, SIZE, ENTRIES = 30, 8, 256
@@ -110,7 +110,7 @@ def test_an_absurd_step_size_leaves_rows_finite(corpus):
     tables = Tables(*(tf.Variable(tf.random.normal([n, SIZE])) for n in (VOCABULARY,) * 2 + (0,)))
     for task in tasks(corpus.units(ENTRIES), alpha=1e30):
         entries, alphas = tf.constant(task.unit.read()), tf.constant(task.alphas, tf.float32)
-        unit.unit_function(program)(tables, words, entries, tf.constant(task.key), alphas)
+        unit_function(program)(tables, words, entries, tf.constant(task.key), alphas)
     assert np.isfinite(tables.inputs).all()
     assert np.isfinite(tables.outputs).all()
 

@@ -98,7 +98,7 @@ def variant() -> str:
 def draw(
     options: Options, entries: np.ndarray, key: np.ndarray, keep: np.ndarray, noise: np.ndarray
 ) -> Unit:
-    """Draw a unit: arrays as in `concrete_unit_function` and `WordArrays`.
+    """Draw a unit: arrays as in `prepare_unit` and `WordArrays`.
 
     Arrays of another dtype are a TypeError; options and arrays that are no unit's, a ValueError.
     """
