@@ -32,8 +32,8 @@ setInterval(() => {
   const page = inside(document).find(each => each.localName === 'vz-projector');
   const state = page?.bookmarkPanel?.savedStates?.[0];
   const isDrawn = page?.projection && page.projection.dataSet === page.dataSet;
-  if (!state || !isDrawn || page.originalDataSet === opened) return;
-  opened = page.originalDataSet;
+  if (!state || !isDrawn || page.dataSet === opened) return;
+  opened = page.dataSet;
   if (page.bookmarkPanel.savedStatesValid([state])) page.bookmarkPanel.loadSavedState(0);
 }, 200);
 """
