@@ -403,8 +403,10 @@ def print_training(model: TFWord2Vec, seconds: float, saved: Iterable[Path] = ()
     ]
     if before:
         rows.append(("resumed", f"{before:,} of {words:,} words had been trained before"))
-    if model.compute_loss and model.mean_losses:
-        rows.append(("loss", f"{model.mean_losses[-1]:.4f} nats per prediction in the last epoch"))
+    if model.compute_loss:
+        losses = getattr(model, "mean_losses", None)  # gensim's own model has only their sum
+        mean = losses and f"{losses[-1]:.4f} nats per prediction in the last epoch"
+        rows.append(("loss", mean or f"{model.get_latest_training_loss():,.1f} in all"))
     traffic = getattr(model, "traffic", None)
     if traffic is not None and model.cluster is not None:
         rows += traffic.rows()

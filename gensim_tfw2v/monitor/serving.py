@@ -31,9 +31,10 @@ const inside = root => [...root.querySelectorAll('*')].flatMap(
 setInterval(() => {
   const page = inside(document).find(each => each.localName === 'vz-projector');
   const state = page?.bookmarkPanel?.savedStates?.[0];
-  const isDrawn = page?.projection && page.projection.dataSet === page.dataSet;
-  if (!state || !isDrawn || page.dataSet === opened) return;
-  opened = page.dataSet;
+  // the page would draw its PCA over it
+  const data = page?.dataSet, isDrawn = page?.projection?.dataSet === data;
+  if (!state || !data?.projections['pca-0'] || !isDrawn || data === opened) return;
+  opened = data;
   if (page.bookmarkPanel.savedStatesValid([state])) page.bookmarkPanel.loadSavedState(0);
 }, 200);
 """
