@@ -59,17 +59,18 @@ def graphs(driver: Any, url: str) -> None:
 def projector(driver: Any, url: str) -> None:
     """Open the projector, and select a word."""
     page = ProjectorPage(driver, url)
+    page.until_laid_out()
     page.spherize(False)
+    page.until_laid_out()
     page.select(WORD)
     page.neighbours()
 
 
 def colours(driver: Any, url: str) -> None:
-    """Open the projector with a colour for each cluster."""
+    """Open the projector as it is at first: laid out, with a colour for each cluster."""
     driver.get("about:blank")  # else the page goes on as it is
-    page = ProjectorPage(driver, url)
-    page.spherize(False)
-    page.colour_by("cluster")
+    ProjectorPage(driver, url).until_laid_out()
+    until("the layout to be drawn", lambda: still(driver))
 
 
 def main(pictures: Path = FOLDER) -> None:

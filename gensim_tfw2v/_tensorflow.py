@@ -11,8 +11,8 @@ import logging
 import os
 import sys
 import types
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.processes.hazards import (
     flush_streams,
@@ -20,9 +20,6 @@ from gensim_tfw2v.processes.hazards import (
     tensorflow_is_lost,
     without_collection,
 )
-
-Given = ParamSpec("Given")
-Made = TypeVar("Made")
 
 MINIMUM = {"tensorflow": (2, 21), "gensim": (4, 4)}
 
@@ -81,20 +78,6 @@ def _without_keras() -> Iterator[None]:
         del sys.modules["keras.src"]
 
 
-def scoped(name: str) -> Callable[[Callable[Given, Made]], Callable[Given, Made]]:
-    """Have a function build its ops in a name scope, as ``tf.Module.with_name_scope`` does."""
-
-    def decorate(function: Callable[Given, Made]) -> Callable[Given, Made]:
-        @functools.wraps(function)
-        def in_scope(*args: Given.args, **kwargs: Given.kwargs) -> Made:
-            with tf.name_scope(name):
-                return function(*args, **kwargs)
-
-        return in_scope
-
-    return decorate
-
-
 @functools.cache
 def _load() -> Any:
     # 3 hides C++ log lines below "fatal": machines without a GPU get an "error" line about CUDA.
@@ -143,4 +126,4 @@ def why_elsewhere() -> str:
     return ""
 
 
-__all__ = ["scoped", "tf", "why_elsewhere"]
+__all__ = ["tf", "why_elsewhere"]

@@ -61,7 +61,7 @@ EXPERIMENTAL = ("negative_shards",)
 #: What else is not saved: the state of a training, and what the last one has left.
 TRANSIENT = (
     *("_reader", "_training", "_config", "_process_launcher", "_is_training"),
-    *("_logged_words", "_restored_words", "traffic", "merge_report", "stop_training"),
+    *("_logged", "_restored_words", "traffic", "merge_report", "stop_training"),
 )
 
 #: What gensim's `train` sets before it begins.
@@ -156,7 +156,7 @@ class TFWord2Vec(Word2Vec):
     mean_losses : list of float
         Mean loss per prediction in each epoch of the last `train`, in nats, with `compute_loss`. A
         prediction is of a word from one word of its window (skip-gram) or from all (CBOW). With
-        `log_dir` alone, of the first step of each work unit. ``running_training_loss`` is
+        `log_dir` alone, of a sixteenth of them. ``running_training_loss`` is
         gensim's: the sum over all epochs.
     stop_training : bool
         A callback sets it to True to end `train` after this epoch.
@@ -203,7 +203,7 @@ class TFWord2Vec(Word2Vec):
     _training: Training | None = None
     _config: TrainingConfig | None = None  # of the `train` that runs
     _restored_words = 0  # raw words of the last `train` that a checkpoint had
-    _logged_words = 0  # of this model's runs for TensorBoard
+    _logged = 0, 0  # words and epochs of this model's runs for TensorBoard
 
     def __init__(
         self,
@@ -632,7 +632,7 @@ class TFWord2Vec(Word2Vec):
         if self._training is not None:
             self.traffic = self._training.traffic
             if self._training.log is not None:
-                self._logged_words = self._training.log.step
+                self._logged = self._training.log.reached
             if self.checkpoint_dir is not None:
                 self._restored_words = self._training.restored[0]
             self._training.close()

@@ -131,7 +131,7 @@ def train(
         int, _running("gensim's batch size; only the final learning rate uses it.", min=1)
     ] = 10_000,
     compute_loss: Annotated[
-        bool, _running("Sum the training loss and print it.", "--compute-loss")
+        bool, _running("Compute the loss of all predictions and print its mean.", "--compute-loss")
     ] = False,
     early_stopping: Annotated[
         str | None,
@@ -445,7 +445,9 @@ def print_training(model: TFWord2Vec, seconds: float, saved: Iterable[Path] = ()
     if before:
         rows.append(("resumed", f"{before:,} of {words:,} words had been trained before"))
     if model.compute_loss:
-        rows.append(("loss", f"{model.get_latest_training_loss():,.1f}"))
+        losses = getattr(model, "mean_losses", None)  # gensim's own model has only their sum
+        mean = losses and f"{losses[-1]:.4f} nats per prediction in the last epoch"
+        rows.append(("loss", mean or f"{model.get_latest_training_loss():,.1f} in all"))
     traffic = getattr(model, "traffic", None)
     if traffic is not None and model.cluster is not None:
         rows += traffic.rows()

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v._tensorflow import scoped, tf
+from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.objectives import StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.updates import running_sum
@@ -35,44 +35,38 @@ class Draws(NamedTuple):
 
 
 def draw(program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor) -> Draws:
-    """Draw everything that training a unit needs; arguments as in `concrete_unit_function`."""
+    """Draw everything that training a unit needs; arguments as in `prepare_unit`."""
     shape = program.shape
     keys = tf.random.split(key, 3)
-    with tf.name_scope("subsample"):
-        ids, position_left, position_right = _subsample(entries, keys[0], words.keep)
+    ids, position_left, position_right = _subsample(entries, keys[0], words.keep)
     kept = tf.size(ids)
     blocks = -tf.math.floordiv(-kept, shape.tokens) * shape.blocks
 
-    with tf.name_scope("windows"):
-        reach: tf.Tensor | int = shape.window
-        if program.shrink_windows:  # to a uniform 1..w for each position, as in gensim
-            widest = program.widest_window or shape.window
-            reach = tf.random.stateless_uniform(
-                [kept], keys[1], 1, widest + 1, tf.int32, alg="philox"
-            )
-            reach = tf.minimum(reach, shape.window)
-        left, right = tf.minimum(reach, position_left), tf.minimum(reach, position_right)
-        windows = left * (shape.window + 1) + right
-    with tf.name_scope("blocks"):
-        of_inputs, of_centres = in_halos, in_blocks
-        if shape.halo_side == "centres":
-            of_inputs, of_centres = in_blocks, in_halos
-        inputs = of_inputs(ids, shape, blocks)
-        centres = of_centres(ids, shape, blocks)
-        turn = tf.math.floormod(tf.range(kept), shape.turns)  # the only one that a centre has
-        windows = tf.stack(
-            [
-                of_centres(tf.where(turn == of_turn, windows, 0), shape, blocks)
-                for of_turn in range(shape.turns)
-            ],
-            1,
+    reach: tf.Tensor | int = shape.window
+    if program.shrink_windows:  # to a uniform 1..w for each position, as in gensim
+        widest = program.widest_window or shape.window
+        reach = tf.random.stateless_uniform([kept], keys[1], 1, widest + 1, tf.int32, alg="philox")
+        reach = tf.minimum(reach, shape.window)
+    left, right = tf.minimum(reach, position_left), tf.minimum(reach, position_right)
+    windows = left * (shape.window + 1) + right
+    of_inputs, of_centres = in_halos, in_blocks
+    if shape.halo_side == "centres":
+        of_inputs, of_centres = in_blocks, in_halos
+    inputs = of_inputs(ids, shape, blocks)
+    centres = of_centres(ids, shape, blocks)
+    turn = tf.math.floormod(tf.range(kept), shape.turns)  # the only one that a centre has
+    windows = tf.stack(
+        [
+            of_centres(tf.where(turn == of_turn, windows, 0), shape, blocks)
+            for of_turn in range(shape.turns)
+        ],
+        1,
+    )
+    negatives = None
+    if program.objective.negative:
+        negatives = draw_negatives(
+            keys[2], blocks * shape.turns, shape.shared, words.noise, program.negative_shards
         )
-    with tf.name_scope("negatives"):
-        negatives = None
-        if program.objective.negative:
-            negatives = draw_negatives(
-                keys[2], blocks * shape.turns, shape.shared, words.noise, program.negative_shards
-            )
 
     def in_steps(x: tf.Tensor, width: int) -> tf.Tensor:
         return tf.reshape(x, [-1, shape.blocks, width])
@@ -154,7 +148,6 @@ def shards_of_negatives(shared: int, shards: int) -> np.ndarray:
     return np.arange(shared, dtype=np.int32) % shards
 
 
-@scoped("negatives")
 def counted_negatives(program: Program, columns: tf.Tensor) -> tf.Tensor | None:
     """Weight of each of a block's negatives for each of its centres; None where all are 1.
 

@@ -8,7 +8,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import Options, load_ops
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.program import Program
-from gensim_tfw2v.kernel.tables import SCOPE, Tables, UnitResult
+from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 
@@ -30,8 +30,7 @@ class NativeUnit(NamedTuple):
     def train(self, program: Program, tables: Tables, words: WordArrays) -> UnitResult:
         """Train it on `Tables` of `WholeRows`, which are updated in place."""
         kept, objective = tf.cast(self.kept, tf.int64), program.objective
-        with_loss = {"none": 0, "first": program.shape.tokens, "all": kept}[program.loss_of]
-        with tf.name_scope(f"{SCOPE}/train/"), tf.device("CPU"):
+        with tf.device("CPU"):
             nothing = tf.zeros([0, program.row_size])
             sums = load_ops().tfw2v_train(
                 tables.inputs.whole(),
@@ -41,7 +40,7 @@ class NativeUnit(NamedTuple):
                 *(self.rows, self.targets, self.reaches, self.negatives),
                 *words.tree,
                 self.alphas,
-                tf.stack([tf.zeros([], tf.int64), kept, tf.cast(with_loss, tf.int64)]),
+                tf.stack([tf.zeros([], tf.int64), kept, tf.constant(program.loss_every, tf.int64)]),
                 tf.constant(program.vector_size),
                 self.tokens,
                 *words.subwords,
@@ -67,8 +66,8 @@ def options_of(program: Program) -> Options:
 def draw_unit(
     program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
 ) -> NativeUnit:
-    """Draw a unit; arguments as in `concrete_unit_function`."""
-    with tf.name_scope(f"{SCOPE}/draw/"), tf.device("CPU"):
+    """Draw a unit; arguments as in `prepare_unit`."""
+    with tf.device("CPU"):
         tokens, reaches, negatives = load_ops().tfw2v_draw(
             entries, key, words.keep, words.noise, options=list(options_of(program))
         )

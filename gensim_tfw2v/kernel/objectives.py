@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v._tensorflow import scoped, tf
+from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.slices import AS_THEY_ARE, Slices, Weights
 from gensim_tfw2v.kernel.updates import RowGroups
 
@@ -117,7 +117,6 @@ class StepShape:
         return np.arange(self.inputs) + shift - np.arange(self.centres)[:, None]
 
 
-@scoped("windows")
 def band(windows: tf.Tensor, shape: StepShape, mean: bool, dtype: tf.DType) -> tf.Tensor:
     """1 where an input lies in a centre's window, else 0: [T/B, O, I].
 
@@ -205,7 +204,6 @@ class StepPlan(NamedTuple):
     nodes: Any = ()
     signs: Any = ()
 
-    @scoped("plan")
     def of(self, step: tf.Tensor) -> StepPlan:
         """Take one step out of all."""
         plan: StepPlan = tf.nest.map_structure(lambda x: x[step], self)
@@ -237,29 +235,24 @@ class Step(NamedTuple):
     # Columns are chosen before rows are looked up: slicing rows afterwards would copy them. And
     # rows are cast before they are multiplied.
 
-    @scoped("input_rows")
     def input_rows(self) -> Slices:
         """Input rows of each block: [T/B, I, D], dtype."""
         return self.rows["inputs"].looked_up(self.plan.inputs.inverse, self.dtype)
 
-    @scoped("columns")
     def columns(self) -> Slices:
         """Output rows of each block's centres and negatives: [T/B, C, D], dtype."""
         return self.rows["outputs"].looked_up(self.plan.outputs.inverse, self.dtype)
 
-    @scoped("targets")
     def targets(self) -> Slices:
         """Output rows of each block's centres: [T/B, O, D], float32."""
         of_centres = slice(self.shape.centres)
         return self.rows["outputs"].looked_up(self.plan.outputs.inverse, tf.float32, of_centres)
 
-    @scoped("negatives")
     def negatives(self) -> Slices:
         """Output rows of each block's negatives: [T/B, C - O, D], dtype."""
         of_negatives = slice(self.shape.centres, None)
         return self.rows["outputs"].looked_up(self.plan.outputs.inverse, self.dtype, of_negatives)
 
-    @scoped("paths")
     def paths(self) -> Slices:
         """Rows of the nodes on the paths of each block's centres: [T/B, O * P, D], dtype."""
         return self.rows["nodes"].looked_up(self.plan.nodes.inverse, self.dtype)
@@ -326,7 +319,6 @@ def predict(
     )
 
 
-@scoped("coefficients")
 def coefficients(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """Twice ``|weights| * (label - sigmoid(scores))``, where weights below 0 have the label 0.
 
@@ -336,7 +328,6 @@ def coefficients(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     return weights - tf.abs(weights) * tf.tanh(0.5 * scores)
 
 
-@scoped("loss")
 def loss(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """Sum of ``-|weights| * log(sigmoid(±scores))``, minus where weights are below 0."""
     return tf.reduce_sum(tf.abs(weights) * tf.nn.softplus(-tf.sign(weights) * scores))

@@ -23,9 +23,9 @@ class Program:
         The longest unit.
     widest_window : int, optional
         What windows are reduced from: gensim's `window`, where the shape's is shorter.
-    loss_of : {"none", "first", "all"}
-        The steps of a unit whose loss is computed. The first one's takes next to no time; that of
-        all takes some fifth of the whole.
+    loss_every : int
+        The loss of every so manieth block of a unit is computed, 0: of none. That of all takes a
+        tenth of the whole. The graph computes all or none.
     skip_targets : bool
         Whether a negative that equals a target is skipped for it, as gensim does. It matters
         where words are so few that most are drawn often; else it costs time for nothing.
@@ -68,7 +68,7 @@ class Program:
     max_entries: int
     shrink_windows: bool = True
     widest_window: int | None = None
-    loss_of: str = "none"
+    loss_every: int = 0
     skip_targets: bool = True
     locked: bool = False
     negative_shards: int = 1

@@ -81,10 +81,6 @@ def read_rows(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
     return tf.raw_ops.ResourceGather(resource=table, indices=ids, dtype=tf.float32)
 
 
-#: The name scope of the ops of a unit's steps.
-SCOPE = "step"
-
-
 def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:
     """The name of a unit as two int32, well mixed."""
     words = np.random.SeedSequence([abs(int(seed)), epoch, index]).generate_state(2)
@@ -145,6 +141,8 @@ class UnitReport(NamedTuple):
         Summed loss, and of how many predictions; 0 unless asked for.
     alpha : float
         The step size that it ended with.
+    epoch : int
+        Among those trained at once, from 0.
     """
 
     unit: WorkUnit
@@ -152,6 +150,7 @@ class UnitReport(NamedTuple):
     loss: float
     predictions: float
     alpha: float
+    epoch: int = 0
 
 
 #: Called after each unit, from any thread.

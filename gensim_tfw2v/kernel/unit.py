@@ -15,7 +15,7 @@ from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
 from gensim_tfw2v.kernel.objectives import Gradients, Step, StepPlan
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.slices import exact, small
-from gensim_tfw2v.kernel.tables import SCOPE, Tables, UnitResult, add_rows, read_rows
+from gensim_tfw2v.kernel.tables import Tables, UnitResult, add_rows, read_rows
 from gensim_tfw2v.kernel.updates import adagrad, clipped, group_rows, sum_rows
 from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
 
@@ -23,49 +23,22 @@ from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
 LONGEST_PATH = 128
 
 
-def concrete_unit_function(
-    program: Program, tables: Tables
-) -> tf.types.experimental.ConcreteFunction:
-    """The traced function that trains a unit, for any vocabulary and any number of entries.
-
-    Parameters
-    ----------
-    tables : Tables of Variable [None, D]
-        Like the ones to be trained; with shape [None, D], no matter how many rows they have.
-
-    Returns
-    -------
-    function (tables, words, entries, key, alphas) -> UnitResult
-        It updates the tables in place. Entries are token ids [n], int32, -1 after each sentence, at
-        most ``program.max_entries``; the key [2], int32, is the unit's name; alphas [2], float32,
-        are the step sizes at its first and last step.
-    """
-    return unit_function(program).get_concrete_function(
-        tables,
-        WordArrays.spec(),
-        tf.TensorSpec([None], tf.int32),
-        tf.TensorSpec([2], tf.int32),
-        tf.TensorSpec([2], tf.float32),
-    )
-
-
-@functools.lru_cache(maxsize=32)
-def unit_function(program: Program) -> tf.types.experimental.PolymorphicFunction:
-    """Build, once per program, what `concrete_unit_function` traces once for all models."""
-
-    # written with tf.while_loop: converting Python loops would take as long as all the rest
-    @tf.function(autograph=False)
-    def train_unit(tables, words, entries, key, alphas):  # type: ignore[no-untyped-def]
-        prepared = prepare_unit(program, words, entries, key, alphas)
-        return prepared.train(program, Tables.of_handles(table.handle for table in tables), words)
-
-    return train_unit
-
-
 def prepare_unit(
     program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
 ) -> PreparedUnit | NativeUnit:
-    """Draw a unit, and plan it where a graph trains; arguments as in `concrete_unit_function`."""
+    """Draw a unit, and plan it where a graph trains.
+
+    Parameters
+    ----------
+    program : Program
+    words : WordArrays
+    entries : Tensor [n], int32
+        Token ids, -1 after each sentence, at most ``program.max_entries``.
+    key : Tensor [2], int32
+        The unit's name.
+    alphas : Tensor [2], float32
+        Step sizes at its first and last step.
+    """
     if program.native:
         return draw_unit(program, words, entries, key, alphas)
     prepared: PreparedUnit = _planning(program)(words, entries, key, alphas)
@@ -78,7 +51,7 @@ def _planning(program: Program) -> tf.types.experimental.PolymorphicFunction:
 
     @tf.function(autograph=False)
     def plan_unit(words, entries, key, alphas):  # type: ignore[no-untyped-def]
-        with tf.name_scope("draw"), tf.device("CPU"):
+        with tf.device("CPU"):
             return _plan_unit(program, draw(program, words, entries, key), words, alphas)
 
     return plan_unit
@@ -100,19 +73,8 @@ class PreparedUnit(NamedTuple):
 
     def begin(self, program: Program, tables: Tables) -> tuple[tf.Tensor, ...]:
         """Initial sums of `train_steps`; see `train_step`."""
-
-        def first_loss() -> tuple[tf.Tensor, ...]:
-            _, gradients = _gradients(program, self.plan.of(0), self.unit, tables, True)
-            return gradients.loss, gradients.predictions
-
-        def nothing() -> tuple[tf.Tensor, ...]:
-            return tf.constant(0.0), tf.constant(0.0)
-
-        begin = nothing()
-        if program.loss_of == "first":
-            begin = tf.cond(self.steps > 0, first_loss, nothing)
         traffic = [] if tables.inputs.link is None else [tf.zeros([2])]
-        return (*begin, tf.constant(0.0), *traffic)
+        return (*[tf.constant(0.0)] * 3, *traffic)
 
     def train_steps(
         self,
@@ -137,9 +99,8 @@ class PreparedUnit(NamedTuple):
         """
 
         def train(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
-            with tf.name_scope(SCOPE):
-                plan = self.plan.of(number)
-                of_step = train_step(program, plan, self.unit, tables, words, squares)
+            plan = self.plan.of(number)
+            of_step = train_step(program, plan, self.unit, tables, words, squares)
             both = zip(sums, of_step, strict=True)
             return number + 1, tuple(x + tf.cast(y, x.dtype) for x, y in both)
 
@@ -191,24 +152,19 @@ def train_step(
     It gives what a `UnitResult` sums: loss, predictions and magnitude; and if rows are sliced, the
     traffic of its link.
     """
-    ids, gradients = _gradients(program, plan, unit, tables, program.loss_of == "all")
-    with tf.name_scope("sum_rows"):
-        sums = {
-            name: sum_rows(getattr(plan, name), parts) for name, parts in gradients.updates.items()
-        }
-    with tf.name_scope("update"):
-        moved = tf.constant(0.0)  # summed lengths of the updates before clipping
-        for name, of_table in sums.items():
-            with tf.name_scope(name):
-                rows, sizes = ids[name], plan.alpha
-                if squares is not None:
-                    so_far = getattr(squares, name)
-                    sizes, growth = adagrad(of_table, read_rows(so_far, rows), plan.alpha)
-                    add_rows(so_far, rows, growth)
-                changes, magnitude = clipped(of_table, sizes, program.max_norm)
-                locked = program.locked and name == "inputs"
-                getattr(tables, name).add(rows, changes, words.lock if locked else None)
-                moved += magnitude
+    ids, gradients = _gradients(program, plan, unit, tables, program.loss_every > 0)
+    sums = {name: sum_rows(getattr(plan, name), parts) for name, parts in gradients.updates.items()}
+    moved = tf.constant(0.0)  # summed lengths of the updates before clipping
+    for name, of_table in sums.items():
+        rows, sizes = ids[name], plan.alpha
+        if squares is not None:
+            so_far = getattr(squares, name)
+            sizes, growth = adagrad(of_table, read_rows(so_far, rows), plan.alpha)
+            add_rows(so_far, rows, growth)
+        changes, magnitude = clipped(of_table, sizes, program.max_norm)
+        locked = program.locked and name == "inputs"
+        getattr(tables, name).add(rows, changes, words.lock if locked else None)
+        moved += magnitude
     result, link = (gradients.loss, gradients.predictions, moved), tables.inputs.link
     return result if link is None else (*result, link.traffic())
 
@@ -220,67 +176,18 @@ def _gradients(
 
     The distinct ids [U] of its rows come with that, by the name of each table in use.
     """
-    with tf.name_scope("row_ids"):
-        ids = {
-            name: getattr(plan, name).distinct.of(of_table)
-            for name, of_table in unit._asdict().items()
-            if of_table is not None
-        }
+    ids = {
+        name: getattr(plan, name).distinct.of(of_table)
+        for name, of_table in unit._asdict().items()
+        if of_table is not None
+    }
     if (link := tables.inputs.link) is not None:
         link.begin()
         groups = [getattr(plan, name) for name in ids]
         of_rows = [small(x) for of in groups for x in (of.inverse, of.rank, of.segment)]
         link.send_together([*map(exact, ids.values()), *of_rows])
-    with tf.name_scope("read_rows"):
-        rows = {name: getattr(tables, name).read(of_table) for name, of_table in ids.items()}
+    rows = {name: getattr(tables, name).read(of_table) for name, of_table in ids.items()}
     selects = "outputs" in ids and program.selects_negatives
     noise = counted_negatives(program, plan.words) if selects else None
     dtype = tf.as_dtype(program.product_dtype)
-    with tf.name_scope(type(program.objective).__name__):
-        return ids, program.objective(Step(program.shape, dtype, plan, rows, noise), with_loss)
-
-
-def step_graph(function: Any) -> bytes | None:
-    """The graph of a step, a serialized ``GraphDef``, out of a traced function that trains units.
-
-    Its ops are those in `SCOPE`, named within it, of the innermost of the function's loops, which
-    may be one of jobs and one of steps; or outside of any loop, where kernels train. None if there
-    are none.
-    """
-    graph = _innermost(function.graph)
-    if graph is None:
-        return None
-    whole = graph.as_graph_def(add_shapes=True)
-    names = {}
-    for node in whole.node:
-        _, inside, name = node.name.partition(f"{SCOPE}/")
-        if inside:
-            names[node.name] = name
-    step = type(whole)(versions=whole.versions)
-    for node in whole.node:
-        if node.name not in names:
-            continue
-        kept = step.node.add()
-        kept.CopyFrom(node)
-        kept.name = names[node.name]
-        kept.attr.pop("_class", None)  # names other ops
-        kept.input[:] = [new for given in node.input if (new := _renamed(given, names))]
-    return bytes(step.SerializeToString())
-
-
-def _innermost(graph: Any) -> Any:
-    """The innermost loop's graph that has ops of a step, or the graph itself; None if none has."""
-    operations = graph.get_operations()
-    for op in operations:
-        if op.type in ("While", "StatelessWhile"):
-            inner = _innermost(graph._get_function(op.get_attr("body").name).graph)
-            if inner is not None:
-                return inner
-    return graph if any(f"{SCOPE}/" in op.name for op in operations) else None
-
-
-def _renamed(given: str, names: dict[str, str]) -> str:
-    """An op's input, ``^name``, ``name`` or ``name:number``, by its new name; empty without one."""
-    control, name = given[: given.startswith("^")], given.lstrip("^")
-    name, colon, number = name.partition(":")
-    return f"{control}{names[name]}{colon}{number}" if name in names else ""
+    return ids, program.objective(Step(program.shape, dtype, plan, rows, noise), with_loss)

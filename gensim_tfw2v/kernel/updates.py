@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v._tensorflow import scoped, tf
+from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.slices import Slices, exact, small
 
 #: Added to Adagrad's sums, so that a row's first steps are none of any length.
@@ -143,7 +143,6 @@ def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
     return first.map(of_part, *others, sent=[small(groups.rank), small(groups.segment)])
 
 
-@scoped("clip")
 def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Slices, tf.Tensor]:
     """Steps of size `alpha`, [] or [U, 1], along summed updates; none is longer than `max_norm`.
 
@@ -154,7 +153,6 @@ def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Sl
     return sums.map(tf.multiply, sent=[exact(sizes)]), tf.reduce_sum(alpha * norms)
 
 
-@scoped("adagrad")
 def adagrad(
     sums: Slices, squares: tf.Tensor, alpha: tf.Tensor | float
 ) -> tuple[tf.Tensor, tf.Tensor]:

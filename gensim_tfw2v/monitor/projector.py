@@ -7,6 +7,7 @@ vectors, and a table with a row a word.
 
 import hashlib
 import io
+import json
 import os
 import re
 import warnings
@@ -21,6 +22,7 @@ from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 from gensim_tfw2v.keyed import held_counts, with_keys
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.events import make_run
+from gensim_tfw2v.monitor.tsne import tsne
 
 CONFIG = "projector_config.pbtxt"
 FOLDER = "projector"
@@ -48,12 +50,21 @@ SOUGHT_AMONG = 10_000
 
 ROUNDS = 10
 
+#: Words that are laid out, at least.
+LEAST_WORDS = 50
+
+#: Names of files of earlier vectors.
+OWN = re.compile("(vectors|words|layout)-")
+
 #: What ends a row or a cell in some reader of the table, or is no text.
 _BREAKING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def write_projector(
-    vectors: KeyedVectors, log_dir: str | os.PathLike[str], words: int = 10_000
+    vectors: KeyedVectors,
+    log_dir: str | os.PathLike[str],
+    words: int = 10_000,
+    laid_out: bool = True,
 ) -> list[Path]:
     """Write the vectors of the most frequent words for the projector of TensorBoard.
 
@@ -71,11 +82,15 @@ def write_projector(
     words : int
         Maximum number of words; the page takes 100,000. If the vectors have no counts, the first
         words count as the most frequent.
+    laid_out : bool
+        Compute a t-SNE layout, a bookmark of the page: about two seconds for 10,000 words. There is
+        none for fewer than 50.
 
     Returns
     -------
     list of Path
-        Files of the vectors ([words, D], float32), the table of words, and the configuration. The
+        Files of the vectors ([words, D], float32), the table of words, the bookmark, if there is
+        one, and the configuration. The
         table has the columns ``word``, ``rank`` and, if known, ``count``, and for colours ``log10
         rank``, ``ranks`` (a band of ranks) and ``cluster`` (the central word of a group of similar
         words).
@@ -114,15 +129,18 @@ def write_projector(
     log_dir = Path(log_dir)
     folder = log_dir / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    tensor, metadata = folder / f"{NAME}-{key}.{form}", folder / f"words-{key}.tsv"
-    _write_whole(tensor, content)
-    _write_whole(metadata, _table(columns))
+    written = {folder / f"{NAME}-{key}.{form}": content}
+    written[folder / f"words-{key}.tsv"] = _table(columns)
+    if laid_out and len(values) >= LEAST_WORDS:
+        written[folder / f"layout-{key}.json"] = _bookmark(values)
+    for path, of_file in written.items():
+        _write_whole(path, of_file)
     make_run(log_dir)
-    _write_whole(log_dir / CONFIG, _config(tensor, metadata, values.shape))
-    for old in (*folder.glob(f"{NAME}-*.*"), *folder.glob("words-*.tsv")):
-        if old not in (tensor, metadata):
+    _write_whole(log_dir / CONFIG, _config(list(written), values.shape))
+    for old in folder.iterdir():
+        if OWN.match(old.name) and old not in written:
             old.unlink(missing_ok=True)
-    return [tensor, metadata, log_dir / CONFIG]
+    return [*written, log_dir / CONFIG]
 
 
 def _columns(words: list[str], counts: np.ndarray | None) -> list[list[str]]:
@@ -171,14 +189,35 @@ def _readable(values: np.ndarray) -> tuple[bytes, str]:
     return text.getvalue(), "tsv"
 
 
-def _config(tensor: Path, metadata: Path, shape: tuple[int, ...]) -> bytes:
+def _bookmark(values: np.ndarray) -> bytes:
+    """A state of the page: a layout, coloured by cluster.
+
+    It goes as a projection of the user's own: of t-SNE the page would begin one of its own.
+    """
+    layout = np.round(tsne(values), 3).tolist()
+    state = {
+        "label": "t-SNE, coloured by cluster",
+        "selectedProjection": "custom",
+        "projections": [{"linear-x": x, "linear-y": y} for x, y in layout],
+        "dataSetDimensions": values.shape,
+        "selectedColorOptionName": "cluster",
+        "selectedLabelOption": "word",
+        "selectedPoints": [],
+        "pcaComponentDimensions": [0, 1, 2],
+        "tSNEIteration": 0,
+        "tSNEPerplexity": 25,
+        "tSNELearningRate": 10,
+        "customSelectedSearchByMetadataOption": "word",
+    }
+    state |= {f"custom{end}Text": "" for end in ("XLeft", "XRight", "YUp", "YDown")}
+    return json.dumps([state]).encode()
+
+
+def _config(files: list[Path], shape: tuple[int, ...]) -> bytes:
     config = ProjectorConfig()
-    config.embeddings.add(
-        tensor_name=NAME,
-        tensor_shape=shape,
-        tensor_path=f"{FOLDER}/{tensor.name}",
-        metadata_path=f"{FOLDER}/{metadata.name}",
-    )
+    names = ("tensor_path", "metadata_path", "bookmarks_path")
+    paths = {name: f"{FOLDER}/{path.name}" for name, path in zip(names, files, strict=False)}
+    config.embeddings.add(tensor_name=NAME, tensor_shape=shape, **paths)
     return text_format.MessageToString(config).encode()
 
 

@@ -3,7 +3,8 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from gensim_tfw2v.originals import Word2Vec
 
 #: Seconds between two points, until a thousand are written; then they grow with the time passed.
 SECONDS, POINTS = 1.0, 1000
+
+#: The speed at the end is that since so many points before.
+LAST = 5
 
 #: Probe words by default: how many, and their ranks, evenly spread on a logarithmic scale.
 PROBES, FIRST_RANK, LAST_RANK = 8, 100, 20_000
@@ -60,8 +64,8 @@ def hyperparameters(model: Any, words: int) -> dict[str, bool | int | float | st
 class RunLog:
     """Writes the curves of a training, and what is known of its vectors after each epoch.
 
-    A step of the curves is a word of the text. Where the folder cannot be written to, that is
-    logged as an error, once, and nothing more is written.
+    A step of the curves is a word of the text; of those below ``vs_epoch``, an epoch. Where the
+    folder cannot be written to, that is logged as an error, once, and nothing more is written.
 
     Parameters
     ----------
@@ -70,15 +74,15 @@ class RunLog:
         As of `hyperparameters`.
     traffic : callable
         Gives the `Traffic` of the cluster so far, None without one.
-    step : int
-        Words of trainings before, of the same model.
+    before : (int, int)
+        Words and epochs of trainings before, of the same model.
     goes_on : bool
         Whether this goes on with a run that is in the folder.
 
     Attributes
     ----------
-    step : int
-        Words of all trainings of this run.
+    reached : (int, int)
+        Words and epochs of all trainings of this run.
     """
 
     def __init__(
@@ -86,7 +90,7 @@ class RunLog:
         options: TensorBoardLog,
         made_with: Mapping[str, bool | int | float | str],
         traffic: Callable[[], Any],
-        step: int = 0,
+        before: tuple[int, int] = (0, 0),
         goes_on: bool = False,
     ) -> None:
         if not goes_on and has_events(options.path):
@@ -96,13 +100,14 @@ class RunLog:
                 options.path,
             )
         self.options = options
-        self._first = self.step = step
+        self._before = self.reached = before
+        self._words_each = max(1, int(made_with["words"]))
         self._events = EventLog(options.path, outlived=True)
         self._task = TaskLog(options.path, events=self._events)
-        self._began = self._written = time.monotonic()
+        self._began = time.monotonic()
         self._loss = self._predictions = 0.0
-        self._words, self._words_written = 0, 0
-        self._alpha = 0.0
+        self._alpha, self._words, self._epochs = 0.0, 0, 0.0
+        self._points = deque([(self._began, 0)], maxlen=LAST)  # times and words of the last
         self._traffic_of, self._traffic = traffic, None
         self._events.hyperparameters(made_with)
 
@@ -114,26 +119,29 @@ class RunLog:
         self._loss += report.loss
         self._predictions += report.predictions
         self._words += report.unit.raw_words
-        self.step = self._first + words
+        self.reached = self._before[0] + words, self.reached[1]
+        self._epochs = self._before[1] + words / self._words_each
         self._alpha = report.alpha
         now = time.monotonic()
-        if now - self._written >= max(SECONDS, (now - self._began) / POINTS):
+        if now - self._points[-1][0] >= max(SECONDS, (now - self._began) / POINTS):
             self._point()
 
-    def _point(self) -> None:
-        if self._words == self._words_written:
+    def _point(self, is_last: bool = False) -> None:
+        if self._words == self._points[-1][1]:
             return
         now = time.monotonic()
+        # so little may be left at the end that its speed alone would say nothing
+        since, words = self._points[0 if is_last else -1]
         values = {
             "training/alpha": self._alpha,
-            "training/words_per_second": (self._words - self._words_written)
-            / max(1e-3, now - self._written),
+            "training/epoch": self._epochs,
+            "training/words_per_second": (self._words - words) / max(1e-3, now - since),
         }
         if self._predictions:
             values["loss/running"] = self._loss / self._predictions
-        self._events.scalars(values | self._of_cluster(self._traffic_of()), self.step)
+        self._events.scalars(values | self._of_cluster(self._traffic_of()), self.reached[0])
         self._loss = self._predictions = 0.0
-        self._words_written, self._written = self._words, now
+        self._points.append((now, self._words))
 
     def _of_cluster(self, traffic: Any) -> dict[str, float]:
         """Changes of the cluster's counters since the last point."""
@@ -154,27 +162,42 @@ class RunLog:
             values[f"workers/share_of_time_{name}"] = float(share)
         return values
 
-    def epoch(self, vectors: KeyedVectors, is_last: bool, mean_loss: float | None = None) -> None:
-        """Write what the vectors are like at the end of an epoch of this mean loss."""
+    def epoch(
+        self, vectors: KeyedVectors, is_last: bool, losses: Sequence[float], epochs: int = 1
+    ) -> None:
+        """Write the mean losses of the epochs that have ended, and what the vectors are like."""
+        began = time.monotonic()
+        step, before = self.reached
+        self.reached = step, before + epochs
         if self._events.failed:
             return
-        values = {} if mean_loss is None else {"loss/epoch": mean_loss}
+        for epoch, loss in enumerate(losses, 1):
+            words = step - (epochs - epoch) * self._words_each
+            self._per_epoch("loss/epoch", loss, words, before + epoch)
         for pairs in self.options.word_pairs:
             score = evaluate_pairs(vectors, pairs)
             if score.used > 1:
-                values[quality_tag(pairs)] = score.spearman
-        self._events.scalars(values, self.step)
+                self._per_epoch(quality_tag(pairs), score.spearman, step, before + epochs)
         lengths = {f"vectors/norms of ranks {band}": of for band, of in norms(vectors).items()}
-        self._events.histograms(lengths, self.step)
+        self._events.histograms(lengths, step)
         if table := _neighbours(vectors, self._probes(vectors)):
-            self._events.text("neighbours", table, self.step)
+            self._events.text("neighbours", table, step)
         if is_last or self.options.projector_each_epoch:
-            self.projector(vectors)
+            self.projector(vectors, is_last)
+        # nothing was trained meanwhile
+        paused = time.monotonic() - began
+        self._points = deque(((at + paused, words) for at, words in self._points), maxlen=LAST)
 
-    def projector(self, vectors: KeyedVectors) -> None:
-        """Write the vectors for the projector."""
+    def projector(self, vectors: KeyedVectors, is_last: bool = True) -> None:
+        """Write the vectors for the projector, with a layout if they are the last."""
         if words := self.options.projector_words:
-            self._events.write(lambda: write_projector(vectors, self.options.path, words))
+            self._events.write(lambda: write_projector(vectors, self.options.path, words, is_last))
+
+    def _per_epoch(self, tag: str, value: float, words: int, epoch: int) -> None:
+        """Write a point by words of the text, and by the number of the epoch."""
+        name = "loss" if tag == "loss/epoch" else tag.partition("/")[2]
+        self._events.scalars({tag: value}, words)
+        self._events.scalars({f"vs_epoch/{name}": value}, epoch)
 
     def _probes(self, vectors: KeyedVectors) -> list[str]:
         if self.options.probe_words is not None:
@@ -189,7 +212,7 @@ class RunLog:
 
     def close(self) -> None:
         """Write what is left."""
-        self._point()
+        self._point(is_last=True)
         self._task.close()
         self._events.close()
 

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tensorboard import default, program
+from tensorboard.backend.http_util import Respond
+from tensorboard.plugins.projector import projector_plugin
 from tensorboard.plugins.projector.metadata import PROJECTOR_FILENAME
 from tensorboard.plugins.projector.projector_plugin import LRUCache, ProjectorPlugin
+from werkzeug.wrappers import Request
 
 from gensim_tfw2v.monitor.events import do_without_tensorflow
 
@@ -18,6 +21,23 @@ SEARCH_SECONDS = 5.0
 
 #: How often to look for a port that is free.
 ATTEMPTS = 5
+
+#: The page's program, and what is added to it: to load the first bookmark when vectors are shown.
+PAGE = "projector_binary.js"
+OPENING = """
+let opened = null;
+const inside = root => [...root.querySelectorAll('*')].flatMap(
+  each => [each, ...(each.shadowRoot ? inside(each.shadowRoot) : [])]);
+setInterval(() => {
+  const page = inside(document).find(each => each.localName === 'vz-projector');
+  const state = page?.bookmarkPanel?.savedStates?.[0];
+  // the page would draw its PCA over it
+  const data = page?.dataSet, isDrawn = page?.projection?.dataSet === data;
+  if (!state || !data?.projections['pca-0'] || !isDrawn || data === opened) return;
+  opened = data;
+  if (page.bookmarkPanel.savedStatesValid([state])) page.bookmarkPanel.loadSavedState(0);
+}, 200);
+"""
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +101,7 @@ def _launched(board: Any, host: str) -> str:
 
 
 class _RereadingProjector(ProjectorPlugin):
-    """TensorBoard's projector, which sees when a configuration is replaced."""
+    """TensorBoard's projector, which reads replaced files again and opens with a bookmark."""
 
     _run_paths: dict[str, str] | None
 
@@ -100,6 +120,15 @@ class _RereadingProjector(ProjectorPlugin):
             self._run_paths = None  # which has all of them read again
             self.tensor_cache = LRUCache(1)
         super()._update_configs()
+
+    def get_plugin_apps(self) -> dict[str, Any]:
+        return super().get_plugin_apps() | {f"/{PAGE}": self._serve_page}
+
+    def _serve_page(self, environ: Any, start_response: Any) -> Any:
+        path = Path(projector_plugin.__file__).with_name("tf_projector_plugin") / PAGE
+        content = path.read_text("utf-8") + OPENING
+        page = Respond(Request(environ), content, "application/javascript")
+        return page(environ, start_response)
 
     def is_active(self) -> bool:
         # the page that asks first would not show the projector among what there is to see

@@ -31,8 +31,8 @@ class SubModelTask(NamedTuple):
 
     def jobs(
         self, threads: int, seed: int, seen: np.ndarray
-    ) -> Iterator[tuple[list[WorkUnit], tuple[Any, ...]]]:
-        """Units of each job, as reports name them, and what a worker is given of them.
+    ) -> Iterator[tuple[int, list[WorkUnit], tuple[Any, ...]]]:
+        """Each job's epoch and units, as reports name them, and what a worker is given of them.
 
         There is one job at least, if without units: by it a worker takes the sub-model.
 
@@ -46,7 +46,7 @@ class SubModelTask(NamedTuple):
 
         Returns
         -------
-        iterator of (list of WorkUnit, tuple of Tensor)
+        iterator of (int, list of WorkUnit, tuple of Tensor)
             The tensors are entries, keys and alphas, as in `SubModelFunctions`.
         """
         number, sampling = self.number, self.sampling
@@ -69,6 +69,7 @@ class SubModelTask(NamedTuple):
                 has_units = True
                 of_units: Any = entries, keys, [task.alphas for task in part]
                 yield (
+                    epoch,
                     named,
                     _tensors(
                         *(
@@ -78,7 +79,7 @@ class SubModelTask(NamedTuple):
                     ),
                 )
         if not has_units:
-            yield [], _tensors(*nothing)
+            yield 0, [], _tensors(*nothing)
 
 
 class SubModelDone(NamedTuple):

@@ -53,10 +53,6 @@ class Regime(Protocol):
         """Copy the current rows into these arrays."""
         ...
 
-    def step_graph(self) -> bytes | None:
-        """The graph of a step, a serialized ``GraphDef``; None if there is none to show."""
-        ...
-
     def close(self) -> None:
         """Free what the regime holds."""
         ...

@@ -164,26 +164,21 @@ class CoordinatedRegime:
             self._are_rows = True
         return _rows_in(self._folder, "r")
 
-    def step_graph(self) -> bytes | None:
-        """The graph of a step, which the coordinator has."""
-        graph: bytes | None = self._ask("step_graph")
-        return graph
-
     def close(self) -> None:
         """End the coordinator."""
         self._process.kill()
         self._requests.put(None)
         self._process.wait()
 
-    def _ask(self, *request: Any, report: Reporter | None = None, stop: Stop = never) -> Any:
+    def _ask(self, *request: Any, report: Reporter | None = None, stop: Stop = never) -> None:
         """Send a request and wait for its answer, and for the reports before it."""
         self._say(*request)
-        return self._answer(GIVE_UP_SECONDS + 60.0, report, stop)
+        self._answer(GIVE_UP_SECONDS + 60.0, report, stop)
 
     def _say(self, *request: Any) -> None:
         self._requests.put(pickle.dumps(request))
 
-    def _answer(self, seconds: float, report: Reporter | None, stop: Stop = never) -> Any:
+    def _answer(self, seconds: float, report: Reporter | None, stop: Stop = never) -> None:
         answered = heard = time.monotonic()
         stopped = False
         while True:
@@ -216,8 +211,8 @@ class CoordinatedRegime:
                 name, level, text = content
                 logging.getLogger(name).log(level, "%s", text)
             elif kind == "done":
-                answer, self.traffic = content
-                return answer
+                self.traffic = content
+                return
             elif kind == "error":
                 if isinstance(content, OSError) and content.errno and content.filename is None:
                     content.filename = str(self._folder)  # where the coordinator writes
@@ -320,7 +315,6 @@ def main() -> None:
     name = "open"
     arguments: list[Any] = []
     while True:
-        answer = None
         try:
             with liveness.busy():
                 if name == "open":
@@ -332,9 +326,7 @@ def main() -> None:
                     regime.load(_rows_in(folder, "r"))
                 elif name == "export":
                     regime.export(_rows_in(folder, "r+"))
-                else:
-                    answer = regime.step_graph()
-            say("done", (answer, getattr(regime, "traffic", None)))
+            say("done", getattr(regime, "traffic", None))
         except ConnectionError as error:
             say("error", ClusterLost(str(error)))
         except (Divergence, OSError) as error:  # a disk that is full, say

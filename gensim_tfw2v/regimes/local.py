@@ -9,16 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gensim_tfw2v._tensorflow import tf, why_elsewhere
 from gensim_tfw2v.files.whole import all_finite
-from gensim_tfw2v.kernel.native import load_ops, plain
+from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.native_unit import options_of
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
-from gensim_tfw2v.kernel.unit import concrete_unit_function, step_graph
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.workers import run_threads
-from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.regimes import Stop, never
 
 
@@ -64,11 +61,8 @@ class LocalRegime:
         words = self._words
         unit = plain.draw(self._options, task.unit.read(), task.key, words.keep, words.noise)
         kept = len(unit.inputs)
-        loss_end = {"none": 0, "first": self.program.shape.tokens, "all": kept}
         alphas = np.asarray(task.alphas, np.float32)
-        result = self._tables.train(
-            self._options, unit, alphas, loss_end=min(kept, loss_end[self.program.loss_of])
-        )
+        result = self._tables.train(self._options, unit, alphas, loss_every=self.program.loss_every)
         if any(task.alphas) and not np.isfinite(result.magnitude):  # else only a loss is asked for
             place = f"training of unit {task.unit.index} in epoch {task.epoch}"
             raise Divergence.at(place, self.program, task.alphas[0])
@@ -96,17 +90,6 @@ class LocalRegime:
     @property
     def _rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self._tables.inputs, self._tables.outputs, self._tables.nodes
-
-    @holding_interrupts()  # for it traces
-    def step_graph(self) -> bytes | None:
-        """The graph of a step by the same kernels as ops; None where TensorFlow cannot build it."""
-        if why_elsewhere() or load_ops() is None:
-            return None
-        size = self.program.row_size
-        tables = Tables(
-            *(tf.Variable(tf.zeros([0, size]), shape=[None, size]) for _ in Tables._fields)
-        )
-        return step_graph(concrete_unit_function(self.program, tables))
 
     def close(self) -> None:
         """Free the tables."""

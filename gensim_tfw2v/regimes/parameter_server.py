@@ -16,7 +16,6 @@ from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.choices import choose_warm_units
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
-from gensim_tfw2v.kernel.unit import step_graph
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.columns import ColumnJob, ColumnLayout
 from gensim_tfw2v.parameter_server.job import (
@@ -242,10 +241,6 @@ class ParameterServerRegime:
         with naming_lost_tasks():
             for table, array in zip(self.server.tables, arrays, strict=True):
                 table.export(array)
-
-    def step_graph(self) -> bytes | None:
-        """The graph of a step."""
-        return step_graph(self.function.get_concrete_function())
 
     def close(self) -> None:
         """Free the tables, and end workers that are threads, with what they keep."""

@@ -160,7 +160,7 @@ class SandblasterRegime(DealingRegime):
         program = replace(
             setup.program,
             max_norm=math.inf,
-            loss_of="all",
+            loss_every=1,
             product_dtype="float32",
             wire_dtype="float32",
         )

@@ -124,7 +124,7 @@ class SubModelsRegime(ParameterServerRegime):
             while following is not None:
                 if stopped():
                     return False
-                units, arguments = following
+                epoch, units, arguments = following
                 running = self._schedule(attempt, job, arguments)
                 following = next(jobs, None)  # is drawn while the worker trains
                 result = self._result(running, attempt, job, arguments)
@@ -144,6 +144,7 @@ class SubModelsRegime(ParameterServerRegime):
                             float(result.units.loss[place]),
                             float(result.units.predictions[place]),
                             float(arguments[2][place, 1]),
+                            epoch,
                         )
                     )
                 job += 1
@@ -240,9 +241,6 @@ class SubModelsRegime(ParameterServerRegime):
     @property
     def _tries(self) -> int:
         return TRIES_A_WORKER * self.workers.number
-
-    def step_graph(self) -> None:
-        """None: all is in one function, also copying."""
 
     def close(self) -> None:
         """Free the tables, and end workers that are threads, with what they keep."""

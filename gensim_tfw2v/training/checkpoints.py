@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-FORMAT = 2
+FORMAT = 3
 DESCRIPTION = "checkpoint.json"
 LOCK = "in-use.lock"
 _PREFIX, _UNFINISHED = "checkpoint-", ".unfinished"
@@ -45,8 +45,8 @@ class Position:
     sentences: int = 0  # this and the next four: of these units
     trained: int = 0  # words, after subsampling
     raw_words: int = 0  # words of the text
-    loss: float = 0.0  # summed
-    predictions: float = 0.0  # whose loss that is
+    #: Summed loss, and of how many predictions, of each epoch that is being trained.
+    losses: list[list[float]] = field(default_factory=list)
     #: Words trained on, raw words and units of each epoch before.
     finished: list[tuple[int, int, int]] = field(default_factory=list)
     mean_losses: list[float] = field(default_factory=list)
@@ -58,14 +58,15 @@ class Position:
         self.sentences += report.unit.sentences
         self.trained += report.kept
         self.raw_words += report.unit.raw_words
-        self.loss += report.loss
+        while len(self.losses) <= report.epoch:
+            self.losses.append([0.0, 0.0])
+        self.losses[report.epoch][0] += report.loss
+        self.losses[report.epoch][1] += report.predictions
         self.total_loss += report.loss if in_total else 0.0
-        self.predictions += report.predictions
 
-    @property
-    def mean_loss(self) -> float | None:
-        """Loss of a prediction of this epoch; None unless it has been computed."""
-        return self.loss / self.predictions if self.predictions else None
+    def means(self) -> list[float]:
+        """Mean loss per prediction of the epochs being trained that have computed it."""
+        return [loss / predictions for loss, predictions in self.losses if predictions]
 
     def end_epochs(self, number: int, raw_words: int) -> None:
         """Go on after so many epochs that were trained as one, as if it had been each.
@@ -77,11 +78,10 @@ class Position:
             (trained * (e + 1) // number - trained * e // number, raw_words, units)
             for e in range(number)
         ]
-        if self.mean_loss is not None:
-            self.mean_losses.append(self.mean_loss)
+        self.mean_losses += self.means()
         self.epoch, self.done = self.epoch + number, set()
         self.sentences = self.trained = self.raw_words = 0
-        self.loss = self.predictions = 0.0
+        self.losses = []
 
     def state(self) -> dict[str, Any]:
         """The same as values that JSON can hold."""

@@ -145,9 +145,9 @@ def held_out_loss(model: Any, source: Source) -> float:
         training.regime.train_epoch(tasks, training.count)
     finally:
         training.close()
-    if (mean_loss := training.position.mean_loss) is None:
+    if not (means := training.position.means()):
         raise ValueError(
             "nothing was predicted: the text has no two words of the vocabulary in a sentence, or "
             f"too few for sample={model.sample}"
         )
-    return mean_loss
+    return means[0]

@@ -38,6 +38,9 @@ OPTIONS = (
 #: And what of FastText's, which its vectors have.
 SUBWORDS = ("min_n", "max_n", "bucket")
 
+#: TensorBoard's log takes the loss of every so manieth block: that costs a hundredth of the time.
+LOGGED_EVERY = 16
+
 #: How often in a row a cluster may be lost without a checkpoint in between.
 LOSSES = 5
 
@@ -87,26 +90,27 @@ class Training:
                 resources.callback(self._checkpoints.wait)
                 if not self._resume():
                     self.save()
-            loss_of = "all" if model.compute_loss else "none" if config.log is None else "first"
+            loss_every = 1 if model.compute_loss else 0 if config.log is None else LOGGED_EVERY
             units = len(self.units)
-            setup = setup_of(config, vocabulary, corpus, units, entries, self.seed, loss_of)
+            setup = setup_of(config, vocabulary, corpus, units, entries, self.seed, loss_every)
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
             self._open = functools.partial(open_regime, config, setup, process_launcher)
             self.regime = self._regime_stack.enter_context(self._open())
             # after the regime: workers set TensorFlow's threads while TensorFlow has none
             self.log: RunLog | None = None
             if config.log is not None:
+                from gensim_tfw2v.monitor.graph import objective_graph
                 from gensim_tfw2v.monitor.run import RunLog, hyperparameters
 
                 made_with, before = hyperparameters(model, corpus.total_raw_words), self.position
                 # of this model's trainings, and of this very one before it was ended
-                goes_on = bool(model._logged_words or before.epoch or before.done)
-                words = model._logged_words
-                self.log = RunLog(config.log, made_with, lambda: self.traffic, words, goes_on)
+                goes_on = any((*model._logged, before.epoch, before.done))
+                logged = model._logged
+                self.log = RunLog(config.log, made_with, lambda: self.traffic, logged, goes_on)
                 resources.callback(self.log.close)
-                with contextlib.suppress(ClusterLost):  # which the first epoch will meet, and mend
-                    if (graph := self.regime.step_graph()) is not None:
-                        self.log.graph(graph)
+                rows, program = setup.rows.inputs, setup.program
+                sizes = len(vocabulary), rows, program.vector_size, program.shape.shared
+                self.log.graph(objective_graph(program.objective, *sizes, model.ns_exponent))
             # last, for until now what was being done was shown in its place
             total = corpus.total_raw_words * model.epochs
             self.bar = progress_bar(total, config.progress, self.restored[0])
@@ -190,9 +194,10 @@ class Training:
     def log_epoch(self) -> None:
         """Have TensorBoard's log take the vectors of an epoch that has ended."""
         if self.log is not None:
-            model, losses = self._model, self.position.mean_losses
-            is_last = self.position.epoch == model.epochs
-            self.log.epoch(model.wv, is_last, losses[-1] if losses else None)
+            number = self.epochs_at_once
+            losses = self.position.mean_losses[-number:]
+            is_last = self.position.epoch == self._model.epochs
+            self.log.epoch(self._model.wv, is_last, losses, number)
 
     @property
     def traffic(self) -> Traffic | None:

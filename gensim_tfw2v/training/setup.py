@@ -57,11 +57,11 @@ def setup_of(
     units: int,
     max_entries: int,
     seed: int,
-    loss_of: str,
+    loss_every: int,
 ) -> Setup:
     """Set up a training, whose epochs have so many work units, each of so many entries at most.
 
-    `loss_of` is as for `Program`. Raises a ValueError if there are more shards of negatives
+    `loss_every` is as for `Program`. Raises a ValueError if there are more shards of negatives
     than words.
     """
     tokens = config.regime_of_workers.tokens_of_model(corpus.total_tokens)
@@ -75,7 +75,7 @@ def setup_of(
             "FastText is trained by the compiled kernels alone, on CPUs, but "
             + (hide if load_ops() is not None else why_not())
         )
-    unit = unit_program(config, vocabulary, tokens, max_entries, window, native, loss_of)
+    unit = unit_program(config, vocabulary, tokens, max_entries, window, native, loss_every)
     program = worker_program(config, unit, tokens)
     rates = Tables(None, None, None)
     if not config.shares_rows:
@@ -106,7 +106,7 @@ def unit_program(
     max_entries: int,
     window: int,
     native: bool = False,
-    loss_of: str = "none",
+    loss_every: int = 0,
 ) -> Program:
     """The program of a work unit, by compiled kernels or not; parameters as for `setup_of`."""
     objective = config.objective
@@ -121,7 +121,7 @@ def unit_program(
         widest_window=(
             config.window if config.shrink_windows and config.window > shape.window else None
         ),
-        loss_of=loss_of,
+        loss_every=loss_every,
         skip_targets=objective.negative > 0 and len(vocabulary) <= FEW_WORDS,
         locked=vocabulary.lock is not None,
         negative_shards=config.negative_shards,

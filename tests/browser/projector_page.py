@@ -2,6 +2,7 @@
 
 import io
 
+import matplotlib.colors
 import matplotlib.image
 import numpy as np
 
@@ -34,15 +35,29 @@ class ProjectorPage:
 
     def share_drawn(self):
         """The share of the picture that is points: neither white nor grey."""
+        return float((np.ptp(self._picture(), axis=-1) > 60 / 255).mean())
+
+    def hues(self):
+        """How many colours points have, of twelve around the circle."""
+        colours = matplotlib.colors.rgb_to_hsv(self._picture())
+        hue, saturation = colours[..., 0], colours[..., 1]
+        counts = np.bincount((hue[saturation > 0.3] * 11.99).astype(int), minlength=12)
+        return int((counts > 0.01 * counts.sum()).sum())
+
+    def _picture(self):
         picture = one(self.driver, "#scatter").screenshot_as_png
-        colours = matplotlib.image.imread(io.BytesIO(picture))[..., :3]
-        return float((np.ptp(colours, axis=-1) > 60 / 255).mean())
+        return matplotlib.image.imread(io.BytesIO(picture))[..., :3]
+
+    def until_laid_out(self):
+        """Wait for the bookmark, which shows a projection of the user's own."""
+        until("the layout", lambda: texts(self.driver, ".ink-tab.active") == ["CUSTOM"])
+        until("points to be drawn", lambda: self.share_drawn() > 0.01)
 
     def spherize(self, wanted):
         """Tick or untick "Spherize data", which moves the mean of the vectors to the origin."""
         box = one(self.driver, "#normalize-data-checkbox")
         if self.is_spherized() != wanted:
-            box.click()
+            self.driver.execute_script("arguments[0].click()", box)  # it may be scrolled away
         until("the checkbox", lambda: self.is_spherized() == wanted)
         self._until_drawn()
 

@@ -56,6 +56,11 @@ def check_neighbours(shown, expected):
         assert distance == pytest.approx(1 - similarities[word], abs=6e-4)
 
 
+def test_it_opens_laid_out_and_coloured(page):
+    page.until_laid_out()
+    assert page.hues() >= 6
+
+
 def test_points_and_card(page, vectors):
     assert page.points() == WORDS
     assert page.share_drawn() > 0.01

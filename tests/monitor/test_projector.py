@@ -187,7 +187,7 @@ def test_written_again(tmp_path):
 
 def test_read_while_it_is_written(tmp_path):
     vectors = vectors_of([f"w{number}" for number in range(2000)])
-    (tensor, table, config) = write_projector(vectors, tmp_path)
+    (tensor, table, config) = write_projector(vectors, tmp_path, laid_out=False)
     ended = threading.Event()
     sizes = {path: {path.stat().st_size} for path in (tensor, table, config)}
 
@@ -201,7 +201,7 @@ def test_read_while_it_is_written(tmp_path):
     try:
         for factor in range(2, 30):
             vectors.vectors /= factor
-            write_projector(vectors, tmp_path)
+            write_projector(vectors, tmp_path, laid_out=False)
     finally:
         ended.set()
         reader.join()

@@ -1,7 +1,9 @@
 """What a training logs, as TensorBoard reads it."""
 
+import copy
 import logging
 import pickle
+import types
 
 import numpy as np
 import pytest
@@ -12,7 +14,6 @@ from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.evaluation import evaluate_pairs
 from gensim_tfw2v.monitor import run as monitor_run
 from tests.disks import fill, small_disk
-from tests.engines import train_by_graph
 from tests.monitor.runs import Runs
 
 LEE = datapath("lee_background.cor")
@@ -52,7 +53,9 @@ def test_a_training_is_a_run(tmp_path):
     runs = Runs(tmp_path)
     assert runs.names() == {"run"}
     groups = {tag.partition("/")[0] for tag in runs.tags("run") if "/" in tag}
-    assert sorted(groups - {"_hparams_"}) == ["loss", "quality", "training", "usage", "vectors"]
+    assert sorted(groups - {"_hparams_"}) == [
+        *("loss", "quality", "training", "usage", "vectors", "vs_epoch")
+    ]
     assert {"usage/cpu_percent", "usage/memory_MiB"} <= runs.tags("run")
 
     speed = runs.points("run", "training/words_per_second")
@@ -75,6 +78,12 @@ def test_a_training_is_a_run(tmp_path):
     np.testing.assert_allclose([value for _, value in means], model.mean_losses, rtol=1e-6)
     quality = [value for _, value in runs.points("run", "quality/simlex999")]
     np.testing.assert_allclose(quality, scores.scores, rtol=1e-5)
+    numbers = [*range(1, 1 + model.epochs)]
+    for by_words, tag in (means, "loss"), (runs.points("run", "quality/simlex999"), "simlex999"):
+        values = [value for _, value in by_words]
+        assert runs.points("run", f"vs_epoch/{tag}") == list(zip(numbers, values, strict=True))
+    for step, epochs in runs.points("run", "training/epoch"):
+        assert epochs == pytest.approx(step / model.corpus_total_words)
 
     tables = runs.texts("run", "neighbours")
     assert len(tables) == model.epochs
@@ -90,19 +99,56 @@ def test_a_training_is_a_run(tmp_path):
     assert made_with["vocabulary"] == len(model.wv)
 
 
-def test_a_sample_of_the_loss_is_near_that_of_all(tmp_path):
-    options = OPTIONS | {"workers": 1}
+def test_gensims_sum_of_losses_is_that_of_its_own_option(tmp_path):
+    options = OPTIONS | {"workers": 1, "epochs": 2}
     computed = TFWord2Vec(**options, compute_loss=True)
     sampled = TFWord2Vec(**options, log_dir=tmp_path)
     np.testing.assert_array_equal(sampled.wv.vectors, computed.wv.vectors)
-    # before the unit is trained: half a unit ago, and here a unit is a seventh of the text
-    np.testing.assert_allclose(sampled.mean_losses, computed.mean_losses, rtol=0.06)
-    assert sampled.mean_losses != computed.mean_losses
-    # gensim's sum is what was asked for by its own option alone
+    np.testing.assert_allclose(sampled.mean_losses, computed.mean_losses, rtol=0.02)
     assert sampled.get_latest_training_loss() == 0
     both = TFWord2Vec(**options, log_dir=tmp_path / "both", compute_loss=True)
     assert both.mean_losses == computed.mean_losses
     assert both.get_latest_training_loss() == computed.get_latest_training_loss() > 0
+
+
+@pytest.fixture(scope="module", params=[{"sg": 1}, {"sg": 0, "hs": 1}], ids=["sg", "cbow, hs"])
+def trained(request):
+    return TFWord2Vec(**OPTIONS | {"epochs": 2} | request.param)
+
+
+@pytest.mark.parametrize("regime", [None, "asynchronous", "synchronous", "submodels:models=2"])
+def test_the_loss_is_the_same_however_it_is_trained(tmp_path, trained, regime):
+    """Of vectors that stay where they are: a sample's, by any regime, is that of all."""
+    model, losses = copy.deepcopy(trained), {}
+    for name, compute_loss in ("all", True), ("some", False):
+        model.log_dir, model.regime = (None, None) if compute_loss else (tmp_path, regime)
+        size = {"total_words": model.corpus_total_words, "epochs": 3}
+        still = {"start_alpha": 1e-9, "end_alpha": 1e-10, "compute_loss": compute_loss}
+        model.train(corpus_file=LEE, **size, **still)
+        losses[name] = model.mean_losses
+    np.testing.assert_allclose(losses["some"], losses["all"], rtol=0.02)
+    points = Runs(tmp_path).points(".", "loss/epoch")
+    np.testing.assert_allclose([value for _, value in points], losses["some"], rtol=1e-6)
+    words = model.corpus_total_words
+    assert [step for step, _ in points] == [words, 2 * words, 3 * words]
+    assert [step for step, _ in Runs(tmp_path).points(".", "vs_epoch/loss")] == [1, 2, 3]
+
+
+def test_the_last_speed_is_not_that_of_a_moment(tmp_path, monkeypatch):
+    now = [0.0]
+    clock = types.SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr(monitor_run, "time", clock)
+    monkeypatch.setattr(monitor_run, "SECONDS", 1.0)
+    log = monitor_run.RunLog(TensorBoardLog(tmp_path), {"words": 10_000}, lambda: None)
+    unit = types.SimpleNamespace(raw_words=100)
+    for words in range(100, 1100, 100):
+        now[0] += 1.0 if words < 1000 else 0.001
+        log.unit(types.SimpleNamespace(unit=unit, loss=1, predictions=1, alpha=0.1), words)
+    log.close()
+    speeds = [speed for _, speed in Runs(tmp_path).points(".", "training/words_per_second")]
+    assert speeds[:-1] == [100.0] * 9
+    assert 100 <= speeds[-1] <= 130
+    assert Runs(tmp_path).points(".", "training/epoch")[-1] == (1000, pytest.approx(0.1))
 
 
 @pytest.mark.parametrize(
@@ -120,27 +166,14 @@ def test_every_objective_logs_its_loss(tmp_path, options):
     np.testing.assert_array_equal(model.wv.vectors, whole.wv.vectors)
 
 
-def test_the_graph_of_a_step_has_its_boxes(tmp_path, monkeypatch):
-    train_by_graph(monkeypatch)
-    TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=tmp_path)
-    graph = Runs(tmp_path).graph(".")
-    operations = {node.op for node in graph.node}
-    assert {"BatchMatMulV2", "ResourceGather", "Tanh"} <= operations
-    assert "While" not in operations
-    boxes = {node.name.partition("/")[0] for node in graph.node}
-    steps = {"plan", "row_ids", "negatives", "read_rows", "SkipGram", "sum_rows", "update"}
-    assert boxes == steps
-
-
-@pytest.mark.parametrize("options", [{}, {"regime": "asynchronous"}])
-def test_the_graph_of_kernels_is_that_of_a_unit(tmp_path, options):
+@pytest.mark.parametrize("options", [{}, {"regime": "asynchronous", "sg": 0, "hs": 1}])
+def test_the_graph_is_that_of_the_objective(tmp_path, options):
     TFWord2Vec(**OPTIONS | {"epochs": 1} | options, log_dir=tmp_path)
-    graph = Runs(tmp_path).graph(".")
-    assert {"Tfw2vDraw", "Tfw2vTrain"} <= {node.op for node in graph.node}
-    assert {node.name.partition("/")[0] for node in graph.node} == {"draw", "train"}
-    names = {node.name for node in graph.node}
-    for node in graph.node:
-        assert {given.lstrip("^").partition(":")[0] for given in node.input} <= names
+    nodes = {node.name: node for node in Runs(tmp_path).graph(".").node}
+    assert ("hidden/window/mean" in nodes) == ("scores/nodes" in nodes) == (options != {})
+    vectors = nodes["wv.vectors"].attr["shape"].shape
+    assert [dim.size for dim in vectors.dim][1] == 24
+    assert nodes["negative_samples/sampled"].attr["distortion"].f == 0.75
 
 
 def test_trainings_of_one_model_are_one_run(tmp_path, caplog):
@@ -151,6 +184,8 @@ def test_trainings_of_one_model_are_one_run(tmp_path, caplog):
     steps = [step for step, _ in Runs(tmp_path).points(".", "loss/epoch")]
     # files of one second are read in any order
     assert sorted(steps) == [model.corpus_total_words * epoch for epoch in (1, 2, 3)]
+    numbers = [number for number, _ in Runs(tmp_path).points(".", "vs_epoch/loss")]
+    assert sorted(numbers) == [1, 2, 3]
 
 
 def test_another_training_in_the_folder_is_warned_of(tmp_path, caplog):
@@ -189,7 +224,7 @@ def test_the_log_is_not_saved_with_the_model(tmp_path):
     model.save(str(tmp_path / "model"))
     loaded = TFWord2Vec.load(str(tmp_path / "model"))
     assert loaded.log_dir is None
-    assert vars(pickle.loads(pickle.dumps(model))).keys().isdisjoint({"log_dir", "_logged_words"})
+    assert vars(pickle.loads(pickle.dumps(model))).keys().isdisjoint({"log_dir", "_logged"})
 
 
 @pytest.mark.parametrize(

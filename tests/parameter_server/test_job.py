@@ -9,7 +9,6 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.unit import concrete_unit_function
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.columns import ColumnJob
 from gensim_tfw2v.parameter_server.combining import (
@@ -21,6 +20,7 @@ from gensim_tfw2v.parameter_server.rows import RowJob
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 from tests.kernel.objectives.test_objectives import huffman_paths, unit
+from tests.kernel.unit_function import concrete_unit_function
 
 VOCABULARY, SIZE = 40, 6
 NOISE = np.arange(1.0, VOCABULARY + 1)
@@ -37,7 +37,7 @@ def make(
 ):  # fmt: skip
     """A job's function, its tables and push_counter, and the program of its units."""
     program = Program(
-        objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_of="all", locked=lock is not None,
+        objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_every=1, locked=lock is not None,
         negative_shards=negative_shards,
     )  # fmt: skip
     paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None

@@ -33,7 +33,7 @@ for _ in range(15):
 DEAF = """
 import pickle, sys, time
 pickle.load(sys.stdin.buffer)
-pickle.dump(("done", (None, None)), sys.stdout.buffer)
+pickle.dump(("done", None), sys.stdout.buffer)
 sys.stdout.buffer.flush()
 time.sleep(600)
 """
@@ -57,9 +57,7 @@ def test_what_the_system_refuses_names_the_folder(tmp_path):
 
 def test_one_that_falls_silent_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(coordinator, "SILENT_SECONDS", 2.0)
-    opened(
-        LIVING.format('pickle.dump(("done", (None, None)), sys.stdout.buffer)'), tmp_path
-    ).close()
+    opened(LIVING.format('pickle.dump(("done", None), sys.stdout.buffer)'), tmp_path).close()
     with pytest.raises(ClusterLost, match="has not answered for 2 s"):
         opened(LIVING.format("time.sleep(600)"), tmp_path)
 

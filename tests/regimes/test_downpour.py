@@ -11,7 +11,6 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables, unit_key
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.updates import EPSILON
@@ -340,13 +339,6 @@ def test_workers_take_turns_where_they_must(units):
     for epoch in range(2):
         regime.train_epoch(tasks(units, epoch), lambda report: None)
     assert workers.seen == [(1, 1), (1, 1)]
-    regime.close()
-
-
-def test_a_graph_can_be_shown():
-    trial = Trial(SkipGram(5))
-    regime = make(trial, 2, 2)
-    assert regime.step_graph() is not None
     regime.close()
 
 

@@ -10,12 +10,12 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encode import encode_sentences
-from gensim_tfw2v.kernel import unit
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.regimes.local import LocalRegime
+from tests.kernel.unit_function import unit_function
 from tests.loaded import stretched
 
 VOCABULARY, SIZE, ENTRIES = 30, 8, 256
@@ -37,7 +37,7 @@ def tasks(units, alpha=0.01, seed=1, epoch=0):
 def regime(workers=1, objective=None):
     rng = np.random.default_rng(0)
     trainer = LocalRegime(
-        Program(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_of="all", native=True),
+        Program(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_every=1, native=True),
         WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)),
         workers,
     )
@@ -105,12 +105,12 @@ def test_rows_that_overflow_are_a_divergence(corpus):
 
 def test_an_absurd_step_size_leaves_rows_finite(corpus):
     # of the graph; kernels refuse it as a divergence
-    program = Program(SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_of="all")
+    program = Program(SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_every=1)
     words = WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)).tensors()
     tables = Tables(*(tf.Variable(tf.random.normal([n, SIZE])) for n in (VOCABULARY,) * 2 + (0,)))
     for task in tasks(corpus.units(ENTRIES), alpha=1e30):
         entries, alphas = tf.constant(task.unit.read()), tf.constant(task.alphas, tf.float32)
-        unit.unit_function(program)(tables, words, entries, tf.constant(task.key), alphas)
+        unit_function(program)(tables, words, entries, tf.constant(task.key), alphas)
     assert np.isfinite(tables.inputs).all()
     assert np.isfinite(tables.outputs).all()
 
@@ -156,25 +156,6 @@ def test_an_interrupt_while_threads_start_ends_them(corpus, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         regime(workers=2).train_epoch(tasks(corpus.units(ENTRIES) * 2000), lambda report: None)
     assert not living_workers()
-
-
-def test_a_trace_is_not_interrupted_in_the_middle(monkeypatch):
-    prepare, traced = unit.prepare_unit, []
-
-    def interrupted(*arguments):
-        os.kill(os.getpid(), signal.SIGINT)
-        prepared = prepare(*arguments)
-        traced.append("whole")
-        return prepared
-
-    monkeypatch.setattr(unit, "prepare_unit", interrupted)
-    unit.unit_function.cache_clear()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            regime().step_graph()
-    finally:
-        unit.unit_function.cache_clear()  # of one that would interrupt again
-    assert traced == ["whole"]
 
 
 def test_unit_keys_differ():

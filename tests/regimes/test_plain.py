@@ -12,10 +12,10 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitResult
-from gensim_tfw2v.kernel.unit import unit_function
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training import setup
 from tests.engines import train_by_graph
+from tests.kernel.unit_function import unit_function
 
 LEE = datapath("lee_background.cor")
 pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")

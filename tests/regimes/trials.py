@@ -13,12 +13,12 @@ from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitTask, unit_key
-from gensim_tfw2v.kernel.unit import concrete_unit_function
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.combining import pair_rates
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes.parameter_server import Setup
 from tests.kernel.objectives.test_objectives import huffman_paths
+from tests.kernel.unit_function import concrete_unit_function
 
 VOCABULARY, SIZE, ENTRIES, SEED = 40, 6, 132, 7
 SHAPE = StepShape(32, 8, 3, 4)
@@ -51,7 +51,7 @@ class Trial:
     ):
         self.unit_program = Program(
             *(objective, SHAPE, SIZE, 6, 1024),
-            **dict(loss_of="all", locked=lock is not None, native=native, negative_shards=shards),
+            **dict(loss_every=1, locked=lock is not None, native=native, negative_shards=shards),
         )
         noise = np.arange(1.0, VOCABULARY + 1) if objective.negative else None
         paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None

@@ -28,7 +28,7 @@ def position(epoch, done):
     """Where a training stands that has trained these units of an epoch."""
     return Position(
         epoch=epoch, done=set(done), sentences=2 * len(done), trained=7 * len(done),
-        raw_words=12 * len(done), loss=1.5, predictions=3.0, finished=[(28, 50, 4)] * epoch,
+        raw_words=12 * len(done), losses=[[1.5, 3.0]], finished=[(28, 50, 4)] * epoch,
         mean_losses=[0.5] * epoch, total_loss=2.5,
     )  # fmt: skip
 

@@ -98,7 +98,7 @@ def variant() -> str:
 def draw(
     options: Options, entries: np.ndarray, key: np.ndarray, keep: np.ndarray, noise: np.ndarray
 ) -> Unit:
-    """Draw a unit: arrays as in `concrete_unit_function` and `WordArrays`.
+    """Draw a unit: arrays as in `prepare_unit` and `WordArrays`.
 
     Arrays of another dtype are a TypeError; options and arrays that are no unit's, a ValueError.
     """
@@ -175,12 +175,13 @@ class Tables:
         alphas: np.ndarray,
         first: int = 0,
         last: int | None = None,
-        loss_end: int = 0,
+        loss_every: int = 0,
     ) -> Result:
         """Train a unit, or its whole blocks of positions from `first` to before `last`.
 
         The step sizes `alphas` [2] are those at the unit's first position and after its last. The
-        loss is that of positions before `loss_end`. Arrays that are no unit of these tables are a
+        loss is that of every `loss_every`-th block, 0: of none. Arrays that are no unit of these
+        tables are a
         TypeError or a ValueError, and rows stay as they were.
         """
         struct, n = _options(options), len(unit.inputs)
@@ -201,7 +202,7 @@ class Tables:
         ends = (first, n if last is None else last)
         if wrong := functions.tfw2v_check(*structs, *ends):
             raise ValueError(f"a unit cannot be trained: {wrong.decode()}")
-        functions.tfw2v_train(*structs, alphas.ctypes.data, *ends, loss_end, ctypes.byref(result))
+        functions.tfw2v_train(*structs, alphas.ctypes.data, *ends, loss_every, ctypes.byref(result))
         return Result(result.loss, result.predictions, result.magnitude)
 
 

@@ -34,7 +34,7 @@ class Training:
         self.alphas = alphas
         self.loss = self.predictions = 0.0
 
-    def train(self, first, last, loss_end):
+    def train(self, first, last, loss_every):
         o = self.o
         in_blocks = o.negative > 0 and not o.windows
         passes = [self.sampled] * in_blocks
@@ -44,30 +44,35 @@ class Training:
         for train in passes if o.skipgram else [cbow]:
             for begin in range(first, last, length):
                 with self.made_of_subwords() if self.subwords else contextlib.nullcontext():
-                    train(begin, min(last, begin + length), loss_end)
+                    train(begin, min(last, begin + length), loss_every)
 
-    def sampled(self, first, last, loss_end):
+    def has_loss(self, begin, loss_every):
+        return loss_every > 0 and begin // self.o.block % loss_every == 0
+
+    def sampled(self, first, last, loss_every):
         for begin in range(first, last, self.o.block):
-            self.sampled_block(begin, begin < loss_end)
+            self.sampled_block(begin, self.has_loss(begin, loss_every))
 
-    def windows(self, first, last, loss_end):
+    def windows(self, first, last, loss_every):
         for begin in range(first, last, self.o.block):
             groups = itertools.count()  # each takes other negatives of the block
             for position in range(begin, min(begin + self.o.block, last)):
-                self.window(position, groups, begin < loss_end)
+                self.window(position, groups, self.has_loss(begin, loss_every))
 
-    def cbow(self, first, last, loss_end):
+    def cbow(self, first, last, loss_every):
         for begin in range(first, last, self.o.block):
             block = range(begin, min(begin + self.o.block, last))
             alone = [position for position in block if not self.reached(position)]
             windows = [position for position in block if position not in alone]
             group = min(self.o.group, MOST_GROUPED)
             for place in range(0, len(windows), group):
-                self.cbow_windows(windows[place : place + group], begin < loss_end)
+                self.cbow_windows(windows[place : place + group], self.has_loss(begin, loss_every))
 
-    def cbow_blocks(self, first, last, loss_end):
+    def cbow_blocks(self, first, last, loss_every):
         for begin in range(first, last, self.o.block):
-            self.cbow_block(range(begin, min(begin + self.o.block, last)), begin < loss_end)
+            self.cbow_block(
+                range(begin, min(begin + self.o.block, last)), self.has_loss(begin, loss_every)
+            )
 
     @contextlib.contextmanager
     def made_of_subwords(self):

@@ -15,7 +15,7 @@ from tests.kernel.native.units import DEFAULTS, OBJECTIVES, make_case
 VOCABULARY = 40
 
 
-def trained_by_ops(case, loss_end=0, first=0, last=None, **replaced):
+def trained_by_ops(case, loss_every=0, first=0, last=None, **replaced):
     """Tables, filled up, and sums, after training by the op."""
     tables = case.trained()
     variables = [tf.Variable(table) for table in tables._padded]
@@ -29,7 +29,7 @@ def trained_by_ops(case, loss_end=0, first=0, last=None, **replaced):
         "paths": tables._tree.first,
         "path": tables._tree.entries,
         "alphas": case.alphas,
-        "range": np.array([first, n if last is None else last, loss_end]),
+        "range": np.array([first, n if last is None else last, loss_every]),
         "size": case.tables[0].shape[1],
         "words": np.maximum(0, case.unit.targets),
         "lists": tables._subwords.first,
@@ -79,9 +79,9 @@ def test_they_give_the_same_bits(objective, rows, changes):
         np.testing.assert_array_equal(of_ops.numpy().reshape(array.shape), array)
     case = make_case(vocabulary=VOCABULARY, size=20, locked=True, **rows)
     case = case._replace(options=options, unit=unit)
-    expected, sums = trained_by_ops(case, loss_end=100)
+    expected, sums = trained_by_ops(case, loss_every=1)
     tables = case.trained()
-    result = tables.train(options, unit, case.alphas, loss_end=100)
+    result = tables.train(options, unit, case.alphas, loss_every=1)
     np.testing.assert_array_equal(sums, result)
     assert sums[0] > 0
     for table, of_ops in zip(tables._padded, expected, strict=True):

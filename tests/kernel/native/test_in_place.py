@@ -20,7 +20,7 @@ VOCABULARY, SIZE = 30, 10
 def program(objective=None, **options):
     return Program(
         *(objective or SkipGram(5), StepShape(64, 16, 3, 8), SIZE, 5, 256),
-        **{"loss_of": "all", "native": True} | options,
+        **{"loss_every": 1, "native": True} | options,
     )
 
 

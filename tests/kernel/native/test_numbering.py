@@ -34,7 +34,7 @@ def test_numbered_rows(objective, shards, locked):
     rng = np.random.default_rng(0)
     program = Program(
         *(objective, StepShape(64, 16, 3, 8), SIZE, 8, 256),
-        **dict(loss_of="all", native=True, negative_shards=shards, locked=locked),
+        **dict(loss_every=1, native=True, negative_shards=shards, locked=locked),
     )
     lock = rng.choice([0.0, 0.5, 1.0], VOCABULARY) if locked else None
     tree = (PATHS, CODES) if objective.hierarchical else None

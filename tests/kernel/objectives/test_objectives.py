@@ -14,9 +14,10 @@ from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.unit import concrete_unit_function, prepare_unit
+from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree, paths_of
 from gensim_tfw2v.parameter_server.columns import ColumnLayout, SlicedRows
+from tests.kernel import unit_function
 from tests.kernel.objectives import reference
 
 #: Adding an objective is one row here: (objective, its slow loop, the halo's side).
@@ -49,9 +50,9 @@ VOCABULARY, SIZE = 40, 7
 def traced_once():
     """Keep more traced programs than trainings do: some tests run those of tests long before."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("unit_function", "_planning"):
-            uncached = getattr(unit_module, name).__wrapped__
-            patch.setattr(unit_module, name, functools.cache(uncached))
+        for module, name in (unit_function, "unit_function"), (unit_module, "_planning"):
+            uncached = getattr(module, name).__wrapped__
+            patch.setattr(module, name, functools.cache(uncached))
         yield
 
 
@@ -69,7 +70,7 @@ def run(
     `outputs` are the rows of negative sampling, or with `paths` those of hierarchical softmax.
     With `slices`, columns are dealt out to so many variables.
     """
-    program = Program(objective, shape, SIZE, id_bits=6, max_entries=2048, loss_of="all", **options)
+    program = Program(objective, shape, SIZE, id_bits=6, max_entries=2048, loss_every=1, **options)
     nothing = np.zeros((0, SIZE))
     tables = Tables(inputs, nothing if paths else outputs, outputs if paths else nothing)
     shards = program.negative_shards
@@ -81,7 +82,7 @@ def run(
     else:
         tables = [tf.Variable(t.astype(np.float32), shape=[None, SIZE]) for t in tables]
         tables = Tables(*tables)
-        result = concrete_unit_function(program, tables)(tables, *arguments)
+        result = unit_function.concrete_unit_function(program, tables)(tables, *arguments)
         tables = Tables(*(table.numpy() for table in tables))
     draws = draw(program, *arguments[:3])
     trained = [tables.inputs, tables.nodes if paths else tables.outputs]

@@ -164,8 +164,8 @@ TFW2V_EXPORT void tfw2v_free(void* drawn) { delete static_cast<tfw2v::Drawn*>(dr
 
 TFW2V_EXPORT void tfw2v_train(const Tfw2vOptions* options, const Tfw2vDraws* draws,
                               const Tfw2vTables* tables, const float* alphas, int64_t first,
-                              int64_t last, int64_t loss_end, Tfw2vResult* result) {
-  tfw2v::chosen().train(*options, *draws, *tables, alphas, first, last, loss_end, *result);
+                              int64_t last, int64_t loss_every, Tfw2vResult* result) {
+  tfw2v::chosen().train(*options, *draws, *tables, alphas, first, last, loss_every, *result);
 }
 
 TFW2V_EXPORT const char* tfw2v_variant(void) { return tfw2v::chosen().name; }

@@ -10,10 +10,11 @@
 namespace tfw2v::TFW2V_ISA {
 
 void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, const float alphas[2],
-           int64_t first, int64_t last, int64_t loss_end, Tfw2vResult& result) {
+           int64_t first, int64_t last, int64_t loss_every, Tfw2vResult& result) {
+  const auto has_loss = [&](int64_t p) { return loss_every && p / o.block % loss_every == 0; };
   const auto trained = [&](auto& trainer) {
     return [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; p += o.block) trainer.block(p, p < loss_end);
+      for (int64_t p = begin; p < end; p += o.block) trainer.block(p, has_loss(p));
     };
   };
   const auto train_all = [&](const UnitRows& unit, auto spans) {

@@ -5,9 +5,9 @@
 
 namespace tfw2v {
 
-// Trains the positions first to before last; their loss is summed up to before `loss_end`.
+// Trains the positions first to before last; the loss of every so many blocks is summed, 0: none.
 using Train = void (*)(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&,
-                       const float alphas[2], int64_t first, int64_t last, int64_t loss_end,
+                       const float alphas[2], int64_t first, int64_t last, int64_t loss_every,
                        Tfw2vResult&);
 
 #define TFW2V_KERNEL(isa)                                                                   \

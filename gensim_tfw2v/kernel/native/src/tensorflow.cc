@@ -187,7 +187,7 @@ void train(void* kernel, TF_OpKernelContext* context) {
                               weights.size() ? weights.data<float>() : nullptr,
                               inputs.dim(1),
                               *size.data<int32_t>()};
-  const int64_t* ends = range.data<int64_t>();  // first, last, end of what is given a loss
+  const int64_t* ends = range.data<int64_t>();  // first, last, blocks for each whose loss is summed
   if (targets.size() != draws.kept || words.size() != draws.kept ||
       reaches.size() != 2 * draws.kept || alphas.size() != 2 ||
       (options.negative && negatives.size() != draws.blocks * options.shared) ||

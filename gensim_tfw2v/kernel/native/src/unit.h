@@ -79,7 +79,7 @@ TFW2V_EXPORT const char* tfw2v_check(const struct Tfw2vOptions*, const struct Tf
                                      const struct Tfw2vTables*, int64_t first, int64_t last);
 TFW2V_EXPORT void tfw2v_train(const struct Tfw2vOptions*, const struct Tfw2vDraws*,
                               const struct Tfw2vTables*, const float* alphas, int64_t first,
-                              int64_t last, int64_t loss_end, struct Tfw2vResult*);
+                              int64_t last, int64_t loss_every, struct Tfw2vResult*);
 // The kind of processor that the kernel in use was compiled for.
 TFW2V_EXPORT const char* tfw2v_variant(void);
 

@@ -1,0 +1,104 @@
+"""t-SNE in two dimensions (van der Maaten and Hinton 2008), fast enough for the end of a training.
+
+Affinities are the same for all of a word's nearest neighbours, and repulsion is computed on a grid
+by Fourier transforms (Linderman et al. 2019, "Fast interpolation-based t-SNE").
+"""
+
+from typing import Any
+
+import numpy as np
+
+#: Vectors that are laid out by themselves; others are put beside the nearest of these.
+LAID_OUT = 4_000
+
+NEIGHBOURS = 15
+
+#: Iterations with attraction multiplied, and without; and by how much.
+EARLY, LATE, EXAGGERATION = 100, 250, 12.0
+
+#: Points of the grid, each way, at least and at most; and how far apart at least.
+GRID, SPACING = (32, 128), 0.5
+
+#: Vectors that are compared with all at a time.
+CHUNK = 1_000
+
+
+def tsne(vectors: np.ndarray) -> np.ndarray:
+    """Lay out vectors [V, D] by their cosines: [V, 2], float32.
+
+    Of many, the first `LAID_OUT` are; others are put between the nearest of these.
+    """
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows = np.divide(vectors, lengths, where=lengths > 0, out=np.zeros_like(vectors))
+    first = rows[:LAID_OUT]
+    place = _optimized(_affinities(first), _begin(first)).T
+    others = [
+        place[_nearest(rows[at : at + CHUNK], first, 3)].mean(axis=1)
+        for at in range(LAID_OUT, len(rows), CHUNK)
+    ]
+    return np.concatenate([place, *others]).astype(np.float32)
+
+
+def _nearest(rows: np.ndarray, among: np.ndarray, number: int) -> np.ndarray:
+    """The numbers of the nearest of some rows, for each row: [rows, number]."""
+    return np.argpartition(-(rows @ among.T), number - 1, axis=1)[:, :number]
+
+
+def _affinities(rows: np.ndarray) -> Any:
+    from scipy.sparse import csr_matrix
+
+    number = min(NEIGHBOURS, len(rows) - 1) + 1  # itself is one
+    near = [_nearest(rows[at : at + CHUNK], rows, number) for at in range(0, len(rows), CHUNK)]
+    ends = np.arange(0, number * len(rows) + 1, number)
+    shape = len(rows), len(rows)
+    directed = csr_matrix(
+        (np.ones(ends[-1], np.float32), np.concatenate(near).ravel(), ends), shape
+    )
+    directed.setdiag(0)
+    both = directed + directed.T
+    return (both / both.sum()).tocoo()
+
+
+def _begin(rows: np.ndarray) -> np.ndarray:
+    """The first two principal components, small: [2, V]."""
+    centred = np.pad(rows - rows.mean(axis=0), ((0, 0), (0, 1)))  # vectors may be numbers
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    place = axes[:, -2:].T.astype(float) @ centred.T
+    return place * (1e-4 / max(1e-12, place.std(axis=1).max()))
+
+
+def _optimized(pairs: Any, place: np.ndarray) -> np.ndarray:
+    step, number = np.zeros_like(place), place.shape[1]
+    for iteration in range(EARLY + LATE):
+        is_early = iteration < EARLY
+        factor, momentum = (EXAGGERATION, 0.5) if is_early else (1.0, 0.8)
+        way = place[:, pairs.row] - place[:, pairs.col]
+        way *= pairs.data / (1 + (way**2).sum(axis=0))
+        attraction = np.stack([np.bincount(pairs.row, axis, number) for axis in way])
+        step = momentum * step + number * (_repulsion(place) / factor - attraction)
+        place = place + step
+    return place
+
+
+def _repulsion(place: np.ndarray) -> np.ndarray:
+    """Forces [2, V], by a grid: each point is shared by the four corners of its cell."""
+    from scipy import fft
+
+    low = place.min(axis=1, keepdims=True)
+    extent = (place - low).max()
+    size = int(np.clip(extent / SPACING, *GRID))
+    spacing = max(extent / (size - 2), 1e-12)
+    at = (place - low) / spacing
+    cell = at.astype(int)
+    x, y = at - cell
+    flat = [cell[0] * size + cell[1] + corner for corner in (0, 1, size, size + 1)]
+    share = [(1 - x) * (1 - y), (1 - x) * y, x * (1 - y), x * y]
+    charge = np.bincount(np.concatenate(flat), np.concatenate(share), size * size)
+    wide = fft.next_fast_len(2 * size, True)
+    away = spacing * (np.arange(wide) - wide * (np.arange(wide) > wide // 2))
+    kernel = 1 / (1 + away[:, None] ** 2 + away**2)
+    kernels = np.stack([kernel, away[:, None] * kernel**2, away * kernel**2])
+    spectrum = fft.rfft2(charge.reshape(size, size), (wide, wide)) * fft.rfft2(kernels)
+    fields = fft.irfft2(spectrum, (wide, wide))[:, :size, :size].reshape(3, -1)
+    total, *forces = sum(fields[:, f] * s for f, s in zip(flat, share, strict=True))
+    return np.array(forces) / (total.sum() - len(total))

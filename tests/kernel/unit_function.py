@@ -1,0 +1,47 @@
+"""A unit trained by a function of its own, as a worker trains it in a job."""
+
+from __future__ import annotations
+
+import functools
+
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.kernel.unit import prepare_unit
+from gensim_tfw2v.kernel.word_arrays import WordArrays
+
+
+def concrete_unit_function(program, tables):
+    """The traced function that trains a unit, for any vocabulary and any number of entries.
+
+    Parameters
+    ----------
+    tables : Tables of Variable [None, D]
+        Like the ones to be trained; with shape [None, D], no matter how many rows they have.
+
+    Returns
+    -------
+    function (tables, words, entries, key, alphas) -> UnitResult
+        It updates the tables in place. Entries are token ids [n], int32, -1 after each sentence, at
+        most ``program.max_entries``; the key [2], int32, is the unit's name; alphas [2], float32,
+        are the step sizes at its first and last step.
+    """
+    return unit_function(program).get_concrete_function(
+        tables,
+        WordArrays.spec(),
+        tf.TensorSpec([None], tf.int32),
+        tf.TensorSpec([2], tf.int32),
+        tf.TensorSpec([2], tf.float32),
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def unit_function(program):
+    """Build, once per program, what `concrete_unit_function` traces once for all models."""
+
+    # written with tf.while_loop: converting Python loops would take as long as all the rest
+    @tf.function(autograph=False)
+    def train_unit(tables, words, entries, key, alphas):
+        prepared = prepare_unit(program, words, entries, key, alphas)
+        return prepared.train(program, Tables.of_handles(table.handle for table in tables), words)
+
+    return train_unit
