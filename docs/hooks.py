@@ -39,6 +39,9 @@ NOTEBOOK = ".ipynb"
 #: Languages to show files in; others are shown as text.
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".sh": "sh", ".sbatch": "sh", ".toml": "toml"}
 
+#: The section of a command: its name, and the first sentence about it.
+_COMMAND = re.compile(r"^##+ `tfw2v ([\w -]+)`\n\n(.+?\.)\s.*?(?=^##|\Z)", re.MULTILINE | re.DOTALL)
+
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)(?=[)#])")
 
 
@@ -76,7 +79,17 @@ def _commands() -> str:
     """The reference of the command line."""
     command = [sys.executable, "-m", "typer", "gensim_tfw2v.cli.main", "utils", "docs"]
     command += ["--name", "tfw2v", "--title", "Command line"]
-    return subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
+    text = subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
+    seen = set()
+    for section in list(_COMMAND.finditer(text)):
+        name, first = section[1], " ".join(section[2].split())
+        # typer cuts what a list says of a command, and shows hidden ones, which are second names
+        line = f"* [`{name}`](#tfw2v-{name.replace(' ', '-')}): {first}\n"
+        if first in seen:
+            text, line = text.replace(section[0], ""), ""
+        seen.add(first)
+        text = re.sub(rf"(?m)^\* `{name.split()[-1]}`: .*\n", line, text)
+    return text
 
 
 def _origin(page: str) -> str:

@@ -25,7 +25,7 @@ FOLDER = Path(__file__).parent / "screenshots"
 WORD = "israeli"
 
 #: Curves that are shown.
-CURVES = ("loss/epoch", "ws353", "alpha", "words_per_second")
+CURVES = ("loss/epoch", "quality/ws353", "vs_epoch/loss", "vs_epoch/ws353")
 
 
 def train(folder: Path) -> None:

@@ -44,20 +44,20 @@ def _speed(document: Mapping[str, Any], pyplot: Any) -> Any:
     rows = document["simulated"]
     workers = [one["workers"] for one in rows]
     simulated = [one["words_per_second"] / 1e6 for one in rows]
-    speed.plot(workers, simulated, "o--", label="simulated, a machine a task")
+    speed.plot(workers, simulated, "o--", label="simulated, one machine per task")
     speed.plot(workers, [simulated[0] / workers[0] * n for n in workers], ":", label="linear")
     real: dict[int, list[float]] = {}
     for one in document["real"]:
         measured = one["measured"]
         real.setdefault(measured["workers"], []).append(measured["words_per_second"] / 1e6)
     middle = [median(values) for values in real.values()]
-    speed.plot(list(real), middle, "s-", label="really run, one machine")
+    speed.plot(list(real), middle, "s-", label="measured, all tasks on one machine")
     speed.set(xlabel="workers", ylabel="million words/s", xscale="log", yscale="log")
     speed.legend()
     for name in rows[0]["busy"]:
         busy.plot(workers, [100 * one["busy"][name] for one in rows], "o-", label=name)
     busy.set(xlabel="workers", ylabel="busy, % (simulated)", xscale="log", ylim=(0, 105))
-    busy.legend()
+    busy.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return figure
 
 
