@@ -24,7 +24,7 @@ REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
 #: Not run: they install, or would run the tests in the tests. That there are such targets and
 #: extras is checked; tests/cli/test_demo.py runs what ``make demo`` does, and CI the rest.
 INSTALLING = {
-    'make bench CORPUS=news.txt BENCH_ARGS="--settings cbow100,sg100 --epochs 1 --kernel avx2"',
+    'make bench CORPUS=corpus.txt BENCH_ARGS="--settings cbow100,sg100 --epochs 1 --kernel avx2"',
     "make demo",
     "make test",
     "python3 -m venv .venv",
