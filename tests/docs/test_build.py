@@ -103,6 +103,15 @@ def test_nothing_comes_from_other_hosts(site):
         assert not re.search(r"(@import|url\()\s*[\"']?(\w+:)?//", text), style
 
 
+def test_the_reference_of_commands_is_whole(site):
+    page = (site / "command-line.html").read_text(encoding="utf-8")
+    listed = re.findall(r'<li><a href="#(tfw2v-[\w-]+)"><code>[\w ]+</code></a>: (.+)</li>', page)
+    sections = re.findall(r'<h[23] id="(tfw2v-[\w-]+)">', page)
+    assert [name for name, _ in listed] == sections and len(sections) > 15
+    assert all(text.endswith(".") and not text.endswith("...") for _, text in listed)
+    assert "tfw2v-neighbours" in sections and "tfw2v-neighbors" not in sections  # a second name
+
+
 def canonical(package, path):
     """The path of a name where it is defined; as it is, if the package has no such name."""
     try:
