@@ -220,8 +220,7 @@ def similarity(
 def vectors(
     model: Model,
     sentences: Annotated[
-        bool,
-        option("Print one vector per line of text: the mean of its words' unit vectors."),
+        bool, option("Print one vector per line of text: the mean of its words' unit vectors.")
     ] = False,
     encoding: Encoding = UTF8,
     verbose: Verbose = False,

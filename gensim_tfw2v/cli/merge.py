@@ -26,8 +26,7 @@ def merge(
     ],
     output: common.Output,
     method: Annotated[
-        str,
-        option("alir: align and average; pca: concatenate and reduce; concat: concatenate."),
+        str, option("alir: align and average; pca: concatenate and reduce; concat: concatenate.")
     ] = "alir",
     vector_size: Annotated[
         int | None,

@@ -199,8 +199,7 @@ def train(
         ),
     ] = None,
     log_words: Annotated[
-        list[str] | None,
-        _log("Log this word's neighbours after each epoch. May be repeated."),
+        list[str] | None, _log("Log this word's neighbours after each epoch. May be repeated.")
     ] = None,
     projector_words: Annotated[
         int | None, _log("Number of words in the projector (10000); 0: no projector.", min=0)
@@ -210,10 +209,7 @@ def train(
     ] = False,
     progress: Annotated[
         bool | None,
-        _running(
-            "Show progress (by default only on a terminal).",
-            "--progress/--no-progress",
-        ),
+        _running("Show progress (by default only on a terminal).", "--progress/--no-progress"),
     ] = None,
     verbose: Verbose = False,
 ) -> None:

@@ -58,7 +58,6 @@ class Machine(Protocol):
         self, run: Sequence[Piece], prefix: Path, known: Known | None, stopped: threading.Event
     ) -> Part | None:
         """Do what `scan` does, or nothing if the run has to be read here; raise if it is lost."""
-        ...
 
 
 #: Gives the other machines that read files and write to a folder.
@@ -348,9 +347,7 @@ def scan_texts(
 
 
 def scan_sentences(
-    sentences: Iterable[Iterable[Hashable]],
-    parent: Parent = None,
-    progress: Progress | None = None,
+    sentences: Iterable[Iterable[Hashable]], parent: Parent = None, progress: Progress | None = None
 ) -> Scan:
     """Count the words of token lists, as gensim's `build_vocab` does.
 

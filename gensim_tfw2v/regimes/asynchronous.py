@@ -49,11 +49,7 @@ class AsynchronousRegime(ParameterServerRegime):
         self.end_epoch()
 
     def train_jobs(
-        self,
-        tasks: Sequence[UnitTask],
-        report: Reporter,
-        stop: Stop,
-        replicas: int = 0,
+        self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop, replicas: int = 0
     ) -> None:
         """Train some of the units.
 
@@ -72,11 +68,7 @@ class AsynchronousRegime(ParameterServerRegime):
             jobs = left
 
     def _train(
-        self,
-        jobs: Sequence[Sequence[UnitTask]],
-        report: Reporter,
-        stop: Stop,
-        replicas: int,
+        self, jobs: Sequence[Sequence[UnitTask]], report: Reporter, stop: Stop, replicas: int
     ) -> None:
         """Let workers draw jobs, once."""
         with naming_lost_tasks(), holding_interrupts():

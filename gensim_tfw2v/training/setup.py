@@ -214,9 +214,7 @@ def trains_natively(config: TrainingConfig) -> bool:
 
 @contextlib.contextmanager
 def open_regime(
-    config: TrainingConfig,
-    setup: Setup,
-    process_launcher: ProcessLauncher | None = None,
+    config: TrainingConfig, setup: Setup, process_launcher: ProcessLauncher | None = None
 ) -> Iterator[Regime]:
     """Make the regime, and end it, with the tasks that were started for it.
 

@@ -12,6 +12,7 @@ import pytest
 
 from gensim_tfw2v.training.checkpoints import (
     DESCRIPTION,
+    FORMAT,
     CheckpointError,
     Checkpoints,
     _checksum,
@@ -75,10 +76,11 @@ def test_one_of_another_training_is_refused(tmp_path):
 def test_one_of_another_form_is_refused(tmp_path):
     written(tmp_path, [1])
     path = tmp_path / "checkpoint-000001" / DESCRIPTION
-    content = json.loads(path.read_text()) | {"format": 3}
+    content = json.loads(path.read_text()) | {"format": FORMAT + 1}
     del content["checksum"]
     path.write_text(json.dumps(content | {"checksum": _checksum(content)}))
-    with pytest.raises(CheckpointError, match="has format 3, of another version.*reads .* 2"):
+    message = f"has format {FORMAT + 1}, of another version.*reads .* {FORMAT}"
+    with pytest.raises(CheckpointError, match=message):
         Checkpoints(tmp_path, {"vector_size": 3}).latest(both)
 
 
