@@ -8,7 +8,7 @@ from gensim.test.utils import common_texts, datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus import encode_sentences
+from gensim_tfw2v.corpus.encode import encode_sentences
 from gensim_tfw2v.kernel.choices import NARROW_WINDOW, WIDEST_WINDOW, choose_window
 from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.objectives import SkipGram, StepShape

@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli.common import (
-    BadInput,
-    Encoding,
-    Model,
-    Verbose,
-    option,
-    print_neighbours,
-    print_rows,
-    print_table,
-)
+from gensim_tfw2v.cli import common
+from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_table
 from gensim_tfw2v.cli.model_files import UTF8, is_model, load_saved, load_vectors
 from gensim_tfw2v.cli.train import corpus_arguments, is_stream
 from gensim_tfw2v.messages import quoted
@@ -200,7 +192,7 @@ def neighbours(
     if json:
         print(dumps({query: dict(nearest) for query, nearest in found.items()}, indent=2))
     else:
-        print_neighbours(found)
+        common.print_neighbours(found)
 
 
 def similarity(
@@ -261,7 +253,7 @@ def info(
         print(dumps(found, indent=2))
         return
     found["most_frequent"] = " ".join(map(str, found["most_frequent"]))
-    print_rows((f"{name:<14}", value) for name, value in found.items())
+    common.print_rows((f"{name:<14}", value) for name, value in found.items())
 
 
 def _unknown(word: str, vectors: KeyedVectors) -> str:

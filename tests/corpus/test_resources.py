@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import gensim_tfw2v.corpus.shards
-from gensim_tfw2v.corpus import encode_sentences, scan_sentences, scan_texts
+from gensim_tfw2v.corpus.encode import encode_sentences, scan_sentences, scan_texts
 from gensim_tfw2v.corpus.scanner import library
 from tests.corpus.reference import LEE, folder_is_empty
 
@@ -195,7 +195,7 @@ def test_script_without_main_guard(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(
         "import sys; sys.path.append(sys.argv[1])\n"
-        "from gensim_tfw2v.corpus import scan_texts\n"
+        "from gensim_tfw2v.corpus.encode import scan_texts\n"
         "print(scan_texts([sys.argv[2]]).corpus_count)\n"
     )
     elsewhere = tmp_path / "elsewhere"
