@@ -9,6 +9,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
@@ -27,8 +28,8 @@ ENDING_SECONDS = 20.0
 class AsynchronousRegime(ParameterServerRegime):
     """Workers draw jobs, each as it has time; see `ParameterServerRegime`."""
 
-    def __init__(self, setup: Setup, workers: Workers) -> None:
-        super().__init__(setup, workers)
+    def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
+        super().__init__(setup, workers, options)
         threads = self.program.threads
         with naming_lost_tasks(), workers.scope():
             self._tickets = Tickets(-(-setup.units // threads), threads, self.program.shared_corpus)

@@ -78,6 +78,8 @@ class ParameterServerRegime:
     ----------
     setup : Setup
     workers : Workers
+    options : RegimeOptions, optional
+        Those of the regime.
 
     Attributes
     ----------
@@ -86,8 +88,8 @@ class ParameterServerRegime:
         Units of the first epoch that one worker trains before the others begin.
     """
 
-    def __init__(self, setup: Setup, workers: Workers) -> None:
-        self.traffic = Traffic()
+    def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
+        self.options, self.traffic = options, Traffic()
         self.workers = workers
         self._seed, self._units = setup.seed, setup.units
         self.warm_units = choose_warm_units(setup.units, setup.program.max_entries)

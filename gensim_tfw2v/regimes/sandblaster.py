@@ -157,7 +157,7 @@ class SandblasterRegime(DealingRegime):
             product_dtype="float32",
             wire_dtype="float32",
         )
-        super().__init__(setup._replace(program=program), workers)
+        super().__init__(setup._replace(program=program), workers, options)
         with naming_lost_tasks():
             point = ShardedVector(self.server.tables)
             weights = _weights(point, setup.rates)
