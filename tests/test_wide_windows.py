@@ -71,7 +71,7 @@ def test_the_vectors_are_those_of_the_wide_program(options, monkeypatch):
     for cut in (True, False):
         if not cut:
             monkeypatch.setattr(
-                "gensim_tfw2v.training.setup.choose_window", lambda window, _: window
+                "gensim_tfw2v.kernel.choices.choose_window", lambda window, _: window
             )
         model = TFWord2Vec(
             SENTENCES, window=70, min_count=1, vector_size=4, workers=1, sample=0, **options

@@ -1,8 +1,20 @@
 """Work of a cluster, counted by workers and their coordinator."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from typing import NamedTuple
 
 import numpy as np
+
+
+class JobTrace(NamedTuple):
+    """What a job did, and when."""
+
+    times: Sequence[float]  # when it began, and had fetched, trained and pushed
+    units: int
+    fetched_bytes: int
+    pushed_bytes: int
+    staleness: float
 
 
 @dataclass
@@ -24,6 +36,8 @@ class Traffic:
         push, which its own update did not take into account.
     seconds : ndarray [3]
         Seconds of all workers together spent fetching, training and pushing.
+    jobs : list of JobTrace
+        Each job; while an epoch is trained on a cluster, none.
     """
 
     units: int = 0
@@ -34,6 +48,7 @@ class Traffic:
     corpus_bytes: int = 0
     staleness: list[float] = field(default_factory=list, repr=False)  # long
     seconds: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    jobs: list[JobTrace] = field(default_factory=list, repr=False)
 
     def __add__(self, other: "Traffic") -> "Traffic":
         """Both together."""
@@ -44,7 +59,7 @@ class Traffic:
         numbers = {
             f.name: getattr(self, f.name) - getattr(before, f.name)
             for f in fields(self)
-            if f.name != "staleness"
+            if f.name not in ("staleness", "jobs")
         }
         return Traffic(**numbers, staleness=self.staleness[len(before.staleness) :])
 

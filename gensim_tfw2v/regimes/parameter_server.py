@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.choices import choose_warm_units
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
@@ -30,7 +29,7 @@ from gensim_tfw2v.parameter_server.layout import NativeAccess
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import RowJob, RowLayout
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
-from gensim_tfw2v.parameter_server.traffic import Traffic
+from gensim_tfw2v.parameter_server.traffic import JobTrace, Traffic
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 
@@ -197,7 +196,22 @@ class ParameterServerRegime:
 
     def counted(self, result: JobResult, tasks: Sequence[UnitTask]) -> list[UnitReport]:
         """Count what a job has done, and give the reports of its units."""
-        self._count(result, [task.unit for task in tasks])
+        sizes = int(result.fetched), int(result.pushed)
+        trace = JobTrace(result.times.tolist(), len(tasks), *sizes, float(result.staleness))
+        of_job = Traffic(
+            units=trace.units,
+            tokens=int(result.units.kept.sum()),
+            fetched_bytes=trace.fetched_bytes,
+            pushed_bytes=trace.pushed_bytes,
+            corpus_bytes=0
+            if self.program.shared_corpus
+            else 4 * sum(task.unit.stop - task.unit.start for task in tasks),
+            staleness=[trace.staleness],
+            seconds=np.diff(result.times),
+            jobs=[trace],
+        )
+        with self._counting:
+            self.traffic += of_job
         return [
             UnitReport(
                 task.unit,
@@ -208,21 +222,6 @@ class ParameterServerRegime:
             )
             for number, task in enumerate(tasks)
         ]
-
-    def _count(self, result: JobResult, units: Sequence[WorkUnit]) -> None:
-        of_job = Traffic(
-            units=len(units),
-            tokens=int(result.units.kept.sum()),
-            fetched_bytes=int(result.fetched),
-            pushed_bytes=int(result.pushed),
-            corpus_bytes=0
-            if self.program.shared_corpus
-            else 4 * sum(unit.stop - unit.start for unit in units),
-            staleness=[float(result.staleness)],
-            seconds=result.seconds,
-        )
-        with self._counting:
-            self.traffic += of_job
 
     @holding_interrupts()
     def load(self, arrays: Tables) -> None:

@@ -23,7 +23,7 @@ OPTIONS = {"epochs": 16, "seed": 5}
 @pytest.fixture(scope="module", autouse=True)
 def short_units():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gensim_tfw2v.training.setup.UNIT_ENTRIES", 4096)
+        patch.setattr("gensim_tfw2v.kernel.choices.UNIT_ENTRIES", 4096)
         patch.setattr("gensim_tfw2v.kernel.choices.CLUSTER_ENTRIES", 4096)
         yield
 
@@ -185,7 +185,7 @@ import sys
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.kernel import choices
 from gensim_tfw2v.training import setup
-setup.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = 4096
+choices.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = 4096
 
 class Tell:
     def on_train_begin(self, model): ...
