@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from difflib import get_close_matches
 from json import dumps
 from pathlib import Path
@@ -34,7 +35,7 @@ def evaluate(
         typer.Argument(
             metavar="MODEL... [FILE...]",
             help="Models or vectors saved by gensim (files you trust: loading one can run code), "
-            "or word2vec's text or binary form; then your own evaluation files, word pairs with "
+            "or word2vec's text or binary format; then your own evaluation files, word pairs with "
             "ratings or analogies. Formats are detected automatically.",
         ),
     ],
@@ -110,8 +111,8 @@ def evaluate(
     print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")
     if loss is not None:
         print(
-            f"{text}: a prediction costs {loss:.4f} nats (less is better, of models with the same "
-            "vocabulary and options)"
+            f"{text}: held-out loss {loss:.4f} nats per prediction (lower is better; compare only "
+            "models with the same vocabulary and options)"
         )
     _print_scores(result)
 
@@ -133,7 +134,7 @@ def _print_scores(result: dict[str, Any]) -> None:
             shares = (f"{score[kind]:.1%}" for kind in KINDS)
             rows.append([*asked, *shares, f"{score['counted']:,}"])
     if rows:
-        print_table(["analogies", "questions", *KINDS, "number"], rows)
+        print_table(["analogies solved", "questions", *KINDS, "number"], rows)
 
 
 def _measures(result: dict[str, Any]) -> dict[str, str]:
@@ -161,7 +162,13 @@ def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
 
 def neighbours(
     model: Model,
-    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words to look up.")],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WORD...]",
+            help="Words to look up; without any, those on standard input, one per line.",
+        ),
+    ] = None,
     number: Annotated[int, option("Neighbours per word.", "-n", "--number", min=1)] = 10,
     minus: Annotated[
         list[str] | None,
@@ -173,15 +180,32 @@ def neighbours(
 ) -> None:
     """Print the nearest neighbours of each WORD by cosine similarity.
 
-    Prints a table on a terminal, and tab-separated values to a file or pipe. Unknown words are
-    reported with similar spellings. If no word is known, the exit status is 2.
+    Without a WORD, a terminal is asked for words until an empty line or Ctrl-D. Prints a table on
+    a terminal, and tab-separated values to a file or pipe. Unknown words are reported with similar
+    spellings. If no word is known, the exit status is 2.
     """
     vectors = load_vectors(model, encoding)
+    if words or not sys.stdin.isatty():
+        given = words or [line.strip() for line in sys.stdin if line.strip()]
+        _look_up(vectors, given, minus, number, json)
+        return
+    with suppress(EOFError):
+        while word := input("word: ").strip():
+            try:
+                _look_up(vectors, [word], minus, number, json)
+            except BadInput as error:
+                print(f"tfw2v: {error}", file=sys.stderr)
+
+
+def _look_up(
+    vectors: KeyedVectors, words: list[str], minus: list[str] | None, number: int, json: bool
+) -> None:
+    """Print the neighbours of words; see `neighbours`."""
     unknown = [word for word in [*words, *(minus or ())] if word not in vectors]
     messages = [_unknown(word, vectors) for word in unknown]
     known = [word for word in words if word in vectors]
     if not known or (minus and unknown):
-        raise BadInput("; ".join(messages))
+        raise BadInput("; ".join(messages) or "give a WORD, as an argument or on standard input")
     for message in messages:
         print(f"tfw2v: {message}", file=sys.stderr)
     if minus:
@@ -219,7 +243,7 @@ def vectors(
 ) -> None:
     """Print the vectors of words that are read from standard input, one word per line.
 
-    Each line of output is a word and its numbers, as in word2vec's text form; with --sentences,
+    Each line of output is a word and its numbers, as in word2vec's text format; with --sentences,
     only the numbers. Unknown words are skipped with a warning on stderr; a FastText model has
     vectors for them, too.
     """

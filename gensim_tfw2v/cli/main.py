@@ -88,7 +88,8 @@ for command in (
     *(projector, tensorboard, plan, demo, cluster.task),
 ):
     app.command()(command)
-app.command("neighbors", hidden=True)(neighbours)
+for alias in ("neighbors", "nn"):
+    app.command(alias, hidden=True)(neighbours)
 app.add_typer(cluster.app, name="cluster")
 
 

@@ -184,7 +184,6 @@ RUN = """
 import sys
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.kernel import choices
-from gensim_tfw2v.training import setup
 choices.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = 4096
 
 class Tell:
