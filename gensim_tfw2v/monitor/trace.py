@@ -8,11 +8,20 @@ import os
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-
-from gensim_tfw2v.parameter_server.traffic import JobTrace
+from typing import NamedTuple
 
 NAME = "trace.json"
 PHASES = ("fetch", "train", "push")
+
+
+class JobTrace(NamedTuple):
+    """What a job did, and when."""
+
+    times: Sequence[float]  # when it began, and had fetched, trained and pushed
+    units: int
+    fetched_bytes: int
+    pushed_bytes: int
+    staleness: float
 
 
 def write_trace(folder: str | os.PathLike[str], jobs: Sequence[JobTrace]) -> None:

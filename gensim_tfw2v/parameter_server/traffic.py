@@ -1,20 +1,10 @@
 """Work of a cluster, counted by workers and their coordinator."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import NamedTuple
 
 import numpy as np
 
-
-class JobTrace(NamedTuple):
-    """What a job did, and when."""
-
-    times: Sequence[float]  # when it began, and had fetched, trained and pushed
-    units: int
-    fetched_bytes: int
-    pushed_bytes: int
-    staleness: float
+from gensim_tfw2v.monitor.trace import JobTrace
 
 
 @dataclass

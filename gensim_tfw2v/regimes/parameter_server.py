@@ -16,6 +16,7 @@ from gensim_tfw2v.kernel.choices import choose_warm_units
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.monitor.trace import JobTrace
 from gensim_tfw2v.parameter_server.columns import ColumnJob, ColumnLayout
 from gensim_tfw2v.parameter_server.job import (
     NOTHING,
@@ -29,7 +30,7 @@ from gensim_tfw2v.parameter_server.layout import NativeAccess
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import RowJob, RowLayout
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
-from gensim_tfw2v.parameter_server.traffic import JobTrace, Traffic
+from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 

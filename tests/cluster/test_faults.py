@@ -258,5 +258,5 @@ def test_checkpoints_at_no_time_are_refused(minutes):
 
 def test_checkpoints_of_another_training_are_refused(tmp_path):
     trained(None, epochs=1, checkpoint_dir=tmp_path)
-    with pytest.raises(ValueError, match=r"its vector_size is 24, here it is 25"):
+    with pytest.raises(ValueError, match=r"has vector_size=24, this one has vector_size=25"):
         trained(None, epochs=1, vector_size=25, checkpoint_dir=tmp_path)

@@ -7,8 +7,7 @@ import pytest
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.monitor.trace import write_trace
-from gensim_tfw2v.parameter_server.traffic import JobTrace
+from gensim_tfw2v.monitor.trace import JobTrace, write_trace
 
 LEE = datapath("lee_background.cor")
 

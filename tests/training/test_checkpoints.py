@@ -69,7 +69,7 @@ def test_a_damaged_one_gives_way_to_the_one_before(tmp_path, caplog, file, damag
 
 def test_one_of_another_training_is_refused(tmp_path):
     written(tmp_path, [1], {"vector_size": 3, "words": "ab12"})
-    with pytest.raises(CheckpointError, match="words is 'ab12', here it is 'cd34'"):
+    with pytest.raises(CheckpointError, match="has words='ab12', this one has words='cd34'"):
         Checkpoints(tmp_path, {"vector_size": 3, "words": "cd34"}).latest(both)
 
 
