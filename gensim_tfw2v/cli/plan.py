@@ -63,7 +63,8 @@ def plan(
     console = Console(highlight=False, width=120)
     console.print(f"model      {work.tables / 1e9:,.1f} GB: 2 tables of {vocab:,} x {vector_size}")
     console.print(f"corpus     {words:,.0f} words, {work.frequencies.kept:.0%} of them trained on")
-    console.print(f"cluster    {worker_tasks} workers, {workers} threads per worker; {ps_tasks} ps")
+    tasks = f"workers: {worker_tasks}, threads per worker: {workers}, ps: {ps_tasks}"
+    console.print(f"cluster    {tasks}")
     alone, task = work.core_ns * planning.MACHINE_FACTOR, work.core_ns * planning.WORKER_FACTOR
     console.print(f"a core     {alone:.0f} ns per word, {task:.0f} as worker, {planning.PROCESSOR}")
     console.print(table)
