@@ -253,10 +253,7 @@ class TFWord2Vec(Word2Vec):
 
     @classmethod
     def from_vectors(
-        cls,
-        vectors: KeyedVectors,
-        counts: Mapping[str, int] | None = None,
-        **options: Any,
+        cls, vectors: KeyedVectors, counts: Mapping[str, int] | None = None, **options: Any
     ) -> "TFWord2Vec":
         """Make a model to train further from vectors alone, such as a file in word2vec's format.
 
@@ -530,9 +527,7 @@ class TFWord2Vec(Word2Vec):
             self.__dict__.update(before)
 
     def held_out_loss(
-        self,
-        corpus_iterable: Iterable[list[str]] | None = None,
-        corpus_file: str | None = None,
+        self, corpus_iterable: Iterable[list[str]] | None = None, corpus_file: str | None = None
     ) -> float:
         """Compute the model's loss on a text that it was not trained on, without changing it.
 

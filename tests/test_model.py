@@ -174,7 +174,9 @@ def test_signature_is_gensims():
         "encoded_dir",
         "tables_dir",
     }
-    assert inspect.signature(TFWord2Vec.train) == inspect.signature(Word2Vec.train)
+    trains = [inspect.signature(class_.train).parameters for class_ in (TFWord2Vec, Word2Vec)]
+    ours, theirs = ({n: (p.kind, p.default) for n, p in of.items()} for of in trains)
+    assert ours == theirs and list(ours) == list(theirs)  # with types
 
 
 def test_a_gensim_model_goes_where_this_package_is_not(tmp_path):
@@ -379,7 +381,7 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
         original(self, tasks, report, stop)
 
     monkeypatch.setattr(LocalRegime, "train_epoch", watched)
-    monkeypatch.setattr("gensim_tfw2v.training.setup.UNIT_ENTRIES", 64)
+    monkeypatch.setattr("gensim_tfw2v.kernel.choices.UNIT_ENTRIES", 64)
     TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2, batch_words=1)
     assert orders == [list(range(len(orders[0])))] * 2  # of little text, in its own
     orders.clear()

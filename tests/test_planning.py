@@ -28,6 +28,7 @@ from gensim_tfw2v.planning import (
     row_bytes,
 )
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
+from tests.kernel.unit_function import word_tensors
 from tests.parameter_server.test_job import PROGRAMS, job
 
 VOCABULARY = 3000
@@ -115,7 +116,7 @@ def test_input_rows_that_travel_to_the_targets(shards, own_negatives):
     # one long sentence, so that few windows end at its ends
     entries = independent(frequencies, 8192)
     entries = entries[entries >= 0]
-    words = WordArrays.of(np.ones(VOCABULARY), frequencies.noise).tensors()
+    words = word_tensors(WordArrays.of(np.ones(VOCABULARY), frequencies.noise))
     program = Program(SkipGram(5), shape, 1, 1, 1)
     draws = draw(program, words, tf.constant(entries), tf.constant([3, 4]))
     work = Workload(frequencies, 100, shape)

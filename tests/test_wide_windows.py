@@ -8,12 +8,13 @@ from gensim.test.utils import common_texts, datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus import encode_sentences
+from gensim_tfw2v.corpus.encode import encode_sentences
 from gensim_tfw2v.kernel.choices import NARROW_WINDOW, WIDEST_WINDOW, choose_window
 from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.objectives import SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.word_arrays import WordArrays
+from tests.kernel.unit_function import word_tensors
 
 LEE = datapath("lee_background.cor")
 SENTENCES = [[f"w{(7 * i + j) % 20}" for j in range(i % 19 + 1)] for i in range(60)]
@@ -52,7 +53,7 @@ def test_draws_are_those_of_the_wide_window(side, shrinks):
     for window, widest in ((40, None), (8, 40)):
         shape = StepShape(32, 8, window, 4, side)
         program = Program(SkipGram(0), shape, 1, 1, 1, shrinks, widest)
-        words = WordArrays.of(np.full(9, 0.8)).tensors()
+        words = word_tensors(WordArrays.of(np.full(9, 0.8)))
         draws = draw(program, words, tf.constant(entries), tf.constant([1, 2]))
         windows = draws.windows.numpy().reshape(-1, shape.centres)
         if side == "centres":  # of the block's own places
@@ -71,7 +72,7 @@ def test_the_vectors_are_those_of_the_wide_program(options, monkeypatch):
     for cut in (True, False):
         if not cut:
             monkeypatch.setattr(
-                "gensim_tfw2v.training.setup.choose_window", lambda window, _: window
+                "gensim_tfw2v.kernel.choices.choose_window", lambda window, _: window
             )
         model = TFWord2Vec(
             SENTENCES, window=70, min_count=1, vector_size=4, workers=1, sample=0, **options

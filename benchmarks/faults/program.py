@@ -72,7 +72,7 @@ def main(path: str) -> None:
     settings = json.loads(Path(path).read_text())
     # units and runs of a large corpus, for a small one
     for module, name, value in (
-        (setup, "UNIT_ENTRIES", settings["unit_entries"]),
+        (choices, "UNIT_ENTRIES", settings["unit_entries"]),
         (choices, "CLUSTER_ENTRIES", settings["unit_entries"]),
         (files, "BYTES_A_RUN", settings["bytes_a_run"]),
         (setup, "READY_SECONDS", 120.0),

@@ -108,7 +108,7 @@ Vectors = Annotated[Path | None, option("Also write the vectors alone, in word2v
 Encoding = Annotated[
     str, option("Encoding of a MODEL in word2vec's text or binary format: latin-1, cp1252, ...")
 ]
-Binary = Annotated[bool, option("Write --vectors in binary form.", "--binary")]
+Binary = Annotated[bool, option("Write --vectors in word2vec's binary format.", "--binary")]
 Hosts = Annotated[
     Path | None,
     option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from difflib import get_close_matches
 from json import dumps
 from pathlib import Path
@@ -10,16 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli.common import (
-    BadInput,
-    Encoding,
-    Model,
-    Verbose,
-    option,
-    print_neighbours,
-    print_rows,
-    print_table,
-)
+from gensim_tfw2v.cli import common
+from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_table
 from gensim_tfw2v.cli.model_files import UTF8, is_model, load_saved, load_vectors
 from gensim_tfw2v.cli.train import corpus_arguments, is_stream
 from gensim_tfw2v.messages import quoted
@@ -42,7 +35,7 @@ def evaluate(
         typer.Argument(
             metavar="MODEL... [FILE...]",
             help="Models or vectors saved by gensim (files you trust: loading one can run code), "
-            "or word2vec's text or binary form; then your own evaluation files, word pairs with "
+            "or word2vec's text or binary format; then your own evaluation files, word pairs with "
             "ratings or analogies. Formats are detected automatically.",
         ),
     ],
@@ -118,8 +111,8 @@ def evaluate(
     print(f"{model}: {result['words']:,} words x {result['vector_size']} dimensions")
     if loss is not None:
         print(
-            f"{text}: a prediction costs {loss:.4f} nats (less is better, of models with the same "
-            "vocabulary and options)"
+            f"{text}: held-out loss {loss:.4f} nats per prediction (lower is better; compare only "
+            "models with the same vocabulary and options)"
         )
     _print_scores(result)
 
@@ -141,7 +134,7 @@ def _print_scores(result: dict[str, Any]) -> None:
             shares = (f"{score[kind]:.1%}" for kind in KINDS)
             rows.append([*asked, *shares, f"{score['counted']:,}"])
     if rows:
-        print_table(["analogies", "questions", *KINDS, "number"], rows)
+        print_table(["analogies solved", "questions", *KINDS, "number"], rows)
 
 
 def _measures(result: dict[str, Any]) -> dict[str, str]:
@@ -169,7 +162,13 @@ def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
 
 def neighbours(
     model: Model,
-    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words to look up.")],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WORD...]",
+            help="Words to look up; without any, those on standard input, one per line.",
+        ),
+    ] = None,
     number: Annotated[int, option("Neighbours per word.", "-n", "--number", min=1)] = 10,
     minus: Annotated[
         list[str] | None,
@@ -181,15 +180,32 @@ def neighbours(
 ) -> None:
     """Print the nearest neighbours of each WORD by cosine similarity.
 
-    Prints a table on a terminal, and tab-separated values to a file or pipe. Unknown words are
-    reported with similar spellings. If no word is known, the exit status is 2.
+    Without a WORD, a terminal is asked for words until an empty line or Ctrl-D. Prints a table on
+    a terminal, and tab-separated values to a file or pipe. Unknown words are reported with similar
+    spellings. If no word is known, the exit status is 2.
     """
     vectors = load_vectors(model, encoding)
+    if words or not sys.stdin.isatty():
+        given = words or [line.strip() for line in sys.stdin if line.strip()]
+        _look_up(vectors, given, minus, number, json)
+        return
+    with suppress(EOFError):
+        while word := input("word: ").strip():
+            try:
+                _look_up(vectors, [word], minus, number, json)
+            except BadInput as error:
+                print(f"tfw2v: {error}", file=sys.stderr)
+
+
+def _look_up(
+    vectors: KeyedVectors, words: list[str], minus: list[str] | None, number: int, json: bool
+) -> None:
+    """Print the neighbours of words; see `neighbours`."""
     unknown = [word for word in [*words, *(minus or ())] if word not in vectors]
     messages = [_unknown(word, vectors) for word in unknown]
     known = [word for word in words if word in vectors]
     if not known or (minus and unknown):
-        raise BadInput("; ".join(messages))
+        raise BadInput("; ".join(messages) or "give a WORD, as an argument or on standard input")
     for message in messages:
         print(f"tfw2v: {message}", file=sys.stderr)
     if minus:
@@ -200,7 +216,7 @@ def neighbours(
     if json:
         print(dumps({query: dict(nearest) for query, nearest in found.items()}, indent=2))
     else:
-        print_neighbours(found)
+        common.print_neighbours(found)
 
 
 def similarity(
@@ -220,15 +236,14 @@ def similarity(
 def vectors(
     model: Model,
     sentences: Annotated[
-        bool,
-        option("Print one vector per line of text: the mean of its words' unit vectors."),
+        bool, option("Print one vector per line of text: the mean of its words' unit vectors.")
     ] = False,
     encoding: Encoding = UTF8,
     verbose: Verbose = False,
 ) -> None:
     """Print the vectors of words that are read from standard input, one word per line.
 
-    Each line of output is a word and its numbers, as in word2vec's text form; with --sentences,
+    Each line of output is a word and its numbers, as in word2vec's text format; with --sentences,
     only the numbers. Unknown words are skipped with a warning on stderr; a FastText model has
     vectors for them, too.
     """
@@ -262,7 +277,7 @@ def info(
         print(dumps(found, indent=2))
         return
     found["most_frequent"] = " ".join(map(str, found["most_frequent"]))
-    print_rows((f"{name:<14}", value) for name, value in found.items())
+    common.print_rows((f"{name:<14}", value) for name, value in found.items())
 
 
 def _unknown(word: str, vectors: KeyedVectors) -> str:

@@ -11,15 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from gensim_tfw2v import __version__
-from gensim_tfw2v.cli import cluster
-from gensim_tfw2v.cli.common import (
-    BadInput,
-    fail,
-    fail_interrupted,
-    naming_options,
-    one_line,
-    option,
-)
+from gensim_tfw2v.cli import cluster, common
+from gensim_tfw2v.cli.common import BadInput, fail, option
 from gensim_tfw2v.cli.evaluate import evaluate, info, neighbours, similarity, vectors
 from gensim_tfw2v.cli.merge import convert, merge
 from gensim_tfw2v.cli.plan import plan
@@ -46,7 +39,7 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
         try:
             return super().make_context(*arguments, **options)
         except KeyboardInterrupt:
-            fail_interrupted()
+            common.fail_interrupted()
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
@@ -55,14 +48,14 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            fail_interrupted()
+            common.fail_interrupted()
         except (typer.Exit, typer.Abort):  # which are RuntimeErrors too
             raise
         except (*EXPECTED, *DAMAGED) as error:
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
-            said = one_line(error)
+            said = common.one_line(error)
             if not isinstance(error, BadInput):
-                said = naming_options(said, self.commands[ctx.invoked_subcommand])
+                said = common.naming_options(said, self.commands[ctx.invoked_subcommand])
             fail(said, status=2)
 
 
@@ -95,7 +88,8 @@ for command in (
     *(projector, tensorboard, plan, demo, cluster.task),
 ):
     app.command()(command)
-app.command("neighbors", hidden=True)(neighbours)
+for alias in ("neighbors", "nn"):
+    app.command(alias, hidden=True)(neighbours)
 app.add_typer(cluster.app, name="cluster")
 
 

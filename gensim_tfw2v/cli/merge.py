@@ -26,8 +26,7 @@ def merge(
     ],
     output: common.Output,
     method: Annotated[
-        str,
-        option("alir: align and average; pca: concatenate and reduce; concat: concatenate."),
+        str, option("alir: align and average; pca: concatenate and reduce; concat: concatenate.")
     ] = "alir",
     vector_size: Annotated[
         int | None,
@@ -62,11 +61,12 @@ def merge(
 
 def convert(
     model: common.Model,
-    output: Annotated[Path, option("File to write.", "--output", "-o")],
+    out: Annotated[Path | None, typer.Argument(metavar="OUT", help="File to write.")] = None,
+    output: Annotated[Path | None, option("The same as OUT.", "--output", "-o")] = None,
     to: Annotated[
         str | None,
         option(
-            "gensim: KeyedVectors; text, binary: word2vec's forms; numpy: .npz of words, vectors; "
+            "gensim: KeyedVectors; text, binary: word2vec's; numpy: .npz of words, vectors; "
             "fasttext: .bin of a FastText model; keras: word lookup and Embedding; "
             "sentence-transformers: a folder. By default by suffix (.txt, .bin, .npz, .keras)."
         ),
@@ -78,6 +78,8 @@ def convert(
 ) -> None:
     """Convert vectors, or the vectors of a model, to another format."""
     suffixes = {".txt": "text", ".bin": "binary", ".npz": "numpy", ".keras": "keras"}
+    if (output := output or out) is None or out not in (None, output):
+        raise common.BadInput("give one file to write: tfw2v convert MODEL OUT")
     form = to or suffixes.get(output.suffix, "gensim")
     if form not in (forms := ("gensim", "fasttext", "sentence-transformers", *suffixes.values())):
         raise common.BadInput(f"--to is {quoted(form)}: give one of {', '.join(forms)}")
@@ -87,14 +89,9 @@ def convert(
         raise common.BadInput(f"{output}: is there, and a new folder is written; give another name")
     model_files.check_outputs(output, None, False, [model], "is to be converted")
     saved = model_files.load_saved(model, encoding, mapped=True)
-    if form == "fasttext":
-        if words is not None or not hasattr(getattr(saved, "wv", saved), "vectors_ngrams"):
-            raise common.BadInput("fastText's .bin holds a whole FastText model, with all words")
-        from gensim.models.fasttext import save_facebook_model
-
-        model_files.save_whole(output, lambda to: save_facebook_model(saved, model_files.place(to)))
-        return
     held = getattr(saved, "wv", saved)
+    if form == "fasttext" and (words or held is saved or not hasattr(held, "vectors_ngrams")):
+        raise common.BadInput("fastText's .bin holds a whole FastText model, with all words")
 
     import numpy as np
 
@@ -107,6 +104,11 @@ def convert(
         chosen.expandos["count"] = held.expandos["count"][:words]
     if form == "gensim":
         write: Callable[..., object] = chosen.save
+    elif form == "fasttext":
+        from gensim.models.fasttext import save_facebook_model
+
+        def write(to: Any) -> None:
+            save_facebook_model(saved, model_files.place(to))
     elif form in ("keras", "sentence-transformers"):
         save = exports.save_keras if form == "keras" else exports.save_sentence_transformers
         table = np.insert(rows, 0, 0, axis=0).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Models and vectors in files: read in gensim's forms and the word2vec tool's, saved whole."""
+"""Models and vectors in files: read in gensim's, word2vec's and fastText's formats, saved whole."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 UTF8 = "utf-8"
 PICKLE_MARK = b"\x80"  # first byte of every pickle since protocol 2
+FASTTEXT_MARK, ZIP_MARK = b"\xba\x16\x4f\x2f", b"PK\x03\x04"  # of fastText's .bin and of .npz
 
 
 def load_vectors(path: Path, encoding: str = UTF8) -> KeyedVectors:
@@ -34,7 +35,7 @@ def load_saved(
 ) -> Word2Vec | KeyedVectors:
     """Load a saved model whole, or vectors alone: V finite vectors of D dimensions.
 
-    The form is told from the content, so the suffix matters only where it names a compression.
+    The format is told from the content, so the suffix matters only where it names a compression.
     A text file without the header line (as GloVe's) is read too. A gensim file is a pickle:
     loading one runs code that it names, so load only files you trust. Words of other files are in
     `encoding`. If `mapped`, arrays that gensim has kept in files of their own, uncompressed, stay
@@ -81,6 +82,12 @@ def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
         first, second = _first_lines(path)
         if first[:1] == PICKLE_MARK:
             return _load_pickled(path, mapped)
+        if first.startswith(FASTTEXT_MARK):
+            from gensim.models.fasttext import load_facebook_model
+
+            return load_facebook_model(str(path), encoding)
+        if first.startswith(ZIP_MARK) and (vectors := _load_numpy(path)):
+            return vectors
         return _load_word2vec(path, encoding, first, second)
     except (BadInput, ImportError):
         raise
@@ -98,7 +105,7 @@ def is_model(path: Path) -> bool:
     except Exception:  # not there or damaged: what is to be done with it will say so
         return False
     is_word2vec = _has_sizes(first) or _numbers_after_word(first) == _numbers_after_word(second) > 1
-    return first[:1] == PICKLE_MARK or is_word2vec
+    return is_word2vec or first.startswith((PICKLE_MARK, FASTTEXT_MARK, ZIP_MARK))
 
 
 def _first_lines(path: Path) -> tuple[bytes, bytes]:
@@ -139,8 +146,20 @@ def _load_pickled(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
     return saved
 
 
+def _load_numpy(path: Path) -> KeyedVectors | None:
+    """Load the .npz of ``tfw2v convert --to numpy``; None if the file holds something else."""
+    import numpy as np
+
+    from gensim_tfw2v.keyed import keyed
+
+    with np.load(path) as arrays:
+        if not {"words", "vectors"} <= set(arrays):
+            return None
+        return keyed(arrays["words"].tolist(), arrays["vectors"].astype(np.float32))
+
+
 def _load_word2vec(path: Path, encoding: str, first: bytes, second: bytes) -> KeyedVectors:
-    """Load vectors in the word2vec tool's form, which the first two lines tell."""
+    """Load vectors in the word2vec tool's format, which the first two lines tell."""
     from gensim.models import KeyedVectors, keyedvectors
 
     # one line for all of them is enough, and `with_keys` counts them
@@ -163,8 +182,8 @@ def _load_word2vec(path: Path, encoding: str, first: bytes, second: bytes) -> Ke
     if wide := wide_encoding(first):
         raise BadInput(f"{path}: is not {encoding.upper()} text. {converting(wide)}")
     raise BadInput(
-        f"{path}: no vectors in a known form; give a model or vectors saved by gensim, or "
-        "word2vec's text or binary form"
+        f"{path}: no vectors in a known format; give what gensim or fastText has saved, word2vec's "
+        "text or binary format, or an .npz of tfw2v convert"
     )
 
 
@@ -196,7 +215,7 @@ def check_outputs(
 ) -> None:
     """Refuse --output and --vectors that cannot be written, or are inputs; `what` says which."""
     if binary and vectors is None:
-        raise BadInput("--binary is the form of --vectors; give --vectors FILE too")
+        raise BadInput("--binary is the format of --vectors; give --vectors FILE too")
     if vectors is not None and vectors.resolve() == output.resolve():
         raise BadInput(f"{vectors}: named by both --output and --vectors")
     read = [path.resolve() for path in inputs]
@@ -235,7 +254,7 @@ def save_model(
 
 
 def vectors_writer(vectors: KeyedVectors, binary: bool) -> Callable[[Any], None]:
-    """Give what writes vectors to a path or an open file in word2vec's text or binary form."""
+    """Give what writes vectors to a path or an open file in word2vec's text or binary format."""
     from gensim_tfw2v.keyed import save_text
 
     def write(to: Any) -> None:

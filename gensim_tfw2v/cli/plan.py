@@ -47,7 +47,7 @@ def plan(
     bandwidth, room = quantity(net, "bit", "--net") / 8, quantity(memory, "B", "--memory")
     machines = planning.Machines(worker_tasks, ps_tasks, workers, bandwidth, latency / 1e3, room)
     choices = planning.compare(work, words, machines)
-    numbers = "bytes a word,ps holds,worker holds,ps net,worker net,words/s,time".split(",")
+    numbers = "bytes per word,ps holds,worker holds,ps net,worker net,words/s,time".split(",")
     headings = (Column(name, justify="right") for name in numbers)
     table = Table("", *headings, "bound by", box=None, pad_edge=False)
     for one in choices:
@@ -63,8 +63,10 @@ def plan(
     console = Console(highlight=False, width=120)
     console.print(f"model      {work.tables / 1e9:,.1f} GB: 2 tables of {vocab:,} x {vector_size}")
     console.print(f"corpus     {words:,.0f} words, {work.frequencies.kept:.0%} of them trained on")
+    tasks = f"workers: {worker_tasks}, threads per worker: {workers}, ps: {ps_tasks}"
+    console.print(f"cluster    {tasks}")
     alone, task = work.core_ns * planning.MACHINE_FACTOR, work.core_ns * planning.WORKER_FACTOR
-    console.print(f"a core     {alone:.0f} ns a word, {task:.0f} as worker ({planning.PROCESSOR})")
+    console.print(f"a core     {alone:.0f} ns per word, {task:.0f} as worker, {planning.PROCESSOR}")
     console.print(table)
     console.print(_advice(*choices))
 

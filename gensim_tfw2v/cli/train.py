@@ -141,8 +141,8 @@ def train(
         ),
     ] = None,
     patience: Annotated[
-        int, _running("Epochs without improvement before --early-stopping.", min=0)
-    ] = 2,
+        int | None, _running("Epochs without improvement before --early-stopping (2).", min=0)
+    ] = None,
     encoded_dir: Annotated[
         Path | None, _running("Folder for the temporary encoded corpus.")
     ] = None,
@@ -199,8 +199,7 @@ def train(
         ),
     ] = None,
     log_words: Annotated[
-        list[str] | None,
-        _log("Log this word's neighbours after each epoch. May be repeated."),
+        list[str] | None, _log("Log this word's neighbours after each epoch. May be repeated.")
     ] = None,
     projector_words: Annotated[
         int | None, _log("Number of words in the projector (10000); 0: no projector.", min=0)
@@ -210,10 +209,7 @@ def train(
     ] = False,
     progress: Annotated[
         bool | None,
-        _running(
-            "Show progress (by default only on a terminal).",
-            "--progress/--no-progress",
-        ),
+        _running("Show progress (by default only on a terminal).", "--progress/--no-progress"),
     ] = None,
     verbose: Verbose = False,
 ) -> None:
@@ -230,6 +226,8 @@ def train(
     if not fasttext and (given := [name for name in OF_FASTTEXT if name in options]):
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise BadInput(f"{flags}: of FastText's n-grams; give --fasttext too, or leave it out")
+    if patience is not None and early_stopping is None:
+        raise BadInput("--patience is for --early-stopping; give that too, or leave it out")
     if hosts is not None:
         from gensim_tfw2v.cluster.spec import read_hosts
 
@@ -252,7 +250,8 @@ def train(
         if early_stopping is not None:
             from gensim_tfw2v import EarlyStopping
 
-            options["callbacks"] = [EarlyStopping(early_stopping, patience=patience)]
+            waits = 2 if patience is None else patience
+            options["callbacks"] = [EarlyStopping(early_stopping, patience=waits)]
     saved: list[Path] = []
     try:
         with contextlib.nullcontext() if verbose else _telling_what_is_resumed():
@@ -437,7 +436,7 @@ def print_training(model: TFWord2Vec, seconds: float, saved: Iterable[Path] = ()
     rows = [
         ("vocabulary", f"{len(model.wv):,} words x {model.vector_size} dimensions"),
         ("corpus", f"{model.corpus_total_words:,} words, {epochs} epochs"),
-        ("speed", f"{speed:,.0f} words/s"),
+        *([("speed", f"{speed:,.0f} words/s")] if words > before else []),
         ("time", f"{seconds:.1f} s, {model.total_train_time:.3g} s of it training"),
     ]
     if history:

@@ -23,6 +23,9 @@ SERVES = "{} serves"
 
 WITH_PARENT = "--with-parent"
 
+#: Signals that end a task.
+ENDING = (signal.SIGTERM, signal.SIGINT)
+
 #: Seconds after a training in which a parent may end its tasks; only then they start anew.
 CLOSING_SECONDS = 1.0
 
@@ -43,19 +46,22 @@ def serve(
     """
     name_process(f"tfw2v {task.role} {task.index}")
     prepare_environment()
-    status, ended, is_left = 0, threading.Event(), False
+    status, ended, is_left, is_serving = 0, threading.Event(), False, False
 
     def end(number: int, _: object) -> None:
         nonlocal status
         status = 128 + number
+        if not is_serving:  # yet, or any more
+            os._exit(status)
         ended.set()
 
     def wait_for_parent() -> None:
         sys.stdin.read()
         ended.set()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in ENDING:
         signal.signal(number, end)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # one may have come while this started anew
     if with_parent:
         threading.Thread(target=wait_for_parent, daemon=True).start()
 
@@ -93,12 +99,15 @@ def serve(
         ended.set()
 
     threading.Thread(target=wait_until_left, daemon=True).start()
+    is_serving = True
     print(SERVES.format(task), flush=True)
     while not ended.wait(1.0):  # with a limit: else Python sees no signal
         pass
     if log is not None:
         log.close()
+    is_serving = False
     if is_left and not status:
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         print(f"{task} starts anew: the last training has left it", flush=True)
         become_module(
             "gensim_tfw2v.cluster.server",

@@ -220,10 +220,7 @@ class StartedCluster(abc.ABC):
         tasks = list(self._tasks.values())
         for one in tasks:
             one.close_input()
-        for seconds, number in (
-            (CLOSING_SECONDS, signal.SIGTERM),
-            (GRACE_SECONDS, signal.SIGKILL),
-        ):
+        for seconds, number in ((CLOSING_SECONDS, signal.SIGTERM), (GRACE_SECONDS, signal.SIGKILL)):
             deadline = time.monotonic() + seconds
             for one in tasks:
                 with contextlib.suppress(subprocess.TimeoutExpired):

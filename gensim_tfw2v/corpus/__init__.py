@@ -7,23 +7,6 @@ counted, by `encode_texts` or `encode_sentences` where it is known. What comes o
 Nothing here imports TensorFlow or gensim.
 """
 
-from gensim_tfw2v.corpus.encode import (
-    Scan,
-    encode_sentences,
-    encode_texts,
-    scan_sentences,
-    scan_texts,
-)
 from gensim_tfw2v.corpus.files import CorpusDecodeError
-from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 
-__all__ = [
-    "CorpusDecodeError",
-    "EncodedCorpus",
-    "Scan",
-    "WorkUnit",
-    "encode_sentences",
-    "encode_texts",
-    "scan_sentences",
-    "scan_texts",
-]
+__all__ = ["CorpusDecodeError"]

@@ -18,20 +18,17 @@ from uuid import uuid4
 
 import numpy as np
 
+from gensim_tfw2v.corpus import shards
 from gensim_tfw2v.corpus.files import Piece, cut_texts, find_texts
 from gensim_tfw2v.corpus.scanner import Known, Words, library, renumbered, scan
 from gensim_tfw2v.corpus.sentences import Lines, Numbers, packed_to_shards
 from gensim_tfw2v.corpus.shards import (
-    END,
-    ID,
-    UNKNOWN,
     EncodedCorpus,
     OnDisk,
     Parent,
     Part,
     Progress,
     Shard,
-    fresh_folder,
     save_ids,
 )
 from gensim_tfw2v.files.temporary import TemporaryFolder
@@ -58,7 +55,6 @@ class Machine(Protocol):
         self, run: Sequence[Piece], prefix: Path, known: Known | None, stopped: threading.Event
     ) -> Part | None:
         """Do what `scan` does, or nothing if the run has to be read here; raise if it is lost."""
-        ...
 
 
 #: Gives the other machines that read files and write to a folder.
@@ -218,7 +214,7 @@ def encode_texts(
     ValueError
         If a file holds compressed data without being named so.
     """
-    with fresh_folder(parent) as made, reading(paths, made.folder) as machines:
+    with shards.fresh_folder(parent) as made, reading(paths, made.folder) as machines:
         runs = cut_texts(find_texts(paths))  # once machines have looked: texts may have grown
         if library() is None:
             parts = [packed_to_shards(Lines(runs), Numbers(key_to_index), made.folder, progress)]
@@ -256,7 +252,7 @@ def encode_sentences(
     OSError
         As in `encode_texts`.
     """
-    with fresh_folder(parent) as made:
+    with shards.fresh_folder(parent) as made:
         part = packed_to_shards(sentences, Numbers(key_to_index), made.folder, progress)
         return EncodedCorpus(made, [part])
 
@@ -305,21 +301,23 @@ class Scan(OnDisk):
             If the folder can't be written or is full. Nothing is left behind then.
         """
         number = key_to_index.get
-        numbers = np.fromiter(map(number, self._words, repeat(UNKNOWN)), ID, len(self._words))
-        with fresh_folder(self.folder.parent) as made:
+        numbers = np.fromiter(
+            map(number, self._words, repeat(shards.UNKNOWN)), shards.ID, len(self._words)
+        )
+        with shards.fresh_folder(self.folder.parent) as made:
 
             def encoded(place: int, _: object) -> Shard:
                 shard, places = self._shards[place]
-                ids = numbers if places is None else numbers[np.fromfile(places, ID)]
-                run = renumbered(np.fromfile(shard.path, ID), ids)
+                ids = numbers if places is None else numbers[np.fromfile(places, shards.ID)]
+                run = renumbered(np.fromfile(shard.path, shards.ID), ids)
                 path = made.folder / f"{place:05}.int32"
                 if len(run):
                     save_ids(path, run)
-                tokens = int(np.count_nonzero(run != END))
+                tokens = int(np.count_nonzero(run != shards.END))
                 return replace(shard, path=str(path), entries=len(run), tokens=tokens)
 
-            shards = [shard for shard in in_threads(encoded, len(self._shards)) if shard.entries]
-            return EncodedCorpus(made, [Part(shards, self.total_words, self.corpus_count)])
+            written = [shard for shard in in_threads(encoded, len(self._shards)) if shard.entries]
+            return EncodedCorpus(made, [Part(written, self.total_words, self.corpus_count)])
 
 
 def scan_texts(
@@ -332,7 +330,7 @@ def scan_texts(
 
     Parameters and errors are those of `encode_texts`.
     """
-    with fresh_folder(parent) as made, reading(paths, made.folder) as machines:
+    with shards.fresh_folder(parent) as made, reading(paths, made.folder) as machines:
         runs = cut_texts(find_texts(paths))
         if library() is None:
             return _scanned(made, Lines(runs), progress)
@@ -348,16 +346,14 @@ def scan_texts(
 
 
 def scan_sentences(
-    sentences: Iterable[Iterable[Hashable]],
-    parent: Parent = None,
-    progress: Progress | None = None,
+    sentences: Iterable[Iterable[Hashable]], parent: Parent = None, progress: Progress | None = None
 ) -> Scan:
     """Count the words of token lists, as gensim's `build_vocab` does.
 
     Parameters and errors are those of `encode_sentences`. A first sentence that is a string is
     warned of, as in gensim.
     """
-    with fresh_folder(parent) as made:
+    with shards.fresh_folder(parent) as made:
         return _scanned(made, sentences, progress)
 
 

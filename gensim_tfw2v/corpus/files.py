@@ -11,15 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from gensim_tfw2v import messages
 from gensim_tfw2v.corpus.shards import MAX_SENTENCE
-from gensim_tfw2v.messages import (
-    converting,
-    damage,
-    is_wide_ascii,
-    open_decompressed,
-    undecodable,
-    wide_encoding,
-)
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # known to smart_open by these endings
 MAGIC = {
@@ -59,7 +52,7 @@ class CorpusDecodeError(UnicodeDecodeError):
         self.path, self.offset = path, offset
 
     def __str__(self) -> str:
-        return f"{self.path} {undecodable(self, self.offset)}"
+        return f"{self.path} {messages.undecodable(self, self.offset)}"
 
 
 def is_compressed(path: str | os.PathLike[str]) -> bool:
@@ -117,8 +110,8 @@ def _check_text(path: str, head: bytes) -> None:
             can_be_named = ending != ".zip" and not is_pipe(path)
             cure = f"name it …{ending}, or decompress it" if can_be_named else "decompress it"
             raise ValueError(f"{path} holds {kind} data, not text: {cure}")
-    if is_wide_ascii(head) and (encoding := wide_encoding(head)):
-        raise ValueError(f"{path} is not UTF-8 text. {converting(encoding)}")
+    if messages.is_wide_ascii(head) and (encoding := messages.wide_encoding(head)):
+        raise ValueError(f"{path} is not UTF-8 text. {messages.converting(encoding)}")
 
 
 @contextmanager
@@ -137,10 +130,10 @@ def open_corpus(path: str) -> Iterator[BinaryIO]:
             yield file
         return
     try:
-        with open_decompressed(path) as file:
+        with messages.open_decompressed(path) as file:
             yield file
     except Exception as error:
-        if (kind := damage(error)) is None:
+        if (kind := messages.damage(error)) is None:
             raise
         advice = (
             f"{path} is damaged, cut short, or not what its name says: {error}. Make or copy it "

@@ -119,10 +119,7 @@ class Known(Words):
 
 
 def scan(
-    pieces: Sequence[Piece],
-    prefix: Path,
-    known: Known | None = None,
-    tell: Progress | None = None,
+    pieces: Sequence[Piece], prefix: Path, known: Known | None = None, tell: Progress | None = None
 ) -> Part:
     """Write the ids of pieces of text to shards, whose names begin with a prefix.
 

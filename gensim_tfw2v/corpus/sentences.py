@@ -15,25 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gensim_tfw2v.corpus import shards
-from gensim_tfw2v.corpus.files import (
-    CorpusDecodeError,
-    Piece,
-    bytes_read,
-    is_compressed,
-    open_corpus,
-)
-from gensim_tfw2v.corpus.shards import (
-    END,
-    ID,
-    UNKNOWN,
-    Ids,
-    Part,
-    Progress,
-    Shard,
-    save_ids,
-    without_unknown,
-)
+from gensim_tfw2v.corpus import files, shards
+from gensim_tfw2v.corpus.files import CorpusDecodeError, Piece, open_corpus
+from gensim_tfw2v.corpus.shards import END, ID, Ids, Progress, Shard, save_ids
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +53,7 @@ class Lines:
                     for first in range(0, len(words), shards.MAX_SENTENCE):
                         yield words[first : first + shards.MAX_SENTENCE]
                     at += len(line)
-                    read = bytes_read(stream) if is_compressed(piece.path) else at
+                    read = files.bytes_read(stream) if files.is_compressed(piece.path) else at
                     self.bytes_read = before + min(read - piece.start, piece.bytes)
             self.bytes_read = before + piece.bytes
 
@@ -86,7 +70,7 @@ class Numbers(dict[Any, bytes]):
         self._is_known = key_to_index is not None
         self.counts: NDArray[np.int64] = np.zeros(0, np.int64)
 
-    def __missing__(self, word: Hashable, unknown: bytes = _pack(UNKNOWN)) -> bytes:
+    def __missing__(self, word: Hashable, unknown: bytes = _pack(shards.UNKNOWN)) -> bytes:
         if self._is_known:
             return unknown
         number = self[word] = _pack(len(self))
@@ -95,7 +79,7 @@ class Numbers(dict[Any, bytes]):
     def finish(self, run: Ids) -> Ids:
         """Give the ids of a run that stay in a shard, or count them all."""
         if self._is_known:
-            return without_unknown(run)
+            return shards.without_unknown(run)
         found = np.bincount(run + 1)[1:]
         shorter, longer = sorted((self.counts, found), key=len)
         longer[: len(shorter)] += shorter
@@ -108,7 +92,7 @@ def packed_to_shards(
     ids: Numbers,
     folder: Path,
     progress: Progress | None = None,
-) -> Part:
+) -> shards.Part:
     """Write sentences to shards; give a `Part` without words, whose sentences are all items.
 
     Items may be empty, and the iterable may tell its `bytes_read`. `progress` is called after each
@@ -127,7 +111,7 @@ def packed_to_shards(
         raw_words += words
         if progress:
             progress(raw_words, items, len(ids), getattr(sentences, "bytes_read", 0))
-    return Part(made, raw_words, items)
+    return shards.Part(made, raw_words, items)
 
 
 def _shard_by_shard(

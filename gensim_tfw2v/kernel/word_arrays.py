@@ -139,18 +139,6 @@ class WordArrays(NamedTuple):
             weights=np.asarray([] if weights is None else weights, np.float32),
         )
 
-    def tensors(self) -> WordArrays:
-        """The same as tensors, on the CPU."""
-        with tf.device("CPU"):
-            return tf.nest.map_structure(tf.constant, self)
-
-    @staticmethod
-    def spec() -> WordArrays:
-        """Shapes and dtypes for a program that serves any vocabulary."""
-        lists = Lists(*[tf.TensorSpec([None], tf.int32)] * 2)
-        floats, noise = tf.TensorSpec([None], tf.float32), tf.TensorSpec([None, 2], tf.int32)
-        return WordArrays(floats, noise, lists, floats, lists, floats)
-
 
 def noise_shares(noise: np.ndarray, frequency: np.ndarray, shards: int) -> np.ndarray:
     """Share of each word among the negatives that count, of all targets: [V].

@@ -29,7 +29,7 @@ from gensim_tfw2v.parameter_server.combining import Directions, averaged_words, 
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables, cached
 
 #: Numbers of a `JobResult` beside those of its units.
-OF_JOB = 6
+OF_JOB = 7
 
 #: Of the id of a row, which travels once, with its change.
 ID_BYTES = 4
@@ -92,15 +92,16 @@ class JobResult(NamedTuple):
         Bytes that came from the ps tasks for training, and that were sent to them.
     staleness : Tensor []
         Units that others pushed between fetching and pushing.
-    seconds : Tensor [3], float64
-        Of fetching, with what of drawing and planning was not done ahead; of training; of pushing.
+    times : Tensor [4], float64
+        When it began, with what of drawing and planning was not done ahead, and when it had
+        fetched, trained and pushed: seconds since 1970 by the worker's clock.
     """
 
     units: UnitResult
     fetched: tf.Tensor
     pushed: tf.Tensor
     staleness: tf.Tensor
-    seconds: tf.Tensor
+    times: tf.Tensor
 
     def packed(self) -> tf.Tensor:
         """All in one Tensor, float64: each that a worker returns travels by a call of its own."""
@@ -311,12 +312,11 @@ class WorkerJob:
             others = tf.identity(counter.pushes) - pushed_before
             with tf.control_dependencies([others]):
                 ended = counter.add(indices) if self.counts else others
-        times = tf.stack([began, fetched_at, trained_at, _after([ended])])
         return JobResult(
             UnitResult(*(tf.stack(parts) for parts in zip(*results, strict=True))),
             *phases.traffic(),
             phases.staleness(others),
-            times[1:] - times[:-1],
+            tf.stack([began, fetched_at, trained_at, _after([ended])]),
         ).packed()
 
     @functools.cached_property

@@ -250,9 +250,7 @@ def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFu
 
         # a worker that has had no sub-model yet has no rows: where it refuses, none may be read
         results = tf.cond(
-            is_next,
-            train_units,
-            lambda: tf.zeros([len(UnitResult._fields) * threads], tf.float64),
+            is_next, train_units, lambda: tf.zeros([len(UnitResult._fields) * threads], tf.float64)
         )
         with tf.control_dependencies([results]):
             noted = lease.write(

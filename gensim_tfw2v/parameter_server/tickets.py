@@ -16,13 +16,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import let_run_together
 from gensim_tfw2v.kernel.tables import UnitTask
-from gensim_tfw2v.parameter_server.job import (
-    NOTHING,
-    Job,
-    WorkerJob,
-    packed_size,
-    source_of,
-)
+from gensim_tfw2v.parameter_server.job import NOTHING, Job, WorkerJob, packed_size, source_of
 
 Item = TypeVar("Item")
 

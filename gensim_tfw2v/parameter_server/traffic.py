@@ -4,6 +4,8 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from gensim_tfw2v.monitor.trace import JobTrace
+
 
 @dataclass
 class Traffic:
@@ -24,6 +26,8 @@ class Traffic:
         push, which its own update did not take into account.
     seconds : ndarray [3]
         Seconds of all workers together spent fetching, training and pushing.
+    jobs : list of JobTrace
+        Each job; while an epoch is trained on a cluster, none.
     """
 
     units: int = 0
@@ -34,6 +38,7 @@ class Traffic:
     corpus_bytes: int = 0
     staleness: list[float] = field(default_factory=list, repr=False)  # long
     seconds: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    jobs: list[JobTrace] = field(default_factory=list, repr=False)
 
     def __add__(self, other: "Traffic") -> "Traffic":
         """Both together."""
@@ -44,7 +49,7 @@ class Traffic:
         numbers = {
             f.name: getattr(self, f.name) - getattr(before, f.name)
             for f in fields(self)
-            if f.name != "staleness"
+            if f.name not in ("staleness", "jobs")
         }
         return Traffic(**numbers, staleness=self.staleness[len(before.staleness) :])
 

@@ -26,7 +26,6 @@ class Job(Protocol):
 
     def result(self) -> Any:
         """Wait for its result, an ndarray; as of a ``Future``."""
-        ...
 
 
 class Workers(Protocol):
@@ -48,7 +47,6 @@ class Workers(Protocol):
 
     def scope(self) -> contextlib.AbstractContextManager[Any]:
         """Variables made inside are the ps tasks'."""
-        ...
 
     def schedule(self, function: Function, *arguments: tf.Tensor, slot: int | None = None) -> Job:
         """Hand a job to the next worker that is free.
@@ -59,23 +57,18 @@ class Workers(Protocol):
             To which worker instead, below N, where that can be chosen: TensorFlow's coordinator
             lets any take it.
         """
-        ...
 
     def sees(self, folder: Path) -> bool:
         """Return whether jobs can read what this process writes to a folder."""
-        ...
 
     def progress(self) -> None:
         """Note that jobs are being trained from now on."""
-        ...
 
     def intact(self, tables: Sequence[Layout]) -> bool:
         """Return whether everything that ps tasks held is still there."""
-        ...
 
     def close(self) -> None:
         """End what was started."""
-        ...
 
 
 class ClusterWorkers:

@@ -39,20 +39,15 @@ class Regime(Protocol):
         ClusterLost
             If the rows are gone. Likewise `load`, `finite` and `export`.
         """
-        ...
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
-        ...
 
     def finite(self) -> bool:
         """Return whether every row is finite."""
-        ...
 
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
-        ...
 
     def close(self) -> None:
         """Free what the regime holds."""
-        ...

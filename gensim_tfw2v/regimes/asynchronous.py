@@ -9,6 +9,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
@@ -27,8 +28,8 @@ ENDING_SECONDS = 20.0
 class AsynchronousRegime(ParameterServerRegime):
     """Workers draw jobs, each as it has time; see `ParameterServerRegime`."""
 
-    def __init__(self, setup: Setup, workers: Workers) -> None:
-        super().__init__(setup, workers)
+    def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
+        super().__init__(setup, workers, options)
         threads = self.program.threads
         with naming_lost_tasks(), workers.scope():
             self._tickets = Tickets(-(-setup.units // threads), threads, self.program.shared_corpus)
@@ -49,11 +50,7 @@ class AsynchronousRegime(ParameterServerRegime):
         self.end_epoch()
 
     def train_jobs(
-        self,
-        tasks: Sequence[UnitTask],
-        report: Reporter,
-        stop: Stop,
-        replicas: int = 0,
+        self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop, replicas: int = 0
     ) -> None:
         """Train some of the units.
 
@@ -72,11 +69,7 @@ class AsynchronousRegime(ParameterServerRegime):
             jobs = left
 
     def _train(
-        self,
-        jobs: Sequence[Sequence[UnitTask]],
-        report: Reporter,
-        stop: Stop,
-        replicas: int,
+        self, jobs: Sequence[Sequence[UnitTask]], report: Reporter, stop: Stop, replicas: int
     ) -> None:
         """Let workers draw jobs, once."""
         with naming_lost_tasks(), holding_interrupts():

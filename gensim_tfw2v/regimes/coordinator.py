@@ -20,6 +20,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -309,7 +310,7 @@ def main() -> None:
         nonlocal told
         if is_logged and time.monotonic() - told > TRAFFIC_SECONDS:
             told = time.monotonic()
-            say("traffic", getattr(regime, "traffic", None))
+            say("traffic", replace(regime.traffic, jobs=[]))  # which are many
         say("report", of_unit)
 
     name = "open"

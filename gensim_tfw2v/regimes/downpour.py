@@ -330,9 +330,8 @@ class DownpourRegime(AsynchronousRegime):
     """
 
     def __init__(self, setup: Setup, workers: Workers, options: Downpour) -> None:
-        self.options = options
         program = replace(setup.program, adagrad=options.adagrad)
-        super().__init__(setup._replace(program=program), workers)
+        super().__init__(setup._replace(program=program), workers, options)
         self.warm_units = max(self.warm_units, round(options.warm_start * setup.units))
         self.squares: Tables | None = None
         if options.adagrad:

@@ -130,19 +130,15 @@ class Vector(Protocol):
 
     def dot(self, other: Any, /) -> float:
         """The dot product with another one."""
-        ...
 
     def add(self, factor: float, other: Any, /) -> None:
         """Add so many times another one."""
-        ...
 
     def scale(self, factor: float, /) -> None:
         """Multiply it by a number."""
-        ...
 
     def copy(self, other: Any, /) -> None:
         """Make it equal to another one."""
-        ...
 
 
 V = TypeVar("V", bound=Vector)

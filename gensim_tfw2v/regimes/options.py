@@ -5,6 +5,7 @@ Each says what it needs and refuses, and makes what trains: the modules of other
 
 from __future__ import annotations
 
+import pkgutil
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -29,6 +30,8 @@ class RegimeOptions:
 
     Attributes
     ----------
+    trained_by : str
+        Module and class that train, in this package.
     has_kernels : bool
         Whether compiled kernels can train it: units as a whole, on rows that are all there.
     combines_by_direction : bool
@@ -40,6 +43,7 @@ class RegimeOptions:
         Whether workers change the same rows at the same time, unless they take turns.
     """
 
+    trained_by: ClassVar[str]
     has_kernels: ClassVar[bool] = False
     combines_by_direction: ClassVar[bool] = False
     trains_apart: ClassVar[bool] = False
@@ -55,7 +59,8 @@ class RegimeOptions:
         ValueError
             If the regime cannot train the objective.
         """
-        raise NotImplementedError
+        made = pkgutil.resolve_name(f"gensim_tfw2v.regimes.{self.trained_by}")
+        return made(setup, workers, self)
 
     def check_objective(self, objective: Objective) -> None:
         """Refuse an objective that it cannot train, by a ValueError."""
@@ -92,13 +97,8 @@ class Asynchronous(RegimeOptions):
     row. It has no options.
     """
 
+    trained_by = "asynchronous:AsynchronousRegime"
     has_kernels = combines_by_direction = workers_overlap = True
-
-    def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
-        """Make what trains; see `RegimeOptions`."""
-        from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
-
-        return AsynchronousRegime(setup, workers)
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,7 @@ class Synchronous(RegimeOptions):
         If `steps` is below 1 or `combining` is unknown.
     """
 
+    trained_by = "synchronous:SynchronousRegime"
     has_kernels = workers_overlap = True
 
     steps: int = 32
@@ -130,12 +131,6 @@ class Synchronous(RegimeOptions):
     def __post_init__(self) -> None:
         _check_least(self, steps=1)
         _check_known(self, combining=("adasum", "sum"))
-
-    def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
-        """Make what trains; see `RegimeOptions`."""
-        from gensim_tfw2v.regimes.synchronous import SynchronousRegime
-
-        return SynchronousRegime(setup, workers, self)
 
     def unit_entries(self, entries: int, step_tokens: float) -> int:
         """As many as a round's steps take; see `RegimeOptions`."""
@@ -167,6 +162,7 @@ class Downpour(RegimeOptions):
         If `n_fetch` or `n_push` is below 1, or `warm_start` is not from 0 to 1.
     """
 
+    trained_by = "downpour:DownpourRegime"
     workers_overlap = True
 
     n_fetch: int = 32
@@ -180,12 +176,6 @@ class Downpour(RegimeOptions):
             raise ValueError(f"adagrad must be True or False, got {quoted(self.adagrad)}")
         if not isinstance(self.warm_start, Real) or not 0 <= self.warm_start <= 1:
             raise ValueError(f"warm_start must be from 0 to 1, got {quoted(self.warm_start)}")
-
-    def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
-        """Make what trains; see `RegimeOptions`."""
-        from gensim_tfw2v.regimes.downpour import DownpourRegime
-
-        return DownpourRegime(setup, workers, self)
 
 
 @dataclass(frozen=True)
@@ -214,6 +204,7 @@ class SubModels(RegimeOptions):
         If a value is invalid.
     """
 
+    trained_by = "sub_models:SubModelsRegime"
     has_kernels = trains_apart = True
 
     models: int = 10
@@ -230,12 +221,6 @@ class SubModels(RegimeOptions):
         _check_known(
             self, sampling=("shuffle", "random", "equal"), merging=("alir", "pca", "concat")
         )
-
-    def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
-        """Make what trains; see `RegimeOptions`."""
-        from gensim_tfw2v.regimes.sub_models import SubModelsRegime
-
-        return SubModelsRegime(setup, workers)
 
     def samples(self, seed: int = 0) -> Sampling:
         """Which sentences each sub-model is trained on."""
@@ -286,16 +271,11 @@ class Sandblaster(RegimeOptions):
         If `history` is below 1.
     """
 
+    trained_by = "sandblaster:SandblasterRegime"
     history: int = 10
 
     def __post_init__(self) -> None:
         _check_least(self, history=1)
-
-    def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
-        """Make what trains; see `RegimeOptions`."""
-        from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
-
-        return SandblasterRegime(setup, workers, self)
 
     def check_objective(self, objective: Objective) -> None:
         """Refuse updates that are not the gradient of a loss; see `RegimeOptions`."""

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.choices import choose_warm_units
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.monitor.trace import JobTrace
 from gensim_tfw2v.parameter_server.columns import ColumnJob, ColumnLayout
 from gensim_tfw2v.parameter_server.job import (
     NOTHING,
@@ -78,6 +78,8 @@ class ParameterServerRegime:
     ----------
     setup : Setup
     workers : Workers
+    options : RegimeOptions, optional
+        Those of the regime.
 
     Attributes
     ----------
@@ -86,8 +88,8 @@ class ParameterServerRegime:
         Units of the first epoch that one worker trains before the others begin.
     """
 
-    def __init__(self, setup: Setup, workers: Workers) -> None:
-        self.traffic = Traffic()
+    def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
+        self.options, self.traffic = options, Traffic()
         self.workers = workers
         self._seed, self._units = setup.seed, setup.units
         self.warm_units = choose_warm_units(setup.units, setup.program.max_entries)
@@ -195,7 +197,22 @@ class ParameterServerRegime:
 
     def counted(self, result: JobResult, tasks: Sequence[UnitTask]) -> list[UnitReport]:
         """Count what a job has done, and give the reports of its units."""
-        self._count(result, [task.unit for task in tasks])
+        sizes = int(result.fetched), int(result.pushed)
+        trace = JobTrace(result.times.tolist(), len(tasks), *sizes, float(result.staleness))
+        of_job = Traffic(
+            units=trace.units,
+            tokens=int(result.units.kept.sum()),
+            fetched_bytes=trace.fetched_bytes,
+            pushed_bytes=trace.pushed_bytes,
+            corpus_bytes=0
+            if self.program.shared_corpus
+            else 4 * sum(task.unit.stop - task.unit.start for task in tasks),
+            staleness=[trace.staleness],
+            seconds=np.diff(result.times),
+            jobs=[trace],
+        )
+        with self._counting:
+            self.traffic += of_job
         return [
             UnitReport(
                 task.unit,
@@ -206,21 +223,6 @@ class ParameterServerRegime:
             )
             for number, task in enumerate(tasks)
         ]
-
-    def _count(self, result: JobResult, units: Sequence[WorkUnit]) -> None:
-        of_job = Traffic(
-            units=len(units),
-            tokens=int(result.units.kept.sum()),
-            fetched_bytes=int(result.fetched),
-            pushed_bytes=int(result.pushed),
-            corpus_bytes=0
-            if self.program.shared_corpus
-            else 4 * sum(unit.stop - unit.start for unit in units),
-            staleness=[float(result.staleness)],
-            seconds=result.seconds,
-        )
-        with self._counting:
-            self.traffic += of_job
 
     @holding_interrupts()
     def load(self, arrays: Tables) -> None:

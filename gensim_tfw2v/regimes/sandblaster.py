@@ -14,14 +14,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.slices import Slices, whole
-from gensim_tfw2v.kernel.tables import (
-    Divergence,
-    Reporter,
-    Tables,
-    UnitResult,
-    UnitTask,
-    WholeRows,
-)
+from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask, WholeRows
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import adder_of_staged, parts_of
@@ -164,7 +157,7 @@ class SandblasterRegime(DealingRegime):
             product_dtype="float32",
             wire_dtype="float32",
         )
-        super().__init__(setup._replace(program=program), workers)
+        super().__init__(setup._replace(program=program), workers, options)
         with naming_lost_tasks():
             point = ShardedVector(self.server.tables)
             weights = _weights(point, setup.rates)

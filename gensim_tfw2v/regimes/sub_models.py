@@ -44,8 +44,8 @@ class _Lost(Exception):
 class SubModelsRegime(ParameterServerRegime):
     """A sub-model at a time for each worker; ps tasks hold the rows that all start from."""
 
-    def __init__(self, setup: Setup, workers: Workers) -> None:
-        super().__init__(setup, workers)
+    def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
+        super().__init__(setup, workers, options)
         self._folder, self._words = setup.folder, len(setup.words.keep)
         self._attempts = itertools.count(1)
         self._current: dict[int, int] = {}  # attempts that are being trained, by sub-model

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -168,8 +168,8 @@ class DealingRegime(ParameterServerRegime):
 
     patient: ClassVar[bool] = False
 
-    def __init__(self, setup: Setup, workers: Workers) -> None:
-        super().__init__(setup, workers)
+    def __init__(self, setup: Setup, workers: Workers, options: Any) -> None:
+        super().__init__(setup, workers, options)
         self._dealer = Dealer(
             workers.number,
             self.run_job,
@@ -197,7 +197,7 @@ class SynchronousRegime(DealingRegime):
     patient = True
 
     def __init__(self, setup: Setup, workers: Workers, options: Synchronous) -> None:
-        super().__init__(setup, workers)
+        super().__init__(setup, workers, options)
         wire = tf.as_dtype(self.program.wire_dtype)
         combine = adasum if options.combining == "adasum" else tf.add
         self._add_staged = adder_of_staged(self.server.tables, wire, combine)

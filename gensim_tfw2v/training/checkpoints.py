@@ -229,8 +229,8 @@ class Checkpoints:
                 continue  # a finished training, which is given more epochs
             if had != value:
                 raise CheckpointError(
-                    f"{path} is of another training: its {name} is {quoted(had)}, "
-                    f"here it is {quoted(value)}; resume it with its own options, name another "
+                    f"{path} is of a different training: it has {name}={quoted(had)}, this one has "
+                    f"{name}={quoted(value)}; resume it with its own options, name another "
                     "checkpoint_dir, or remove it to begin anew"
                 )
         return description

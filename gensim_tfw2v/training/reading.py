@@ -11,15 +11,8 @@ from pathlib import Path
 from gensim_tfw2v.cluster.readers import open_readers
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.corpus.encode import (
-    Reading,
-    Scan,
-    encode_sentences,
-    encode_texts,
-    reading_here,
-    scan_sentences,
-    scan_texts,
-)
+from gensim_tfw2v.corpus import encode
+from gensim_tfw2v.corpus.encode import Reading, Scan
 from gensim_tfw2v.corpus.files import Extent, Source, is_pipe, text_files
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.monitor.progress import phase, reading_bar
@@ -61,9 +54,11 @@ class CorpusReader:
             identity = _identity_of(source)  # before it is read
             if (paths := text_files(source)) is None:
                 assert not isinstance(source, Path)
-                scan = scan_sentences(source, config.encoded_dir, progress)
+                scan = encode.scan_sentences(source, config.encoded_dir, progress)
             else:
-                scan = scan_texts(paths, config.encoded_dir, progress, _reading(source, config))
+                scan = encode.scan_texts(
+                    paths, config.encoded_dir, progress, _reading(source, config)
+                )
         # what an iterable gives later may be another corpus
         if isinstance(source, Path) or self._once:
             self._scanned = scan, identity
@@ -104,9 +99,9 @@ def encode_source(
     with reading_bar(what, Extent.of(source), config.progress) as show:
         if (paths := text_files(source)) is None:
             assert not isinstance(source, Path)
-            return encode_sentences(source, key_to_index, config.encoded_dir, show)
+            return encode.encode_sentences(source, key_to_index, config.encoded_dir, show)
         reading = _reading(source, config)
-        return encode_texts(paths, key_to_index, config.encoded_dir, show, reading)
+        return encode.encode_texts(paths, key_to_index, config.encoded_dir, show, reading)
 
 
 def _identity_of(source: Source) -> object:
@@ -131,4 +126,4 @@ def _reading(source: Source, config: TrainingConfig) -> Reading:
     is_here = isinstance(source, Path) and is_pipe(source)
     if isinstance(config.cluster, Cluster) and not is_here:
         return functools.partial(open_readers, config.cluster)
-    return reading_here
+    return encode.reading_here

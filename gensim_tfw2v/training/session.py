@@ -293,14 +293,10 @@ class Training:
         finished = [*self.position.finished, (self.position.trained, self.position.raw_words, 0)]
         trained, raw_words, _ = map(sum, zip(*finished, strict=True))
         self.restored = raw_words, trained
-        logger.info(
-            "resumed from %s: %i of %i epochs and %i of %i work units of the next are trained",
-            self._checkpoints.folder,
-            self.position.epoch,
-            model.epochs,
-            len(self.position.done),
-            len(self.units),
-        )
+        done, folder = len(self.position.done), self._checkpoints.folder
+        units = f" and {done} of {len(self.units)} work units of the next" if done else ""
+        epochs = f"{self.position.epoch} of {model.epochs} epochs"
+        logger.info("resumed from %s: %s%s are trained", folder, epochs, units)
         return True
 
     @property

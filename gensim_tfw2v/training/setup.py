@@ -14,22 +14,7 @@ from gensim_tfw2v.cluster.local_cluster import LocalTasks, open_cluster
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.kernel.choices import (
-    FEW_WORDS,
-    LEAST_ENTRIES,
-    NARROW_WINDOW,
-    UNIT_ENTRIES,
-    UNIT_NEGATIVES,
-    choose_largest_growth,
-    choose_max_norm,
-    choose_product_dtype,
-    choose_shape,
-    choose_span,
-    choose_unit_entries,
-    choose_window,
-    must_take_turns,
-    steps_of,
-)
+from gensim_tfw2v.kernel import choices
 from gensim_tfw2v.kernel.native import load_ops, why_not
 from gensim_tfw2v.kernel.objectives import SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
@@ -66,8 +51,8 @@ def setup_of(
     """
     tokens = config.regime_of_workers.tokens_of_model(corpus.total_tokens)
     window = config.window
-    if window > NARROW_WINDOW:
-        window = choose_window(window, corpus.longest_sentence)
+    if window > choices.NARROW_WINDOW:
+        window = choices.choose_window(window, corpus.longest_sentence)
     native = trains_natively(config)
     if config.has_subwords and not native:
         hide = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
@@ -87,14 +72,14 @@ def setup_of(
 def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) -> int:
     """Entries of a work unit, at most, for a corpus of so many tokens."""
     shape = _step_shape(config, vocabulary, tokens, True, config.window)
-    most = max(LEAST_ENTRIES, UNIT_NEGATIVES * shape.block // shape.shared)
+    most = max(choices.LEAST_ENTRIES, choices.UNIT_NEGATIVES * shape.block // shape.shared)
     if config.shares_rows:
-        return min(UNIT_ENTRIES, most)
+        return min(choices.UNIT_ENTRIES, most)
     workers, threads = _workers_and_threads(config)
     regime = config.regime_of_workers
     of_model = regime.tokens_of_model(tokens)
     of_all = threads if regime.trains_apart else workers * threads
-    entries = min(most, choose_unit_entries(of_model, of_all, regime.combines_by_direction))
+    entries = min(most, choices.choose_unit_entries(of_model, of_all, regime.combines_by_direction))
     step = _step_shape(config, vocabulary, tokens, False, config.window).tokens
     return regime.unit_entries(entries, step / max(1e-9, vocabulary.kept_share))
 
@@ -122,12 +107,12 @@ def unit_program(
             config.window if config.shrink_windows and config.window > shape.window else None
         ),
         loss_every=loss_every,
-        skip_targets=objective.negative > 0 and len(vocabulary) <= FEW_WORDS,
+        skip_targets=objective.negative > 0 and len(vocabulary) <= choices.FEW_WORDS,
         locked=vocabulary.lock is not None,
         negative_shards=config.negative_shards,
-        product_dtype="float32" if native else choose_product_dtype(),
+        product_dtype="float32" if native else choices.choose_product_dtype(),
         span=_span(config, vocabulary, window) or 1,
-        max_norm=choose_max_norm(isinstance(objective, SkipGram), objective.hierarchical),
+        max_norm=choices.choose_max_norm(isinstance(objective, SkipGram), objective.hierarchical),
         native=native,
     )
 
@@ -141,7 +126,7 @@ def _step_shape(
             f"negative_shards={config.negative_shards} is more than the vocabulary's "
             f"{len(vocabulary)} words: each shard needs words of which negatives can be drawn"
         )
-    return choose_shape(
+    return choices.choose_shape(
         int(tokens * vocabulary.kept_share),
         window,
         config.objective.negative,
@@ -162,12 +147,12 @@ def _span(config: TrainingConfig, vocabulary: Vocabulary, window: int) -> int | 
     if vocabulary.subwords is None:
         return None
     is_skipgram = isinstance(config.objective, SkipGram)
-    return choose_span(vocabulary.subwords.sharing, _steps(config, window), is_skipgram)
+    return choices.choose_span(vocabulary.subwords.sharing, _steps(config, window), is_skipgram)
 
 
 def _steps(config: TrainingConfig, window: int) -> float:
     objective, pairs = config.objective, window + 1 if config.shrink_windows else 2 * window
-    return steps_of(config.alpha, pairs, objective.negative, objective.hierarchical)
+    return choices.steps_of(config.alpha, pairs, objective.negative, objective.hierarchical)
 
 
 def worker_program(config: TrainingConfig, program: Program, tokens: int) -> Program:
@@ -175,7 +160,7 @@ def worker_program(config: TrainingConfig, program: Program, tokens: int) -> Pro
     workers, threads = _workers_and_threads(config)
     steps = _steps(config, program.shape.window)
     overlap = workers > 1 and config.regime_of_workers.workers_overlap and not config.shares_rows
-    takes_turns = overlap and must_take_turns(tokens, steps)
+    takes_turns = overlap and choices.must_take_turns(tokens, steps)
     if takes_turns:
         logger.info(
             "%i workers take turns, and are no faster than one: with so little text, several that "
@@ -187,7 +172,7 @@ def worker_program(config: TrainingConfig, program: Program, tokens: int) -> Pro
         workers=workers,
         threads=threads,
         layout=config.layout,
-        largest_growth=choose_largest_growth(tokens, steps),
+        largest_growth=choices.choose_largest_growth(tokens, steps),
         one_at_a_time=takes_turns,
     )
 
@@ -214,9 +199,7 @@ def trains_natively(config: TrainingConfig) -> bool:
 
 @contextlib.contextmanager
 def open_regime(
-    config: TrainingConfig,
-    setup: Setup,
-    process_launcher: ProcessLauncher | None = None,
+    config: TrainingConfig, setup: Setup, process_launcher: ProcessLauncher | None = None
 ) -> Iterator[Regime]:
     """Make the regime, and end it, with the tasks that were started for it.
 

@@ -75,7 +75,7 @@ def test_what_cannot_change(tfw2v, models, text, tmp_path, options, message):
 
 
 @pytest.mark.parametrize(
-    ("init", "message"), [("missing", "no such file"), ("new.txt", "no vectors in a known form")]
+    ("init", "message"), [("missing", "no such file"), ("new.txt", "no vectors in a known format")]
 )
 def test_what_cannot_be_continued(tfw2v, text, tmp_path, init, message):
     result = tfw2v("train", text, "-o", tmp_path / "out", "--init", tmp_path / init, status=2)
@@ -126,7 +126,8 @@ def test_a_finished_training_is_given_more_epochs(finished, tmp_path, monkeypatc
     assert rates[2][0] == pytest.approx((0.025 + 0.0001) / 2)
     after = Word2Vec.load(str(tmp_path / "model"))
     assert after.epochs == 4 and not np.array_equal(after.wv.vectors, before.wv.vectors)
-    assert "4 of 4 epochs" in finished(4).stderr  # once
+    again = finished(4)  # which trains nothing
+    assert "4 of 4 epochs are trained" in again.stderr and "words/s" not in again.stdout
     np.testing.assert_array_equal(
         Word2Vec.load(str(tmp_path / "model")).wv.vectors, after.wv.vectors
     )
@@ -135,8 +136,8 @@ def test_a_finished_training_is_given_more_epochs(finished, tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("epochs", "options", "message"),
     [
-        (1, (), "its --epochs is 2, here it is 1; resume it with its own options"),
-        (4, ("--alpha", 0.01), "its --alpha is 0.025"),
+        (1, (), "it has --epochs 2, this one has --epochs 1; resume it with its own options"),
+        (4, ("--alpha", 0.01), "it has --alpha 0.025, this one has --alpha 0.01"),
     ],
 )
 def test_other_changes_to_a_finished_training(finished, epochs, options, message):
@@ -147,6 +148,6 @@ def test_a_training_that_is_not_finished_keeps_its_epochs(tmp_path):
     checkpoints = Checkpoints(tmp_path, {"epochs": 5})
     checkpoints.save({}, {"epoch": 3})
     checkpoints.wait()
-    with pytest.raises(CheckpointError, match="its epochs is 5, here it is 10"):
+    with pytest.raises(CheckpointError, match="has epochs=5, this one has epochs=10"):
         Checkpoints(tmp_path, {"epochs": 10}).latest(lambda arrays, state: state)
     assert checkpoints.latest(lambda arrays, state: state) == {"epoch": 3}

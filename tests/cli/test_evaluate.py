@@ -46,7 +46,7 @@ def test_how_badly_a_text_is_predicted(tfw2v, models, tmp_path):
     arguments = ("evaluate", models["model"], "--text", text, "--no-standard")
     found = json.loads(tfw2v(*arguments, "--json").stdout)["held_out_loss"]
     assert found == model.held_out_loss(corpus_file=str(text)) > 0
-    assert f"a prediction costs {found:.4f} nats" in tfw2v(*arguments).stdout
+    assert f"held-out loss {found:.4f} nats per prediction" in tfw2v(*arguments).stdout
 
 
 def test_vectors_alone_predict_nothing(tfw2v, models, tmp_path):
@@ -82,7 +82,7 @@ def test_bad_evaluation_file(tfw2v, models, tmp_path, content, message):
 
 def test_bad_model(tfw2v, tmp_path):
     (tmp_path / "model").write_text("no model")
-    for name, message in (("model", "no vectors in a known form"), ("missing", "no such file")):
+    for name, message in (("model", "no vectors in a known format"), ("missing", "no such file")):
         assert message in tfw2v("evaluate", tmp_path / name, status=2).stderr
 
 

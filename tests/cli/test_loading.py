@@ -44,14 +44,14 @@ def test_truncated_files(models, tmp_path, form, share):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no vectors in a known form"),
-        (b"just some text\nof two lines\n", "no vectors in a known form"),
+        (b"", "no vectors in a known format"),
+        (b"just some text\nof two lines\n", "no vectors in a known format"),
         (b"\x80\x04 garbage", "damaged"),
-        (b"\xff\xd8\xff\xe0 a picture", "no vectors in a known form"),
+        (b"\xff\xd8\xff\xe0 a picture", "no vectors in a known format"),
         (b"0 0\n", "cannot be loaded|no vectors"),
         (b"2 2\none 1 2\ntwo 1 nan\n", "NaN or infinite"),
         (pickle.dumps({"not": "a model"}), "damaged"),
-        (b"cnonexistent_module\nthing\n.", "no vectors in a known form"),
+        (b"cnonexistent_module\nthing\n.", "no vectors in a known format"),
     ],
 )
 def test_files_without_vectors(tmp_path, content, message):

@@ -21,6 +21,7 @@ def test_the_page_shows_what_is_printed(tfw2v):
 def test_a_small_training_needs_no_cluster(tfw2v):
     printed = tfw2v("plan", "--vocab", 200_000, "--tokens", "17e6", "--worker-tasks", 1).stdout
     assert "advice     one machine: no cluster" in printed
+    assert "cluster    workers: 1, threads per worker: 8, ps: 2" in printed
 
 
 def test_options_are_named_as_those_of_train():

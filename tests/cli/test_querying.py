@@ -1,6 +1,7 @@
 """What models hold: their vectors, printed and converted."""
 
 import json
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -10,9 +11,12 @@ import pytest
 from gensim.models import FastText, KeyedVectors
 from gensim.models.fasttext import load_facebook_model
 from gensim.test.utils import common_texts
+from typer.testing import CliRunner
 
 from gensim_tfw2v import TFFastText, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cli.main import app
+from gensim_tfw2v.cli.model_files import is_model, load_vectors
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +74,8 @@ def test_vectors_of_unknown_words(process, models):
 @pytest.mark.parametrize("name", ["out", "out.txt", "out.bin", "out.npz"])
 def test_every_form_holds_the_same(tfw2v, models, tmp_path, name):
     vectors, output = TFWord2Vec.load(str(models / "words")).wv, tmp_path / name
-    tfw2v("convert", models / "words", "-o", output, "--words", 5)
+    shown = tfw2v("convert", models / "words", output, "--words", 5).stdout
+    assert shown == f"saved      {output}: 5 words x 4 dimensions\n"
     if name == "out.npz":
         held = np.load(output)
         words, rows = held["words"].tolist(), held["vectors"]
@@ -158,11 +163,54 @@ def test_a_folder_that_is_there_stays(tfw2v, models, static_embedding):
 
 
 def test_a_model_of_fasttexts_own(tfw2v, models, tmp_path):
-    tfw2v("convert", models / "ngrams", "-o", tmp_path / "out.bin", "--to", "fasttext")
+    shown = tfw2v("convert", models / "ngrams", tmp_path / "out.bin", "--to", "fasttext").stdout
+    assert shown.startswith(f"saved      {tmp_path / 'out.bin'}: 12 words")
     read = load_facebook_model(str(tmp_path / "out.bin"))
     assert isinstance(read, FastText)
     expected = TFFastText.load(str(models / "ngrams")).wv
     np.testing.assert_allclose(read.wv["systems"], expected["systems"], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["out.npz", "half.npz", "out.bin"])
+def test_what_is_converted_is_read(tfw2v, models, tmp_path, name):
+    model, output = models / ("ngrams" if name == "out.bin" else "words"), tmp_path / name
+    options = {"out.bin": ("--to", "fasttext"), "half.npz": ("--half",)}
+    tfw2v("convert", model, output, *options.get(name, ()))
+    kind = "FastText" if name == "out.bin" else "KeyedVectors"
+    found = json.loads(tfw2v("info", output, "--json").stdout)
+    assert (found["kind"], found["words"], found["vector_size"]) == (kind, 12, 4)
+    vectors, read = load_vectors(model), load_vectors(output)
+    assert read.index_to_key == vectors.index_to_key and read.vectors.dtype == np.float32
+    np.testing.assert_allclose(read["user"], vectors["user"], atol=1e-3 if "half" in name else 1e-6)
+    assert is_model(output)
+
+
+def test_archives_of_other_things_are_refused(tfw2v, models, tmp_path):
+    np.savez(tmp_path / "other.npz", rows=np.zeros(3))
+    assert "known format" in tfw2v("info", tmp_path / "other.npz", status=2).stderr
+
+
+@pytest.mark.parametrize("files", [(), ("x", "-o", "y")])
+def test_one_file_is_converted_to(tfw2v, models, files):
+    assert "one file to write" in tfw2v("convert", models / "words", *files, status=2).stderr
+
+
+def test_words_are_read_from_standard_input(tfw2v, models):
+    command = ["nn", str(models / "words"), "-n", "1"]
+    asked = CliRunner().invoke(app, command, input="system\nsistem\n\nuser\n")
+    assert [line.split("\t")[0] for line in asked.stdout.splitlines()] == ["word", "system", "user"]
+    assert "'sistem' is not in the vocabulary (close: system" in asked.stderr
+    assert "give a WORD" in tfw2v("nn", models / "words", status=2).stderr
+
+
+def test_a_terminal_is_asked_for_words(models):
+    ours, terminal = os.openpty()
+    os.write(ours, b"system\nsistem\nuser\n\n")
+    command = [sys.executable, "-m", "gensim_tfw2v", "nn", models / "words", "-n", "1"]
+    with os.fdopen(ours, "rb"), os.fdopen(terminal, "rb") as stdin:
+        asked = subprocess.run(command, stdin=stdin, capture_output=True, text=True, timeout=120)
+    assert asked.returncode == 0 and asked.stdout.count("neighbour\tsimilarity") == 2
+    assert "'sistem' is not" in asked.stderr
 
 
 @pytest.mark.parametrize(

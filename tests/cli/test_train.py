@@ -71,7 +71,7 @@ def test_fasttext(tfw2v, corpus, tmp_path):
     assert "policement" in tfw2v("neighbours", output, "policement").stdout
     model.to_gensim().save(str(output))
     said = tfw2v("evaluate", output, "--no-standard", "--text", corpus).stdout
-    assert "a prediction costs" in said
+    assert "nats per prediction" in said
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,7 @@ def test_early_stopping(tfw2v, tmp_path):
     ("options", "said"),
     [
         (("--early-stopping", "ws354"), "ws354: No such file"),
+        (("--patience", 2), "--patience is for --early-stopping; give that too"),
     ],
 )
 def test_what_cannot_stop_early(tfw2v, corpus, tmp_path, options, said):

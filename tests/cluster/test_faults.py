@@ -23,7 +23,7 @@ OPTIONS = {"epochs": 16, "seed": 5}
 @pytest.fixture(scope="module", autouse=True)
 def short_units():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gensim_tfw2v.training.setup.UNIT_ENTRIES", 4096)
+        patch.setattr("gensim_tfw2v.kernel.choices.UNIT_ENTRIES", 4096)
         patch.setattr("gensim_tfw2v.kernel.choices.CLUSTER_ENTRIES", 4096)
         yield
 
@@ -184,8 +184,7 @@ RUN = """
 import sys
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.kernel import choices
-from gensim_tfw2v.training import setup
-setup.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = 4096
+choices.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = 4096
 
 class Tell:
     def on_train_begin(self, model): ...
@@ -259,5 +258,5 @@ def test_checkpoints_at_no_time_are_refused(minutes):
 
 def test_checkpoints_of_another_training_are_refused(tmp_path):
     trained(None, epochs=1, checkpoint_dir=tmp_path)
-    with pytest.raises(ValueError, match=r"its vector_size is 24, here it is 25"):
+    with pytest.raises(ValueError, match=r"has vector_size=24, this one has vector_size=25"):
         trained(None, epochs=1, vector_size=25, checkpoint_dir=tmp_path)

@@ -20,7 +20,7 @@ from gensim_tfw2v.training import setup
 told = json.loads(sys.argv[2])
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 if told.get("entries"):
-    setup.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = told["entries"]
+    choices.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = told["entries"]
     choices.LEAST_ENTRIES = told["entries"]
 setup.READY_SECONDS = told.get("ready", 60)
 

@@ -21,7 +21,8 @@ from gensim_tfw2v.cluster import MissingTasks, handshake, readers
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
-from gensim_tfw2v.corpus import CorpusDecodeError, EncodedCorpus, encode, files
+from gensim_tfw2v.corpus import CorpusDecodeError, encode, files
+from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.kernel.native import load_ops
 from tests.corpus.reference import decoded, line_sentences
 from tests.forks import SharedLauncher

@@ -5,7 +5,7 @@ from pathlib import Path
 from gensim.models.word2vec import LineSentence
 from gensim.test.utils import datapath
 
-from gensim_tfw2v.corpus import EncodedCorpus
+from gensim_tfw2v.corpus.shards import EncodedCorpus
 
 LEE = datapath("lee_background.cor")
 

@@ -5,7 +5,8 @@ from gensim.models.word2vec import LineSentence
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus import encode_sentences, encode_texts, files, scan_texts, scanner, shards
+from gensim_tfw2v.corpus import files, scanner, shards
+from gensim_tfw2v.corpus.encode import encode_sentences, encode_texts, scan_texts
 from tests.corpus.reference import LEE, decoded, line_sentences
 
 WORDS = ["the", "of", "a", "said", "Australia", "not in the corpus"]

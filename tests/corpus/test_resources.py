@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import gensim_tfw2v.corpus.shards
-from gensim_tfw2v.corpus import encode_sentences, scan_sentences, scan_texts
+from gensim_tfw2v.corpus.encode import encode_sentences, scan_sentences, scan_texts
 from gensim_tfw2v.corpus.scanner import library
 from tests.corpus.reference import LEE, folder_is_empty
 
@@ -21,7 +21,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def script(text: str, *arguments: object, **options) -> subprocess.Popen:
-    code = "import gensim_tfw2v.corpus as corpus, sys, os\n" + textwrap.dedent(text)
+    imports = "import os, sys\nfrom gensim_tfw2v.corpus import encode, files, scanner\n"
+    code = imports + textwrap.dedent(text)
     command = [sys.executable, "-c", code, *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, cwd=ROOT, **pipes, **options)
@@ -43,7 +44,7 @@ def test_memory_is_bounded(tmp_path, line):
         import resource
         peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         before = peak()
-        with corpus.scan_texts([sys.argv[1]]) as scan:
+        with encode.scan_texts([sys.argv[1]]) as scan:
             with scan.encode({"a": 0, "b": 1, "c": 2, "d": 3, "e": 4}) as encoded:
                 encoded.units(1 << 16)
                 assert encoded.total_raw_words > 20_000_000
@@ -62,9 +63,9 @@ def test_disk_full(tmp_path, temporary, bytes_a_run):
     small = """
         import resource
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
-        corpus.files.BYTES_A_RUN = int(sys.argv[2])
+        files.BYTES_A_RUN = int(sys.argv[2])
         try:
-            corpus.scan_texts([sys.argv[1]])
+            encode.scan_texts([sys.argv[1]])
         except OSError as error:
             print(error.errno, error)
     """
@@ -117,7 +118,7 @@ def test_nothing_stays_after_collection(temporary):
 
 
 def test_nothing_stays_after_exit(temporary):
-    text = "scan = corpus.scan_sentences([['a']]); kept = scan.encode({'a': 0}); print(kept.folder)"
+    text = "scan = encode.scan_sentences([['a']]); kept = scan.encode({'a': 0}); print(kept.folder)"
     output, errors = script(text).communicate()
     assert not errors and output.startswith(str(temporary))
     assert folder_is_empty(temporary)
@@ -141,8 +142,8 @@ INTERRUPTED = """
         print("reading", flush=True)
         while True:
             time.sleep(1)
-    corpus.files.BYTES_A_RUN = 1 << 20
-    corpus.scan_texts([sys.argv[1]], progress=progress)
+    files.BYTES_A_RUN = 1 << 20
+    encode.scan_texts([sys.argv[1]], progress=progress)
 """
 
 
@@ -160,7 +161,7 @@ def test_reading_ends_with_the_program(tmp_path, temporary, how):
         assert errors.strip().endswith("KeyboardInterrupt") and errors.count("Traceback") == 1
         assert folder_is_empty(temporary)
     # the folder of a killed process goes when the next makes its own
-    assert script("corpus.encode_sentences([['a']], {'a': 0})").communicate() == ("", "")
+    assert script("encode.encode_sentences([['a']], {'a': 0})").communicate() == ("", "")
     assert folder_is_empty(temporary)
 
 
@@ -175,10 +176,10 @@ def test_an_interrupt_while_threads_read(tmp_path, temporary, is_pipe):
     else:
         path.write_bytes(b"a b c d e f g\n" * 1_000_000)
     slow = """
-        corpus.files.BYTES_A_RUN = 1 << 20
-        corpus.scanner.BLOCK = 16  # it lasts some seconds
+        files.BYTES_A_RUN = 1 << 20
+        scanner.BLOCK = 16  # it lasts some seconds
         print("reading", flush=True)
-        corpus.scan_texts([sys.argv[1]])
+        encode.scan_texts([sys.argv[1]])
     """
     process = script(slow, path)
     assert process.stdout.readline() == "reading\n"
@@ -195,7 +196,7 @@ def test_script_without_main_guard(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(
         "import sys; sys.path.append(sys.argv[1])\n"
-        "from gensim_tfw2v.corpus import scan_texts\n"
+        "from gensim_tfw2v.corpus.encode import scan_texts\n"
         "print(scan_texts([sys.argv[2]]).corpus_count)\n"
     )
     elsewhere = tmp_path / "elsewhere"

@@ -6,7 +6,8 @@ import pytest
 from gensim.models import Word2Vec
 from gensim.models.word2vec import LineSentence
 
-from gensim_tfw2v.corpus import encode, files, scan_sentences, scan_texts
+from gensim_tfw2v.corpus import encode, files
+from gensim_tfw2v.corpus.encode import scan_sentences, scan_texts
 from gensim_tfw2v.corpus.files import cut_texts, find_texts
 from tests.corpus.reference import LEE, decoded, line_sentences
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gensim_tfw2v.corpus import encode_sentences, encode_texts
+from gensim_tfw2v.corpus.encode import encode_sentences, encode_texts
 from gensim_tfw2v.corpus.shards import SHARD, Shard, check_shards, save_ids, shares, unit_edges
 
 SENTENCES = [["a", "b", "x"], ["x"], [], ["b", "b"]]

@@ -7,7 +7,7 @@ import functools
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.unit import prepare_unit
-from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 
 def concrete_unit_function(program, tables):
@@ -27,7 +27,7 @@ def concrete_unit_function(program, tables):
     """
     return unit_function(program).get_concrete_function(
         tables,
-        WordArrays.spec(),
+        _word_specs(),
         tf.TensorSpec([None], tf.int32),
         tf.TensorSpec([2], tf.int32),
         tf.TensorSpec([2], tf.float32),
@@ -45,3 +45,16 @@ def unit_function(program):
         return prepared.train(program, Tables.of_handles(table.handle for table in tables), words)
 
     return train_unit
+
+
+def word_tensors(words):
+    """The same word arrays as tensors, on the CPU."""
+    with tf.device("CPU"):
+        return tf.nest.map_structure(tf.constant, words)
+
+
+def _word_specs():
+    """Shapes and dtypes of word arrays, of any vocabulary."""
+    lists = Lists(*[tf.TensorSpec([None], tf.int32)] * 2)
+    floats, noise = tf.TensorSpec([None], tf.float32), tf.TensorSpec([None, 2], tf.int32)
+    return WordArrays(floats, noise, lists, floats, lists, floats)

@@ -1,5 +1,6 @@
 """What TensorBoard's pages make of the files, and what processes take of their machine."""
 
+import json
 import socket
 import sys
 import threading
@@ -117,6 +118,9 @@ def test_every_task_of_a_cluster_writes_a_run(tmp_path):
     for name in tasks:
         assert runs.tags(name) == CURVES
     assert runs.graph(".").node
+    trace = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert sum(event["ph"] == "X" for event in trace) == 3 * len(model.traffic.jobs)
+    assert len(model.traffic.jobs) == len(model.traffic.staleness) > 0
 
     wanted = {"bytes_per_token", "staleness", "units_repeated"}
     wanted |= {f"share_of_time_{what}" for what in ("fetching", "training", "pushing")}

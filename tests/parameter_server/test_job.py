@@ -20,7 +20,7 @@ from gensim_tfw2v.parameter_server.rows import RowJob
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 from tests.kernel.objectives.test_objectives import huffman_paths, unit
-from tests.kernel.unit_function import concrete_unit_function
+from tests.kernel.unit_function import concrete_unit_function, word_tensors
 
 VOCABULARY, SIZE = 40, 6
 NOISE = np.arange(1.0, VOCABULARY + 1)
@@ -71,7 +71,7 @@ def make(
     def function(*arguments):
         return JobResult.unpacked(program_of_job.function(*arguments).numpy())
 
-    return function, tables, push_counter, (program, words.tensors(), arrays)
+    return function, tables, push_counter, (program, word_tensors(words), arrays)
 
 
 def job(*units, places=None, folder=None, replicas=1.0, alpha=0.05):

@@ -20,6 +20,7 @@ from gensim_tfw2v.regimes import downpour
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.downpour import DownpourRegime
 from gensim_tfw2v.regimes.options import Downpour
+from tests.kernel.unit_function import word_tensors
 from tests.regimes.trials import (
     ALPHA,
     ENTRIES,
@@ -72,7 +73,7 @@ def by_adagrad(trial, units, tables, squares, epoch=0):
     train = adagrad_function(replace(trial.unit_program, adagrad=True))
     for unit in units:
         key = tf.constant(unit_key(SEED, epoch, unit.index))
-        train(tables, squares, trial.words.tensors(), tf.constant(unit.read()), key)
+        train(tables, squares, word_tensors(trial.words), tf.constant(unit.read()), key)
     return tables
 
 
@@ -243,7 +244,7 @@ def rows_that_travel(trial, units, n_fetch, n_push, **options):
 
 def test_rows_are_fetched_and_pushed_every_so_many_steps(units):
     trial = Trial(OBJECTIVES[0])
-    words, steps = trial.words.tensors(), 0
+    words, steps = word_tensors(trial.words), 0
     for unit in units:
         key, entries = tf.constant(unit_key(SEED, 0, unit.index)), tf.constant(unit.read())
         part = prepare_unit(trial.unit_program, words, entries, key, tf.constant(ALPHA))

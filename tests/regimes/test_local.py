@@ -15,7 +15,7 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.regimes.local import LocalRegime
-from tests.kernel.unit_function import unit_function
+from tests.kernel.unit_function import unit_function, word_tensors
 from tests.loaded import stretched
 
 VOCABULARY, SIZE, ENTRIES = 30, 8, 256
@@ -106,7 +106,7 @@ def test_rows_that_overflow_are_a_divergence(corpus):
 def test_an_absurd_step_size_leaves_rows_finite(corpus):
     # of the graph; kernels refuse it as a divergence
     program = Program(SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_every=1)
-    words = WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)).tensors()
+    words = word_tensors(WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)))
     tables = Tables(*(tf.Variable(tf.random.normal([n, SIZE])) for n in (VOCABULARY,) * 2 + (0,)))
     for task in tasks(corpus.units(ENTRIES), alpha=1e30):
         entries, alphas = tf.constant(task.unit.read()), tf.constant(task.alphas, tf.float32)

@@ -15,7 +15,7 @@ from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitResult
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training import setup
 from tests.engines import train_by_graph
-from tests.kernel.unit_function import unit_function
+from tests.kernel.unit_function import unit_function, word_tensors
 
 LEE = datapath("lee_background.cor")
 pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
@@ -30,7 +30,7 @@ class ByOps(LocalRegime):
 
     def _train(self, task):
         result = unit_function(self.program)(
-            *(self._variables, self._words.tensors(), tf.constant(task.unit.read(), tf.int32)),
+            *(self._variables, word_tensors(self._words), tf.constant(task.unit.read(), tf.int32)),
             *(tf.constant(task.key), tf.constant(task.alphas, tf.float32)),
         )
         kept, loss, predictions, _ = UnitResult(*(float(x.numpy()) for x in result))

@@ -17,6 +17,7 @@ from gensim_tfw2v.kernel.tables import Divergence, Tables, unit_key
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
 from tests.kernel.objectives import reference
+from tests.kernel.unit_function import word_tensors
 from tests.regimes.trials import ENTRIES, SEED, SHAPE, SIZE, VOCABULARY, Flaky, Trial, corpus, tasks
 
 LEE = datapath("lee_background.cor")
@@ -70,7 +71,7 @@ def tables_of(numbers, like):
 def slow(trial, units):
     """The loss and the gradient of skip-gram by loops over pairs."""
     inputs, outputs, _ = (np.asarray(array, np.float64) for array in trial.arrays)
-    loss, gradient, words = 0.0, np.zeros((2, VOCABULARY, SIZE)), trial.words.tensors()
+    loss, gradient, words = 0.0, np.zeros((2, VOCABULARY, SIZE)), word_tensors(trial.words)
     for unit in units:
         key = tf.constant(unit_key(SEED, 0, unit.index))
         draws = draw(trial.unit_program, words, tf.constant(unit.read()), key)

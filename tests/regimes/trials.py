@@ -18,7 +18,7 @@ from gensim_tfw2v.parameter_server.combining import pair_rates
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes.parameter_server import Setup
 from tests.kernel.objectives.test_objectives import huffman_paths
-from tests.kernel.unit_function import concrete_unit_function
+from tests.kernel.unit_function import concrete_unit_function, word_tensors
 
 VOCABULARY, SIZE, ENTRIES, SEED = 40, 6, 132, 7
 SHAPE = StepShape(32, 8, 3, 4)
@@ -80,7 +80,9 @@ class Trial:
         train = concrete_unit_function(self.unit_program, tables)
         for unit in units:
             key = tf.constant(unit_key(SEED, epoch, unit.index))
-            train(tables, self.words.tensors(), tf.constant(read(unit)), key, tf.constant(ALPHA))
+            train(
+                tables, word_tensors(self.words), tf.constant(read(unit)), key, tf.constant(ALPHA)
+            )
         return tables
 
     def tables(self):

@@ -12,6 +12,7 @@ import pytest
 
 from gensim_tfw2v.training.checkpoints import (
     DESCRIPTION,
+    FORMAT,
     CheckpointError,
     Checkpoints,
     _checksum,
@@ -68,17 +69,18 @@ def test_a_damaged_one_gives_way_to_the_one_before(tmp_path, caplog, file, damag
 
 def test_one_of_another_training_is_refused(tmp_path):
     written(tmp_path, [1], {"vector_size": 3, "words": "ab12"})
-    with pytest.raises(CheckpointError, match="words is 'ab12', here it is 'cd34'"):
+    with pytest.raises(CheckpointError, match="has words='ab12', this one has words='cd34'"):
         Checkpoints(tmp_path, {"vector_size": 3, "words": "cd34"}).latest(both)
 
 
 def test_one_of_another_form_is_refused(tmp_path):
     written(tmp_path, [1])
     path = tmp_path / "checkpoint-000001" / DESCRIPTION
-    content = json.loads(path.read_text()) | {"format": 3}
+    content = json.loads(path.read_text()) | {"format": FORMAT + 1}
     del content["checksum"]
     path.write_text(json.dumps(content | {"checksum": _checksum(content)}))
-    with pytest.raises(CheckpointError, match="has format 3, of another version.*reads .* 2"):
+    message = f"has format {FORMAT + 1}, of another version.*reads .* {FORMAT}"
+    with pytest.raises(CheckpointError, match=message):
         Checkpoints(tmp_path, {"vector_size": 3}).latest(both)
 
 

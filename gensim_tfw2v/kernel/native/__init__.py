@@ -66,8 +66,7 @@ def load_ops() -> Any:
     except tf.errors.NotFoundError as error:
         slower = "training is several times slower"
         if library("kernels").exists():  # threads of programs that share rows need no ops
-            slower = "training on a cluster or by a regime is several times slower, and TensorBoard"
-            slower += " shows no graph of a step"
+            slower = "training on a cluster or by a regime is several times slower"
         logger.warning("%s: %s (%s)", slower, why_not(), error)
         return None
     variant = ctypes.CDLL(path).tfw2v_variant

@@ -13,6 +13,7 @@ from gensim_tfw2v.kernel.tables import Tables, UnitTask, WholeRows
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.regimes.local import LocalRegime
+from tests.kernel.unit_function import word_tensors
 
 VOCABULARY, SIZE = 30, 10
 
@@ -35,7 +36,7 @@ def address(variable):
 
 
 def train(program, variables, entries):
-    known = words().tensors()
+    known = word_tensors(words())
     unit = draw_unit(
         program, known, tf.convert_to_tensor(entries), tf.constant([1, 2]), tf.constant([0.1, 0.1])
     )

@@ -10,6 +10,7 @@ from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
+from tests.kernel.unit_function import word_tensors
 
 VOCABULARY, SIZE = 200, 16
 
@@ -39,7 +40,7 @@ def test_numbered_rows(objective, shards, locked):
     lock = rng.choice([0.0, 0.5, 1.0], VOCABULARY) if locked else None
     tree = (PATHS, CODES) if objective.hierarchical else None
     noise = np.ones(VOCABULARY) if objective.negative else None
-    words = WordArrays.of(np.ones(VOCABULARY), noise, tree, lock, shards).tensors()
+    words = word_tensors(WordArrays.of(np.ones(VOCABULARY), noise, tree, lock, shards))
     # words of a few odd ranks alone, so that numbers of rows differ from ids
     entries = [rng.choice(np.arange(5, 90, 7), 100).astype(np.int32) for _ in range(2)]
     units = [

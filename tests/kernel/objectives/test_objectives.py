@@ -19,6 +19,7 @@ from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree, paths_of
 from gensim_tfw2v.parameter_server.columns import ColumnLayout, SlicedRows
 from tests.kernel import unit_function
 from tests.kernel.objectives import reference
+from tests.kernel.unit_function import word_tensors
 
 #: Adding an objective is one row here: (objective, its slow loop, the halo's side).
 OBJECTIVES = {
@@ -75,7 +76,7 @@ def run(
     tables = Tables(inputs, nothing if paths else outputs, outputs if paths else nothing)
     shards = program.negative_shards
     noise = None if paths else np.ones(VOCABULARY)
-    words = WordArrays.of(keep, noise, paths, negative_shards=shards).tensors()
+    words = word_tensors(WordArrays.of(keep, noise, paths, negative_shards=shards))
     arguments = words, tf.constant(entries), tf.constant(key), tf.constant([alpha] * 2, tf.float32)
     if slices:
         tables, result = run_sliced(program, tables, slices, arguments)

@@ -1,0 +1,59 @@
+"""The timeline of jobs."""
+
+import json
+from collections import defaultdict
+
+import pytest
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.monitor.trace import JobTrace, write_trace
+
+LEE = datapath("lee_background.cor")
+
+
+def phases(folder):
+    events = json.loads((folder / "trace.json").read_text())["traceEvents"]
+    return [event for event in events if event["ph"] == "X"]
+
+
+def test_jobs_that_overlap_are_in_other_slots(tmp_path):
+    began = 1.7e9
+    spans = [(0, 3), (1, 4), (4.5, 6), (3.5, 5), (5.5, 7)]
+    jobs = [
+        JobTrace(
+            [began + first, began + first + 0.25, began + last - 0.5, began + last], n, 8, 9, 2
+        )
+        for n, (first, last) in enumerate(spans)
+    ]
+    write_trace(tmp_path, jobs)
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert sum(event["ph"] == "M" for event in events) == 2
+    slots = {event["args"]["units"]: event["tid"] for event in phases(tmp_path)}
+    assert slots == {0: 0, 1: 1, 3: 0, 2: 1, 4: 0}
+    fetch, train, push = (event for event in phases(tmp_path) if event["args"]["units"] == 1)
+    assert [event["name"] for event in (fetch, train, push)] == ["fetch", "train", "push"]
+    assert [event["args"]["bytes"] for event in (fetch, train, push)] == [8, 0, 9]
+    assert train["ts"] == pytest.approx(1.25e6) and train["dur"] == pytest.approx(2.25e6)
+    assert push["args"]["staleness"] == 2
+
+
+def test_a_training_writes_each_job(tmp_path):
+    options = {"vector_size": 8, "workers": 2, "epochs": 2}
+    model = TFWord2Vec(corpus_file=LEE, **options, regime="asynchronous", log_dir=tmp_path)
+    jobs, events = model.traffic.jobs, phases(tmp_path)
+    assert len(events) == 3 * len(jobs) > 0
+    assert sum(job.units for job in jobs) == model.traffic.units
+    for phase, seconds in zip(("fetch", "train", "push"), model.traffic.seconds, strict=True):
+        spans = [event["dur"] for event in events if event["name"] == phase]
+        assert sum(spans) == pytest.approx(1e6 * seconds, rel=0.01, abs=100)
+    ends = defaultdict(float)
+    for event in events:
+        assert event["ts"] >= ends[event["tid"]] - 1
+        ends[event["tid"]] = event["ts"] + event["dur"]
+    assert 1 <= len(ends) <= 2
+
+
+def test_threads_that_share_rows_have_no_jobs(tmp_path):
+    TFWord2Vec(corpus_file=LEE, vector_size=8, epochs=1, log_dir=tmp_path)
+    assert not (tmp_path / "trace.json").exists()
