@@ -42,6 +42,10 @@ HIDDEN_STEPS, LARGEST_GROUP, PATH_PREDICTIONS = 0.8, 4, 6
 #: is worth it.
 BLOCK_HIDDEN_STEPS, LEAST_BLOCK = 2.0, 8
 
+#: Blocks of a deterministic training that start from the same rows, at most. It is the most threads
+#: that have work; with 16, analogies become worse.
+ROUND_BLOCKS = 8
+
 #: Positions of a block of CBOW that share negatives: kGroup in native/src/cbow_sums.h.
 SHARING = 4
 
@@ -193,6 +197,18 @@ def choose_shape(
     # With hierarchical softmax the centres bring more rows than the inputs do.
     side: Literal["inputs", "centres"] = "centres" if skipgram and not hierarchical else "inputs"
     return StepShape(step, 32, window, max(shared, least), side)
+
+
+def choose_round_blocks(shape: StepShape, most_frequent: float, steps: float) -> int:
+    """Choose how many blocks of a unit start from the same rows in a deterministic training.
+
+    They lie far apart, so only frequent words are in several of them: of these the most frequent
+    takes `WORD_STEPS` at most. `steps` are those of `steps_of`. Without blocks it is 1.
+    """
+    if shape.windows:
+        return 1
+    word_steps = shape.block * most_frequent * steps
+    return _at_least_1(WORD_STEPS / word_steps if word_steps else ROUND_BLOCKS, ROUND_BLOCKS)
 
 
 def steps_of(alpha: float, pairs: int, negative: int, hierarchical: bool = False) -> float:

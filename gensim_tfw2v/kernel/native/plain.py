@@ -181,9 +181,38 @@ class Tables:
 
         The step sizes `alphas` [2] are those at the unit's first position and after its last. The
         loss is that of every `loss_every`-th block, 0: of none. Arrays that are no unit of these
-        tables are a
-        TypeError or a ValueError, and rows stay as they were.
+        tables are a TypeError or a ValueError, and rows stay as they were.
         """
+        ends = (first, len(unit.inputs) if last is None else last)
+        structs, result = self._structs(options, unit, alphas, *ends), _Result()
+        _library().tfw2v_train(
+            *structs, alphas.ctypes.data, *ends, loss_every, ctypes.byref(result)
+        )
+        return Result(result.loss, result.predictions, result.magnitude)
+
+    def train_together(
+        self,
+        options: Options,
+        unit: Unit,
+        alphas: np.ndarray,
+        threads: int,
+        blocks: int,
+        loss_every: int = 0,
+    ) -> Result:
+        """Train a unit by several threads, with a result that does not depend on their number.
+
+        So many `blocks` at a time start from the same rows. The unit is trained in blocks, by
+        negative sampling alone. Otherwise as `train`.
+        """
+        structs, result = self._structs(options, unit, alphas, 0, len(unit.inputs)), _Result()
+        sizes = (loss_every, threads, blocks)
+        _library().tfw2v_train_together(*structs, alphas.ctypes.data, *sizes, ctypes.byref(result))
+        return Result(result.loss, result.predictions, result.magnitude)
+
+    def _structs(
+        self, options: Options, unit: Unit, alphas: np.ndarray, first: int, last: int
+    ) -> list[Any]:
+        """References to what the kernels are given, once that is checked."""
         struct, n = _options(options), len(unit.inputs)
         _require(
             inputs=(unit.inputs, INT32, (None,)),
@@ -197,13 +226,10 @@ class Tables:
             *(array.ctypes.data for array in unit),
             *(None, unit.inputs.ctypes.data, _Lists.of(self._tree), _Lists.of(self._subwords)),
         )
-        functions, result = _library(), _Result()
         structs = [*map(ctypes.byref, (struct, draws, self._tables))]
-        ends = (first, n if last is None else last)
-        if wrong := functions.tfw2v_check(*structs, *ends):
+        if wrong := _library().tfw2v_check(*structs, first, last):
             raise ValueError(f"a unit cannot be trained: {wrong.decode()}")
-        functions.tfw2v_train(*structs, alphas.ctypes.data, *ends, loss_every, ctypes.byref(result))
-        return Result(result.loss, result.predictions, result.magnitude)
+        return structs
 
 
 def _zeros(rows: int, floats: int) -> np.ndarray:
@@ -231,7 +257,10 @@ def _library() -> Any:
         ("draw", pointer, [*[pointer] * 3, number, *[pointer] * 3]),
         *((name, pointer, [pointer]) for name in ("tokens", "reaches", "negatives")),
         ("free", None, [pointer]),
-        ("train", None, [*[pointer] * 4, *[number] * 3, pointer]),
+        *(
+            (name, None, [*[pointer] * 4, *[number] * 3, pointer])
+            for name in ("train", "train_together")
+        ),
     )
 
 
