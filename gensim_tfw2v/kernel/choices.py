@@ -42,9 +42,13 @@ HIDDEN_STEPS, LARGEST_GROUP, PATH_PREDICTIONS = 0.8, 4, 6
 #: is worth it.
 BLOCK_HIDDEN_STEPS, LEAST_BLOCK = 2.0, 8
 
-#: Blocks of a deterministic training that start from the same rows, at most. It is the most threads
-#: that have work; with 16, analogies become worse.
-ROUND_BLOCKS = 8
+#: Blocks of a deterministic training that start from the same rows, at most: so many threads have
+#: work. What more blocks change no longer fits into a core's cache, and CBOW has little else to do.
+ROUND_BLOCKS = {"skipgram": 8, "cbow": 4}
+
+#: Steps of the most frequent word in these blocks. They lie far apart, and twice `WORD_STEPS` is as
+#: good; with four times as many, analogies become worse.
+ROUND_WORD_STEPS = 4.0
 
 #: Positions of a block of CBOW that share negatives: kGroup in native/src/cbow_sums.h.
 SHARING = 4
@@ -199,16 +203,18 @@ def choose_shape(
     return StepShape(step, 32, window, max(shared, least), side)
 
 
-def choose_round_blocks(shape: StepShape, most_frequent: float, steps: float) -> int:
+def choose_round_blocks(
+    shape: StepShape, skipgram: bool, most_frequent: float, steps: float
+) -> int:
     """Choose how many blocks of a unit start from the same rows in a deterministic training.
 
-    They lie far apart, so only frequent words are in several of them: of these the most frequent
-    takes `WORD_STEPS` at most. `steps` are those of `steps_of`. Without blocks it is 1.
+    A power of two, which is shared out evenly. `steps` are those of `steps_of`. Without blocks it
+    is 1.
     """
-    if shape.windows:
-        return 1
-    word_steps = shape.block * most_frequent * steps
-    return _at_least_1(WORD_STEPS / word_steps if word_steps else ROUND_BLOCKS, ROUND_BLOCKS)
+    number = 1 if shape.windows else ROUND_BLOCKS["skipgram" if skipgram else "cbow"]
+    while number > 1 and number * shape.block * most_frequent * steps > ROUND_WORD_STEPS:
+        number //= 2
+    return number
 
 
 def steps_of(alpha: float, pairs: int, negative: int, hierarchical: bool = False) -> float:

@@ -1,5 +1,6 @@
 """One machine, whose threads train units together: the same bits from any number of them."""
 
+import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,7 +24,12 @@ class DeterministicRegime(LocalRegime):
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, in their order; see `Regime`."""
-        with ThreadPoolExecutor(self.workers, "tfw2v-draws") as pool:
+        # more threads than cores would only wait for each other
+        threads = min(self.workers, self.program.round_blocks, len(usable_cores()))
+        with (
+            contextlib.closing(plain.Team(threads)) as self._team,
+            ThreadPoolExecutor(self.workers, "tfw2v-draws") as pool,
+        ):
             try:
                 for task, unit in _drawn_ahead(pool, self._draw, tasks, 2 * self.workers):
                     if stop():
@@ -36,10 +42,8 @@ class DeterministicRegime(LocalRegime):
         program = self.program
         if program.round_blocks == 1:
             return super()._train(unit, alphas)
-        # more threads than cores would only wait for each other
-        threads = min(self.workers, program.round_blocks, len(usable_cores()))
-        sizes = (threads, program.round_blocks, program.loss_every)
-        return self._tables.train_together(self._options, unit, alphas, *sizes)
+        sizes = (program.round_blocks, program.loss_every)
+        return self._tables.train_together(self._options, unit, alphas, self._team, *sizes)
 
 
 def _drawn_ahead(

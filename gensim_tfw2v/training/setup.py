@@ -143,7 +143,8 @@ def _round_blocks(config: TrainingConfig, vocabulary: Vocabulary, shape: StepSha
     in_order = config.objective.hierarchical or vocabulary.subwords is not None
     if in_order or not config.deterministic:
         return 1
-    return choose_round_blocks(shape, vocabulary.most_frequent, _steps(config, config.window))
+    is_skipgram, steps = isinstance(config.objective, SkipGram), _steps(config, config.window)
+    return choose_round_blocks(shape, is_skipgram, vocabulary.most_frequent, steps)
 
 
 def _step_shape(

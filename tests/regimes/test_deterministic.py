@@ -50,6 +50,7 @@ def in_blocks(monkeypatch):
     """A small corpus is trained in blocks, as a large one is."""
     monkeypatch.setattr(choices, "FEW_TOKENS", 0)
     monkeypatch.setattr(choices, "WORD_STEPS", 100.0)
+    monkeypatch.setattr(choices, "ROUND_WORD_STEPS", 1000.0)
 
 
 def fingerprint(model):
@@ -134,11 +135,12 @@ def test_it_is_for_one_machine(options):
 
 def test_rounds_are_as_long_as_the_most_frequent_word_allows():
     blocks = StepShape(512, 32, 5, 32)
-    assert choices.choose_round_blocks(blocks, 0.006, 0.9) == 8
-    assert choices.choose_round_blocks(blocks, 0.02, 0.9) == 3
-    assert choices.choose_round_blocks(blocks, 0.5, 0.9) == 1
-    assert choices.choose_round_blocks(blocks, 0.0, 0.9) == 8
-    assert choices.choose_round_blocks(replace(blocks, windows=True), 0.006, 0.9) == 1
+    assert choices.choose_round_blocks(blocks, True, 0.006, 0.9) == 8
+    assert choices.choose_round_blocks(blocks, True, 0.02, 0.9) == 4
+    assert choices.choose_round_blocks(blocks, False, 0.006, 0.9) == 4
+    assert choices.choose_round_blocks(blocks, True, 0.5, 0.9) == 1
+    assert choices.choose_round_blocks(blocks, True, 0.0, 0.9) == 8
+    assert choices.choose_round_blocks(replace(blocks, windows=True), True, 0.006, 0.9) == 1
 
 
 def test_an_error_in_the_draws_ends_the_training(monkeypatch):

@@ -129,6 +129,17 @@ def draw(
         functions.tfw2v_free(drawn)
 
 
+class Team:
+    """Threads that train a unit together, until they are dismissed."""
+
+    def __init__(self, threads: int) -> None:
+        self.address = _library().tfw2v_team(threads)
+
+    def close(self) -> None:
+        """Dismiss them."""
+        _library().tfw2v_dismiss(self.address)
+
+
 class Tables:
     """Rows that are trained: copies of `inputs`, `outputs` and `nodes`, each [rows, D], float32.
 
@@ -195,18 +206,18 @@ class Tables:
         options: Options,
         unit: Unit,
         alphas: np.ndarray,
-        threads: int,
+        team: Team,
         blocks: int,
         loss_every: int = 0,
     ) -> Result:
-        """Train a unit by several threads, with a result that does not depend on their number.
+        """Train a unit by a team, with a result that does not depend on its number of threads.
 
         So many `blocks` at a time start from the same rows. The unit is trained in blocks, by
         negative sampling alone. Otherwise as `train`.
         """
         structs, result = self._structs(options, unit, alphas, 0, len(unit.inputs)), _Result()
-        sizes = (loss_every, threads, blocks)
-        _library().tfw2v_train_together(*structs, alphas.ctypes.data, *sizes, ctypes.byref(result))
+        arguments = (alphas.ctypes.data, loss_every, blocks, team.address)
+        _library().tfw2v_train_together(*structs, *arguments, ctypes.byref(result))
         return Result(result.loss, result.predictions, result.magnitude)
 
     def _structs(
@@ -257,10 +268,10 @@ def _library() -> Any:
         ("draw", pointer, [*[pointer] * 3, number, *[pointer] * 3]),
         *((name, pointer, [pointer]) for name in ("tokens", "reaches", "negatives")),
         ("free", None, [pointer]),
-        *(
-            (name, None, [*[pointer] * 4, *[number] * 3, pointer])
-            for name in ("train", "train_together")
-        ),
+        ("train", None, [*[pointer] * 4, *[number] * 3, pointer]),
+        ("team", pointer, [number]),
+        ("dismiss", None, [pointer]),
+        ("train_together", None, [*[pointer] * 4, number, number, pointer, pointer]),
     )
 
 

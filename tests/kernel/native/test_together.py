@@ -1,8 +1,11 @@
 """Threads that train a unit together: what comes out does not depend on how many they are."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
+from gensim_tfw2v.kernel.native import plain
 from tests.kernel.native.units import OBJECTIVES, kernels_here, make_case, trained_by
 
 #: Those trained in blocks, without hierarchical softmax.
@@ -18,8 +21,9 @@ TOLERANCE = 1e-5
 
 def train(case, threads, blocks, loss_every=1):
     tables = case.trained()
-    sizes = (threads, blocks, loss_every)
-    result = tables.train_together(case.options, case.unit, case.alphas, *sizes)
+    with contextlib.closing(plain.Team(threads)) as team:
+        sizes = (team, blocks, loss_every)
+        result = tables.train_together(case.options, case.unit, case.alphas, *sizes)
     return result, [padded.tobytes() for padded in tables._padded], tables
 
 
@@ -48,7 +52,7 @@ def test_any_number_of_threads_gives_the_same(objective, changes, kernel):
 
 @pytest.mark.parametrize("objective", IN_BLOCKS)
 def test_a_round_adds_up_what_its_blocks_change(objective):
-    # CBOW trains groups of four one after the other, and a word that is a target and a negative of a
+    # CBOW trains groups of four one after the other, and what is both a target and a negative of a
     # group twice: here there is one group in a block, and hardly such a word
     changes = {"size": 20, "tokens": 32, "vocabulary": 5000, "block": 4}
     case = make_case(**OBJECTIVES[objective] | changes)
@@ -77,5 +81,6 @@ def test_wild_blocks_are_trained_window_by_window(objective):
 
 def test_what_is_no_unit_is_refused():
     case = make_case()
+    case = case._replace(alphas=case.alphas.astype(float))
     with pytest.raises(TypeError, match="alphas must be an array of float32"):
-        case.trained().train_together(case.options, case.unit, case.alphas.astype(float), 2, 8)
+        train(case, 2, 8)

@@ -32,7 +32,7 @@ class GroupNegatives : UnitRows {
   // They gain in place, or what they gain is noted.
   void update(const Position* group, float* gain, bool is_first, Ledger* ledger) {
     for (int k = 0; k < K; ++k)
-      to_[k] = ledger && y_[k] != nowhere_ ? ledger->note(drawn_[k], y_[k]) : y_[k];
+      to_[k] = ledger && y_[k] != nowhere_ ? ledger->note(y_[k]) : y_[k];
     for (int k = 0; k < K; k += kChunk)
       with_constant<kChunk>(K - k, [&](auto C) {
         with_truth(!k && is_first, [&](auto first) {

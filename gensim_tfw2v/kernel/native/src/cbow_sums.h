@@ -48,7 +48,7 @@ class WindowSums : UnitRows {
   // window's ends.
   void update(const Position& at, float g, const float* dh, Ledger* ledger) const {
     const bool notes = ledger && at.target != nowhere_;
-    float* to = notes ? ledger->note(u.targets[at.token], at.target) : at.target;
+    float* to = notes ? ledger->note(at.target) : at.target;
     with_truth(notes, [&](auto begin) { update<begin>(at, g, dh, to); });
   }
 
@@ -58,7 +58,7 @@ class WindowSums : UnitRows {
   void end(int64_t p, int nb, Ledger* ledger) {
     for (int j = 0; j < rows_; ++j) {
       const int32_t id = u.inputs[low_ + j];
-      to_[j] = ledger ? ledger->note(id, input(id)) : input(id);
+      to_[j] = ledger ? ledger->note(input(id)) : input(id);
       x_[j] = ledger ? nowhere_ : to_[j];
     }
     slices<kSlice>(N, [&](auto L, int64_t d) { add_gains<L>(p, nb, d); });
@@ -67,8 +67,8 @@ class WindowSums : UnitRows {
  private:
   template <bool begin>
   void update(const Position& at, float g, const float* dh, float* to) const {
-    const float share = at.share;
-    float *hidden = at.hidden, *target = at.target, *low = gains_ + at.low, *high = gains_ + at.high;
+    const float share = at.share, *target = at.target;
+    float *hidden = at.hidden, *low = gains_ + at.low, *high = gains_ + at.high;
     for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
       const Vector before = load(target + d);
       const Vector of_word = share * (load(dh + d) + g * before);

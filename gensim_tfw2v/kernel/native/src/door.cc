@@ -169,12 +169,14 @@ TFW2V_EXPORT void tfw2v_train(const Tfw2vOptions* options, const Tfw2vDraws* dra
   tfw2v::chosen().train(*options, *draws, *tables, alphas, first, last, loss_every, *result);
 }
 
+TFW2V_EXPORT void* tfw2v_team(int64_t threads) { return new tfw2v::Team(static_cast<int>(threads)); }
+TFW2V_EXPORT void tfw2v_dismiss(void* team) { delete static_cast<tfw2v::Team*>(team); }
 TFW2V_EXPORT void tfw2v_train_together(const Tfw2vOptions* options, const Tfw2vDraws* draws,
                                        const Tfw2vTables* tables, const float* alphas,
-                                       int64_t loss_every, int64_t threads, int64_t at_once,
+                                       int64_t loss_every, int64_t at_once, void* team,
                                        Tfw2vResult* result) {
   tfw2v::chosen().train_together(*options, *draws, *tables, alphas, loss_every,
-                                 static_cast<int>(threads), static_cast<int>(at_once), *result);
+                                 static_cast<int>(at_once), *static_cast<tfw2v::Team*>(team), *result);
 }
 
 TFW2V_EXPORT const char* tfw2v_variant(void) { return tfw2v::chosen().name; }

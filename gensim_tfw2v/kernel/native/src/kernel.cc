@@ -34,13 +34,13 @@ void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, con
 }
 
 void train_together(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t,
-                    const float alphas[2], int64_t loss_every, int threads, int at_once,
+                    const float alphas[2], int64_t loss_every, int at_once, Team& team,
                     Tfw2vResult& result) {
   const UnitRows unit(o, u, t);
   if (o.skipgram)
-    Rounds<SkipgramSampled>(unit, u.kept, o.block, alphas, loss_every, threads, at_once).train(result);
+    Rounds<SkipgramSampled>(unit, u.kept, o.block, alphas, loss_every, at_once, team).train(result);
   else
-    Rounds<CbowBlocks>(unit, u.kept, o.block, alphas, loss_every, threads, at_once).train(result);
+    Rounds<CbowBlocks>(unit, u.kept, o.block, alphas, loss_every, at_once, team).train(result);
 }
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -1,6 +1,7 @@
 // Changes of rows that are noted, to be added later.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "buffer.h"
@@ -14,36 +15,42 @@ class Ledger {
   // Room for so many rows of S floats.
   Ledger(int64_t most, int64_t S) : S(S), changes_(most * S) {}
 
-  void clear() { entries_.clear(), wild.clear(); }
+  void clear() { rows_.clear(), wild.clear(); }
 
-  // Where the change of a table's row is to be written, all S floats.
-  float* note(int32_t id, float* row) {
-    float* change = changes_ + static_cast<int64_t>(entries_.size()) * S;
-    entries_.push_back({id, row, change});
-    return change;
+  // Where the change of a row is to be written, all S floats.
+  float* note(float* row) {
+    rows_.push_back(row);
+    return change(rows_.size() - 1);
   }
 
-  struct Entry {
-    int32_t id;
-    float *row, *change;
-  };
+  const std::vector<float*>& rows() const { return rows_; }
+  float* change(size_t number) const { return changes_ + static_cast<int64_t>(number) * S; }
 
-  // Lists the changes of a part of all rows, in their order, after others.
-  void list(int part, int parts, std::vector<Entry>& entries) const {
-    constexpr int kClasses = 64;  // of ids, by which no number has to be divided
-    const int first = part * kClasses / parts, last = (part + 1) * kClasses / parts;
-    for (const Entry& entry : entries_) {
-      const int of_row = entry.id % kClasses;
-      if (of_row >= first && of_row < last) entries.push_back(entry);
-    }
-  }
-
-  std::vector<int64_t> wild;  // positions whose scores are so wild that windows are trained one by one
+  std::vector<int64_t> wild;  // positions that are to be trained again, window by window
 
  private:
   const int64_t S;
-  std::vector<Entry> entries_;
+  std::vector<float*> rows_;
   Buffer changes_;
+};
+
+// Which rows a thread changes in a round, and perhaps some others.
+class Marks {
+ public:
+  void clear() { std::fill_n(bits_, kWords, 0); }
+  void mark(const float* row) { bits_[word(row)] |= bit(row); }
+  bool has(const float* row) const { return bits_[word(row)] & bit(row); }
+  // A number by which rows are shared out.
+  static size_t mixed(const float* row) {
+    constexpr uint64_t kMixer = 0x9E3779B97F4A7C15;
+    return (reinterpret_cast<uintptr_t>(row) >> 6) * kMixer >> 32;
+  }
+
+ private:
+  static constexpr size_t kWords = 256;
+  static size_t word(const float* row) { return mixed(row) / 64 % kWords; }
+  static uint64_t bit(const float* row) { return uint64_t{1} << mixed(row) % 64; }
+  alignas(64) uint64_t bits_[kWords];
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "block.h"
+#include "ledger.h"
 #include "skipgram_windows.h"
 
 namespace tfw2v::TFW2V_ISA {
@@ -52,7 +53,7 @@ class SkipgramSampled : Trainer {
     products_.to_inputs<false>(g_, nb, y_.data(), K, Kr, dx_.data());
     for (int i = 0; i < nb; ++i)
       gather(&lists_[i * capacity], 0, 1, &columns_[i * capacity], pairs_[i], &dx_[i], 1, N);
-    with_truth(ledger, [&](auto begin) { change<begin>(p, nb, low, high, negatives, ledger); });
+    with_truth(ledger, [&](auto begin) { change<begin>(p, nb, low, high, ledger); });
   }
 
   // Trains a block whose scores were wild.
@@ -64,21 +65,20 @@ class SkipgramSampled : Trainer {
  private:
   // Rows gain, or what they gain is noted, which begins with nothing.
   template <bool begin>
-  void change(int64_t p, int nb, int64_t low, int64_t high, const int32_t* negatives,
-              Ledger* ledger) {
-    const auto place = [=](int32_t id, float* row) { return begin ? ledger->note(id, row) : row; };
-    for (int k = 0; k < K; ++k) y_[k] = place(negatives[k], y_[k]);
+  void change(int64_t p, int nb, int64_t low, int64_t high, Ledger* ledger) {
+    const auto place = [=](float* row) { return begin ? ledger->note(row) : row; };
+    for (int k = 0; k < K; ++k) y_[k] = place(y_[k]);
     products_.to_outputs<begin>(g_, nb, x_.data(), K, Kr, y_.data());
     for (int64_t c = low; c < high; ++c) {
       const auto [first, last] = reached(c, p, nb);
       if (first >= last) continue;
-      float* row = place(u.targets[c], output(u.targets[c]));
+      float* row = place(output(u.targets[c]));
       const float* g = gc_ + begins_[c - low];
       gather<Single, begin>(g, 0, 1, x_.data() + first, last - first, &row, 1, N);
     }
     for (int i = 0; i < nb; ++i) {
       const int32_t id = u.inputs[p + i];
-      add<begin>(place(id, input(id)), dx_[i], locked(id));
+      add<begin>(place(input(id)), dx_[i], locked(id));
     }
   }
 

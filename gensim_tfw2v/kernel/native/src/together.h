@@ -3,9 +3,9 @@
 
 #include <atomic>
 #include <memory>
-#include <thread>
 
 #include "ledger.h"
+#include "team.h"
 #include "trainer.h"
 
 namespace tfw2v::TFW2V_ISA {
@@ -37,20 +37,19 @@ class Barrier {
 };
 
 // Rounds of `at_once` blocks, which lie far apart in the unit: they start from the same rows, and
-// note their changes, which are then added in the order of the blocks, each row by one thread.
+// note their changes, which are then added in the order of the blocks: by the thread that noted them,
+// in whose cache the row is; or by one of those that changed the same row.
 template <class Blocks>
 class Rounds {
  public:
   Rounds(const UnitRows& unit, int64_t kept, int block, const float alphas[2], int64_t loss_every,
-         int threads, int at_once)
+         int at_once, Team& team)
       : unit_(unit), alphas_(alphas), kept_(kept), block_(block), loss_every_(loss_every),
-        threads_(threads), at_once_(at_once), ledgers_(at_once), sums_(at_once), barrier_(threads) {}
+        at_once_(at_once), team_(team), ledgers_(at_once), sums_(at_once), shared_(at_once),
+        marks_(team.threads), barrier_(team.threads) {}
 
   void train(Tfw2vResult& result) {
-    std::vector<std::thread> others;
-    for (int thread = 1; thread < threads_; ++thread) others.emplace_back(&Rounds::work, this, thread);
-    work(0);
-    for (std::thread& other : others) other.join();
+    team_.run([this](int thread) { work(thread); });
     total_.into(result);
   }
 
@@ -58,22 +57,44 @@ class Rounds {
   void work(int thread) {
     Tfw2vResult none = {};  // sums are taken block by block
     Blocks blocks(unit_, alphas_, none);
-    for (int j = thread; j < at_once_; j += threads_) ledgers_[j] = blocks.ledger();
-    std::vector<Ledger::Entry> entries;
+    std::vector<Change> own, shared;
+    for (int j = thread; j < at_once_; j += team_.threads) ledgers_[j] = blocks.ledger();
     const int64_t all = (kept_ + block_ - 1) / block_, rounds = (all + at_once_ - 1) / at_once_;
     for (int64_t round = 0; round < rounds; ++round) {
-      for (int j = thread; j < at_once_; j += threads_) {
+      marks_[thread].clear();
+      for (int j = thread; j < at_once_; j += team_.threads) {
         const int64_t at = j * rounds + round;
         ledgers_[j]->clear();
         if (at < all) blocks.block(at * block_, has_loss(at), ledgers_[j].get());
+        for (const float* row : ledgers_[j]->rows()) marks_[thread].mark(row);
         sums_[j] = blocks.take();
       }
       barrier_.wait([&] { end(blocks, false); });
-      entries.clear();
-      for (const auto& ledger : ledgers_) ledger->list(thread, threads_, entries);
-      blocks.add(entries);
+      own.clear();
+      for (int j = thread; j < at_once_; j += team_.threads) {
+        shared_[j].clear();
+        for (size_t i = 0; i < ledgers_[j]->rows().size(); ++i) {
+          float* row = ledgers_[j]->rows()[i];
+          (is_shared(row, thread) ? shared_[j] : own).emplace_back(row, ledgers_[j]->change(i));
+        }
+      }
+      blocks.add(own);
+      barrier_.wait([] {});
+      shared.clear();
+      for (const auto& of_block : shared_)
+        for (const Change& change : of_block)
+          if (Marks::mixed(change.first) % team_.threads == static_cast<size_t>(thread))
+            shared.push_back(change);
+      blocks.add(shared);
       barrier_.wait([&] { end(blocks, true); });
     }
+  }
+
+  // Whether another thread may change a row, too.
+  bool is_shared(const float* row, int thread) const {
+    for (int other = 0; other < team_.threads; ++other)
+      if (other != thread && marks_[other].has(row)) return true;
+    return false;
   }
 
   // Of a round, in the order of its blocks: sums them up, or trains again what was wild.
@@ -92,9 +113,12 @@ class Rounds {
   const int64_t kept_;
   const int block_;
   const int64_t loss_every_;
-  const int threads_, at_once_;
+  const int at_once_;
+  Team& team_;
   std::vector<std::unique_ptr<Ledger>> ledgers_;
   std::vector<Sums> sums_;
+  std::vector<std::vector<Change>> shared_;
+  std::vector<Marks> marks_;
   Sums total_;
   Barrier barrier_;
 };

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "buffer.h"
-#include "ledger.h"
 #include "products.h"
 #include "unit_rows.h"
 
@@ -28,6 +28,9 @@ struct Sums {
   }
 };
 
+// Of a row, which is to be added to it.
+using Change = std::pair<float*, const float*>;
+
 class Trainer : protected UnitRows {
  public:
   Trainer(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
@@ -36,11 +39,11 @@ class Trainer : protected UnitRows {
   ~Trainer() { take().into(result_); }
 
   // Adds noted changes to rows.
-  void add(const std::vector<Ledger::Entry>& entries) const {
+  void add(const std::vector<Change>& changes) const {
     constexpr size_t kAhead = 4;
-    for (size_t i = 0; i < entries.size(); ++i) {
-      if (i + kAhead < entries.size()) fetch_ahead(entries[i + kAhead].row, S);
-      add<>(entries[i].row, entries[i].change, 1.f);
+    for (size_t i = 0; i < changes.size(); ++i) {
+      if (i + kAhead < changes.size()) fetch_ahead(changes[i + kAhead].first, S);
+      add<>(changes[i].first, changes[i].second, 1.f);
     }
   }
 
