@@ -67,6 +67,7 @@ class FastTextOptions(GensimOptions, total=False):
     max_n: int
     bucket: int
     corrected_cbow: bool
+    deterministic: bool
     cluster: str | Cluster | None
     regime: RegimeOptions | str | None
     layout: str
@@ -271,6 +272,7 @@ OPTIONS: dict[str, Kind] = {
     "progress": _flag,
     "shrink_windows": _as_truth,
     "corrected_cbow": _as_truth,
+    "deterministic": _as_truth,
     "has_subwords": _as_truth,
     "log_dir": lambda name, value: log_options(value),
     "regime": _or_none(parse_regime),
@@ -321,6 +323,7 @@ class TrainingConfig:
     negative_shards: int
     workers: int
     shrink_windows: bool
+    deterministic: bool
     cluster: Cluster | LocalTasks | None
     regime: RegimeOptions | None  # None for the default: see `shares_rows`, `regime_of_workers`
     layout: str  # "rows" or "columns"
@@ -346,7 +349,8 @@ class TrainingConfig:
         Raises a ValueError, too, if `regime`, `layout` or `log_dir` does not go together with the
         others.
         """
-        given = {"has_subwords": False, "negative_shards": 1} | parse(options, kinds)
+        absent = {"has_subwords": False, "negative_shards": 1, "deterministic": False}
+        given = absent | parse(options, kinds)
         negative, hierarchical = given["negative"], bool(given["hs"])
         objective: Objective = SkipGram(negative, hierarchical)
         if not given["sg"]:
@@ -360,6 +364,7 @@ class TrainingConfig:
             log=given["log_dir"],
             checkpoint_seconds=60.0 * given["checkpoint_minutes"],
         )
+        config._check_deterministic()
         config._check_layout()
         config._check_subwords()
         config.regime_of_workers.check_objective(config.objective)
@@ -383,6 +388,13 @@ class TrainingConfig:
     def regime_of_workers(self) -> RegimeOptions:
         """The regime, where there are workers."""
         return self.regime or Asynchronous()
+
+    def _check_deterministic(self) -> None:
+        if self.deterministic and (self.cluster or self.regime):
+            raise ValueError(
+                "deterministic=True trains in threads of one machine, to the same bits with any "
+                "number of them: leave out cluster and regime, or deterministic"
+            )
 
     def _check_layout(self) -> None:
         if self.layout == "columns" and not self.regime_of_workers.combines_by_direction:

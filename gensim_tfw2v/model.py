@@ -53,7 +53,7 @@ RUNNING = (
 )
 
 #: Options of a model that gensim's class has not.
-OWN = ("corrected_cbow",)
+OWN = ("corrected_cbow", "deterministic")
 
 #: Attributes of experiments, which no argument sets.
 EXPERIMENTAL = ("negative_shards",)
@@ -102,6 +102,9 @@ class TFWord2Vec(Word2Vec):
         words in the window, which gensim leaves out (Irsoy, Benton and Stratos 2021, "Corrected
         CBOW Performs as well as Skip-gram"). It needs a larger `alpha`: the authors' program,
         kōan, uses 0.075 in its example.
+    deterministic : bool
+        Train to the same bits with any number of `workers` from one `seed`, without a `cluster` or
+        `regime`. It is somewhat slower.
     cluster : str or Cluster, optional
         Where to train. ``"local:ps=2,worker=4"`` starts tasks on this machine for each call of
         `train`; ``"TF_CONFIG"`` uses the running tasks that the environment variable describes, a
@@ -162,6 +165,8 @@ class TFWord2Vec(Word2Vec):
         A callback sets it to True to end `train` after this epoch.
     history, best_epoch, best_score
         As of the last `EarlyStopping`; empty or None without.
+    kernel : str, optional
+        Instruction set of the kernel that a `deterministic` training has used, such as ``"avx2"``.
     traffic : Traffic, optional
         Bytes, repeated work units, staleness and times of the last `train` on a cluster or with a
         `regime`; else None.
@@ -188,6 +193,8 @@ class TFWord2Vec(Word2Vec):
     encoded_dir: str | None = None
     tables_dir: str | None = None
     corrected_cbow = False
+    deterministic = False
+    kernel: str | None = None
     has_subwords = False  # as FastText's models have
     negative_shards = 1  # an experiment: see docs/layouts.md
     mean_losses: Sequence[float] = ()
@@ -209,6 +216,7 @@ class TFWord2Vec(Word2Vec):
         self,
         *args: Any,
         corrected_cbow: bool = False,
+        deterministic: bool = False,
         cluster: str | Cluster | None = None,
         regime: RegimeOptions | str | None = None,
         layout: str = "rows",
@@ -228,7 +236,7 @@ class TFWord2Vec(Word2Vec):
         has_subwords = {"has_subwords": self.has_subwords}
         TrainingConfig.parse(of_gensim.arguments | own | has_subwords)
         self.__dict__.update(own)
-        self.corrected_cbow = bool(corrected_cbow)
+        self.corrected_cbow, self.deterministic = bool(corrected_cbow), bool(deterministic)
         is_trained_by_gensim(self)  # refused before a corpus is read
         with self._corpus_reader.once():
             super().__init__(*args, **kwargs)
@@ -339,7 +347,7 @@ class TFWord2Vec(Word2Vec):
         """
         model: Any = object.__new__(self._of_gensim)
         model.__dict__.update(self.__getstate__())
-        for name in (*OWN, *EXPERIMENTAL, "mean_losses"):
+        for name in (*OWN, *EXPERIMENTAL, "mean_losses", "kernel"):
             model.__dict__.pop(name, None)
         return model
 

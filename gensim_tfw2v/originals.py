@@ -35,6 +35,7 @@ NOT_GENSIMS: dict[str, Any] = {
     "checkpoint_dir": None,
     "log_dir": None,
     "corrected_cbow": False,
+    "deterministic": False,
     "negative_shards": 1,
 }
 

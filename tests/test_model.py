@@ -164,6 +164,7 @@ def test_signature_is_gensims():
         assert ours[name] == parameter
     assert set(ours) - set(inspect.signature(Word2Vec).parameters) == {
         "corrected_cbow",
+        "deterministic",
         "cluster",
         "regime",
         "layout",

@@ -31,7 +31,7 @@ OF_THE_COMMAND = {
     *("context", "corpus", "output", "vectors", "binary", "init", "hosts", "verbose"),
     *("early_stopping", "patience"),
 }
-OWN_SWITCHES = {"corrected_cbow", "projector_each_epoch"}
+OWN_SWITCHES = {"corrected_cbow", "deterministic", "projector_each_epoch"}
 
 #: Options of FastText alone.
 OF_FASTTEXT = ("min_n", "max_n", "bucket")
@@ -84,6 +84,9 @@ def train(
     ] = True,
     corrected_cbow: Annotated[
         bool, _model("CBOW with the exact gradient of the loss, unlike gensim; raise --alpha then.")
+    ] = False,
+    deterministic: Annotated[
+        bool, _model("Train to the same bits with any number of --workers, on one machine.")
     ] = False,
     shrink_windows: Annotated[
         bool, _model("Draw the size of each window from 1 to --window, or always use --window.")

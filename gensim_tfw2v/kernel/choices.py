@@ -42,6 +42,14 @@ HIDDEN_STEPS, LARGEST_GROUP, PATH_PREDICTIONS = 0.8, 4, 6
 #: is worth it.
 BLOCK_HIDDEN_STEPS, LEAST_BLOCK = 2.0, 8
 
+#: Blocks of a deterministic training that start from the same rows, at most: so many threads have
+#: work. What more blocks change no longer fits into a core's cache, and CBOW has little else to do.
+ROUND_BLOCKS = {"skipgram": 8, "cbow": 4}
+
+#: Steps of the most frequent word in these blocks. They lie far apart, and twice `WORD_STEPS` is as
+#: good; with four times as many, analogies become worse.
+ROUND_WORD_STEPS = 4.0
+
 #: Positions of a block of CBOW that share negatives: kGroup in native/src/cbow_sums.h.
 SHARING = 4
 
@@ -193,6 +201,20 @@ def choose_shape(
     # With hierarchical softmax the centres bring more rows than the inputs do.
     side: Literal["inputs", "centres"] = "centres" if skipgram and not hierarchical else "inputs"
     return StepShape(step, 32, window, max(shared, least), side)
+
+
+def choose_round_blocks(
+    shape: StepShape, skipgram: bool, most_frequent: float, steps: float
+) -> int:
+    """Choose how many blocks of a unit start from the same rows in a deterministic training.
+
+    A power of two, which is shared out evenly. `steps` are those of `steps_of`. Without blocks it
+    is 1.
+    """
+    number = 1 if shape.windows else ROUND_BLOCKS["skipgram" if skipgram else "cbow"]
+    while number > 1 and number * shape.block * most_frequent * steps > ROUND_WORD_STEPS:
+        number //= 2
+    return number
 
 
 def steps_of(alpha: float, pairs: int, negative: int, hierarchical: bool = False) -> float:

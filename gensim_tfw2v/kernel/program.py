@@ -59,6 +59,8 @@ class Program:
         Step sizes of workers that train at the same time are at most so many times as large.
     one_at_a_time : bool
         Whether workers take turns.
+    round_blocks : int
+        Blocks of a unit that start from the same rows: see `choose_round_blocks`.
     """
 
     objective: Objective
@@ -84,6 +86,7 @@ class Program:
     layout: str = "rows"
     largest_growth: float = 1.0
     one_at_a_time: bool = False
+    round_blocks: int = 1
 
     @property
     def row_size(self) -> int:

@@ -43,6 +43,7 @@ USUAL = {
     "shrink_windows": True,
     "cbow_mean": 1,
     "corrected_cbow": False,
+    "deterministic": False,
     "negative_shards": 1,
     "min_alpha": 0.0001,
 }

@@ -53,16 +53,19 @@ class LocalRegime:
                     task = todo.popleft()
                 except IndexError:
                     return
-                report(self._train(task))
+                report(self._trained(task, self._draw(task)))
 
         run_threads(work, min(self.workers, max(1, len(tasks))), "tfw2v-worker")
 
-    def _train(self, task: UnitTask) -> UnitReport:
+    def _draw(self, task: UnitTask) -> plain.Unit:
         words = self._words
-        unit = plain.draw(self._options, task.unit.read(), task.key, words.keep, words.noise)
-        kept = len(unit.inputs)
-        alphas = np.asarray(task.alphas, np.float32)
-        result = self._tables.train(self._options, unit, alphas, loss_every=self.program.loss_every)
+        return plain.draw(self._options, task.unit.read(), task.key, words.keep, words.noise)
+
+    def _train(self, unit: plain.Unit, alphas: np.ndarray) -> plain.Result:
+        return self._tables.train(self._options, unit, alphas, loss_every=self.program.loss_every)
+
+    def _trained(self, task: UnitTask, unit: plain.Unit) -> UnitReport:
+        kept, result = len(unit.inputs), self._train(unit, np.asarray(task.alphas, np.float32))
         if any(task.alphas) and not np.isfinite(result.magnitude):  # else only a loss is asked for
             place = f"training of unit {task.unit.index} in epoch {task.epoch}"
             raise Divergence.at(place, self.program, task.alphas[0])

@@ -93,6 +93,7 @@ def _tasks_of(
     `corpus_ratio` is the corpus divided by what `train` was told of it.
     """
     units, all_words = training.units_of(epoch), max(1, training.corpus.total_raw_words)
+    is_corpus_file_mode = is_corpus_file_mode and not training.config.deterministic
     # in gensim each thread counts only what it has trained of a file itself
     threads = training.config.counting_threads if is_corpus_file_mode else 1
     # gensim trains a batch with the step size at its beginning, so it never reaches the smallest

@@ -18,6 +18,7 @@ from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 from gensim_tfw2v.kernel.choices import FEW_TOKENS
+from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
@@ -33,6 +34,7 @@ logger = logging.getLogger(__name__)
 OPTIONS = (
     *("vector_size", "sg", "hs", "negative", "ns_exponent", "window", "shrink_windows"),
     *("cbow_mean", "corrected_cbow", "negative_shards", "sample", "alpha", "min_alpha", "epochs"),
+    "deterministic",
 )
 
 #: And what of FastText's, which its vectors have.
@@ -77,6 +79,8 @@ class Training:
                     "train() called with an empty iterator (if not intended, be sure to provide a "
                     "corpus that offers restartable iteration = an iterable)."
                 )
+            if config.deterministic:
+                _note_kernel(model)
             vocabulary = Vocabulary.of(model)
             self._subwords = vocabulary.subwords
             self._inputs: np.ndarray | None = None  # what the model's rows of n-grams were
@@ -306,6 +310,17 @@ class Training:
 
     def _set_model_position(self) -> None:
         self._model_position = copy.deepcopy(self.position)
+
+
+def _note_kernel(model: Any) -> None:
+    """Note whose sums a deterministic training has: another kernel rounds others."""
+    if model.kernel not in (None, kernel := plain.variant()):
+        logger.warning(
+            "the model was trained by the kernel for %s, and now is by that for %s: set "
+            "TFW2V_ISA=%s to go on with the same numbers",
+            *(model.kernel, kernel, model.kernel),
+        )
+    model.kernel = kernel
 
 
 def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.processes.machine import cores_each
 from gensim_tfw2v.regimes import Regime
+from gensim_tfw2v.regimes.deterministic import DeterministicRegime
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.training.vocabulary import Vocabulary
@@ -54,6 +55,10 @@ def setup_of(
     if window > choices.NARROW_WINDOW:
         window = choices.choose_window(window, corpus.longest_sentence)
     native = trains_natively(config)
+    if config.deterministic and not config.shares_rows:
+        raise RuntimeError(
+            f"deterministic=True needs the compiled kernels: {why_not()}, or leave it out"
+        )
     if config.has_subwords and not native:
         hide = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
         raise RuntimeError(
@@ -114,7 +119,16 @@ def unit_program(
         span=_span(config, vocabulary, window) or 1,
         max_norm=choices.choose_max_norm(isinstance(objective, SkipGram), objective.hierarchical),
         native=native,
+        round_blocks=_round_blocks(config, vocabulary, shape),
     )
+
+
+def _round_blocks(config: TrainingConfig, vocabulary: Vocabulary, shape: StepShape) -> int:
+    in_order = config.objective.hierarchical or vocabulary.subwords is not None
+    if in_order or not config.deterministic:
+        return 1
+    is_skipgram, steps = isinstance(config.objective, SkipGram), _steps(config, config.window)
+    return choices.choose_round_blocks(shape, is_skipgram, vocabulary.most_frequent, steps)
 
 
 def _step_shape(
@@ -224,7 +238,8 @@ def _made(
 ) -> Any:
     if config.shares_rows:
         logger.info("compiled kernels train, in threads of this process")
-        return LocalRegime(setup.program, setup.words, setup.program.workers)
+        local = DeterministicRegime if config.deterministic else LocalRegime
+        return local(setup.program, setup.words, setup.program.workers)
     from gensim_tfw2v.regimes.coordinator import ClusterSetup, CoordinatedRegime
 
     regime = config.regime_of_workers

@@ -51,7 +51,8 @@ def test_every_option_reaches_the_model(tfw2v, monkeypatch, corpus, tmp_path):
     }  # fmt: skip
     flags = {"sg": "--sg", "hs": "--hs", "cbow_mean": "--cbow-sum", "progress": "--no-progress",
              "shrink_windows": "--no-shrink-windows", "sorted_vocab": "--no-sorted-vocab",
-             "compute_loss": "--compute-loss", "corrected_cbow": "--corrected-cbow"}  # fmt: skip
+             "compute_loss": "--compute-loss", "corrected_cbow": "--corrected-cbow",
+             "deterministic": "--deterministic"}  # fmt: skip
     arguments = [a for n, value in options.items() for a in (f"--{n.replace('_', '-')}", value)]
     tfw2v("train", corpus, "-o", tmp_path / "model", *arguments, *flags.values())
     switches = {name: not flag.startswith("--no-") and name != "cbow_mean"

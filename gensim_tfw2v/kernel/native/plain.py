@@ -129,6 +129,17 @@ def draw(
         functions.tfw2v_free(drawn)
 
 
+class Team:
+    """Threads that train a unit together, until they are dismissed."""
+
+    def __init__(self, threads: int) -> None:
+        self.address = _library().tfw2v_team(threads)
+
+    def close(self) -> None:
+        """Dismiss them."""
+        _library().tfw2v_dismiss(self.address)
+
+
 class Tables:
     """Rows that are trained: copies of `inputs`, `outputs` and `nodes`, each [rows, D], float32.
 
@@ -181,9 +192,38 @@ class Tables:
 
         The step sizes `alphas` [2] are those at the unit's first position and after its last. The
         loss is that of every `loss_every`-th block, 0: of none. Arrays that are no unit of these
-        tables are a
-        TypeError or a ValueError, and rows stay as they were.
+        tables are a TypeError or a ValueError, and rows stay as they were.
         """
+        ends = (first, len(unit.inputs) if last is None else last)
+        structs, result = self._structs(options, unit, alphas, *ends), _Result()
+        _library().tfw2v_train(
+            *structs, alphas.ctypes.data, *ends, loss_every, ctypes.byref(result)
+        )
+        return Result(result.loss, result.predictions, result.magnitude)
+
+    def train_together(
+        self,
+        options: Options,
+        unit: Unit,
+        alphas: np.ndarray,
+        team: Team,
+        blocks: int,
+        loss_every: int = 0,
+    ) -> Result:
+        """Train a unit by a team, with a result that does not depend on its number of threads.
+
+        So many `blocks` at a time start from the same rows. The unit is trained in blocks, by
+        negative sampling alone. Otherwise as `train`.
+        """
+        structs, result = self._structs(options, unit, alphas, 0, len(unit.inputs)), _Result()
+        arguments = (alphas.ctypes.data, loss_every, blocks, team.address)
+        _library().tfw2v_train_together(*structs, *arguments, ctypes.byref(result))
+        return Result(result.loss, result.predictions, result.magnitude)
+
+    def _structs(
+        self, options: Options, unit: Unit, alphas: np.ndarray, first: int, last: int
+    ) -> list[Any]:
+        """References to what the kernels are given, once that is checked."""
         struct, n = _options(options), len(unit.inputs)
         _require(
             inputs=(unit.inputs, INT32, (None,)),
@@ -197,13 +237,10 @@ class Tables:
             *(array.ctypes.data for array in unit),
             *(None, unit.inputs.ctypes.data, _Lists.of(self._tree), _Lists.of(self._subwords)),
         )
-        functions, result = _library(), _Result()
         structs = [*map(ctypes.byref, (struct, draws, self._tables))]
-        ends = (first, n if last is None else last)
-        if wrong := functions.tfw2v_check(*structs, *ends):
+        if wrong := _library().tfw2v_check(*structs, first, last):
             raise ValueError(f"a unit cannot be trained: {wrong.decode()}")
-        functions.tfw2v_train(*structs, alphas.ctypes.data, *ends, loss_every, ctypes.byref(result))
-        return Result(result.loss, result.predictions, result.magnitude)
+        return structs
 
 
 def _zeros(rows: int, floats: int) -> np.ndarray:
@@ -232,6 +269,9 @@ def _library() -> Any:
         *((name, pointer, [pointer]) for name in ("tokens", "reaches", "negatives")),
         ("free", None, [pointer]),
         ("train", None, [*[pointer] * 4, *[number] * 3, pointer]),
+        ("team", pointer, [number]),
+        ("dismiss", None, [pointer]),
+        ("train_together", None, [*[pointer] * 4, number, number, pointer, pointer]),
     )
 
 

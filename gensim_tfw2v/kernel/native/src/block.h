@@ -39,13 +39,14 @@ class BlockProducts {
     gather<Pair, begin>(along, half, 1, terms_.data(), pairs, dx, m, N);
   }
 
-  // y += g' x
+  // y = or += g' x
+  template <bool begin>
   void to_outputs(const float* g, int m, const float* const* x, int K, int ld, float* const* y) {
     for (int i = 0; i < m; ++i) rows_[i] = const_cast<float*>(g) + i * ld;
     pair_up(rows_.data(), m, ld / W, g_);
     const float* across = terms_[0];
     const int pairs = pair_up(x, m, N, x_);
-    gather<Pair>(across, 1, ld, terms_.data(), pairs, y, K, N);
+    gather<Pair, begin>(across, 1, ld, terms_.data(), pairs, y, K, N);
   }
 
  private:
@@ -75,8 +76,9 @@ class BlockProducts {
   void to_inputs(const float* g, int m, const float* const* y, int K, int ld, float* const* dx) {
     gather<Single, begin>(g, ld, 1, y, K, dx, m, N);
   }
+  template <bool begin>
   void to_outputs(const float* g, int m, const float* const* x, int K, int ld, float* const* y) {
-    gather<Single>(g, 1, ld, x, m, y, K, N);
+    gather<Single, begin>(g, 1, ld, x, m, y, K, N);
   }
 
  private:

@@ -1,6 +1,8 @@
 // CBOW, block after block.
 #pragma once
 
+#include <memory>
+
 #include "cbow_negatives.h"
 #include "cbow_paths.h"
 #include "cbow_windows.h"
@@ -16,22 +18,34 @@ class CbowBlocks : Trainer {
       : Trainer(unit, alphas, result), windows_(unit, alphas, result, 1), sums_(unit),
         negatives_(unit), paths_(unit), dh_(kGroup * S) {}
 
-  void block(int64_t p, bool with_loss) {
+  // Trains a block, or notes what it changes.
+  void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));
     const int groups = sums_.begin(p, nb);
     wild_.clear();
-    for (int g = 0; g < groups; ++g) group(p, g, with_loss);
-    sums_.end(p, nb);
-    for (int64_t a : wild_) windows_.window(a, with_loss);
+    for (int g = 0; g < groups; ++g) group(p, g, with_loss, ledger);
+    sums_.end(p, nb, ledger);
+    if (ledger) return std::swap(ledger->wild, wild_);
+    for (int64_t a : wild_) again(a, with_loss);
   }
+
+  // Trains a position of a group whose scores were wild.
+  void again(int64_t a, bool with_loss) { windows_.window(a, with_loss); }
+  Sums take() { return Trainer::take() += windows_.take(); }
+  std::unique_ptr<Ledger> ledger() const {
+    const int64_t w = std::min<int64_t>(o.window, u.kept), groups = o.block / kGroup + 1;
+    return std::make_unique<Ledger>(o.block + 2 * w + groups * (kGroup + o.negative), S);
+  }
+  using Trainer::add;
 
  private:
   // Trains four positions: their outputs, and what their words are to gain.
-  void group(int64_t p, int g, bool with_loss) {
+  void group(int64_t p, int g, bool with_loss, Ledger* ledger) {
     Position* at = sums_.group(g);
     const auto learn = [&](auto& outputs) {
       const int columns = static_cast<int>(outputs.labels.size());
-      coefficients(outputs.z.data(), outputs.labels.data(), columns, alpha(p), outputs.z.data(), with_loss);
+      float* z = outputs.z.data();
+      coefficients(z, outputs.labels.data(), columns, alpha(p), z, with_loss);
     };
     if (o.negative) negatives_.predict(p / o.block, g, at), learn(negatives_);
     if (o.hierarchical) paths_.predict(at), learn(paths_);
@@ -45,10 +59,11 @@ class CbowBlocks : Trainer {
       }
       return;
     }
-    if (with_loss) result.predictions += real;
+    if (with_loss) predicted(real);
     if (o.hierarchical) paths_.update(at, dh_);
-    negatives_.update(at, dh_, !o.hierarchical);
-    for (int i = 0; i < kGroup; ++i) sums_.update(at[i], negatives_.of_target(i), dh_ + i * S);
+    negatives_.update(at, dh_, !o.hierarchical, ledger);
+    for (int i = 0; i < kGroup; ++i)
+      sums_.update(at[i], negatives_.of_target(i), dh_ + i * S, ledger);
   }
 
   // Fetches the rows that four positions of the next block add to those before it.

@@ -10,7 +10,7 @@ class GroupNegatives : UnitRows {
  public:
   explicit GroupNegatives(const UnitRows& unit)
       : UnitRows(unit), K(o.negative), ld(K ? static_cast<int>(rounded(K + 1, (W + 3) / 4)) : 0),
-        z(rounded(kGroup * ld, W)), labels(z.size()), y_(K), times_(ld), drawn_(K),
+        z(rounded(kGroup * ld, W)), labels(z.size()), y_(K), to_(K), times_(ld), drawn_(K),
         lanes_(z.size() * W), nowhere_(S) {
     if (K) times_[K] = 1.f;  // of the target
   }
@@ -29,10 +29,15 @@ class GroupNegatives : UnitRows {
   }
 
   // What the negatives gain; and the group's hidden layers by them, the first to gain or not.
-  void update(const Position* group, float* gain, bool is_first) {
+  // They gain in place, or what they gain is noted.
+  void update(const Position* group, float* gain, bool is_first, Ledger* ledger) {
+    for (int k = 0; k < K; ++k)
+      to_[k] = ledger && y_[k] != nowhere_ ? ledger->note(y_[k]) : y_[k];
     for (int k = 0; k < K; k += kChunk)
       with_constant<kChunk>(K - k, [&](auto C) {
-        k || !is_first ? update<C, false>(group, gain, k) : update<C, true>(group, gain, k);
+        with_truth(!k && is_first, [&](auto first) {
+          with_truth(ledger, [&](auto begin) { update<C, first, begin>(group, gain, k); });
+        });
       });
   }
 
@@ -99,13 +104,13 @@ class GroupNegatives : UnitRows {
   }
 
   // The same for C of the negatives.
-  template <int C, bool is_first>
+  template <int C, bool is_first, bool begin>
   void update(const Position* group, float* gain, int k) {
-    const float* hidden = group->hidden;
-    float* y[C];
+    const float *hidden = group->hidden, *y[C];
+    float* to[C];
     Vector g[kGroup][C];
     repeat<C>([&](auto c) {
-      y[c] = y_[k + c];
+      y[c] = y_[k + c], to[c] = to_[k + c];
       repeat<kGroup>([&](auto i) { g[i][c] = all(z[i * ld + k + c]); });
     });
     for (int64_t d = 0, end = int64_t{N} * W, stride = S; d < end; d += W) {
@@ -116,18 +121,18 @@ class GroupNegatives : UnitRows {
       });
       repeat<C>([&](auto c) {
         const Vector before = load(y[c] + d);
-        Vector after = before;
+        Vector after = begin ? Vector{} : before;
         repeat<kGroup>([&](auto i) {
           dh[i] += g[i][c] * before;
           after += g[i][c] * h[i];
         });
-        store(y[c] + d, after);
+        store(to[c] + d, after);
       });
       repeat<kGroup>([&](auto i) { store(gain + i * stride + d, dh[i]); });
     }
   }
 
-  std::vector<float*> y_;
+  std::vector<float*> y_, to_;  // negatives, and where what they gain is written
   std::vector<float> times_;  // that each counts
   std::vector<int32_t> drawn_;
   Buffer lanes_, nowhere_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "buffer.h"
+#include "ledger.h"
 #include "products.h"
 #include "unit_rows.h"
 
@@ -27,7 +28,8 @@ class WindowSums : UnitRows {
  public:
   explicit WindowSums(const UnitRows& unit)
       : UnitRows(unit), w(std::min<int64_t>(o.window, u.kept)), positions_(rounded(o.block, kGroup)),
-        position_of_(o.block), prefix_((o.block + 2 * w + 1) * S), gains_((o.block + 2 * w + 1) * S),
+        position_of_(o.block), x_(o.block + 2 * w), to_(x_.size()), prefix_((x_.size() + 1) * S),
+        gains_((x_.size() + 1) * S),
         hidden_(positions_.size() * S), nowhere_(S) {}
 
   // The positions of a group, whose hidden layers follow one another. They lie apart, for the hidden
@@ -42,28 +44,42 @@ class WindowSums : UnitRows {
     return groups;
   }
 
-  // What a position's target gains; and what the words of its window do, at the window's ends.
-  void update(const Position& at, float g, const float* dh) const {
-    const float share = at.share;
-    float *hidden = at.hidden, *target = at.target, *low = gains_ + at.low, *high = gains_ + at.high;
+  // What a position's target gains, in place or noted; and what the words of its window do, at the
+  // window's ends.
+  void update(const Position& at, float g, const float* dh, Ledger* ledger) const {
+    const bool notes = ledger && at.target != nowhere_;
+    float* to = notes ? ledger->note(at.target) : at.target;
+    with_truth(notes, [&](auto begin) { update<begin>(at, g, dh, to); });
+  }
+
+  void skip(const Position& at) const { std::fill_n(at.hidden, int64_t{N} * W, 0.f); }
+
+  // Adds to the windows' inputs what they have gained, or notes it.
+  void end(int64_t p, int nb, Ledger* ledger) {
+    for (int j = 0; j < rows_; ++j) {
+      const int32_t id = u.inputs[low_ + j];
+      to_[j] = ledger ? ledger->note(input(id)) : input(id);
+      x_[j] = ledger ? nowhere_ : to_[j];
+    }
+    slices<kSlice>(N, [&](auto L, int64_t d) { add_gains<L>(p, nb, d); });
+  }
+
+ private:
+  template <bool begin>
+  void update(const Position& at, float g, const float* dh, float* to) const {
+    const float share = at.share, *target = at.target;
+    float *hidden = at.hidden, *low = gains_ + at.low, *high = gains_ + at.high;
     for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
       const Vector before = load(target + d);
       const Vector of_word = share * (load(dh + d) + g * before);
-      store(target + d, before + g * load(hidden + d));
+      const Vector of_target = g * load(hidden + d);
+      store(to + d, begin ? of_target : before + of_target);
       store(hidden + d, of_word);
       store(low + d, load(low + d) + of_word);
       store(high + d, load(high + d) - of_word);
     }
   }
 
-  void skip(const Position& at) const { std::fill_n(at.hidden, int64_t{N} * W, 0.f); }
-
-  // Adds to the windows' inputs what they have gained.
-  void end(int64_t p, int nb) {
-    slices<kSlice>(N, [&](auto L, int64_t d) { add_gains<L>(p, nb, d); });
-  }
-
- private:
   // Finds the windows of a block, which begin at low_.
   void place(int64_t p, int nb, int groups) {
     int64_t high = low_ = p;
@@ -122,10 +138,10 @@ class WindowSums : UnitRows {
       const int32_t row = u.inputs[low_ + j];
       const int64_t i = low_ + j - p;  // its own window is not for it
       const float* own = (i >= 0 && i < nb ? position_of_[i]->hidden : nowhere_) + d;
-      float* x = input(row) + d;
-      const float factor = locked(row);
+      const float *x = x_[j] + d, factor = locked(row);
+      float* to = to_[j] + d;
       for (int l = 0; l < L; ++l)
-        store(x + l * W, load(x + l * W) + factor * (sum[l] - load(own + l * W)));
+        store(to + l * W, load(x + l * W) + factor * (sum[l] - load(own + l * W)));
     }
   }
 
@@ -134,6 +150,8 @@ class WindowSums : UnitRows {
   int rows_ = 0;
   std::vector<Position> positions_;
   std::vector<const Position*> position_of_;  // each of the block's tokens
+  std::vector<const float*> x_;  // inputs of the windows, and where what they gain is written
+  std::vector<float*> to_;
   Buffer prefix_, gains_, hidden_, nowhere_;
 };
 

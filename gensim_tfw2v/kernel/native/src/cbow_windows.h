@@ -42,6 +42,8 @@ class CbowWindows : Windows {
     train(1, alpha(a / o.block * o.block), with_loss);
   }
 
+  using Trainer::take;
+
  private:
   static constexpr int kMost = 4;  // windows at a time
 
@@ -57,7 +59,7 @@ class CbowWindows : Windows {
     if (!sane(columns)) group_ = 1;
     for (int g = 0; g < number; ++g)
       slices<kSlice>(N, [&](auto L, int64_t d) { update<L>(g, d); });
-    if (with_loss) result.predictions += number;
+    if (with_loss) predicted(number);
   }
 
   // A slice of L vectors of a window's hidden layer.

@@ -19,6 +19,7 @@ struct Kernel {
   const char* name;
   bool runs_here;
   Train train;
+  TrainTogether train_together;
   const RowKernel* rows;
 };
 
@@ -46,15 +47,15 @@ Kernel choose() {
 #endif
   const Kernel kernels[] = {
 #if defined(TFW2V_HAS_avx512bf16)
-      {"avx512bf16", has.avx512bf16, avx512bf16::train, avx512bf16::rows},
+      {"avx512bf16", has.avx512bf16, avx512bf16::train, avx512bf16::train_together, avx512bf16::rows},
 #endif
 #if defined(TFW2V_HAS_avx512)
-      {"avx512", has.avx512, avx512::train, avx512::rows},
+      {"avx512", has.avx512, avx512::train, avx512::train_together, avx512::rows},
 #endif
 #if defined(TFW2V_HAS_avx2)
-      {"avx2", has.avx2, avx2::train, avx2::rows},
+      {"avx2", has.avx2, avx2::train, avx2::train_together, avx2::rows},
 #endif
-      {"portable", true, portable::train, portable::rows}};
+      {"portable", true, portable::train, portable::train_together, portable::rows}};
   const char* asked = std::getenv("TFW2V_ISA");
   for (const Kernel& kernel : kernels)
     if (kernel.runs_here && (!asked || !std::strcmp(asked, kernel.name))) return kernel;
@@ -166,6 +167,16 @@ TFW2V_EXPORT void tfw2v_train(const Tfw2vOptions* options, const Tfw2vDraws* dra
                               const Tfw2vTables* tables, const float* alphas, int64_t first,
                               int64_t last, int64_t loss_every, Tfw2vResult* result) {
   tfw2v::chosen().train(*options, *draws, *tables, alphas, first, last, loss_every, *result);
+}
+
+TFW2V_EXPORT void* tfw2v_team(int64_t threads) { return new tfw2v::Team(static_cast<int>(threads)); }
+TFW2V_EXPORT void tfw2v_dismiss(void* team) { delete static_cast<tfw2v::Team*>(team); }
+TFW2V_EXPORT void tfw2v_train_together(const Tfw2vOptions* options, const Tfw2vDraws* draws,
+                                       const Tfw2vTables* tables, const float* alphas,
+                                       int64_t loss_every, int64_t at_once, void* team,
+                                       Tfw2vResult* result) {
+  tfw2v::chosen().train_together(*options, *draws, *tables, alphas, loss_every,
+                                 static_cast<int>(at_once), *static_cast<tfw2v::Team*>(team), *result);
 }
 
 TFW2V_EXPORT const char* tfw2v_variant(void) { return tfw2v::chosen().name; }

@@ -6,6 +6,7 @@
 #include "skipgram_sampled.h"
 #include "skipgram_windows.h"
 #include "subwords.h"
+#include "together.h"
 
 namespace tfw2v::TFW2V_ISA {
 
@@ -30,6 +31,16 @@ void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, con
   if (!u.subwords.number) return train_all(unit, [&](auto train) { train(first, last); });
   Subwords subwords(unit);
   train_all(subwords.unit(), [&](auto train) { subwords.spans(first, last, train); });
+}
+
+void train_together(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t,
+                    const float alphas[2], int64_t loss_every, int at_once, Team& team,
+                    Tfw2vResult& result) {
+  const UnitRows unit(o, u, t);
+  if (o.skipgram)
+    Rounds<SkipgramSampled>(unit, u.kept, o.block, alphas, loss_every, at_once, team).train(result);
+  else
+    Rounds<CbowBlocks>(unit, u.kept, o.block, alphas, loss_every, at_once, team).train(result);
 }
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -1,6 +1,7 @@
 // Training drawn units, as each processor has it: the same source, compiled for each.
 #pragma once
 #include "rows.h"
+#include "team.h"
 #include "unit.h"
 
 namespace tfw2v {
@@ -10,10 +11,18 @@ using Train = void (*)(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables
                        const float alphas[2], int64_t first, int64_t last, int64_t loss_every,
                        Tfw2vResult&);
 
+// The same of a whole unit, by a team in rounds of so many blocks. It has no windows trained one by
+// one, and no hierarchical softmax.
+using TrainTogether = void (*)(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&,
+                               const float alphas[2], int64_t loss_every, int at_once, Team&,
+                               Tfw2vResult&);
+
 #define TFW2V_KERNEL(isa)                                                                   \
   namespace isa {                                                                            \
   void train(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&, const float[2],     \
              int64_t, int64_t, int64_t, Tfw2vResult&);                                       \
+  void train_together(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&,            \
+                      const float[2], int64_t, int, Team&, Tfw2vResult&);                     \
   extern const RowKernel rows[2];                                                            \
   }
 TFW2V_KERNEL(portable)

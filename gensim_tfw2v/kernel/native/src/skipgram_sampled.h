@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <utility>
 
 #include "block.h"
+#include "ledger.h"
 #include "skipgram_windows.h"
 
 namespace tfw2v::TFW2V_ISA {
@@ -30,7 +32,8 @@ class SkipgramSampled : Trainer {
     }
   }
 
-  void block(int64_t p, bool with_loss) {
+  // Trains a block, or notes what it changes.
+  void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
     const int nb = static_cast<int>(std::min<int64_t>(B, u.kept - p));
     const int64_t low = std::max<int64_t>(0, p - w), high = std::min<int64_t>(u.kept, p + nb + w);
     const int32_t* negatives = u.negatives + p / B * K;
@@ -44,23 +47,41 @@ class SkipgramSampled : Trainer {
     centres(p, nb, low, high, a, with_loss);
     noise(p, nb, low, high, negatives, a, with_loss);
     const int64_t pairs = std::accumulate(pairs_.begin(), pairs_.begin() + nb, int64_t{0});
-    if (!sane(pairs + nb * K, true)) return windows_.block(p, with_loss);
-    if (with_loss) result.predictions += pairs;
+    if (!sane(pairs + nb * K, true))
+      return ledger ? ledger->wild.push_back(p) : windows_.block(p, with_loss);
+    if (with_loss) predicted(pairs);
     products_.to_inputs<false>(g_, nb, y_.data(), K, Kr, dx_.data());
     for (int i = 0; i < nb; ++i)
       gather(&lists_[i * capacity], 0, 1, &columns_[i * capacity], pairs_[i], &dx_[i], 1, N);
-    // from here on rows change
-    products_.to_outputs(g_, nb, x_.data(), K, Kr, y_.data());
+    with_truth(ledger, [&](auto begin) { change<begin>(p, nb, low, high, ledger); });
+  }
+
+  // Trains a block whose scores were wild.
+  void again(int64_t p, bool with_loss) { windows_.block(p, with_loss); }
+  Sums take() { return Trainer::take() += windows_.take(); }
+  std::unique_ptr<Ledger> ledger() const { return std::make_unique<Ledger>(B + K + halo, S); }
+  using Trainer::add;
+
+ private:
+  // Rows gain, or what they gain is noted, which begins with nothing.
+  template <bool begin>
+  void change(int64_t p, int nb, int64_t low, int64_t high, Ledger* ledger) {
+    const auto place = [=](float* row) { return begin ? ledger->note(row) : row; };
+    for (int k = 0; k < K; ++k) y_[k] = place(y_[k]);
+    products_.to_outputs<begin>(g_, nb, x_.data(), K, Kr, y_.data());
     for (int64_t c = low; c < high; ++c) {
       const auto [first, last] = reached(c, p, nb);
       if (first >= last) continue;
-      float* row = output(u.targets[c]);
-      gather(gc_ + begins_[c - low], 0, 1, x_.data() + first, last - first, &row, 1, N);
+      float* row = place(output(u.targets[c]));
+      const float* g = gc_ + begins_[c - low];
+      gather<Single, begin>(g, 0, 1, x_.data() + first, last - first, &row, 1, N);
     }
-    for (int i = 0; i < nb; ++i) add(input(u.inputs[p + i]), dx_[i], locked(u.inputs[p + i]));
+    for (int i = 0; i < nb; ++i) {
+      const int32_t id = u.inputs[p + i];
+      add<begin>(place(input(id)), dx_[i], locked(id));
+    }
   }
 
- private:
   static Tfw2vOptions one_by_one(Tfw2vOptions options) {
     options.hierarchical = 0;  // which is trained apart
     options.windows = options.group = 1;

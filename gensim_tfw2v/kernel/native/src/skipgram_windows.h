@@ -24,9 +24,11 @@ class SkipgramWindows : Windows {
         const int columns = add_predicted(p + i, p / o.block, groups++, 0);
         if (columns) train(first, std::min(group_, words - first), columns, alpha(p), with_loss);
       }
-      if (with_loss) result.predictions += words;
+      if (with_loss) predicted(words);
     }
   }
+
+  using Trainer::take;
 
  private:
   // The words x_[first] to before x_[first + m].

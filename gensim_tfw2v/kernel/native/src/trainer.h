@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "buffer.h"
 #include "products.h"
@@ -10,21 +11,57 @@
 
 namespace tfw2v::TFW2V_ISA {
 
+// What is known of scores: their loss, of how many predictions, and their sizes and number.
+struct Sums {
+  double loss = 0, predictions = 0, sizes = 0, scores = 0;
+
+  Sums& operator+=(const Sums& other) {
+    loss += other.loss, predictions += other.predictions;
+    sizes += other.sizes, scores += other.scores;
+    return *this;
+  }
+  void into(Tfw2vResult& result) const {
+    constexpr double kMeaningless = 40;  // of a mean size; sane ones are below 6 and a step
+    result.loss += loss;
+    result.predictions += predictions;
+    result.magnitude += scores && !(sizes / scores < kMeaningless) ? INFINITY : sizes;
+  }
+};
+
+// Of a row, which is to be added to it.
+using Change = std::pair<float*, const float*>;
+
 class Trainer : protected UnitRows {
  public:
   Trainer(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
-      : UnitRows(unit), result(result), alpha_(alphas[0]),
-        slope_(u.kept ? (alphas[1] - alphas[0]) / u.kept : 0.f) {}
-  ~Trainer() {
-    result.magnitude += scores_ && !(sizes_ / scores_ < kMeaningless) ? INFINITY : sizes_;
-    result.loss += total(cost_);
+      : UnitRows(unit), alpha_(alphas[0]),
+        slope_(u.kept ? (alphas[1] - alphas[0]) / u.kept : 0.f), result_(result) {}
+  ~Trainer() { take().into(result_); }
+
+  // Adds noted changes to rows.
+  void add(const std::vector<Change>& changes) const {
+    constexpr size_t kAhead = 4;
+    for (size_t i = 0; i < changes.size(); ++i) {
+      if (i + kAhead < changes.size()) fetch_ahead(changes[i + kAhead].first, S);
+      add<>(changes[i].first, changes[i].second, 1.f);
+    }
+  }
+
+  // The sums since the last call.
+  Sums take() {
+    counted_.loss = total(cost_);
+    cost_ = Vector{};
+    return std::exchange(counted_, {});
   }
 
  protected:
   float alpha(int64_t position) const { return alpha_ + slope_ * position; }
+  template <bool begin = false>
   void add(float* to, const float* change, float factor) const {
-    for (int64_t d = 0; d < N * W; d += W)
-      store(to + d, load(to + d) + factor * load(change + d));
+    for (int64_t d = 0; d < N * W; d += W) {
+      const Vector gain = factor * load(change + d);
+      store(to + d, begin ? gain : load(to + d) + gain);
+    }
   }
 
   // Coefficients of scores: how far each is off, times alpha. Weights below 0 are of negatives, and
@@ -51,24 +88,23 @@ class Trainer : protected UnitRows {
     const float sizes = total(new_sizes_);
     const bool is_sane = sizes <= kWild * number;
     if (is_sane || !retried) {
-      sizes_ += sizes;
-      scores_ += number;
+      counted_.sizes += sizes;
+      counted_.scores += number;
       cost_ += new_cost_;
     }
     new_sizes_ = new_cost_ = Vector{};
     return is_sane;
   }
 
-  Tfw2vResult& result;
+  void predicted(int64_t number) { counted_.predictions += number; }
 
  private:
-  // Mean sizes of scores: from which on smaller steps are taken, and from which on vectors mean
-  // nothing. Sane ones are below 6 and a step.
-  static constexpr float kWild = 8, kMeaningless = 40;
+  static constexpr float kWild = 8;  // mean size of scores from which on smaller steps are taken
 
   float alpha_, slope_;
   Vector new_sizes_ = {}, new_cost_ = {}, cost_ = {};
-  double sizes_ = 0, scores_ = 0;
+  Sums counted_;
+  Tfw2vResult& result_;
 };
 
 }  // namespace tfw2v::TFW2V_ISA

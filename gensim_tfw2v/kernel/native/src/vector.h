@@ -44,6 +44,12 @@ static inline __attribute__((always_inline)) void repeat(Use use) {
   repeat_each(std::make_integer_sequence<int, n>(), use);
 }
 
+// Calls `use` with a truth as a constant.
+template <class Use>
+static inline void with_truth(bool truth, Use use) {
+  truth ? use(std::true_type()) : use(std::false_type());
+}
+
 // Calls `use` with a number from 1 to `most`, or `most` for a larger one, as a constant.
 template <int most, class Use>
 static inline void with_constant(int number, Use use) {

@@ -1,0 +1,56 @@
+// Changes of rows that are noted, to be added later.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "buffer.h"
+#include "vector.h"
+
+namespace tfw2v::TFW2V_ISA {
+
+// What a block changes, while the rows stay as they are.
+class Ledger {
+ public:
+  // Room for so many rows of S floats.
+  Ledger(int64_t most, int64_t S) : S(S), changes_(most * S) {}
+
+  void clear() { rows_.clear(), wild.clear(); }
+
+  // Where the change of a row is to be written, all S floats.
+  float* note(float* row) {
+    rows_.push_back(row);
+    return change(rows_.size() - 1);
+  }
+
+  const std::vector<float*>& rows() const { return rows_; }
+  float* change(size_t number) const { return changes_ + static_cast<int64_t>(number) * S; }
+
+  std::vector<int64_t> wild;  // positions that are to be trained again, window by window
+
+ private:
+  const int64_t S;
+  std::vector<float*> rows_;
+  Buffer changes_;
+};
+
+// Which rows a thread changes in a round, and perhaps some others.
+class Marks {
+ public:
+  void clear() { std::fill_n(bits_, kWords, 0); }
+  void mark(const float* row) { bits_[word(row)] |= bit(row); }
+  bool has(const float* row) const { return bits_[word(row)] & bit(row); }
+  // A number by which rows are shared out.
+  static size_t mixed(const float* row) {
+    constexpr uint64_t kMixer = 0x9E3779B97F4A7C15;
+    return (reinterpret_cast<uintptr_t>(row) >> 6) * kMixer >> 32;
+  }
+
+ private:
+  static constexpr size_t kWords = 256;
+  static size_t word(const float* row) { return mixed(row) / 64 % kWords; }
+  static uint64_t bit(const float* row) { return uint64_t{1} << mixed(row) % 64; }
+  alignas(64) uint64_t bits_[kWords];
+};
+
+}  // namespace tfw2v::TFW2V_ISA

@@ -1,0 +1,126 @@
+// Threads that train a unit together, with a result that does not depend on how many they are.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "ledger.h"
+#include "team.h"
+#include "trainer.h"
+
+namespace tfw2v::TFW2V_ISA {
+
+// Where threads wait for each other. They spin, for they arrive within microseconds.
+class Barrier {
+ public:
+  explicit Barrier(int threads) : threads_(threads) {}
+
+  // The last that arrives does something before all go on.
+  template <class Action>
+  void wait(Action action) {
+    constexpr int kTurns = 2000;
+    const unsigned round = round_.load(std::memory_order_relaxed);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
+      action();
+      arrived_.store(0, std::memory_order_relaxed);
+      round_.store(round + 1, std::memory_order_release);
+      return;
+    }
+    for (int turns = 0; round_.load(std::memory_order_acquire) == round; ++turns)
+      if (turns > kTurns) std::this_thread::yield();  // others may need this core
+  }
+
+ private:
+  const int threads_;
+  alignas(64) std::atomic<int> arrived_{0};
+  alignas(64) std::atomic<unsigned> round_{0};
+};
+
+// Rounds of `at_once` blocks, which lie far apart in the unit: they start from the same rows, and
+// note their changes, which are then added in the order of the blocks: by the thread that noted them,
+// in whose cache the row is; or by one of those that changed the same row.
+template <class Blocks>
+class Rounds {
+ public:
+  Rounds(const UnitRows& unit, int64_t kept, int block, const float alphas[2], int64_t loss_every,
+         int at_once, Team& team)
+      : unit_(unit), alphas_(alphas), kept_(kept), block_(block), loss_every_(loss_every),
+        at_once_(at_once), team_(team), ledgers_(at_once), sums_(at_once), shared_(at_once),
+        marks_(team.threads), barrier_(team.threads) {}
+
+  void train(Tfw2vResult& result) {
+    team_.run([this](int thread) { work(thread); });
+    total_.into(result);
+  }
+
+ private:
+  void work(int thread) {
+    Tfw2vResult none = {};  // sums are taken block by block
+    Blocks blocks(unit_, alphas_, none);
+    std::vector<Change> own, shared;
+    for (int j = thread; j < at_once_; j += team_.threads) ledgers_[j] = blocks.ledger();
+    const int64_t all = (kept_ + block_ - 1) / block_, rounds = (all + at_once_ - 1) / at_once_;
+    for (int64_t round = 0; round < rounds; ++round) {
+      marks_[thread].clear();
+      for (int j = thread; j < at_once_; j += team_.threads) {
+        const int64_t at = j * rounds + round;
+        ledgers_[j]->clear();
+        if (at < all) blocks.block(at * block_, has_loss(at), ledgers_[j].get());
+        for (const float* row : ledgers_[j]->rows()) marks_[thread].mark(row);
+        sums_[j] = blocks.take();
+      }
+      barrier_.wait([&] { end(blocks, false); });
+      own.clear();
+      for (int j = thread; j < at_once_; j += team_.threads) {
+        shared_[j].clear();
+        for (size_t i = 0; i < ledgers_[j]->rows().size(); ++i) {
+          float* row = ledgers_[j]->rows()[i];
+          (is_shared(row, thread) ? shared_[j] : own).emplace_back(row, ledgers_[j]->change(i));
+        }
+      }
+      blocks.add(own);
+      barrier_.wait([] {});
+      shared.clear();
+      for (const auto& of_block : shared_)
+        for (const Change& change : of_block)
+          if (Marks::mixed(change.first) % team_.threads == static_cast<size_t>(thread))
+            shared.push_back(change);
+      blocks.add(shared);
+      barrier_.wait([&] { end(blocks, true); });
+    }
+  }
+
+  // Whether another thread may change a row, too.
+  bool is_shared(const float* row, int thread) const {
+    for (int other = 0; other < team_.threads; ++other)
+      if (other != thread && marks_[other].has(row)) return true;
+    return false;
+  }
+
+  // Of a round, in the order of its blocks: sums them up, or trains again what was wild.
+  void end(Blocks& blocks, bool is_added) {
+    for (int j = 0; j < at_once_; ++j) {
+      if (!is_added) total_ += sums_[j];
+      for (int64_t a : ledgers_[j]->wild)
+        if (is_added) blocks.again(a, has_loss(a / block_)), total_ += blocks.take();
+    }
+  }
+
+  bool has_loss(int64_t block) const { return loss_every_ && block % loss_every_ == 0; }
+
+  const UnitRows& unit_;
+  const float* alphas_;
+  const int64_t kept_;
+  const int block_;
+  const int64_t loss_every_;
+  const int at_once_;
+  Team& team_;
+  std::vector<std::unique_ptr<Ledger>> ledgers_;
+  std::vector<Sums> sums_;
+  std::vector<std::vector<Change>> shared_;
+  std::vector<Marks> marks_;
+  Sums total_;
+  Barrier barrier_;
+};
+
+}  // namespace tfw2v::TFW2V_ISA

@@ -1,0 +1,86 @@
+"""Threads that train a unit together: what comes out does not depend on how many they are."""
+
+import contextlib
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v.kernel.native import plain
+from tests.kernel.native.units import OBJECTIVES, kernels_here, make_case, trained_by
+
+#: Those trained in blocks, without hierarchical softmax.
+IN_BLOCKS = [
+    name
+    for name, options in OBJECTIVES.items()
+    if not options.get("windows") and not options.get("hierarchical") and "n-grams" not in name
+]
+
+#: Changes are sums in another order, and of bfloat16 products in the first.
+TOLERANCE = 1e-5
+
+
+def train(case, threads, blocks, loss_every=1):
+    tables = case.trained()
+    with contextlib.closing(plain.Team(threads)) as team:
+        sizes = (team, blocks, loss_every)
+        result = tables.train_together(case.options, case.unit, case.alphas, *sizes)
+    return result, [padded.tobytes() for padded in tables._padded], tables
+
+
+@pytest.mark.parametrize("kernel", kernels_here())
+@pytest.mark.parametrize("objective", IN_BLOCKS)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"size": 100, "tokens": 600},
+        {"size": 7, "tokens": 601, "window": 13, "locked": True},
+        {"vocabulary": 3, "tokens": 300, "skip_targets": 1},
+        {"tokens": 5},
+        {"tokens": 0},
+        {"sentence": 1},
+    ],
+    ids=str,
+)
+def test_any_number_of_threads_gives_the_same(objective, changes, kernel):
+    case = make_case(**OBJECTIVES[objective] | changes)
+    with trained_by(kernel):
+        for blocks in (1, 5, 8):
+            one = train(case, 1, blocks)
+            for threads in (2, 3, 8):
+                assert train(case, threads, blocks)[:2] == one[:2]
+
+
+@pytest.mark.parametrize("objective", IN_BLOCKS)
+def test_a_round_adds_up_what_its_blocks_change(objective):
+    # CBOW trains groups of four one after the other, and what is both a target and a negative of a
+    # group twice: here there is one group in a block, and hardly such a word
+    changes = {"size": 20, "tokens": 32, "vocabulary": 5000, "block": 4}
+    case = make_case(**OBJECTIVES[objective] | changes)
+    before = np.concatenate(case.trained()._padded)
+    total = np.zeros_like(before)
+    for first in range(0, 32, 4):
+        alone = case.trained()
+        alone.train(case.options, case.unit, case.alphas, first, first + 4)
+        total += np.concatenate(alone._padded) - before
+    *_, together = train(case, 3, 8)
+    change = np.concatenate(together._padded) - before
+    np.testing.assert_allclose(change, total, atol=TOLERANCE * np.abs(total).max())
+
+
+@pytest.mark.parametrize("objective", IN_BLOCKS)
+def test_wild_blocks_are_trained_window_by_window(objective):
+    case = make_case(size=20, tokens=200, **OBJECTIVES[objective])
+    for table in case.tables:
+        table *= 40
+    results = [train(case, threads, 8) for threads in (1, 2, 8)]
+    assert results[0][0] == results[1][0] == results[2][0]
+    assert results[0][1] == results[1][1] == results[2][1]
+    assert np.isfinite(results[0][2].inputs).all()
+    assert results[0][0].predictions > 0
+
+
+def test_what_is_no_unit_is_refused():
+    case = make_case()
+    case = case._replace(alphas=case.alphas.astype(float))
+    with pytest.raises(TypeError, match="alphas must be an array of float32"):
+        train(case, 2, 8)
