@@ -1,4 +1,4 @@
-"""Every command and program of the README, the quick start and the reference is run.
+"""Every command and program of the README, the guides and the reference is run.
 
 They are run in the order of the page, in one folder, the commands of the tool in this process.
 What is not run as it stands is in a table here; a command that is neither a call of the tool nor
@@ -6,6 +6,7 @@ in a table fails the test.
 """
 
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,11 +15,13 @@ import urllib.request
 
 import pytest
 from gensim.models import Word2Vec
+from gensim.test.utils import datapath
 
 from tests.docs.pages import ROOT, blocks, commands, words
 from tests.docs.test_pages import exists
 
 QUICK_START, README = "docs/quick-start.md", "README.md"
+GUIDES = ["docs/deterministic.md", "docs/fasttext.md", "docs/tensorboard.md"]
 REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
 
 #: Not run: they install, or would run the tests in the tests. That there are such targets and
@@ -32,8 +35,17 @@ INSTALLING = {
     "pip install .",
 }
 
+#: Not run, for they take hours; that they are programs is checked.
+LONG = ("python -m benchmarks.compare",)
+
 #: What there is less of here than on the pages: a run shows that they work, not what is learnt.
-LESS = {"--epochs 20": "--epochs 2", "epochs=20": "epochs=2"}
+LESS = {
+    **{"--epochs 20": "--epochs 2", "epochs=20": "epochs=2"},
+    **{
+        " --fasttext ": " --fasttext --bucket 1000 ",
+        "FastText(corpus": "FastText(bucket=1000, corpus",
+    },
+}
 
 #: These serve until Ctrl-C: they are run until what they serve is there.
 SERVING = {"tfw2v tensorboard runs"}
@@ -57,6 +69,9 @@ def run(command, tfw2v):
     """Run a command line of a page; of one that installs, see that it can be run."""
     if command in INSTALLING:
         assert command.startswith(". ") or exists(words(command))
+        return
+    if command.startswith(LONG):
+        assert exists(words(command))
         return
     if command in SERVING:
         serve(command)
@@ -124,6 +139,14 @@ def test_readme(folder, tfw2v):
     assert (folder / "news.model").is_file()
 
 
+@pytest.mark.parametrize("page", GUIDES)
+def test_guides(page, folder, tfw2v):
+    shutil.copy(datapath("lee_background.cor"), "news.txt")  # as the quick start makes them
+    for name in ("news.model", "gensim.model"):
+        Word2Vec(corpus_file="news.txt", vector_size=10, epochs=1).save(name)
+    run_page(page, tfw2v)
+
+
 @pytest.mark.parametrize("path", REFERENCE, ids=lambda path: path.stem)
 def test_reference(path, folder, tfw2v):
     run_page(path.relative_to(ROOT), tfw2v)
@@ -135,7 +158,8 @@ def test_a_command_that_is_new_is_considered(tfw2v):
 
 
 def test_tables_have_nothing_that_is_gone():
-    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in (QUICK_START, README))
-    for command in (*INSTALLING, *SERVING, *PRINTED):
+    pages = (QUICK_START, README, *GUIDES)
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in pages)
+    for command in (*INSTALLING, *LONG, *SERVING, *PRINTED):
         assert re.search(rf"^{re.escape(command)}", text, re.MULTILINE), command
     assert all(much in text for much in LESS)

@@ -28,7 +28,7 @@ class ByOps(LocalRegime):
         filling = (0, 0), (0, self.program.row_size - self.program.vector_size)
         self._variables = Tables(*(tf.Variable(np.pad(array, filling)) for array in arrays))
 
-    def _train(self, task):
+    def _trained(self, task, unit):
         result = unit_function(self.program)(
             *(self._variables, word_tensors(self._words), tf.constant(task.unit.read(), tf.int32)),
             *(tf.constant(task.key), tf.constant(task.alphas, tf.float32)),

@@ -18,7 +18,8 @@ def study(folder, *options):
     return json.loads((folder / "scaling.json").read_text())
 
 
-@pytest.mark.parametrize("most", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [1, 2])
 def test_a_small_study(tmp_path, monkeypatch, most):
     if most == 1:  # the whole corpus is run with as many workers, too
         monkeypatch.setattr(scaling_study, "PARTS", (8,))

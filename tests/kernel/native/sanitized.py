@@ -4,6 +4,7 @@ Runs as a program of its own, with the library that is given, since whatever wat
 loaded first. It needs NumPy alone.
 """
 
+import contextlib
 import sys
 import types
 from pathlib import Path
@@ -47,6 +48,11 @@ def train(case, *ends):
     return case.trained().train(case.options, unit, case.alphas, *ends)
 
 
+def train_together(case):
+    with contextlib.closing(plain.Team(3)) as team:
+        return case.trained().train_together(case.options, case.unit, case.alphas, team, 8)
+
+
 class Unchecked:
     """The library's functions, of which one lets anything pass."""
 
@@ -76,12 +82,17 @@ def main():
             case = make_case(**changes, window=min(window, 50))
             case = case._replace(options=case.options._replace(window=window))
             train(case, 0, None, 30)
+            o = case.options
+            if not (o.windows or o.hierarchical or case.subwords or o.shards > 1):
+                train_together(case)
             if len(case.unit.inputs) > 2 * case.options.block:
                 train(case, case.options.block, 2 * case.options.block)
         for bad in (np.nan, np.inf, -1e30):
             case = make_case(**objective)
             case.tables[0][:] = bad
             train(case, 0, None, 60)
+            if not (case.options.windows or case.options.hierarchical):
+                train_together(case)
     case = make_case(hierarchical=1)
     for array in (case.unit.inputs, case.unit.targets, case.unit.negatives, case.unit.reaches):
         for wrong in (-1, 1 << 20, -(1 << 31), (1 << 31) - 1):

@@ -35,7 +35,7 @@ def watched(tmp_path_factory):
         [sys.executable, "setup.py", "-q", "build_ext", f"--build-lib={folder}"],
         cwd=ROOT,
         # compiling takes long, running does not
-        env=os.environ | {"CXX": f"g++ {sanitizers}", "CXXFLAGS": "-O0 -g"},
+        env=os.environ | {"CXX": f"g++ {sanitizers}", "CXXFLAGS": "-O0 -g1"},
         check=True,
         timeout=300,
     )
