@@ -70,9 +70,9 @@ def train(cls=TFWord2Vec, corpus=None, **options):
 @pytest.mark.usefixtures("in_blocks")
 def test_any_number_of_workers_gives_the_same(objective):
     one, *others = (
-        fingerprint(train(workers=workers, **OPTIONS[objective])) for workers in (1, 2, 3, 8)
+        fingerprint(train(workers=workers, **OPTIONS[objective])) for workers in (1, 2, 8)
     )
-    assert others == [one] * 3
+    assert others == [one] * 2
 
 
 def test_small_corpora_and_fasttext_are_trained_in_order():
