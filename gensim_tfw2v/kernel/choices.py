@@ -208,8 +208,8 @@ def choose_round_blocks(
 ) -> int:
     """Choose how many blocks of a unit start from the same rows in a deterministic training.
 
-    A power of two, which is shared out evenly. `steps` are those of `steps_of`. Without blocks it
-    is 1.
+    It is a power of two, so that threads get equal shares, and 1 where windows are trained one by
+    one. `most_frequent` is as in `choose_shape`, and `steps` are those of `steps_of`.
     """
     number = 1 if shape.windows else ROUND_BLOCKS["skipgram" if skipgram else "cbow"]
     while number > 1 and number * shape.block * most_frequent * steps > ROUND_WORD_STEPS:

@@ -90,10 +90,9 @@ def write_projector(
     -------
     list of Path
         Files of the vectors ([words, D], float32), the table of words, the bookmark, if there is
-        one, and the configuration. The
-        table has the columns ``word``, ``rank`` and, if known, ``count``, and for colours ``log10
-        rank``, ``ranks`` (a band of ranks) and ``cluster`` (the central word of a group of similar
-        words).
+        one, and the configuration. The table has the columns ``word``, ``rank`` and, if known,
+        ``count``, and for colours ``log10 rank``, ``ranks`` (a band of ranks) and ``cluster`` (the
+        central word of a group of similar words).
 
     Raises
     ------

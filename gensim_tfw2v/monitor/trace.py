@@ -15,9 +15,9 @@ PHASES = ("fetch", "train", "push")
 
 
 class JobTrace(NamedTuple):
-    """What a job did, and when."""
+    """A job of a worker, with its times and traffic."""
 
-    times: Sequence[float]  # when it began, and had fetched, trained and pushed
+    times: Sequence[float]  # seconds since 1970, when it began, and had fetched, trained and pushed
     units: int
     fetched_bytes: int
     pushed_bytes: int
