@@ -274,6 +274,8 @@ OPTIONS: dict[str, Kind] = {
     "corrected_cbow": _as_truth,
     "deterministic": _as_truth,
     "has_subwords": _as_truth,
+    "has_documents": _as_truth,
+    "dbow_words": _as_truth,
     "log_dir": lambda name, value: log_options(value),
     "regime": _or_none(parse_regime),
     "cluster": _or_none(parse_cluster),
@@ -317,6 +319,8 @@ class TrainingConfig:
 
     objective: Objective
     has_subwords: bool  # whether inputs are made of n-grams' rows, too
+    has_documents: bool  # whether tags of documents are inputs, too
+    dbow_words: bool  # whether skip-gram of documents trains words, too
     vector_size: int
     window: int
     alpha: float
@@ -349,7 +353,8 @@ class TrainingConfig:
         Raises a ValueError, too, if `regime`, `layout` or `log_dir` does not go together with the
         others.
         """
-        absent = {"has_subwords": False, "negative_shards": 1, "deterministic": False}
+        absent = dict.fromkeys(("has_subwords", "has_documents", "deterministic"), False)
+        absent |= {"negative_shards": 1, "dbow_words": False}
         given = absent | parse(options, kinds)
         negative, hierarchical = given["negative"], bool(given["hs"])
         objective: Objective = SkipGram(negative, hierarchical)

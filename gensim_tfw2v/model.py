@@ -196,6 +196,7 @@ class TFWord2Vec(Word2Vec):
     deterministic = False
     kernel: str | None = None
     has_subwords = False  # as FastText's models have
+    has_documents = False  # as Doc2Vec's
     negative_shards = 1  # an experiment: see docs/layouts.md
     mean_losses: Sequence[float] = ()
     history: Sequence[float] = ()
@@ -228,18 +229,28 @@ class TFWord2Vec(Word2Vec):
         tables_dir: str | os.PathLike[str] | None = None,
         **kwargs: "Unpack[Word2VecOptions]",
     ) -> None:
-        of_gensim = inspect.signature(self._of_gensim).bind(*args, **kwargs)
-        of_gensim.apply_defaults()
+        of_gensim = self._arguments(*args, **kwargs)
         given = locals()
         own = {name: given[name] for name in (*OWN, *RUNNING)}
         own |= {n: os.fspath(value) for n, value in own.items() if isinstance(value, os.PathLike)}
-        has_subwords = {"has_subwords": self.has_subwords}
-        TrainingConfig.parse(of_gensim.arguments | own | has_subwords)
+        has = {name: getattr(self, name) for name in ("has_subwords", "has_documents")}
+        TrainingConfig.parse(of_gensim | own | has)
         self.__dict__.update(own)
         self.corrected_cbow, self.deterministic = bool(corrected_cbow), bool(deterministic)
         is_trained_by_gensim(self)  # refused before a corpus is read
         with self._corpus_reader.once():
             super().__init__(*args, **kwargs)
+
+    @classmethod
+    def _arguments(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The arguments of gensim's constructor, with its defaults."""
+        bound = inspect.Signature(cls._gensims_parameters()).bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound.arguments
+
+    @classmethod
+    def _gensims_parameters(cls) -> list[inspect.Parameter]:
+        return list(inspect.signature(cls._of_gensim).parameters.values())
 
     @classmethod
     def load(cls, *args: Any, **kwargs: Any) -> "TFWord2Vec":
@@ -704,7 +715,7 @@ def signature_of(class_: type[TFWord2Vec]) -> inspect.Signature:
     """The arguments of gensim's class, and those of `TFWord2Vec` that it has not."""
     return inspect.Signature(
         [
-            *inspect.signature(class_._of_gensim).parameters.values(),
+            *class_._gensims_parameters(),
             *(
                 parameter.replace(annotation=inspect.Parameter.empty)
                 for init in dict.fromkeys((class_.__init__, TFWord2Vec.__init__))

@@ -14,9 +14,10 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from gensim.models import Doc2Vec as Doc2Vec
 from gensim.models import FastText as FastText
 from gensim.models import Word2Vec as Word2Vec
-from gensim.models import fasttext, word2vec
+from gensim.models import doc2vec, fasttext, word2vec
 
 from gensim_tfw2v.messages import quoted
 
@@ -39,7 +40,7 @@ NOT_GENSIMS: dict[str, Any] = {
     "negative_shards": 1,
 }
 
-_CLASSES: tuple[type, ...] = (Word2Vec, FastText)
+_CLASSES: tuple[type, ...] = (Word2Vec, FastText, Doc2Vec)
 
 
 def replace_in_gensim(name: str, old: type, new: type) -> None:
@@ -54,7 +55,7 @@ def _keep(class_: type) -> None:
     """Have methods of gensim's classes find a class under a name that nobody replaces."""
     name = class_.__name__
     kept = f"_gensims_own_{name}"
-    for module in (word2vec, fasttext):
+    for module in (word2vec, fasttext, doc2vec):
         setattr(module, kept, class_)
     for member in (member for owner in _CLASSES for member in vars(owner).values()):
         function = getattr(member, "__func__", member)  # of a class method
@@ -97,7 +98,7 @@ def _reduce(model: Any) -> Any:
 
 def overridden_hooks(model: Word2Vec) -> list[str]:
     """Names of gensim's training hooks that are not gensim's own, of the class or the object."""
-    of_gensim = FastText if isinstance(model, FastText) else Word2Vec
+    of_gensim = next(class_ for class_ in reversed(_CLASSES) if isinstance(model, class_))
     return [
         name
         for name in BYPASSED

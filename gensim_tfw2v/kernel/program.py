@@ -61,6 +61,13 @@ class Program:
         Whether workers take turns.
     round_blocks : int
         Blocks of a unit that start from the same rows: see `choose_round_blocks`.
+    documents : bool
+        Whether tags of documents are inputs: in CBOW of each window, in skip-gram instead of
+        windows. Their rows come after those of the words.
+    train_words : bool
+        Whether skip-gram of documents trains windows, too.
+    frozen : bool
+        Whether outputs and nodes stay as they are.
     """
 
     objective: Objective
@@ -87,6 +94,9 @@ class Program:
     largest_growth: float = 1.0
     one_at_a_time: bool = False
     round_blocks: int = 1
+    documents: bool = False
+    train_words: bool = True
+    frozen: bool = False
 
     @property
     def row_size(self) -> int:

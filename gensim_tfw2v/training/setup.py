@@ -120,12 +120,14 @@ def unit_program(
         max_norm=choices.choose_max_norm(isinstance(objective, SkipGram), objective.hierarchical),
         native=native,
         round_blocks=_round_blocks(config, vocabulary, shape),
+        documents=config.has_documents,
+        train_words=not config.has_documents or config.dbow_words,
     )
 
 
 def _round_blocks(config: TrainingConfig, vocabulary: Vocabulary, shape: StepShape) -> int:
-    in_order = config.objective.hierarchical or vocabulary.subwords is not None
-    if in_order or not config.deterministic:
+    has_lists = vocabulary.subwords is not None or config.has_documents
+    if config.objective.hierarchical or has_lists or not config.deterministic:
         return 1
     is_skipgram, steps = isinstance(config.objective, SkipGram), _steps(config, config.window)
     return choices.choose_round_blocks(shape, is_skipgram, vocabulary.most_frequent, steps)

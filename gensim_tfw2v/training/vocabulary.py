@@ -182,6 +182,7 @@ class Vocabulary:
     #: [rows of inputs], float32: factors of each row's updates; None if all are 1.
     lock: np.ndarray | None
     subwords: Subwords | None = None  # None where a word's input is its own row
+    tags: int = 0  # of documents, whose rows come after those of the words
 
     @classmethod
     def of(cls, model: Word2Vec) -> Vocabulary:
@@ -197,6 +198,9 @@ class Vocabulary:
         if subwords is None:
             lock = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
             lock = np.broadcast_to(lock, len(model.wv))
+            if model.has_documents:
+                of_tags = np.asarray(getattr(model.dv, "vectors_lockf", 1.0), np.float32)
+                lock = np.append(lock, np.broadcast_to(of_tags, len(model.dv)))
         else:
             lock = subwords.lock
         return cls(
@@ -206,6 +210,7 @@ class Vocabulary:
             paths=(of_words["point"], of_words["code"]) if model.hs else None,
             lock=None if np.all(lock == 1.0) else np.array(lock),
             subwords=subwords,
+            tags=len(model.dv) if model.has_documents else 0,
         )
 
     def __len__(self) -> int:
@@ -232,7 +237,7 @@ class Vocabulary:
         """Number of rows of each table; 0 of an unused one."""
         words, objective = len(self), config.objective
         return Tables(
-            inputs=words if self.subwords is None else len(self.subwords.weights),
+            inputs=words + self.tags if self.subwords is None else len(self.subwords.weights),
             outputs=words if objective.negative else 0,
             nodes=words if objective.hierarchical else 0,
         )
@@ -274,11 +279,26 @@ def seed_of(model: Any) -> int:
 def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
     """The model's arrays, with subwords a copy of the inputs' rows; none of what is not trained."""
     nothing = np.zeros((0, model.vector_size), np.float32)
+    inputs = joined(model) if model.has_documents else model.wv.vectors
     return Tables(
-        inputs=model.wv.vectors if subwords is None else subwords.gather(model.wv),
+        inputs=inputs if subwords is None else subwords.gather(model.wv),
         outputs=model.syn1neg if model.negative else nothing,
         nodes=model.syn1 if model.hs else nothing,
     )
+
+
+def joined(model: Any) -> np.ndarray:
+    """Vectors of a model's words, and then of its documents' tags, in one array [V + N, D].
+
+    The model's own arrays become parts of it, so that none is there twice.
+    """
+    words, tags = model.wv.vectors, model.dv.vectors
+    whole = words.base
+    shape = len(words) + len(tags), model.vector_size
+    if whole is None or whole is not tags.base or whole.shape != shape:
+        whole = np.concatenate([words, tags], dtype=np.float32)
+        model.wv.vectors, model.dv.vectors = whole[: len(words)], whole[len(words) :]
+    return whole
 
 
 def take_vectors(

@@ -41,6 +41,9 @@ class Options(NamedTuple):
     span: int
     windows: int
     group: int
+    documents: int = 0
+    train_words: int = 1
+    frozen: int = 0
 
 
 def library(name: str) -> Path:

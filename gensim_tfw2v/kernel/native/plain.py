@@ -28,6 +28,9 @@ class Unit(NamedTuple):
     targets: np.ndarray  # [n], rows of the table of outputs
     reaches: np.ndarray  # [n, 2], how many tokens each window holds before and after its token
     negatives: np.ndarray  # [blocks, S], rows of the table of outputs
+    documents: np.ndarray = np.zeros(0, INT32)  # [n] or [0], whose tags each window holds
+    tags: Lists = NO_LISTS  # rows of the table of inputs, of each document
+    pairs: int = 0  # of so many at the end, the input alone predicts the target
 
 
 class Result(NamedTuple):
@@ -61,8 +64,9 @@ class _Lists(ctypes.Structure):
 class _Draws(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("kept", "blocks")),
-        *((name, ctypes.c_void_p) for name in (*Unit._fields, "words", "leaves")),
+        *((name, ctypes.c_void_p) for name in (*Unit._fields[:4], "words", "leaves")),
         *((name, _Lists) for name in ("paths", "subwords")),
+        *(("documents", ctypes.c_void_p), ("tags", _Lists), ("pairs", ctypes.c_int64)),
     ]
 
 
@@ -109,22 +113,31 @@ def draw(
     if options.negative and len(keep) < options.shards:
         raise ValueError(f"there are {len(keep)} words in {options.shards} shards")
     words = _Words(keep.ctypes.data, noise.ctypes.data, len(keep))
-    kept, bad, functions = ctypes.c_int64(), ctypes.c_int64(), _library()
+    found, bad, functions = _Draws(), ctypes.c_int64(), _library()
     drawn = ctypes.c_void_p(
         functions.tfw2v_draw(
             *map(ctypes.byref, (struct, words)),
             *(entries.ctypes.data, len(entries), key.ctypes.data),
-            *map(ctypes.byref, (kept, bad)),
+            *map(ctypes.byref, (found, bad)),
         )
     )
     try:
         if bad.value >= 0:
             raise ValueError(f"entries hold word {bad.value} of a vocabulary of {len(keep)}")
-        n, blocks = kept.value, -(-kept.value // options.block) if options.negative else 0
-        tokens = copied(functions.tfw2v_tokens(drawn), (n,), INT32)
-        reaches = copied(functions.tfw2v_reaches(drawn), (n, 2), INT32)
-        negatives = copied(functions.tfw2v_negatives(drawn), (blocks, options.shared), INT32)
-        return Unit(tokens, tokens, reaches, negatives)
+        n, lists = found.kept, found.tags
+        targets = copied(found.targets, (n,), INT32)
+        return Unit(
+            targets if found.inputs == found.targets else copied(found.inputs, (n,), INT32),
+            targets,
+            copied(found.reaches, (n, 2), INT32),
+            copied(found.negatives, (found.blocks, options.shared), INT32),
+            copied(found.documents, (n if found.documents else 0,), INT32),
+            Lists(
+                copied(lists.first, (lists.number + 1 if lists.number else 0,), INT32),
+                copied(lists.entries, (lists.length,), INT32),
+            ),
+            found.pairs,
+        )
     finally:
         functions.tfw2v_free(drawn)
 
@@ -230,12 +243,15 @@ class Tables:
             targets=(unit.targets, INT32, (n,)),
             reaches=(unit.reaches, INT32, (n, 2)),
             negatives=(unit.negatives, INT32, (None, options.shared if options.negative else None)),
+            documents=(unit.documents, INT32, (n if len(unit.documents) else 0,)),
             alphas=(alphas, FLOAT32, (2,)),
         )
         draws = _Draws(
             *(n, len(unit.negatives)),
-            *(array.ctypes.data for array in unit),
-            *(None, unit.inputs.ctypes.data, _Lists.of(self._tree), _Lists.of(self._subwords)),
+            *(array.ctypes.data for array in unit[:4]),
+            *(None, unit.targets.ctypes.data, _Lists.of(self._tree), _Lists.of(self._subwords)),
+            unit.documents.ctypes.data if len(unit.documents) else None,
+            *(_Lists.of(unit.tags), unit.pairs),
         )
         structs = [*map(ctypes.byref, (struct, draws, self._tables))]
         if wrong := _library().tfw2v_check(*structs, first, last):
@@ -266,7 +282,6 @@ def _library() -> Any:
         ("check_options", text, [pointer]),
         ("check", text, [*[pointer] * 3, number, number]),
         ("draw", pointer, [*[pointer] * 3, number, *[pointer] * 3]),
-        *((name, pointer, [pointer]) for name in ("tokens", "reaches", "negatives")),
         ("free", None, [pointer]),
         ("train", None, [*[pointer] * 4, *[number] * 3, pointer]),
         ("team", pointer, [number]),

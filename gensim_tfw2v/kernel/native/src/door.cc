@@ -84,7 +84,12 @@ int64_t outside(const int32_t* numbers, int64_t count, int64_t limit) {
                       [&](int32_t x) { return x < 0 || x >= limit; }) - numbers;
 }
 
-const tfw2v::Drawn& of(void* drawn) { return *static_cast<tfw2v::Drawn*>(drawn); }
+// Whether lists are within their entries, one after the other.
+bool ascend(const Tfw2vLists& lists) {
+  for (int64_t i = 0; i <= lists.number; ++i)
+    if (lists.first[i] < (i ? lists.first[i - 1] : 0) || lists.first[i] > lists.length) return false;
+  return true;
+}
 
 }  // namespace
 
@@ -132,6 +137,14 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
         u.reaches[2 * a + 1] > std::min<int64_t>(u.kept - 1 - a, o.window))
       return "a window is wider than `window`, or reaches out of the unit";
   if (u.words && outside(u.words, u.kept, INT32_MAX) >= 0) return "a word is below 0";
+  if (u.pairs < 0 || u.pairs > u.kept) return "there are more pairs than positions";
+  if (u.documents && (o.skipgram || u.subwords.number || tables->weights))
+    return "only CBOW without subwords has tags in its windows";
+  if (u.documents) {
+    if (outside(u.documents, u.kept, u.tags.number) >= 0) return "a token is in no document";
+    if (!ascend(u.tags) || outside(u.tags.entries, u.tags.length, tables->inputs.number) >= 0)
+      return "a document's tags are not rows of the table of inputs";
+  }
   if (o.negative) {
     if (u.blocks * o.block < u.kept) return "there are too few blocks of negatives";
     if (outside(u.targets, u.kept, tables->outputs.number) >= 0 ||
@@ -139,11 +152,9 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
       return "a target or a negative is not in the table of outputs";
   }
   if (o.hierarchical) {
-    if (u.paths.number < words || outside(u.leaves, u.kept, u.paths.number) >= 0)
+    if (outside(u.leaves, u.kept, u.paths.number) >= 0)
       return "a word has no path";
-    for (int64_t w = 0; w <= u.paths.number; ++w)
-      if (u.paths.first[w] < (w ? u.paths.first[w - 1] : 0) || u.paths.first[w] > u.paths.length)
-        return "the ends of paths do not ascend";
+    if (!ascend(u.paths)) return "the ends of paths do not ascend";
     if (outside(u.paths.entries, u.paths.length, 2 * tables->nodes.number) >= 0)
       return "a node of a path is not in its table";
   }
@@ -152,15 +163,12 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
 
 TFW2V_EXPORT void* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vWords* words,
                               const int32_t* entries, int64_t number, const int32_t* key,
-                              int64_t* kept, int64_t* bad) {
+                              Tfw2vDraws* draws, int64_t* bad) {
   auto* drawn = new tfw2v::Drawn;
   *bad = tfw2v::draw(*options, *words, entries, number, key, *drawn);
-  *kept = static_cast<int64_t>(drawn->tokens.size());
+  *draws = tfw2v::draws_of(*drawn, *options);
   return drawn;
 }
-TFW2V_EXPORT const int32_t* tfw2v_tokens(void* drawn) { return of(drawn).tokens.data(); }
-TFW2V_EXPORT const int32_t* tfw2v_reaches(void* drawn) { return of(drawn).reaches.data(); }
-TFW2V_EXPORT const int32_t* tfw2v_negatives(void* drawn) { return of(drawn).negatives.data(); }
 TFW2V_EXPORT void tfw2v_free(void* drawn) { delete static_cast<tfw2v::Drawn*>(drawn); }
 
 TFW2V_EXPORT void tfw2v_train(const Tfw2vOptions* options, const Tfw2vDraws* draws,

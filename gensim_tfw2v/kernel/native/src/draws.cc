@@ -32,14 +32,49 @@ void draw_noise(const Tfw2vWords& words, const Tfw2vOptions& options, Random& ra
   }
 }
 
+// Makes a pair of each token and each tag of its document, after the tokens if those stay. Blocks
+// have pairs from distant parts of the unit: those of a document are one after the other, not at once.
+void pair_up(const Tfw2vOptions& options, Drawn& drawn) {
+  auto &tokens = drawn.tokens, &inputs = drawn.inputs;
+  std::vector<int32_t> tags, targets;
+  for (size_t a = 0; a < tokens.size(); ++a) {
+    const int32_t document = drawn.documents[a];
+    for (int32_t k = drawn.first[document]; k < drawn.first[document + 1]; ++k) {
+      tags.push_back(drawn.tags[k]);
+      targets.push_back(tokens[a]);
+    }
+  }
+  if (!options.train_words) tokens.clear(), drawn.reaches.clear();
+  inputs = tokens;
+  const int64_t begin = tokens.size(), pairs = tags.size(), block = options.block;
+  const int64_t blocks = options.windows ? 0 : pairs / block;
+  tokens.resize(begin + pairs);
+  inputs.resize(begin + pairs);
+  drawn.reaches.resize(2 * (begin + pairs), 0);
+  int64_t k = 0;
+  const auto put = [&](int64_t place) {
+    tokens[begin + place] = targets[k];
+    inputs[begin + place] = tags[k++];
+  };
+  for (int64_t i = 0; i < block; ++i)
+    for (int64_t b = 0; b < blocks; ++b) put(b * block + i);
+  while (k < pairs) put(k);
+  drawn.pairs = pairs;
+  drawn.documents.clear(), drawn.first.clear(), drawn.tags.clear();
+}
+
 }  // namespace
 
 int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t* entries,
              int64_t number, const int32_t key[2], Drawn& drawn) {
   auto &tokens = drawn.tokens, &reaches = drawn.reaches, &negatives = drawn.negatives;
+  auto &documents = drawn.documents, &first_tags = drawn.first, &tags = drawn.tags;
   tokens.resize(number);
   reaches.resize(2 * number);
-  negatives.clear();
+  documents.resize(options.documents ? number : 0);
+  first_tags.assign(options.documents ? 2 : 0, 0);
+  for (auto* none : {&negatives, &drawn.inputs, &tags}) none->clear();
+  drawn.pairs = 0;
   Random random(key, kTokens);
   int64_t kept = 0, first = 0;
   auto end_sentence = [&] {
@@ -49,11 +84,16 @@ int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t
       reaches[2 * a + 1] = static_cast<int32_t>(std::min<int64_t>(reach, kept - 1 - a));
     }
     first = kept;
+    if (options.documents) first_tags.push_back(static_cast<int32_t>(tags.size()));
   };
   for (int64_t e = 0; e < number; ++e) {
     const int32_t word = entries[e];
     if (word < 0) {
-      end_sentence();
+      if (word > kFirstTag) end_sentence();
+      else if (options.documents) {
+        tags.push_back(static_cast<int32_t>(words.words + kFirstTag - word));
+        first_tags.back() = static_cast<int32_t>(tags.size());
+      }
       continue;
     }
     if (word >= words.words) return word;
@@ -66,11 +106,17 @@ int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t
     }
     tokens[kept] = word;
     reaches[2 * kept] = reach;
+    if (options.documents) documents[kept] = static_cast<int32_t>(first_tags.size()) - 2;
     kept += stays;  // as no processor can guess
   }
   end_sentence();
   tokens.resize(kept);
   reaches.resize(2 * kept);
+  if (options.documents) documents.resize(kept);
+  if (options.documents && options.skipgram) {
+    pair_up(options, drawn);
+    kept = tokens.size();
+  }
   if (!options.negative) return -1;
   const int64_t shared = options.shared, blocks = (kept + options.block - 1) / options.block;
   negatives.resize(blocks * shared);

@@ -36,10 +36,31 @@ struct Drawn {
   std::vector<int32_t> tokens;     // [n]
   std::vector<int32_t> reaches;    // [n, 2]
   std::vector<int32_t> negatives;  // [blocks, shared]
+  std::vector<int32_t> inputs;     // [n] rows; none where they are the tokens
+  std::vector<int32_t> documents;  // [n] of CBOW
+  std::vector<int32_t> first, tags;  // of each document, in rows
+  int64_t pairs;                   // positions at the end that are a tag and a token
 };
 
-// Entries: token ids, below 0 after each sentence. Returns the first id out of range, else -1.
+constexpr int32_t kFirstTag = -3;  // of entries; that of tag t is kFirstTag - t
+
+// Entries: token ids, and kEnd after each sentence or document, before which its tags may be. Tags
+// have the rows after those of the words. Returns the first id out of range, else -1.
 int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t* entries,
              int64_t number, const int32_t key[2], Drawn& drawn);
+
+// What was drawn, without paths and subwords.
+inline Tfw2vDraws draws_of(const Drawn& drawn, const Tfw2vOptions& options) {
+  const auto &tokens = drawn.tokens, &first = drawn.first;
+  const bool in_windows = !drawn.documents.empty();
+  const int64_t documents = in_windows ? static_cast<int64_t>(first.size()) - 1 : 0;
+  return {static_cast<int64_t>(tokens.size()),
+          static_cast<int64_t>(drawn.negatives.size()) / options.shared,
+          (drawn.inputs.empty() ? tokens : drawn.inputs).data(), tokens.data(),
+          drawn.reaches.data(), drawn.negatives.data(), nullptr, tokens.data(), {}, {},
+          in_windows ? drawn.documents.data() : nullptr,
+          {first.data(), drawn.tags.data(), documents, static_cast<int64_t>(drawn.tags.size())},
+          drawn.pairs};
+}
 
 }  // namespace tfw2v

@@ -91,10 +91,10 @@ struct Pair {
 #endif
 
 // A slice of rows y that meet one hidden layer h: y[c] += g[c] * h, and dh = the sum of g[c] * y[c] as
-// each is when its turn comes.
+// each is when its turn comes. Frozen rows gain nothing.
 template <int L>
 static inline void exchange(const float* g, float* const* y, int rows, const float* h, int64_t d,
-                            Vector (&dh)[L]) {
+                            Vector (&dh)[L], bool frozen) {
   Vector own[L];
   repeat<L>([&](auto l) { own[l] = load(h + d + l * W), dh[l] = Vector{}; });
   for (int c = 0; c < rows; ++c) {
@@ -103,7 +103,7 @@ static inline void exchange(const float* g, float* const* y, int rows, const flo
     repeat<L>([&](auto l) {
       const Vector before = load(row + l * W);
       dh[l] += factor * before;
-      store(row + l * W, before + factor * own[l]);
+      if (!frozen) store(row + l * W, before + factor * own[l]);
     });
   }
 }

@@ -67,9 +67,11 @@ class SkipgramSampled : Trainer {
   template <bool begin>
   void change(int64_t p, int nb, int64_t low, int64_t high, Ledger* ledger) {
     const auto place = [=](float* row) { return begin ? ledger->note(row) : row; };
-    for (int k = 0; k < K; ++k) y_[k] = place(y_[k]);
-    products_.to_outputs<begin>(g_, nb, x_.data(), K, Kr, y_.data());
-    for (int64_t c = low; c < high; ++c) {
+    if (!o.frozen) {
+      for (int k = 0; k < K; ++k) y_[k] = place(y_[k]);
+      products_.to_outputs<begin>(g_, nb, x_.data(), K, Kr, y_.data());
+    }
+    for (int64_t c = low; c < high && !o.frozen; ++c) {
       const auto [first, last] = reached(c, p, nb);
       if (first >= last) continue;
       float* row = place(output(u.targets[c]));
@@ -114,7 +116,7 @@ class SkipgramSampled : Trainer {
       if (first >= last) continue;
       score_run(y, x_[first], S, last - first, N, &gc_[end]);
       std::fill_n(&weights_c_[end], last - first, 1.f);
-      if (c >= p && c < p + nb) weights_c_[end + c - p - first] = 0.f;  // not with itself
+      if (c >= p && c < p + nb && !paired(c)) weights_c_[end + c - p - first] = 0.f;
       for (end += last - first; end % 4; ++end) weights_c_[end] = 0.f;
     }
     for (int64_t j = end; j < rounded(end, W); ++j) gc_[j] = weights_c_[j] = 0.f;
@@ -126,7 +128,7 @@ class SkipgramSampled : Trainer {
       const auto [first, last] = reached(c, p, nb);
       const float *g = gc_ + begins_[c - low], *y = output(u.targets[c]);
       for (int i = first; i < last; ++i) {
-        if (p + i == c) continue;
+        if (p + i == c && !paired(c)) continue;
         const int64_t place = i * capacity + pairs[i]++;
         lists[place] = g[i - first];
         columns[place] = y;
@@ -156,7 +158,7 @@ class SkipgramSampled : Trainer {
         if (k % o.shards != shard(c) || (o.skip_targets && negatives[k] == u.targets[c])) continue;
         const int own = (K - k % o.shards + o.shards - 1) / o.shards;  // negatives of its shard
         for (int i = first; i < last; ++i)
-          if (p + i != c) weights_[i * Kr + k] -= share * K / own;
+          if (p + i != c || paired(c)) weights_[i * Kr + k] -= share * K / own;
       }
     }
   }

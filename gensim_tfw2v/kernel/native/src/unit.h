@@ -23,6 +23,9 @@ struct Tfw2vOptions {
   int32_t span;           // positions whose words' inputs are made of subwords at a time
   int32_t windows;        // one window after the other, else in blocks
   int32_t group;          // windows of CBOW, or words of a window, that start from the same rows
+  int32_t documents;      // tags of documents are inputs, too: see Tfw2vDraws
+  int32_t train_words;    // skip-gram of documents: words predict as well
+  int32_t frozen;         // outputs and nodes stay as they are
 };
 
 // What is known of each word.
@@ -51,6 +54,9 @@ struct Tfw2vDraws {
   const int32_t* leaves;     // [n] path of each token
   struct Tfw2vLists paths;     // 2 * node + code, of hierarchical softmax
   struct Tfw2vLists subwords;  // rows of the table of inputs that make a word's input, its own first
+  const int32_t* documents;  // [n] of each token, or null: CBOW's windows hold no tags
+  struct Tfw2vLists tags;      // rows of the table of inputs that are in all windows of a document
+  int64_t pairs;             // so many positions at the end have no window: input predicts target
 };
 
 // A table of rows: each takes `stride` floats, a multiple of 16, of which those past D are 0.

@@ -25,9 +25,21 @@ class UnitRows {
     return o.shards == 1 ? 0 : (u.words ? u.words : u.targets)[position] % o.shards;
   }
 
+  // Whether a position's own input predicts its target, instead of those of a window.
+  bool paired(int64_t a) const { return a >= u.kept - u.pairs; }
+
+  // Tags that are in a position's window.
+  const int32_t* tags_begin(int64_t a) const {
+    return u.documents ? u.tags.entries + u.tags.first[u.documents[a]] : nullptr;
+  }
+  const int32_t* tags_end(int64_t a) const {
+    return u.documents ? u.tags.entries + u.tags.first[u.documents[a] + 1] : nullptr;
+  }
+
   // Rows of a position's window.
   float count(int64_t a) const {
-    if (!t.weights) return u.reaches[2 * a] + u.reaches[2 * a + 1];
+    if (!t.weights)
+      return u.reaches[2 * a] + u.reaches[2 * a + 1] + (tags_end(a) - tags_begin(a));
     float sum = -t.weights[u.inputs[a]];
     for (int64_t j = a - u.reaches[2 * a]; j <= a + u.reaches[2 * a + 1]; ++j)
       sum += t.weights[u.inputs[j]];

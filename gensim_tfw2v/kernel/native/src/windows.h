@@ -14,19 +14,24 @@ class Windows : protected Trainer {
     for (int64_t a = 0; o.hierarchical && a < u.kept; ++a)
       longest = std::max<int64_t>(longest, path_end(a) - path_begin(a));
     const int64_t most = number * (longest + (sampled_ ? 1 + o.negative : 0));
-    x_.resize(number * std::min<int64_t>(2 * int64_t{o.window}, u.kept));
+    int64_t tags = 0;
+    for (int64_t d = 0; d < u.tags.number; ++d)
+      tags = std::max<int64_t>(tags, u.tags.first[d + 1] - u.tags.first[d]);
+    x_.resize(number * (std::min<int64_t>(2 * int64_t{o.window}, u.kept) + tags));
     factors_.resize(x_.size());
     y_.resize(most);
     labels_.resize(rounded(most, W));
   }
 
-  // Adds the words of a position's window from x_[end] on: the new end.
+  // Adds the words and tags of a position's window from x_[end] on: the new end.
   int add_words(int64_t a, int end) {
-    for (int64_t j = a - u.reaches[2 * a]; j <= a + u.reaches[2 * a + 1]; ++j) {
-      if (j == a) continue;
-      x_[end] = input(u.inputs[j]);
-      factors_[end++] = locked(u.inputs[j]);
-    }
+    const auto add = [&](int32_t row) {
+      x_[end] = input(row);
+      factors_[end++] = locked(row);
+    };
+    for (int64_t j = a - u.reaches[2 * a]; j <= a + u.reaches[2 * a + 1]; ++j)
+      if (j != a || paired(a)) add(u.inputs[j]);
+    std::for_each(tags_begin(a), tags_end(a), add);
     return end;
   }
 
