@@ -1,10 +1,14 @@
 """TFDoc2Vec: gensim's Doc2Vec with the engine of `TFWord2Vec` under `train`."""
 
 import inspect
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 from gensim_tfw2v.model import TFWord2Vec, signature_of
 from gensim_tfw2v.originals import Doc2Vec, Word2Vec
+from gensim_tfw2v.training.inference import Frozen, infer
 from gensim_tfw2v.training.vocabulary import renew_norms
 
 
@@ -13,6 +17,7 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
 
     _of_gensim = Doc2Vec
     has_documents = True
+    _frozen: Frozen | None = None
 
     @classmethod
     def _gensims_parameters(cls) -> list[inspect.Parameter]:
@@ -35,6 +40,44 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
         if dm_mean is not None:  # which gensim overwrites by its default
             kwargs["cbow_mean"] = dm_mean
         super().__init__(*args, **kwargs)
+
+    def infer_vector(
+        self,
+        doc_words: Sequence[str],
+        alpha: float | None = None,
+        min_alpha: float | None = None,
+        epochs: int | None = None,
+    ) -> np.ndarray:
+        """Infer a vector for a document, the same each time; parameters are gensim's."""
+        if isinstance(doc_words, str):
+            raise TypeError(
+                "doc_words must be a list of words, got a str: give doc_words.split(), or the "
+                "words as the training text had them"
+            )
+        vector: np.ndarray = self.infer_vectors([doc_words], alpha, min_alpha, epochs)[0]
+        return vector
+
+    def infer_vectors(
+        self,
+        documents: Iterable[Sequence[str]],
+        alpha: float | None = None,
+        min_alpha: float | None = None,
+        epochs: int | None = None,
+    ) -> np.ndarray:
+        """Infer vectors for documents on `workers` threads; the model stays as it is.
+
+        Parameters
+        ----------
+        documents : iterable of list of str
+            n documents.
+        alpha, min_alpha, epochs
+            As for `infer_vector`.
+
+        Returns
+        -------
+        ndarray [n, D]
+        """
+        return infer(self, documents, alpha, min_alpha, epochs)
 
     def _clear_post_train(self) -> None:
         super()._clear_post_train()

@@ -61,7 +61,7 @@ EXPERIMENTAL = ("negative_shards",)
 #: What else is not saved: the state of a training, and what the last one has left.
 TRANSIENT = (
     *("_reader", "_training", "_config", "_process_launcher", "_is_training"),
-    *("_logged", "_restored_words", "traffic", "merge_report", "stop_training"),
+    *("_frozen", "_logged", "_restored_words", "traffic", "merge_report", "stop_training"),
 )
 
 #: What gensim's `train` sets before it begins.

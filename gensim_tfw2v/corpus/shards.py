@@ -26,6 +26,7 @@ Parent = str | os.PathLike[str] | None
 
 ID = np.dtype("<i4")  # on disk, whatever the machine
 END, UNKNOWN = -1, -2  # after each sentence; in place of a word outside the vocabulary
+FIRST_TAG = -3  # of documents: tag t is FIRST_TAG - t
 SHARD = 1 << 22  # entries, at most (more only if one sentence is longer)
 MAX_SENTENCE = 10_000  # words: gensim's MAX_WORDS_IN_BATCH, where LineSentence cuts a line
 
