@@ -19,13 +19,13 @@ from uuid import uuid4
 import numpy as np
 
 from gensim_tfw2v.corpus import shards
-from gensim_tfw2v.corpus.documents import Rows, Tags
 from gensim_tfw2v.corpus.files import Piece, cut_texts, find_texts
 from gensim_tfw2v.corpus.scanner import Known, Words, library, renumbered, scan
-from gensim_tfw2v.corpus.sentences import Lines, Numbers, packed_to_shards
+from gensim_tfw2v.corpus.sentences import Lines, Numbers, TaggedLines, packed_to_shards
 from gensim_tfw2v.corpus.shards import (
     FIRST_TAG,
     EncodedCorpus,
+    Ids,
     OnDisk,
     Parent,
     Part,
@@ -274,8 +274,10 @@ class Scan(OnDisk):
         Sentences: lines, or pieces of 10,000 words, of a file; all items of an iterable. Of
         tagged documents: all of them.
     tags : Tags
-        The tags of documents.
+        The tags of documents, set by whoever reads them.
     """
+
+    tags: Any
 
     def __init__(
         self,
@@ -283,7 +285,6 @@ class Scan(OnDisk):
         parts: Sequence[tuple[Part, Path | None]],
         words: Sequence[Any] | None,
         counts: Iterable[int],
-        tags: Tags | None = None,
     ) -> None:
         """Take words, and parts: with the file of the words' places, if ids are not these.
 
@@ -299,11 +300,12 @@ class Scan(OnDisk):
         ]
         self._words = words  # of its own: raw_vocab may be pruned by whoever gets it
         self.raw_vocab = dict(zip(words or (), counts, strict=True))
-        self.tags = tags or Tags()
         self.total_words = sum(part.raw_words for part, _ in parts)
         self.corpus_count = sum(part.sentences for part, _ in parts)
 
-    def encode(self, key_to_index: Mapping[str, int], rows: Rows | None = None) -> EncodedCorpus:
+    def encode(
+        self, key_to_index: Mapping[str, int], rows: Callable[[Ids], Ids] | None = None
+    ) -> EncodedCorpus:
         """Turn the provisional ids into those of a vocabulary, in a folder beside.
 
         Parameters
@@ -311,7 +313,7 @@ class Scan(OnDisk):
         key_to_index : dict
             Words to ids from 0 up; other words are left out.
         rows : callable, optional
-            Gives the rows of tags, for a corpus of documents; see `Tags.rows`.
+            For documents: gives the rows of tags by their provisional numbers, -1 for none.
 
         Raises
         ------
@@ -352,7 +354,7 @@ def scan_texts(
     parent: Parent = None,
     progress: Progress | None = None,
     reading: Reading = reading_here,
-    tags: Tags | None = None,
+    tagged: bool = False,
     key_to_index: Mapping[str, int] | None = None,
 ) -> Scan:
     """Count the words of text files as if they were one, as gensim does with a `corpus_file`.
@@ -361,15 +363,16 @@ def scan_texts(
 
     Parameters
     ----------
-    tags : Tags, optional
-        Takes the tags: each line is a document then, an empty one too, whose tag is its number.
+    tagged : bool
+        Make each line a document, an empty one too, whose tag is its number.
     key_to_index : dict, optional
         A vocabulary, whose words are not counted; others are left out.
     """
     with shards.fresh_folder(parent) as made, reading(paths, made.folder) as machines:
-        runs = cut_texts(find_texts(paths, tags is not None))
+        runs = cut_texts(find_texts(paths, tagged))
         if library() is None:
-            return _scanned(made, Lines(runs), progress, tags, key_to_index)
+            lines = TaggedLines(runs) if tagged else Lines(runs)
+            return _scanned(made, lines, progress, tagged, key_to_index)
         words, parts = Words(), list[tuple[Part, Path | None]]()
         known = None if key_to_index is None else Known(key_to_index)
         read = read_runs(runs, made.folder, known, progress, machines)
@@ -378,43 +381,37 @@ def scan_texts(
                 places = made.folder / f"part{number:05}.places"
                 save_ids(places, words.add(part.words, part.counts))
                 parts.append((Part(*part[:3]), places))  # without its words, which are many
-        if tags is not None:
-            tags.ints = sum(part.sentences for part, _ in parts)
         if known is not None:
-            return Scan(made, [(part, None) for part, _ in parts], None, (), tags)
+            return Scan(made, [(part, None) for part, _ in parts], None, ())
         text, counts = words.found()
-        return Scan(made, parts, text.decode().split("\n")[:-1], counts.tolist(), tags)
+        return Scan(made, parts, text.decode().split("\n")[:-1], counts.tolist())
 
 
 def scan_sentences(
     sentences: Iterable[Any],
     parent: Parent = None,
     progress: Progress | None = None,
-    tags: Tags | None = None,
+    tagged: bool = False,
     key_to_index: Mapping[str, int] | None = None,
 ) -> Scan:
     """Count the words of token lists, as gensim's `build_vocab` does.
 
     Parameters and errors are those of `encode_sentences` and `scan_texts`. A first sentence that
-    is a string is warned of, as in gensim. With `tags`, items are tagged documents.
+    is a string is warned of, as in gensim. Of `tagged` documents items are packed tags, and words.
     """
     with shards.fresh_folder(parent) as made:
-        return _scanned(made, sentences, progress, tags, key_to_index)
+        return _scanned(made, sentences, progress, tagged, key_to_index)
 
 
 def _scanned(
     made: TemporaryFolder,
     sentences: Iterable[Any],
     progress: Progress | None,
-    tags: Tags | None,
+    tagged: bool,
     key_to_index: Mapping[str, int] | None,
 ) -> Scan:
     """Count words by Python."""
-    ids, documents = Numbers(key_to_index), None
-    if tags is not None and isinstance(sentences, Lines):
-        documents = sentences.tagged(tags)
-    elif tags is not None:
-        documents = tags.packed(sentences)
-    part = packed_to_shards(sentences, ids, made.folder, progress, documents)
+    ids = Numbers(key_to_index)
+    part = packed_to_shards(sentences, ids, made.folder, progress, tagged)
     words = list(ids) if key_to_index is None else None
-    return Scan(made, [(part, None)], words, ids.counts.tolist(), tags)
+    return Scan(made, [(part, None)], words, ids.counts.tolist())

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import files, shards
-from gensim_tfw2v.corpus.documents import Tags
 from gensim_tfw2v.corpus.files import CorpusDecodeError, Piece, open_corpus
 from gensim_tfw2v.corpus.shards import END, FIRST_TAG, ID, UNKNOWN, Ids, Progress, Shard, save_ids
 
@@ -31,25 +30,18 @@ pack = struct.Struct("<i").pack
 class Lines:
     """The sentences of runs of texts, where the compiled scanner is missing.
 
-    A sentence is a line, or 10,000 words of it at most; none is empty. Of tagged texts each line
-    is a document: its tag, packed, and its words.
+    A sentence is a line, or 10,000 words of it at most; none is empty.
     """
 
     def __init__(self, runs: Iterable[Iterable[Piece]]) -> None:
         self._pieces = chain.from_iterable(runs)
         self.bytes_read = 0  # on disk, of all pieces so far
 
-    def __iter__(self) -> Iterator[list[str]]:
+    def __iter__(self) -> Iterator[Any]:
         """Raise `CorpusDecodeError` if a text is not UTF-8."""
         for words in self._lines():
             for first in range(0, len(words), shards.MAX_SENTENCE):
                 yield words[first : first + shards.MAX_SENTENCE]
-
-    def tagged(self, tags: Tags) -> Iterator[tuple[bytes, Iterable[Hashable]]]:
-        """Give each line as a document: its number as a packed tag, and its words."""
-        for number, words in enumerate(self._lines()):
-            tags.ints = number + 1
-            yield pack(FIRST_TAG - number), words
 
     def _lines(self) -> Iterator[list[str]]:
         for piece in self._pieces:
@@ -68,6 +60,13 @@ class Lines:
                     read = files.bytes_read(stream) if files.is_compressed(piece.path) else at
                     self.bytes_read = before + min(read - piece.start, piece.bytes)
             self.bytes_read = before + piece.bytes
+
+
+class TaggedLines(Lines):
+    """The lines as documents: each one's number as its packed tag, and its words."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return ((pack(FIRST_TAG - number), words) for number, words in enumerate(self._lines()))
 
 
 class Numbers(dict[Any, bytes]):
@@ -100,18 +99,18 @@ class Numbers(dict[Any, bytes]):
 
 
 def packed_to_shards(
-    sentences: Iterable[Iterable[Hashable]],
+    sentences: Iterable[Any],
     ids: Numbers,
     folder: Path,
     progress: Progress | None = None,
-    documents: Iterable[tuple[bytes, Iterable[Hashable]]] | None = None,
+    tagged: bool = False,
 ) -> shards.Part:
     """Write sentences to shards; give a `Part` without words, whose sentences are all items.
 
     Items may be empty, and the iterable may tell its `bytes_read`. `progress` is called after each
-    shard. `documents` are made of the sentences: packed tags, and words.
+    shard. Of `tagged` documents items are packed tags, and words.
     """
-    documents = _untagged(sentences) if documents is None else documents
+    documents = sentences if tagged else _untagged(sentences)
     made = list[Shard]()
     raw_words = items = 0
     for packed, items in _shard_by_shard(documents, ids):  # noqa: B007  the last is returned

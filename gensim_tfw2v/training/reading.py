@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 class CorpusReader:
     """Reads corpora for a model, and keeps what it has counted for the training to come."""
 
+    item = "sentence"
+
     def __init__(self) -> None:
         self._scanned: tuple[Scan, object] | None = None  # and the identity of what was counted
         self._once = False
@@ -44,7 +46,8 @@ class CorpusReader:
 
             def progress(words: int, sentences: int, word_types: int, read: int) -> None:
                 logger.info(
-                    "PROGRESS: at sentence #%i, processed %i words, keeping %i word types",
+                    "PROGRESS: at %s #%i, processed %i words, keeping %i word types",
+                    self.item,
                     sentences,
                     words,
                     word_types,
@@ -58,7 +61,13 @@ class CorpusReader:
             self._scanned = scan, identity
         else:
             scan.close()
-        self._log_collected(scan)
+        logger.info(
+            "collected %i word types from a corpus of %i raw words and %i %ss",
+            len(scan.raw_vocab),
+            scan.total_words,
+            scan.corpus_count,
+            self.item,
+        )
         return scan
 
     def _scan(self, source: Source, config: TrainingConfig, progress: Progress) -> Scan:
@@ -67,14 +76,6 @@ class CorpusReader:
             return encode.scan_sentences(source, config.encoded_dir, progress)
         reading = reading_of(source, config)
         return encode.scan_texts(paths, config.encoded_dir, progress, reading)
-
-    def _log_collected(self, scan: Scan) -> None:
-        logger.info(
-            "collected %i word types from a corpus of %i raw words and %i sentences",
-            len(scan.raw_vocab),
-            scan.total_words,
-            scan.corpus_count,
-        )
 
     def encoded(
         self, source: Source, key_to_index: Mapping[str, int], config: TrainingConfig
@@ -97,20 +98,11 @@ class CorpusReader:
     ) -> EncodedCorpus:
         """Read a corpus of which nothing is kept; `what` is said of it on the progress bar."""
         with reading_bar(what, Extent.of(source), config.progress) as show:
-            return self._read(source, key_to_index, config, show)
-
-    def _read(
-        self,
-        source: Source,
-        key_to_index: Mapping[str, int],
-        config: TrainingConfig,
-        progress: Progress,
-    ) -> EncodedCorpus:
-        if (paths := text_files(source)) is None:
-            assert not isinstance(source, Path)
-            return encode.encode_sentences(source, key_to_index, config.encoded_dir, progress)
-        reading = reading_of(source, config)
-        return encode.encode_texts(paths, key_to_index, config.encoded_dir, progress, reading)
+            if (paths := text_files(source)) is None:
+                assert not isinstance(source, Path)
+                return encode.encode_sentences(source, key_to_index, config.encoded_dir, show)
+            reading = reading_of(source, config)
+            return encode.encode_texts(paths, key_to_index, config.encoded_dir, show, reading)
 
     def forget(self) -> None:
         """Remove what is kept."""
