@@ -5,9 +5,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from gensim.models import KeyedVectors
+from gensim.models.doc2vec import TaggedDocument
 
 from gensim_tfw2v.model import TFWord2Vec, signature_of
-from gensim_tfw2v.originals import Doc2Vec, Word2Vec
+from gensim_tfw2v.originals import Doc2Vec, Word2Vec, is_trained_by_gensim
+from gensim_tfw2v.training.documents import DocumentReader, Tags, take_tags
 from gensim_tfw2v.training.inference import Frozen, infer
 from gensim_tfw2v.training.vocabulary import renew_norms
 
@@ -18,6 +21,8 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
     _of_gensim = Doc2Vec
     has_documents = True
     _frozen: Frozen | None = None
+    _reader_class = DocumentReader
+    _adds_tags = False
 
     @classmethod
     def _gensims_parameters(cls) -> list[inspect.Parameter]:
@@ -40,6 +45,67 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
         if dm_mean is not None:  # which gensim overwrites by its default
             kwargs["cbow_mean"] = dm_mean
         super().__init__(*args, **kwargs)
+
+    @property
+    def _corpus_reader(self) -> DocumentReader:
+        reader = super()._corpus_reader
+        assert isinstance(reader, DocumentReader)
+        reader.dv = self.dv
+        return reader
+
+    def build_vocab(
+        self,
+        corpus_iterable: Iterable[TaggedDocument] | None = None,
+        corpus_file: str | None = None,
+        update: bool = False,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        """Build the vocabulary, and the tags; see gensim.
+
+        With `update`, words and tags are added, and the rows that are there stay; gensim forgets
+        the tags it had.
+        """
+        self._adds_tags = update
+        try:
+            super().build_vocab(corpus_iterable, corpus_file, update, *args, **kwargs)
+        finally:
+            del self._adds_tags
+
+    def scan_vocab(
+        self,
+        corpus_iterable: Iterable[TaggedDocument] | None = None,
+        corpus_file: str | None = None,
+        progress_per: int = 100000,
+        trim_rule: Any = None,
+    ) -> tuple[int, int]:
+        """Count the words and tags of documents; see gensim and `TFWord2Vec`."""
+        known, self.dv = self.dv, KeyedVectors(self.vector_size)
+        self._corpus_reader.tags = None
+        try:
+            words, documents = super().scan_vocab(
+                corpus_iterable, corpus_file, progress_per, trim_rule=trim_rule
+            )
+            tags = self._corpus_reader.tags or Tags.of(self.dv)  # by gensim's own code
+        finally:
+            self.dv = known
+        take_tags(known, tags, documents, self._adds_tags)
+        return words, documents
+
+    def update_weights(self) -> None:
+        """Add rows for new words and tags; gensim's hook."""
+        super().update_weights()
+        self.dv.resize_vectors(seed=self.seed + 7919)  # as gensim's init_weights
+
+    def _get_offsets_and_start_doctags_for_corpusfile(
+        self, corpus_file: str, workers: int
+    ) -> tuple[list[int], list[int]]:
+        """What gensim's own threads need, which read the file themselves."""
+        if is_trained_by_gensim(self):
+            of_gensim = Doc2Vec._get_offsets_and_start_doctags_for_corpusfile
+            offsets: tuple[list[int], list[int]] = of_gensim(corpus_file, workers)
+            return offsets
+        return [0] * workers, [0] * workers
 
     def infer_vector(
         self,

@@ -206,6 +206,7 @@ class TFWord2Vec(Word2Vec):
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
     _reader: CorpusReader | None = None
+    _reader_class: type[CorpusReader] = CorpusReader
     _process_launcher: ProcessLauncher | None = None
     _is_training = False
     _training: Training | None = None
@@ -397,7 +398,8 @@ class TFWord2Vec(Word2Vec):
             If the corpus is not UTF-8.
         """
         self._corpus_reader.forget()
-        by_gensim = self.max_vocab_size or type(self)._scan_vocab is not Word2Vec._scan_vocab
+        is_own = type(self)._scan_vocab is self._of_gensim._scan_vocab
+        by_gensim = self.max_vocab_size or not is_own
         if by_gensim and corpus_file is not None and is_pipe(corpus_file):
             raise TypeError(
                 f"with max_vocab_size, or a _scan_vocab of one's own, a corpus is read twice, but "
@@ -408,7 +410,7 @@ class TFWord2Vec(Word2Vec):
         if by_gensim:
             with phase("counting words", self.progress):
                 return super().scan_vocab(
-                    corpus_iterable, corpus_file, progress_per, workers, trim_rule
+                    corpus_iterable, corpus_file, progress_per, trim_rule=trim_rule
                 )
         source = corpus_iterable if corpus_file is None else Path(corpus_file)
         assert source is not None
@@ -582,7 +584,7 @@ class TFWord2Vec(Word2Vec):
     def _corpus_reader(self) -> CorpusReader:
         """The model's; models that gensim has made have none before it is asked for."""
         if self._reader is None:
-            self._reader = CorpusReader()
+            self._reader = self._reader_class()
         return self._reader
 
     def _check(self, arguments: Mapping[str, Any]) -> TrainingConfig:

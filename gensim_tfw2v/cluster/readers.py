@@ -99,7 +99,7 @@ class WorkerMachine:
             self._report,
             {
                 self._names: _joined(names),
-                self._numbers: [shards.MAX_SENTENCE, shards.SHARD, *ranges],
+                self._numbers: [shards.MAX_SENTENCE, shards.SHARD, run[0].tagged, *ranges],
             },
             RUN_SECONDS + self.at_once * sum(piece.bytes for piece in run) / LEAST_SPEED,
             stopped,

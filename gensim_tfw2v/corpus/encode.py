@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from dataclasses import replace
-from itertools import repeat
+from itertools import accumulate, repeat
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
@@ -21,9 +21,11 @@ import numpy as np
 from gensim_tfw2v.corpus import shards
 from gensim_tfw2v.corpus.files import Piece, cut_texts, find_texts
 from gensim_tfw2v.corpus.scanner import Known, Words, library, renumbered, scan
-from gensim_tfw2v.corpus.sentences import Lines, Numbers, packed_to_shards
+from gensim_tfw2v.corpus.sentences import Lines, Numbers, TaggedLines, packed_to_shards
 from gensim_tfw2v.corpus.shards import (
+    FIRST_TAG,
     EncodedCorpus,
+    Ids,
     OnDisk,
     Parent,
     Part,
@@ -269,31 +271,49 @@ class Scan(OnDisk):
     total_words : int
         gensim's `corpus_total_words`.
     corpus_count : int
-        Sentences: lines, or pieces of 10,000 words, of a file; all items of an iterable.
+        Sentences: lines, or pieces of 10,000 words, of a file; all items of an iterable. Of
+        tagged documents: all of them.
+    tags : Tags
+        The tags of documents, set by whoever reads them.
     """
+
+    tags: Any
 
     def __init__(
         self,
         temporary: TemporaryFolder,
         parts: Sequence[tuple[Part, Path | None]],
-        words: Sequence[Any],
+        words: Sequence[Any] | None,
         counts: Iterable[int],
     ) -> None:
-        """Take words, and parts: with the file of the words' places, if ids are not these."""
+        """Take words, and parts: with the file of the words' places, if ids are not these.
+
+        Without words, ids are those of a vocabulary already.
+        """
         super().__init__(temporary)
-        self._shards = [(shard, places) for part, places in parts for shard in part.shards]
+        # a part numbers its lines from 0
+        lines = accumulate((part.sentences for part, _ in parts), initial=0)
+        self._shards = [
+            (shard, places, first)
+            for (part, places), first in zip(parts, lines, strict=False)
+            for shard in part.shards
+        ]
         self._words = words  # of its own: raw_vocab may be pruned by whoever gets it
-        self.raw_vocab = dict(zip(words, counts, strict=True))
+        self.raw_vocab = dict(zip(words or (), counts, strict=True))
         self.total_words = sum(part.raw_words for part, _ in parts)
         self.corpus_count = sum(part.sentences for part, _ in parts)
 
-    def encode(self, key_to_index: Mapping[str, int]) -> EncodedCorpus:
+    def encode(
+        self, key_to_index: Mapping[str, int], rows: Callable[[Ids], Ids] | None = None
+    ) -> EncodedCorpus:
         """Turn the provisional ids into those of a vocabulary, in a folder beside.
 
         Parameters
         ----------
         key_to_index : dict
             Words to ids from 0 up; other words are left out.
+        rows : callable, optional
+            For documents: gives the rows of tags by their provisional numbers, -1 for none.
 
         Raises
         ------
@@ -301,23 +321,32 @@ class Scan(OnDisk):
             If the folder can't be written or is full. Nothing is left behind then.
         """
         number = key_to_index.get
-        numbers = np.fromiter(
-            map(number, self._words, repeat(shards.UNKNOWN)), shards.ID, len(self._words)
-        )
+        if self._words is None:
+            numbers = np.arange(len(key_to_index), dtype=shards.ID)
+        else:
+            numbers = np.fromiter(
+                map(number, self._words, repeat(shards.UNKNOWN)), shards.ID, len(self._words)
+            )
         with shards.fresh_folder(self.folder.parent) as made:
 
             def encoded(place: int, _: object) -> Shard:
-                shard, places = self._shards[place]
+                shard, places, first_line = self._shards[place]
                 ids = numbers if places is None else numbers[np.fromfile(places, shards.ID)]
-                run = renumbered(np.fromfile(shard.path, shards.ID), ids)
+                run = np.fromfile(shard.path, shards.ID)
+                if rows is not None:
+                    tags = run <= FIRST_TAG
+                    # row -1, of an unknown tag, makes an UNKNOWN entry
+                    run[tags] = FIRST_TAG - rows(FIRST_TAG - run[tags] + first_line)
+                run = renumbered(run, ids)
                 path = made.folder / f"{place:05}.int32"
                 if len(run):
                     save_ids(path, run)
-                tokens = int(np.count_nonzero(run != shards.END))
+                tokens = int(np.count_nonzero(run >= 0))
                 return replace(shard, path=str(path), entries=len(run), tokens=tokens)
 
             written = [shard for shard in in_threads(encoded, len(self._shards)) if shard.entries]
-            return EncodedCorpus(made, [Part(written, self.total_words, self.corpus_count)])
+            part = Part(written, self.total_words, self.corpus_count)
+            return EncodedCorpus(made, [part], whole=rows is not None)
 
 
 def scan_texts(
@@ -325,42 +354,64 @@ def scan_texts(
     parent: Parent = None,
     progress: Progress | None = None,
     reading: Reading = reading_here,
+    tagged: bool = False,
+    key_to_index: Mapping[str, int] | None = None,
 ) -> Scan:
     """Count the words of text files as if they were one, as gensim does with a `corpus_file`.
 
-    Parameters and errors are those of `encode_texts`.
+    Other parameters and errors are those of `encode_texts`.
+
+    Parameters
+    ----------
+    tagged : bool
+        Make each line a document, an empty one too, whose tag is its number.
+    key_to_index : dict, optional
+        A vocabulary, whose words are not counted; others are left out.
     """
     with shards.fresh_folder(parent) as made, reading(paths, made.folder) as machines:
-        runs = cut_texts(find_texts(paths))
+        runs = cut_texts(find_texts(paths, tagged))
         if library() is None:
-            return _scanned(made, Lines(runs), progress)
+            lines = TaggedLines(runs) if tagged else Lines(runs)
+            return _scanned(made, lines, progress, tagged, key_to_index)
         words, parts = Words(), list[tuple[Part, Path | None]]()
-        read = read_runs(runs, made.folder, None, progress, machines)
+        known = None if key_to_index is None else Known(key_to_index)
+        read = read_runs(runs, made.folder, known, progress, machines)
         with contextlib.closing(read):  # no thread reads on after an error
             for number, part in enumerate(read):
                 places = made.folder / f"part{number:05}.places"
                 save_ids(places, words.add(part.words, part.counts))
                 parts.append((Part(*part[:3]), places))  # without its words, which are many
+        if known is not None:
+            return Scan(made, [(part, None) for part, _ in parts], None, ())
         text, counts = words.found()
         return Scan(made, parts, text.decode().split("\n")[:-1], counts.tolist())
 
 
 def scan_sentences(
-    sentences: Iterable[Iterable[Hashable]], parent: Parent = None, progress: Progress | None = None
+    sentences: Iterable[Any],
+    parent: Parent = None,
+    progress: Progress | None = None,
+    tagged: bool = False,
+    key_to_index: Mapping[str, int] | None = None,
 ) -> Scan:
     """Count the words of token lists, as gensim's `build_vocab` does.
 
-    Parameters and errors are those of `encode_sentences`. A first sentence that is a string is
-    warned of, as in gensim.
+    Parameters and errors are those of `encode_sentences` and `scan_texts`. A first sentence that
+    is a string is warned of, as in gensim. Of `tagged` documents items are packed tags, and words.
     """
     with shards.fresh_folder(parent) as made:
-        return _scanned(made, sentences, progress)
+        return _scanned(made, sentences, progress, tagged, key_to_index)
 
 
 def _scanned(
-    made: TemporaryFolder, sentences: Iterable[Iterable[Hashable]], progress: Progress | None
+    made: TemporaryFolder,
+    sentences: Iterable[Any],
+    progress: Progress | None,
+    tagged: bool,
+    key_to_index: Mapping[str, int] | None,
 ) -> Scan:
     """Count words by Python."""
-    ids = Numbers()
-    part = packed_to_shards(sentences, ids, made.folder, progress)
-    return Scan(made, [(part, None)], list(ids), ids.counts.tolist())
+    ids = Numbers(key_to_index)
+    part = packed_to_shards(sentences, ids, made.folder, progress, tagged)
+    words = list(ids) if key_to_index is None else None
+    return Scan(made, [(part, None)], words, ids.counts.tolist())

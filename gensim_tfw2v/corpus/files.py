@@ -169,6 +169,7 @@ class Piece(NamedTuple):
     path: str
     start: int = 0  # byte
     stop: int | None = None  # None for a text that is not cut, because it has to be streamed
+    tagged: bool = False  # each line is a document, whose tag is the line's number
 
     @property
     def bytes(self) -> int:
@@ -178,10 +179,11 @@ class Piece(NamedTuple):
         return 0 if "://" in self.path else os.path.getsize(self.path)
 
 
-def find_texts(paths: Sequence[str | os.PathLike[str]]) -> list[Piece]:
+def find_texts(paths: Sequence[str | os.PathLike[str]], tagged: bool = False) -> list[Piece]:
     """Look at files, each of which is one piece; errors are those of `check_corpus`."""
     names = [os.fspath(path) for path in paths]
-    return [Piece(name, 0, os.path.getsize(name) if check_corpus(name) else None) for name in names]
+    sizes = (os.path.getsize(name) if check_corpus(name) else None for name in names)
+    return [Piece(name, 0, size, tagged) for name, size in zip(names, sizes, strict=True)]
 
 
 def cut_texts(texts: Sequence[Piece]) -> list[list[Piece]]:
@@ -193,18 +195,18 @@ def cut_texts(texts: Sequence[Piece]) -> list[list[Piece]]:
     total, begin = max(1, sum(sizes)), 0
     number = max(1, min(MOST_RUNS, total // BYTES_A_RUN))
     runs: list[list[Piece]] = [[] for _ in range(number)]
-    for (path, _, end), size in zip(texts, sizes, strict=True):
-        if end is None:  # in the run that its middle is in
+    for text, size in zip(texts, sizes, strict=True):
+        if text.stop is None:  # in the run that its middle is in
             place = (begin + size // 2) * number // total
-            runs[min(place, number - 1)].append(Piece(path))
+            runs[min(place, number - 1)].append(text)
         else:
             inside = range(begin * number // total, (begin + size) * number // total + 1)
             edges = (total * place // number - begin for place in inside)
-            for start, stop in line_ranges(path, [edge for edge in edges if 0 < edge < size]):
+            for start, stop in line_ranges(text.path, [edge for edge in edges if 0 < edge < size]):
                 run = runs[min((begin + start) * number // total, number - 1)]
                 if start and run:  # a short range behind a long line
                     start = run.pop().start
-                run.append(Piece(path, start, stop))
+                run.append(text._replace(start=start, stop=stop))
         begin += size
     return [run for run in runs if run]
 

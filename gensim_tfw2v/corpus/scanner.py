@@ -37,9 +37,8 @@ def library() -> Any:
             *((f"words_{what}", number, [pointer]) for what in ("number", "size")),
             *((f"words_{what}", pointer, [pointer]) for what in ("text", "counts")),
             ("scanner_new", pointer, [text, number, number, pointer, pointer]),
-            ("scanner_free", None, [pointer]),
+            *((f"scanner_{what}", None, [pointer]) for what in ("tag_lines", "free", "finish")),
             ("scanner_scan", number, [pointer, text, number, ctypes.c_int32]),
-            ("scanner_finish", None, [pointer]),
             *((f"scanner_{what}", pointer, [pointer]) for what in ("state", "words", "shards")),
             ("renumber", number, [pointer, number, pointer, number]),
         )
@@ -132,6 +131,8 @@ def scan(
         os.fsencode(prefix), shards.MAX_SENTENCE, shards.SHARD, *vocabulary
     )
     try:
+        if pieces[0].tagged:
+            functions.tfw2v_scanner_tag_lines(scanner)
         state = _State.from_address(functions.tfw2v_scanner_state(scanner))
         before = 0  # bytes of pieces that have been read
         for piece in pieces:
@@ -197,9 +198,13 @@ def _check(state: _State, prefix: Path) -> None:
 
 
 def renumbered(ids: Ids, numbers: Ids) -> Ids:
-    """Give ``numbers[id]`` in place of each id, without unknown words; `ids` are no more."""
+    """Give ``numbers[id]`` in place of each id, without unknown words; `ids` are no more.
+
+    Tags stay what they are.
+    """
     if (functions := library()) is None:
-        return without_unknown(np.append(numbers, numbers.dtype.type(END))[ids])
+        words = np.append(numbers, numbers.dtype.type(END))[np.maximum(ids, END)]
+        return without_unknown(np.where(ids < END, ids, words))
     left = functions.tfw2v_renumber(ids.ctypes.data, len(ids), numbers.ctypes.data, len(numbers))
     if left < 0:
         raise IndexError("a shard holds ids that were not written there")

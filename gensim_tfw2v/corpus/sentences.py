@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import files, shards
 from gensim_tfw2v.corpus.files import CorpusDecodeError, Piece, open_corpus
-from gensim_tfw2v.corpus.shards import END, ID, Ids, Progress, Shard, save_ids
+from gensim_tfw2v.corpus.shards import END, FIRST_TAG, ID, UNKNOWN, Ids, Progress, Shard, save_ids
 
 logger = logging.getLogger(__name__)
 
 #: Of a shard, at most, for progress is told after each, and Python is slow.
 ENTRIES = 1 << 20
 
-_pack = struct.Struct("<i").pack
+pack = struct.Struct("<i").pack
 
 
 class Lines:
@@ -37,8 +37,13 @@ class Lines:
         self._pieces = chain.from_iterable(runs)
         self.bytes_read = 0  # on disk, of all pieces so far
 
-    def __iter__(self) -> Iterator[list[str]]:
+    def __iter__(self) -> Iterator[Any]:
         """Raise `CorpusDecodeError` if a text is not UTF-8."""
+        for words in self._lines():
+            for first in range(0, len(words), shards.MAX_SENTENCE):
+                yield words[first : first + shards.MAX_SENTENCE]
+
+    def _lines(self) -> Iterator[list[str]]:
         for piece in self._pieces:
             before = self.bytes_read
             with open_corpus(piece.path) as stream:
@@ -50,12 +55,18 @@ class Lines:
                         words = line.removesuffix(b"\n").decode().split()
                     except UnicodeDecodeError as error:
                         raise CorpusDecodeError(error, piece.path, at + error.start) from None
-                    for first in range(0, len(words), shards.MAX_SENTENCE):
-                        yield words[first : first + shards.MAX_SENTENCE]
+                    yield words
                     at += len(line)
                     read = files.bytes_read(stream) if files.is_compressed(piece.path) else at
                     self.bytes_read = before + min(read - piece.start, piece.bytes)
             self.bytes_read = before + piece.bytes
+
+
+class TaggedLines(Lines):
+    """The lines as documents: each one's number as its packed tag, and its words."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return ((pack(FIRST_TAG - number), words) for number, words in enumerate(self._lines()))
 
 
 class Numbers(dict[Any, bytes]):
@@ -66,21 +77,21 @@ class Numbers(dict[Any, bytes]):
     """
 
     def __init__(self, key_to_index: Mapping[Any, int] | None = None) -> None:
-        super().__init__((word, _pack(index)) for word, index in (key_to_index or {}).items())
+        super().__init__((word, pack(index)) for word, index in (key_to_index or {}).items())
         self._is_known = key_to_index is not None
         self.counts: NDArray[np.int64] = np.zeros(0, np.int64)
 
-    def __missing__(self, word: Hashable, unknown: bytes = _pack(shards.UNKNOWN)) -> bytes:
+    def __missing__(self, word: Hashable, unknown: bytes = pack(UNKNOWN)) -> bytes:
         if self._is_known:
             return unknown
-        number = self[word] = _pack(len(self))
+        number = self[word] = pack(len(self))
         return number
 
     def finish(self, run: Ids) -> Ids:
         """Give the ids of a run that stay in a shard, or count them all."""
         if self._is_known:
             return shards.without_unknown(run)
-        found = np.bincount(run + 1)[1:]
+        found = np.bincount(np.maximum(run, END) + 1)[1:]
         shorter, longer = sorted((self.counts, found), key=len)
         longer[: len(shorter)] += shorter
         self.counts = longer
@@ -88,25 +99,28 @@ class Numbers(dict[Any, bytes]):
 
 
 def packed_to_shards(
-    sentences: Iterable[Iterable[Hashable]],
+    sentences: Iterable[Any],
     ids: Numbers,
     folder: Path,
     progress: Progress | None = None,
+    tagged: bool = False,
 ) -> shards.Part:
     """Write sentences to shards; give a `Part` without words, whose sentences are all items.
 
     Items may be empty, and the iterable may tell its `bytes_read`. `progress` is called after each
-    shard.
+    shard. Of `tagged` documents items are packed tags, and words.
     """
+    documents = sentences if tagged else _untagged(sentences)
     made = list[Shard]()
     raw_words = items = 0
-    for packed, items in _shard_by_shard(sentences, ids):  # noqa: B007  the last is returned
-        words = sum(map(len, packed)) // ID.itemsize - len(packed)
-        run = ids.finish(np.frombuffer(b"".join(packed), ID))
+    for packed, items in _shard_by_shard(documents, ids):  # noqa: B007  the last is returned
+        run = np.frombuffer(b"".join(packed), ID)
+        words = int(np.count_nonzero(run > FIRST_TAG)) - len(packed)
+        run = ids.finish(run)
         if len(run):  # else no shard stands for these words; EncodedCorpus shares them out
             path = folder / f"{len(made):05}.int32"
             save_ids(path, run)
-            tokens = int(np.count_nonzero(run != END))
+            tokens = int(np.count_nonzero(run >= 0))
             made.append(Shard(str(path), len(run), tokens, words, len(packed)))
         raw_words += words
         if progress:
@@ -114,27 +128,35 @@ def packed_to_shards(
     return shards.Part(made, raw_words, items)
 
 
-def _shard_by_shard(
-    sentences: Iterable[Iterable[Hashable]], ids: Mapping[Any, bytes]
-) -> Iterator[tuple[list[bytes], int]]:
-    """Give as many packed sentences as make a shard, each with its end, and the items so far.
-
-    Sentences of more than 10,000 words are cut, as LineSentence cuts.
-    """
-    lookup, join, end = ids.__getitem__, b"".join, _pack(END)
-    longest = shards.MAX_SENTENCE * ID.itemsize
-    packed, size, items = list[bytes](), 0, 0
-    for sentence in sentences:
-        items += 1
-        if items == 1 and isinstance(sentence, str):
+def _untagged(
+    sentences: Iterable[Iterable[Hashable]],
+) -> Iterator[tuple[bytes, Iterable[Hashable]]]:
+    """Give sentences as documents without tags; warn of a first that is a string, as gensim."""
+    for number, sentence in enumerate(sentences):
+        if not number and isinstance(sentence, str):
             logger.warning(
                 "Each 'sentences' item should be a list of words (usually unicode strings). "
                 "First item here is instead plain %s.",
                 type(sentence),
             )
+        yield b"", sentence
+
+
+def _shard_by_shard(
+    documents: Iterable[tuple[bytes, Iterable[Hashable]]], ids: Mapping[Any, bytes]
+) -> Iterator[tuple[list[bytes], int]]:
+    """Give as many packed sentences as make a shard, each with its end, and the items so far.
+
+    Sentences of more than 10,000 words are cut, as LineSentence cuts; each part has all tags.
+    """
+    lookup, join, end = ids.__getitem__, b"".join, pack(END)
+    longest = shards.MAX_SENTENCE * ID.itemsize
+    packed, size, items = list[bytes](), 0, 0
+    for tags, sentence in documents:
+        items += 1
         whole = join(map(lookup, sentence))
         for start in range(0, len(whole), longest):
-            piece = whole[start : start + longest] + end
+            piece = tags + whole[start : start + longest] + end
             if packed and size + len(piece) > min(shards.SHARD, ENTRIES) * ID.itemsize:
                 yield packed, items
                 packed, size = [], 0

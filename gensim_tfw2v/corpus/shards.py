@@ -26,14 +26,17 @@ Parent = str | os.PathLike[str] | None
 
 ID = np.dtype("<i4")  # on disk, whatever the machine
 END, UNKNOWN = -1, -2  # after each sentence; in place of a word outside the vocabulary
-FIRST_TAG = -3  # of documents: tag t is FIRST_TAG - t
+FIRST_TAG = -3  # a document's tags stand before its words, as FIRST_TAG - number
 SHARD = 1 << 22  # entries, at most (more only if one sentence is longer)
 MAX_SENTENCE = 10_000  # words: gensim's MAX_WORDS_IN_BATCH, where LineSentence cuts a line
 
 
 @dataclass(frozen=True)
 class Shard:
-    """A file of whole sentences: raw little-endian int32 ids, -1 after each sentence."""
+    """A file of whole sentences: raw little-endian int32 ids, -1 after each sentence.
+
+    A sentence may be a document, whose tags are not among its tokens.
+    """
 
     path: str
     entries: int  # int32 in the file
@@ -126,12 +129,11 @@ def check_shards(shards: Iterable[Shard]) -> None:
 
 
 def without_unknown(run: Ids) -> Ids:
-    """Drop the unknown words of whole sentences, then the sentences that this left empty."""
+    """Drop the unknown words of whole sentences, then the sentences that have none left."""
     run = run[run != UNKNOWN]
-    ends = run == END
-    empty = ends.copy()
-    empty[1:] &= ends[:-1]
-    return run[~empty]
+    ends = np.flatnonzero(run == END)
+    words = np.diff(np.cumsum(run >= 0)[ends], prepend=0)
+    return run[np.repeat(words > 0, np.diff(ends, prepend=-1))]
 
 
 def save_ids(path: Path, ids: Ids) -> None:
@@ -173,6 +175,8 @@ class WorkUnit:
 class EncodedCorpus(OnDisk):
     """A corpus as ids, in shards on disk; made by `Scan.encode`, `encode_texts` and the like.
 
+    Work units of one of documents hold `whole` ones.
+
     Attributes
     ----------
     total_tokens : int
@@ -181,8 +185,11 @@ class EncodedCorpus(OnDisk):
         Of the text, whatever became of its words: gensim's `corpus_total_words`, `corpus_count`.
     """
 
-    def __init__(self, temporary: TemporaryFolder, parts: Sequence[Part]) -> None:
+    def __init__(
+        self, temporary: TemporaryFolder, parts: Sequence[Part], whole: bool = False
+    ) -> None:
         super().__init__(temporary)
+        self._whole = whole
         shards = [shard for part in parts for shard in part.shards]
         self.total_tokens = sum(shard.tokens for shard in shards)
         self.total_raw_words = raw_words = sum(part.raw_words for part in parts)
@@ -204,7 +211,8 @@ class EncodedCorpus(OnDisk):
         ----------
         size : int
             Entries (words, and the -1 after sentences) in a unit, at most. Units end where
-            sentences end if that is near; a sentence that is cut has no -1 there.
+            sentences end if that is near; a sentence that is cut has no -1 there. A document is
+            not cut, and may make its unit longer.
 
         Returns
         -------
@@ -215,25 +223,34 @@ class EncodedCorpus(OnDisk):
             raise ValueError(f"a work unit must hold at least 1 entry, not {size}")
         units: list[WorkUnit] = []
         for shard in self._shards:
-            units += _cut(shard, size, len(units))
+            units += _cut(shard, size, len(units), self._whole)
         return units
 
     @property
     def longest_sentence(self) -> int:
         """Tokens of the longest sentence, that are in the vocabulary."""
-        return max(
-            (int(np.diff(_ends(shard), prepend=0).max()) - 1 for shard in self._shards), default=0
-        )
+        longest = 0
+        for shard in self._shards:
+            ids, ends = _ids_and_ends(shard)
+            longest = max(longest, *_words(ids, [0, *ends.tolist()]))
+        return longest
 
 
-def _ends(shard: Shard) -> NDArray[np.int64]:
-    """Where its sentences end."""
-    return np.flatnonzero(read_ids(shard.path, 0, shard.entries) == END) + 1
+def _ids_and_ends(shard: Shard) -> tuple[Ids, NDArray[np.int64]]:
+    """Read it, and tell where its sentences end."""
+    ids = read_ids(shard.path, 0, shard.entries)
+    return ids, np.flatnonzero(ids == END) + 1
 
 
-def _cut(shard: Shard, size: int, index: int) -> Iterable[WorkUnit]:
-    ends = _ends(shard)
-    edges = unit_edges(ends, shard.entries, size)
+def _words(ids: Ids, edges: list[int]) -> list[int]:
+    """Count the words between edges."""
+    return np.add.reduceat(ids >= 0, edges[:-1], dtype=np.int64).tolist()
+
+
+def _cut(shard: Shard, size: int, index: int, whole: bool) -> Iterable[WorkUnit]:
+    ids, ends = _ids_and_ends(shard)
+    edges = unit_edges(ends, shard.entries, size, whole)
+    tokens = _words(ids, edges)
     ended = np.searchsorted(ends, edges, "right").tolist()
     raw_words = shares(shard.raw_words, edges)
     sentences = shares(shard.sentences, ended)
@@ -243,25 +260,27 @@ def _cut(shard: Shard, size: int, index: int) -> Iterable[WorkUnit]:
             path=shard.path,
             start=start,
             stop=stop,
-            tokens=stop - start - (ended[unit + 1] - ended[unit]),
+            tokens=tokens[unit],
             raw_words=next(raw_words),
             sentences=next(sentences),
         )
 
 
-def unit_edges(ends: NDArray[np.int64], entries: int, size: int) -> list[int]:
+def unit_edges(ends: NDArray[np.int64], entries: int, size: int, whole: bool = False) -> list[int]:
     """Cut a shard, whose sentences end at `ends`, into units of about equal size: 0, …, entries.
 
     A unit has `size` entries at most. A cut is moved back to the end of a sentence, unless that
-    would halve the unit.
+    would halve the unit. Of `whole` sentences it is always at an end, the next one if it must be.
     """
     edges = [0]
     while (start := edges[-1]) < entries:
         units = -(-(entries - start) // size)
         stop = start + -(-(entries - start) // units)
         last = int(np.searchsorted(ends, stop, "right")) - 1
-        if last >= 0 and ends[last] - start > (stop - start) // 2:
+        if last >= 0 and ends[last] - start > (0 if whole else (stop - start) // 2):
             stop = int(ends[last])
+        elif whole:
+            stop = int(ends[last + 1])
         edges.append(stop)
     return edges
 

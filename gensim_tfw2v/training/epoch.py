@@ -13,7 +13,6 @@ import numpy as np
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.files import Source
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
-from gensim_tfw2v.training.reading import encode_source
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_state
 
@@ -137,7 +136,7 @@ def held_out_loss(model: Any, source: Source) -> float:
     observer.compute_loss, observer.epochs, observer.train_count = True, 1, 0
     observer.running_training_loss = 0.0
     check_state(observer, config)
-    corpus = encode_source("reading the text", source, model.wv.key_to_index, config)
+    corpus = model._corpus_reader.read("reading the text", source, model.wv.key_to_index, config)
     training = Training(observer, config, corpus)
     training.bar.set_description("predicting")
     try:

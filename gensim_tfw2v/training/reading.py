@@ -14,7 +14,7 @@ from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import encode
 from gensim_tfw2v.corpus.encode import Reading, Scan
 from gensim_tfw2v.corpus.files import Extent, Source, is_pipe, text_files
-from gensim_tfw2v.corpus.shards import EncodedCorpus
+from gensim_tfw2v.corpus.shards import EncodedCorpus, Progress
 from gensim_tfw2v.monitor.progress import phase, reading_bar
 
 logger = logging.getLogger(__name__)
@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 class CorpusReader:
     """Reads corpora for a model, and keeps what it has counted for the training to come."""
+
+    item = "sentence"
 
     def __init__(self) -> None:
         self._scanned: tuple[Scan, object] | None = None  # and the identity of what was counted
@@ -44,7 +46,8 @@ class CorpusReader:
 
             def progress(words: int, sentences: int, word_types: int, read: int) -> None:
                 logger.info(
-                    "PROGRESS: at sentence #%i, processed %i words, keeping %i word types",
+                    "PROGRESS: at %s #%i, processed %i words, keeping %i word types",
+                    self.item,
                     sentences,
                     words,
                     word_types,
@@ -52,25 +55,27 @@ class CorpusReader:
                 show(words, sentences, word_types, read)
 
             identity = _identity_of(source)  # before it is read
-            if (paths := text_files(source)) is None:
-                assert not isinstance(source, Path)
-                scan = encode.scan_sentences(source, config.encoded_dir, progress)
-            else:
-                scan = encode.scan_texts(
-                    paths, config.encoded_dir, progress, _reading(source, config)
-                )
+            scan = self._scan(source, config, progress)
         # what an iterable gives later may be another corpus
         if isinstance(source, Path) or self._once:
             self._scanned = scan, identity
         else:
             scan.close()
         logger.info(
-            "collected %i word types from a corpus of %i raw words and %i sentences",
+            "collected %i word types from a corpus of %i raw words and %i %ss",
             len(scan.raw_vocab),
             scan.total_words,
             scan.corpus_count,
+            self.item,
         )
         return scan
+
+    def _scan(self, source: Source, config: TrainingConfig, progress: Progress) -> Scan:
+        if (paths := text_files(source)) is None:
+            assert not isinstance(source, Path)
+            return encode.scan_sentences(source, config.encoded_dir, progress)
+        reading = reading_of(source, config)
+        return encode.scan_texts(paths, config.encoded_dir, progress, reading)
 
     def encoded(
         self, source: Source, key_to_index: Mapping[str, int], config: TrainingConfig
@@ -82,26 +87,28 @@ class CorpusReader:
             with scan:  # the provisional ids are not needed any more
                 if _is_same(source, identity):
                     with phase("encoding the corpus", config.progress):
-                        return scan.encode(key_to_index)
-        return encode_source("reading the corpus", source, key_to_index, config)
+                        return self._encode(scan, key_to_index)
+        return self.read("reading the corpus", source, key_to_index, config)
+
+    def _encode(self, scan: Scan, key_to_index: Mapping[str, int]) -> EncodedCorpus:
+        return scan.encode(key_to_index)
+
+    def read(
+        self, what: str, source: Source, key_to_index: Mapping[str, int], config: TrainingConfig
+    ) -> EncodedCorpus:
+        """Read a corpus of which nothing is kept; `what` is said of it on the progress bar."""
+        with reading_bar(what, Extent.of(source), config.progress) as show:
+            if (paths := text_files(source)) is None:
+                assert not isinstance(source, Path)
+                return encode.encode_sentences(source, key_to_index, config.encoded_dir, show)
+            reading = reading_of(source, config)
+            return encode.encode_texts(paths, key_to_index, config.encoded_dir, show, reading)
 
     def forget(self) -> None:
         """Remove what is kept."""
         if self._scanned is not None:
             self._scanned[0].close()
             self._scanned = None
-
-
-def encode_source(
-    what: str, source: Source, key_to_index: Mapping[str, int], config: TrainingConfig
-) -> EncodedCorpus:
-    """Read a corpus of which nothing is kept; `what` is said of it on the progress bar."""
-    with reading_bar(what, Extent.of(source), config.progress) as show:
-        if (paths := text_files(source)) is None:
-            assert not isinstance(source, Path)
-            return encode.encode_sentences(source, key_to_index, config.encoded_dir, show)
-        reading = _reading(source, config)
-        return encode.encode_texts(paths, key_to_index, config.encoded_dir, show, reading)
 
 
 def _identity_of(source: Source) -> object:
@@ -121,7 +128,7 @@ def _is_same(source: Source, identity: object) -> bool:
     return source is identity
 
 
-def _reading(source: Source, config: TrainingConfig) -> Reading:
+def reading_of(source: Source, config: TrainingConfig) -> Reading:
     """Who reads files: the hosts of a cluster too, but not a pipe, which is read where it ends."""
     is_here = isinstance(source, Path) and is_pipe(source)
     if isinstance(config.cluster, Cluster) and not is_here:

@@ -242,7 +242,8 @@ class Training:
         if subwords is not None:
             subwords.scatter(model.wv, rows, self._inputs)
             self._inputs = rows
-        renew_norms(model.wv)
+        for vectors in (model.wv, model.dv) if model.has_documents else (model.wv,):
+            renew_norms(vectors)
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""

@@ -10,11 +10,11 @@ from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.files.whole import all_finite
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.originals import FastText, Word2Vec
+from gensim_tfw2v.originals import Doc2Vec, FastText, Word2Vec
 from gensim_tfw2v.regimes.options import RegimeOptions
 
-#: The rows of FastText's n-grams, which are no words'.
-NGRAMS = "wv.vectors_ngrams"
+#: Rows that are no words': of FastText's n-grams, and of documents' tags.
+NGRAMS, TAGS = "wv.vectors_ngrams", "dv.vectors"
 
 #: What makes what is missing or does not fit.
 _ANEW = "build the vocabulary again, or set what is part of it together"
@@ -54,8 +54,7 @@ def check_state(model: Word2Vec, config: TrainingConfig) -> None:
     _check_indices(model.wv.key_to_index, words)
     tables = list(_tables(model))
     for name, rows in tables:
-        number = model.wv.bucket if name == NGRAMS else words
-        _check_rows(name, rows, number, model.vector_size)
+        _check_rows(name, rows, *_rows_of(name, model), model.vector_size)
     if model.negative:
         _check_cum_table(model.cum_table, words)
     names = ["count"]
@@ -67,7 +66,15 @@ def check_state(model: Word2Vec, config: TrainingConfig) -> None:
         _check_counts(name, model.wv.expandos.get(name), words)
     _check_locks(model, config.regime_of_workers)
     for name, rows in tables:
-        _check_finite(name, rows, model.wv.index_to_key)
+        keys = (model.dv if name == TAGS else model.wv).index_to_key
+        _check_finite(name, rows, keys)
+
+
+def _rows_of(name: str, model: Any) -> tuple[int, str]:
+    """How many rows an array should have, and of what."""
+    if name == NGRAMS:
+        return model.wv.bucket, "buckets"
+    return (len(model.dv), "tags") if name == TAGS else (len(model.wv), "words")
 
 
 def _tables(model: Any) -> Iterator[tuple[str, Any]]:
@@ -82,6 +89,8 @@ def _tables(model: Any) -> Iterator[tuple[str, Any]]:
             )
     else:
         yield "wv.vectors", model.wv.vectors
+    if isinstance(model, Doc2Vec):
+        yield TAGS, model.dv.vectors
     if model.negative:
         if not hasattr(model, "syn1neg"):
             raise ValueError(
@@ -109,16 +118,15 @@ def _check_indices(key_to_index: dict[Any, Any], words: int) -> None:
         )
 
 
-def _check_rows(name: str, rows: Any, words: int, size: int) -> None:
+def _check_rows(name: str, rows: Any, number: int, what: str, size: int) -> None:
     is_array = isinstance(rows, np.ndarray)
     if not is_array or rows.dtype.kind not in "fiu":
         came = f"{type(rows).__name__} of {rows.dtype}" if is_array else type(rows).__name__
         raise TypeError(f"{name} must be a NumPy array of float32, got {came}: convert it")
-    if rows.shape != (words, size):
-        what = "buckets" if name == NGRAMS else "words"
+    if rows.shape != (number, size):
         raise ValueError(
-            f"{name} has the shape {rows.shape}, and {words} {what} of vector_size={size} ask for "
-            f"({words}, {size}): {_ANEW}"
+            f"{name} has the shape {rows.shape}, and {number} {what} of vector_size={size} ask for "
+            f"({number}, {size}): {_ANEW}"
         )
 
 
@@ -151,24 +159,26 @@ def _check_counts(name: str, counts: Any, words: int) -> None:
 
 
 def _check_locks(model: Any, regime: RegimeOptions) -> None:
-    """Check the factors of rows; of FastText, those of words and of buckets."""
-    words = len(model.wv)
-    locks = [("vectors_lockf", "words", words)]
+    """Check the factors of rows: of words, buckets and tags."""
+    tables = ["wv.vectors"]
     if isinstance(model, FastText):
-        of_buckets = "vectors_ngrams_lockf", "buckets", model.wv.bucket
-        locks = [("vectors_vocab_lockf", "words", words), of_buckets]
-    for name, what, rows in locks:
-        lock = np.asarray(getattr(model.wv, name, 1.0))
+        tables = ["wv.vectors_vocab", NGRAMS]
+    elif isinstance(model, Doc2Vec):
+        tables.append(TAGS)
+    for table in tables:
+        name, (rows, what) = f"{table}_lockf", _rows_of(table, model)
+        holder, attribute = name.split(".")
+        lock = np.asarray(getattr(getattr(model, holder), attribute, 1.0))
         if lock.dtype.kind not in "fiub":
-            raise TypeError(f"wv.{name} must hold numbers, got {lock.dtype}")
+            raise TypeError(f"{name} must hold numbers, got {lock.dtype}")
         if lock.size not in (1, rows):
             raise ValueError(
-                f"wv.{name} has {lock.size} factors: give one for all {what}, or one for each "
+                f"{name} has {lock.size} factors: give one for all {what}, or one for each "
                 f"of the {rows}"
             )
         if not np.isfinite(lock).all():
             raise ValueError(
-                f"wv.{name} holds factors that are not finite: give 0 for rows that stay as they "
+                f"{name} holds factors that are not finite: give 0 for rows that stay as they "
                 "are, and 1 for the others"
             )
         regime.check_lock(lock)

@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "text.h"
 #include "unit.h"
 
 namespace tfw2v {
@@ -41,8 +42,6 @@ struct Drawn {
   std::vector<int32_t> first, tags;  // of each document, in rows
   int64_t pairs;                   // positions at the end that are a tag and a token
 };
-
-constexpr int32_t kFirstTag = -3;  // of entries; that of tag t is kFirstTag - t
 
 // Entries: token ids, and kEnd after each sentence or document, before which its tags may be. Tags
 // have the rows after those of the words. Returns the first id out of range, else -1.

@@ -405,16 +405,17 @@ struct Vocabulary {
 };
 
 // Reads a run of texts: given the prefix of the files to write, that of a vocabulary's or nothing,
-// and paths; and numbers: the longest sentence, entries a shard, and of each path the bytes to read.
+// and paths; and numbers: the longest sentence, entries a shard, whether lines are tagged, and of
+// each path the bytes to read.
 void read_run(void*, TF_OpKernelContext* context) {
   const std::vector<std::string> names = strings(Input(context, 0));
   const Input numbers(context, 1);
   const auto* number = numbers.data<int64_t>();
-  if (names.size() < 2 || numbers.size() != 2 * static_cast<int64_t>(names.size()) - 2)
+  if (names.size() < 2 || numbers.size() != 2 * static_cast<int64_t>(names.size()) - 1)
     return fail(context, "Tfw2vReadRun: each path needs a range");
   std::vector<tfw2v::Piece> pieces;
   for (size_t i = 2; i < names.size(); ++i)
-    pieces.push_back({names[i], number[2 * i - 2], number[2 * i - 1]});
+    pieces.push_back({names[i], number[2 * i - 1], number[2 * i]});
   std::shared_ptr<const Vocabulary> known;
   if (!names[1].empty()) {
     known = Vocabulary::of(names[1]);
@@ -423,6 +424,7 @@ void read_run(void*, TF_OpKernelContext* context) {
   }
   tfw2v::Scanner scanner(names[0], number[0], number[1], known ? &known->words : nullptr,
                          known ? reinterpret_cast<const int32_t*>(known->numbers.data()) : nullptr);
+  if (number[2]) scanner.tag_lines();
   const int64_t error = tfw2v::read_run(scanner, pieces, names[0]);
   const std::vector<tfw2v::Shard>& shards = scanner.shards();
   if (auto* to = output<int64_t>(context, 0, kInt64, 3 + 4 * shards.size(), 0)) {

@@ -136,7 +136,10 @@ int64_t renumber(int32_t* ids, int64_t size, const int32_t* numbers, int64_t lim
   int32_t* to = ids;
   for (int64_t i = 0; i < size; ++i) {
     if (ids[i] == kEnd) {
+      while (to > ids && to[-1] <= kFirstTag) --to;
       if (to > ids && to[-1] != kEnd) *to++ = kEnd;
+    } else if (ids[i] <= kFirstTag) {
+      *to++ = ids[i];
     } else if (ids[i] != kUnknown) {
       if (static_cast<uint32_t>(ids[i]) >= limit) return -1;
       *to = numbers[ids[i]];
@@ -150,9 +153,12 @@ int64_t Scanner::scan(const uint8_t* text, int64_t size, bool is_last) {
   const uint8_t *p = text, *const end = text + size;
   state_.bad = -1;
   while (true) {
-    for (; p < end && *p < 0x80 && is_space(*p); ++p)
-      if (*p == '\n') end_sentence();
+    for (; p < end && *p < 0x80 && is_space(*p); ++p) {
+      in_line_ = true;
+      if (*p == '\n') end_line();
+    }
     const uint8_t* const word = p;
+    in_line_ |= p < end;
     int space = 0;  // bytes of a wide space that ends the word
     while (p < end) {
       if (end - p >= 8) {  // to the first byte that may be a space, or begins a wide character
@@ -187,12 +193,14 @@ int64_t Scanner::scan(const uint8_t* text, int64_t size, bool is_last) {
     p += space;
     if (p == end && is_last) break;
   }
-  end_sentence();
+  if (in_line_) end_line();
   return size;
 }
 
 void Scanner::take(const uint8_t* word, int64_t size, const uint8_t* end) {
   const Words::Key key = Words::key_of(word, size, end);
+  if (tagged_ && !in_sentence_)
+    ids_.push_back(static_cast<int32_t>(kFirstTag - state_.sentences));
   ids_.push_back(known_ ? known_->find(key, word, size) : own_.count(key, word, size, 1));
   if (++in_sentence_ == longest_) end_sentence();
 }
@@ -203,19 +211,25 @@ void Scanner::end_sentence() {
   if (static_cast<int64_t>(ids_.size()) > shard_ && ended_) write(ended_);
   ended_ = ids_.size();
   ++sentences_;
-  ++state_.sentences;
+  state_.sentences += !tagged_;
   state_.raw_words += in_sentence_;
   state_.types = own_.counts().size();
   in_sentence_ = 0;
 }
 
+void Scanner::end_line() {
+  end_sentence();
+  in_line_ = false;
+  state_.sentences += tagged_;
+}
+
 void Scanner::write(int64_t size) {
-  const int64_t raw_words = size - sentences_;
+  const int64_t raw_words = size - (1 + tagged_) * sentences_;
   int64_t kept = size;
   if (known_) kept = renumber(ids_.data(), size, numbers_, known_->counts().size());
   if (kept && !state_.error) {
     int64_t tokens = kept;
-    for (int64_t i = 0; i < kept; ++i) tokens -= ids_[i] == kEnd;
+    for (int64_t i = 0; i < kept; ++i) tokens -= ids_[i] < 0;
     char name[16];
     std::snprintf(name, sizeof name, "%05d.int32", static_cast<int>(shards_.size()));
     state_.error = save(prefix_ + name, ids_.data(), kept * sizeof(int32_t));
@@ -293,6 +307,7 @@ TFW2V_EXPORT void* tfw2v_scanner_new(const char* prefix, int64_t longest, int64_
   return new tfw2v::Scanner(prefix, longest, shard, static_cast<const tfw2v::Words*>(known),
                             numbers);
 }
+TFW2V_EXPORT void tfw2v_scanner_tag_lines(void* pointer) { scanner(pointer).tag_lines(); }
 TFW2V_EXPORT void tfw2v_scanner_free(void* pointer) { delete &scanner(pointer); }
 TFW2V_EXPORT int64_t tfw2v_scanner_scan(void* pointer, const uint8_t* text, int64_t size,
                                         int32_t is_last) {

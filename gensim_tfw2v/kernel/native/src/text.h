@@ -7,6 +7,7 @@
 namespace tfw2v {
 
 constexpr int32_t kEnd = -1, kUnknown = -2;  // after each sentence; a word without a number
+constexpr int32_t kFirstTag = -3;  // tag 0 of a document; tag 1 is -4, and so on
 
 // Distinct words, numbered in the order in which they were added, and their counts.
 class Words {
@@ -44,7 +45,8 @@ class Words {
 };
 
 // Writes other numbers in place of ids, without words of number -2 and sentences that they leave
-// empty. Returns how many entries are left; -1 if there is an id that is not below `limit`.
+// empty; tags stay, but for those of such a sentence. Returns how many entries are left; -1 if
+// there is an id that is not below `limit`.
 int64_t renumber(int32_t* ids, int64_t size, const int32_t* numbers, int64_t limit);
 
 struct Shard {
@@ -66,6 +68,9 @@ class Scanner {
       : prefix_(std::move(prefix)), longest_(longest), shard_(shard), known_(known),
         numbers_(numbers) {}
 
+  // Makes each line a document, an empty one too, whose tag is its number from 0 up.
+  void tag_lines() { tagged_ = true; }
+
   // Scans what is complete of a text, and returns how many bytes that is. With `is_last` the text
   // ends here; all of it is complete then.
   int64_t scan(const uint8_t* text, int64_t size, bool is_last);
@@ -79,6 +84,7 @@ class Scanner {
  private:
   void take(const uint8_t* word, int64_t size, const uint8_t* end);
   void end_sentence();
+  void end_line();
   void write(int64_t size);
 
   const std::string prefix_;
@@ -88,6 +94,7 @@ class Scanner {
   Words own_;
   std::vector<int32_t> ids_;
   std::vector<Shard> shards_;
+  bool tagged_ = false, in_line_ = false;  // in a line that has bytes
   int64_t in_sentence_ = 0;           // words of the open sentence
   int64_t ended_ = 0, sentences_ = 0;  // entries of `ids_` in ended sentences, and those
   State state_;

@@ -1,0 +1,206 @@
+"""Tagged documents: reading them for a model, and their tags as keys of its document vectors."""
+
+import logging
+import struct
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gensim.models import KeyedVectors
+from gensim.models.doc2vec import TaggedLineDocument
+from gensim.models.word2vec import LineSentence
+
+from gensim_tfw2v.config import TrainingConfig
+from gensim_tfw2v.corpus import encode
+from gensim_tfw2v.corpus.encode import Scan
+from gensim_tfw2v.corpus.files import Extent, Source, text_files
+from gensim_tfw2v.corpus.shards import FIRST_TAG, EncodedCorpus, Ids, Progress
+from gensim_tfw2v.monitor.progress import reading_bar
+from gensim_tfw2v.training.reading import CorpusReader, reading_of
+
+logger = logging.getLogger(__name__)
+
+#: More tags than these are kept as a range, if all are integers.
+MOST_LISTED = 1 << 16
+
+INTEGERS = (int, np.integer)
+
+#: Provisional number of the first tag that is no integer; the next one's is lower by 1.
+TOP = 2**31 - 4
+#: And of an integer that can't be a row.
+UNKNOWN = 2**30
+
+#: gensim's attributes of tags that are no integers.
+COUNTS = ("word_count", "doc_count")
+
+
+class Tags:
+    """Tags of documents, while they are read.
+
+    Integers below a limit are tags, whether a document has them or not, as in gensim; so they are
+    not kept one by one.
+
+    Attributes
+    ----------
+    ints : int
+        The limit: 1 above the highest integer tag; lines of a text.
+    counted : dict
+        Tags that are no integers, in order of first occurrence. Of each: the words and the number
+        of the documents that have it, and its provisional number.
+    """
+
+    def __init__(self) -> None:
+        self.ints = 0
+        self.counted: dict[Hashable, list[int]] = {}
+
+    @classmethod
+    def of(cls, vectors: Any) -> "Tags":
+        """Tags that gensim's own `scan_vocab` has put into vectors that had none."""
+        tags = cls()
+        tags.ints = len(vectors) - len(vectors.key_to_index)
+        for tag in vectors.key_to_index:
+            tags.counted[tag] = [int(vectors.get_vecattr(tag, name)) for name in COUNTS]
+        return tags
+
+    def packed(self, documents: Iterable[Any]) -> Iterator[tuple[bytes, Iterable[Hashable]]]:
+        """Give the packed provisional tags of documents, and their words; count the tags.
+
+        A first document whose words are a string is warned of, as in gensim.
+        """
+        for place, document in enumerate(documents):
+            words = document.words
+            if not place and isinstance(words, str):
+                logger.warning(
+                    "Each 'words' should be a list of words (usually unicode strings). "
+                    "First 'words' here is instead plain %s.",
+                    type(words),
+                )
+            entries = [FIRST_TAG - self._number(tag, len(words)) for tag in document.tags]
+            yield struct.pack(f"<{len(entries)}i", *entries), words
+
+    def _number(self, tag: Hashable, words: int) -> int:
+        if isinstance(tag, INTEGERS):
+            self.ints = max(self.ints, int(tag) + 1)
+            return int(tag) if 0 <= tag < UNKNOWN else UNKNOWN
+        counts = self.counted.setdefault(tag, [0, 0, TOP - len(self.counted)])
+        counts[0] += words
+        counts[1] += 1
+        return counts[2]
+
+    def rows(self, vectors: Any) -> Callable[[Ids], Ids]:
+        """The rows of `vectors` that its `get_index` gives for tags, by their numbers here."""
+        others = np.array([vectors.get_index(tag, -1) for tag in self.counted], np.int64)
+        keys = vectors.key_to_index.items()
+        # integers that have been added to vectors with other tags; the last is none
+        own = sorted((int(key), row) for key, row in keys if isinstance(key, INTEGERS))
+        added = np.array([*own, (2**62, -1)])
+
+        def rows(numbers: Ids) -> Ids:
+            found = np.where(numbers < len(vectors), numbers, -1)
+            place = np.searchsorted(added[:, 0], numbers)
+            is_own = added[place, 0] == numbers
+            found[is_own] = added[place[is_own], 1]
+            is_other = numbers > TOP - len(others)
+            found[is_other] = others[TOP - numbers[is_other]]
+            return found
+
+        return rows
+
+
+class DocumentReader(CorpusReader):
+    """Reads tagged documents for a model, and keeps what it has counted for the training to come.
+
+    Each line of a file is a document, also an empty one. Its tag is the number of the line, from 0
+    up, in whatever file: training on a file that has grown trains the rows of its old lines too.
+
+    Attributes
+    ----------
+    dv : KeyedVectors
+        The vectors whose rows the tags of encoded documents are; set it before `encoded`.
+    """
+
+    dv: KeyedVectors
+    item = "document"
+    tags: Tags | None = None  # of what was counted last
+
+    def _scan(
+        self,
+        source: Any,
+        config: TrainingConfig,
+        progress: Progress,
+        key_to_index: Mapping[str, int] | None = None,
+    ) -> Scan:
+        of_lines = LineSentence(source.source) if type(source) is TaggedLineDocument else source
+        folder, tags, paths = config.encoded_dir, Tags(), None
+        if of_lines is not source or isinstance(source, Path):
+            paths = text_files(of_lines)
+        if paths is None:
+            documents = tags.packed(source)
+            scan = encode.scan_sentences(documents, folder, progress, True, key_to_index)
+        else:
+            reading = reading_of(source, config)
+            scan = encode.scan_texts(paths, folder, progress, reading, True, key_to_index)
+            tags.ints = scan.corpus_count
+        scan.tags = self.tags = tags
+        return scan
+
+    def _encode(self, scan: Scan, key_to_index: Mapping[str, int]) -> EncodedCorpus:
+        return scan.encode(key_to_index, scan.tags.rows(self.dv))
+
+    def read(
+        self, what: str, source: Source, key_to_index: Mapping[str, int], config: TrainingConfig
+    ) -> EncodedCorpus:
+        """Read documents of which nothing is kept."""
+        with reading_bar(what, Extent.of(source), config.progress) as show:
+            scan = self._scan(source, config, show, key_to_index)
+        with scan:
+            return self._encode(scan, key_to_index)
+
+
+def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = False) -> None:
+    """Make the tags of counted documents the keys of vectors, which get no rows yet.
+
+    Integer tags are their rows, from 0 to the highest; other tags follow, in order of first
+    occurrence, with their ``word_count`` and ``doc_count``. That is as in gensim, except that more
+    than 65,536 keys that are all integers are a ``range`` in place of a list.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+        A model's `dv`. Its `resize_vectors`, seeded, then makes the new rows.
+    tags : Tags
+    documents : int
+        How many documents were counted: gensim's `corpus_count`.
+    update : bool
+        Keep the keys, and their rows; add new ones behind them, and counts to theirs. Integers
+        that come behind other tags are keys like these, ``key_to_index`` gives their rows.
+    """
+    if len(tags.counted) > documents:
+        logger.warning("More unique tags (%i) than documents (%i).", len(tags.counted), documents)
+    if (excess := tags.ints - 1 - documents) > 0:
+        logger.warning(
+            f"Highest int doctag ({tags.ints - 1}) larger than count of documents ({documents}). "
+            f"This means at least {excess} excess, unused slots ({4 * excess * vectors.vector_size}"
+            " bytes) will be allocated for vectors."
+        )
+    if not update:
+        vectors.index_to_key, vectors.key_to_index, vectors.expandos = [], {}, {}
+    keys, own = vectors.index_to_key, vectors.key_to_index
+    plain = len(keys) - len(own)  # integers that are their rows
+    ints = range(
+        max([plain - 1, *(key for key in own if isinstance(key, INTEGERS))]) + 1, tags.ints
+    )
+    others = [tag for tag in tags.counted if tag not in own]
+    if own:
+        own.update(zip(ints, count(len(keys)), strict=False))
+    own.update(zip(others, count(len(keys) + len(ints)), strict=False))
+    total = len(keys) + len(ints) + len(others)
+    is_range = not own and total > MOST_LISTED
+    vectors.index_to_key = range(total) if is_range else [*keys, *ints, *others]
+    if tags.counted:
+        rows = [own[tag] for tag in tags.counted]
+        for column, name in enumerate(COUNTS):
+            vectors.allocate_vecattrs([name], [int])
+            vectors.expandos[name][rows] += [counts[column] for counts in tags.counted.values()]

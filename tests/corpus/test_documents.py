@@ -1,0 +1,351 @@
+"""Tagged documents are counted as gensim counts them, and encoded whole, each after its tags."""
+
+import gzip
+import logging
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors
+from gensim.models.doc2vec import Doc2Vec, TaggedDocument, TaggedLineDocument
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gensim_tfw2v.config import TrainingConfig
+from gensim_tfw2v.corpus import sentences, shards
+from gensim_tfw2v.corpus.shards import END, FIRST_TAG, Sampling, unit_edges
+from gensim_tfw2v.training import documents
+from gensim_tfw2v.training.documents import DocumentReader, Tags, take_tags
+from tests.corpus.reference import LEE
+
+MIXED = [
+    TaggedDocument(["a", "b", "a"], ["x", 2]),
+    TaggedDocument([], ["empty"]),
+    TaggedDocument(["b", "c"], ["x", "x", np.int64(4), "y"]),
+    TaggedDocument(("c",), "xy"),  # its tags are "x" and "y"
+    TaggedDocument(["d"], []),
+    TaggedDocument("word", [np.uint8(1), -1, True]),
+]
+
+
+def config():
+    return TrainingConfig.of(Doc2Vec(vector_size=4))
+
+
+def gensims(source, **options):
+    """A model of gensim's that has scanned the same documents."""
+    model = Doc2Vec(vector_size=4, **options)
+    counted = model.scan_vocab(**source)
+    return model, counted
+
+
+def assert_same_keys(vectors, other):
+    assert list(vectors.index_to_key) == other.index_to_key
+    assert list(vectors.key_to_index.items()) == list(other.key_to_index.items())
+    assert list(vectors.expandos) == list(other.expandos)
+    for name, values in other.expandos.items():
+        assert vectors.expandos[name].dtype == values.dtype
+        assert vectors.expandos[name].tolist() == values.tolist()
+
+
+def scanned(source, known=None, once=True, update=None):
+    """A reader that has scanned documents, the scan, and vectors that have the tags as keys."""
+    reader = DocumentReader()
+    reader._once = once
+    scan = reader.scan(source, config())
+    reader.dv = KeyedVectors(4) if update is None else update
+    take_tags(reader.dv, scan.tags, scan.corpus_count, update is not None)
+    return reader, scan
+
+
+def decoded(corpus, words, size=1 << 20):
+    """Row numbers and words of each document, read through units."""
+    found = []
+    for unit in corpus.units(size):
+        entries = unit.read()
+        assert entries[-1] == END
+        assert unit.tokens == np.count_nonzero(entries >= 0)
+        for document in np.split(entries, np.flatnonzero(entries == END) + 1)[:-1]:
+            tags = FIRST_TAG - document[document <= FIRST_TAG]
+            assert (document[: len(tags)] <= FIRST_TAG).all()  # before the words
+            found.append((tags.tolist(), [words[n] for n in document[len(tags) : -1]]))
+    return found
+
+
+def expected(documents, vectors, known):
+    """What gensim trains: rows of tags, and words that are known."""
+    found = []
+    for document in documents:
+        rows = [vectors.get_index(tag) for tag in document.tags if tag in vectors]
+        words = [word for word in document.words if word in known]
+        for first in range(0, len(words), shards.MAX_SENTENCE):
+            found.append((rows, words[first : first + shards.MAX_SENTENCE]))
+    return found
+
+
+def assert_encoded(reader, scan, source, items, known=None):
+    """Documents are those of gensim: kept by the scan, and read again."""
+    known = list(scan.raw_vocab) if known is None else known
+    key_to_index = {word: place for place, word in enumerate(known)}
+    should = expected(items, reader.dv, known)
+    for _ in range(2):  # the second time nothing is kept
+        with reader.encoded(source, key_to_index, config()) as corpus:
+            assert decoded(corpus, known) == should
+            assert corpus.total_tokens == sum(len(words) for _, words in should)
+            assert corpus.total_sentences == len(items)
+            assert corpus.longest_sentence == max((len(words) for _, words in should), default=0)
+
+
+@pytest.fixture
+def long_lines(monkeypatch):
+    """Documents of more than 7 words are cut, as others of more than 10,000."""
+    monkeypatch.setattr(shards, "MAX_SENTENCE", 7)
+
+
+def lines_of(path):
+    return list(TaggedLineDocument(str(path)))
+
+
+def test_a_file_as_gensim(way, tmp_path):
+    from pathlib import Path
+
+    model, counted = gensims({"corpus_file": LEE})
+    reader, scan = scanned(Path(LEE))
+    assert (scan.total_words, scan.corpus_count) == counted
+    assert list(scan.raw_vocab.items()) == list(model.raw_vocab.items())
+    assert_same_keys(reader.dv, model.dv)
+    known = [word for word, count in scan.raw_vocab.items() if count > 4]
+    assert_encoded(reader, scan, Path(LEE), lines_of(LEE), known)
+
+
+def test_odd_files_as_gensim(odd_file, way):
+    model, counted = gensims({"corpus_file": str(odd_file)})
+    reader, scan = scanned(odd_file)
+    assert (scan.total_words, scan.corpus_count) == counted
+    assert list(scan.raw_vocab.items()) == list(model.raw_vocab.items())
+    assert_same_keys(reader.dv, model.dv)
+
+
+LINES = st.lists(st.sampled_from(["a ", "b ", "\n", "\n", " ", "\t", "c" * 9 + " ", "\u3000"]))
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(LINES, st.integers(1, 40))
+def test_lines_are_numbered_wherever_parts_begin(tmp_path, monkeypatch, long_lines, pieces, size):
+    from gensim_tfw2v.corpus import files, scanner
+
+    monkeypatch.setattr(files, "BYTES_A_RUN", size)
+    monkeypatch.setattr(scanner, "BLOCK", size % 9 + 1)
+    monkeypatch.setattr(shards, "SHARD", size)
+    path = tmp_path / "text"
+    path.write_text("".join(pieces), "utf-8", newline="")
+    items = lines_of(path)
+    reader, scan = scanned(path)
+    assert scan.corpus_count == len(items) == len(reader.dv)
+    assert_encoded(reader, scan, path, items)
+
+
+def test_compressed_and_two_files(tmp_path, way):
+    path = tmp_path / "text.gz"
+    path.write_bytes(gzip.compress(b"a b\n\nb\n\nc"))
+    reader, scan = scanned(path)
+    assert (scan.corpus_count, len(reader.dv)) == (5, 5)
+    assert_encoded(reader, scan, path, lines_of(path))
+    from gensim_tfw2v.corpus.encode import scan_texts
+
+    (other := tmp_path / "other").write_text("d\n \n")
+    with scan_texts([path, other, path], tagged=True) as scan:
+        assert scan.corpus_count == 12
+        with scan.encode({"a": 0, "b": 1, "d": 2}, lambda rows: rows) as corpus:
+            found = decoded(corpus, ["a", "b", "d"])
+    a_b, b, d = ["a", "b"], ["b"], ["d"]
+    assert found == [([0], a_b), ([2], b), ([5], d), ([7], a_b), ([9], b)]
+
+
+def test_lines_without_rows_are_trained_without_tags(tmp_path, way):
+    path = tmp_path / "text"
+    path.write_text("a\nb\na b\n")
+    reader = DocumentReader()
+    reader.dv = KeyedVectors(4, count=2)
+    with reader.encoded(path, {"a": 0, "b": 1}, config()) as corpus:
+        assert decoded(corpus, "ab") == [([0], ["a"]), ([1], ["b"]), ([], ["a", "b"])]
+
+
+def test_tagged_line_documents_are_read_as_files(monkeypatch):
+    monkeypatch.setattr(sentences, "packed_to_shards", None)  # the way of other iterables
+    source = TaggedLineDocument(LEE)
+    reader, scan = scanned(source)
+    assert scan.corpus_count == len(reader.dv) == 300
+    assert_encoded(reader, scan, source, lines_of(LEE))
+
+
+def test_mixed_tags_as_gensim(caplog):
+    model, counted = gensims({"corpus_iterable": MIXED})
+    reader, scan = scanned(MIXED)
+    assert (scan.total_words, scan.corpus_count) == counted
+    assert list(scan.raw_vocab.items()) == list(model.raw_vocab.items())
+    assert_same_keys(reader.dv, model.dv)
+    assert_encoded(reader, scan, MIXED, MIXED)
+    assert_encoded(reader, scan, MIXED, MIXED, ["c", "d"])
+
+
+WARNED = {
+    "words": [TaggedDocument("word", [0])],
+    "more tags": [TaggedDocument(["a"], ["x", "y"])],
+    "excess": [TaggedDocument(["a"], [30])],
+}
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_warnings_as_gensim(name, caplog):
+    with caplog.at_level(logging.WARNING):
+        gensims({"corpus_iterable": WARNED[name]})
+        scanned(WARNED[name])
+    gensims_own, ours = [
+        r.getMessage() for r in caplog.records if "documents" in r.name or "doc2vec" in r.name
+    ]
+    assert gensims_own == ours
+
+
+TAGS = st.one_of(
+    st.integers(-2, 9),
+    st.sampled_from(["x", "y", "z", "3"]),
+    st.builds(np.int32, st.integers(0, 5)),
+)
+DOCUMENTS = st.lists(
+    st.builds(TaggedDocument, st.lists(st.sampled_from("abcd"), max_size=9), st.lists(TAGS))
+)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(DOCUMENTS, DOCUMENTS)
+def test_any_tags_as_gensim(long_lines, items, more):
+    model, counted = gensims({"corpus_iterable": items})
+    reader, scan = scanned(items)
+    assert (scan.total_words, scan.corpus_count) == counted
+    assert_same_keys(reader.dv, model.dv)
+    assert_encoded(reader, scan, items, items)
+    assert_encoded(reader, scan, more, more, list("abcd"))  # with tags that are unknown
+
+    # then more documents: known rows stay, and every tag has one
+    before = list(reader.dv.index_to_key)
+    rows = {tag: reader.dv.get_index(tag) for tag in before}
+    counts = {
+        tag: [item.tags.count(tag) for item in items + more] for tag in reader.dv.key_to_index
+    }
+    reader, scan = scanned(more, update=reader.dv)
+    dv = reader.dv
+    assert list(dv.index_to_key)[: len(before)] == before
+    assert {tag: dv.get_index(tag) for tag in before} == rows
+    assert len(set(dv.index_to_key)) == len(dv) and None not in dv.index_to_key
+    assert all(dv.index_to_key[row] == tag for tag, row in dv.key_to_index.items())
+    for document in more:
+        for tag in document.tags:
+            if isinstance(tag, str) or tag >= 0:
+                assert dv.index_to_key[dv.get_index(tag)] == tag
+    assert {tag: dv.get_vecattr(tag, "doc_count") for tag in counts} == {
+        tag: sum(of) for tag, of in counts.items()
+    }
+    assert_encoded(reader, scan, more, more)
+
+
+def test_updated_vectors_keep_their_rows():
+    reader, _ = scanned(MIXED)
+    dv = reader.dv
+    dv.resize_vectors(seed=3)
+    before = dv.vectors.copy()
+    more = [TaggedDocument(["a"], ["new", "x", 6])]
+    scanned(more, update=dv)
+    dv.resize_vectors(seed=3)
+    assert (dv.vectors[: len(before)] == before).all() and len(dv) > len(before)
+    assert dv.get_index("new") >= len(before) and dv.get_index(6) >= len(before)
+    assert (dv.vectors != 0).all() and (abs(dv.vectors) <= 1 / 4).all()
+    assert dv.get_vecattr("x", "doc_count") == 5 and dv.get_vecattr("new", "word_count") == 1
+
+
+def test_gensims_own_counts_are_taken_over():
+    """As with max_vocab_size, where gensim's code counts."""
+    model, _ = gensims({"corpus_iterable": MIXED}, max_vocab_size=1)
+    dv = KeyedVectors(4)
+    take_tags(dv, Tags.of(model.dv), len(MIXED))
+    assert_same_keys(dv, model.dv)
+
+
+def test_many_integer_tags_are_a_range(monkeypatch, tmp_path):
+    monkeypatch.setattr(documents, "MOST_LISTED", 9)
+    items = [TaggedDocument(["a"], [number]) for number in range(10)]
+    reader, _ = scanned(items[:9])
+    assert reader.dv.index_to_key == list(range(9))
+    dv = scanned(items)[0].dv
+    assert dv.index_to_key == range(10) and dv.key_to_index == {}
+    dv.resize_vectors(seed=1)
+    assert 9 in dv and 10 not in dv and dv.get_index(np.int64(3)) == 3
+    assert [key for key, _ in dv.most_similar(3, topn=9)] == sorted(
+        set(range(10)) - {3}, key=lambda key: -dv.similarity(3, key)
+    )
+    assert dv.closer_than(1, 2) == [
+        key for key in range(10) if dv.similarity(1, key) > dv.similarity(1, 2) and key != 1
+    ]
+    dv.save(str(tmp_path / "dv"))
+    assert KeyedVectors.load(str(tmp_path / "dv")).index_to_key == range(10)
+    dv.save_word2vec_format(str(tmp_path / "text"))
+    assert len(KeyedVectors.load_word2vec_format(str(tmp_path / "text"))) == 10
+    scanned([TaggedDocument(["a"], [11])], update=dv)
+    assert dv.index_to_key == range(12)
+    scanned([TaggedDocument(["a"], ["x", 12])], update=dv)
+    assert dv.index_to_key == [*range(13), "x"] and dv.key_to_index == {"x": 13}
+
+
+def test_units_hold_whole_documents(tmp_path, way):
+    generator = np.random.default_rng(3)
+    path = tmp_path / "text"
+    path.write_text("".join("w " * size + "\n" for size in generator.integers(0, 300, 200)))
+    reader, scan = scanned(path)
+    items = [([n], item.words) for n, item in enumerate(lines_of(path)) if item.words]
+    with reader.encoded(path, {"w": 0}, config()) as corpus:
+        for size in (1, 50, 1000, 1 << 20):
+            units = corpus.units(size)
+            assert decoded(corpus, ["w"], size) == items
+            assert sum(unit.tokens for unit in units) == scan.total_words
+            assert sum(unit.sentences for unit in units) == 200
+            assert all(unit.stop - unit.start <= max(size, 301) for unit in units)
+            assert len(units) <= 2 * sum(len(w) + 2 for _, w in items) // size + 1
+
+
+def test_edges_of_whole_documents():
+    assert unit_edges(np.array([1000]), 1000, 300, whole=True) == [0, 1000]
+    assert unit_edges(np.array([10, 20, 500, 510]), 510, 100, whole=True) == [0, 20, 500, 510]
+
+
+def test_samples_are_of_whole_documents():
+    items = [TaggedDocument(["a", "b"], [number, "x"]) for number in range(50)]
+    reader, _ = scanned(items)
+    with reader.encoded(items, {"a": 0, "b": 1}, config()) as corpus:
+        (unit,) = corpus.units(1000)
+        sample = Sampling("random", 2, 0.5, 1).of(unit.read(), 0, 0, 0).reshape(-1, 5)
+    assert 10 < len(sample) < 40
+    assert (sample[:, 1:] == [FIRST_TAG - 50, 0, 1, END]).all()
+
+
+def test_documents_are_read_once_where_they_are_trained_on_at_once():
+    reader = DocumentReader()
+    source = (item for item in MIXED)
+    with reader.once():
+        scan = reader.scan(source, config())
+        take_tags(dv := KeyedVectors(4), scan.tags, scan.corpus_count)
+        reader.dv = dv
+        words = list(scan.raw_vocab)
+        with reader.encoded(source, {word: i for i, word in enumerate(words)}, config()) as corpus:
+            assert decoded(corpus, words) == expected(MIXED, dv, words)
+
+
+def test_what_is_no_document():
+    with pytest.raises(AttributeError, match="words"):
+        scanned([["a", "b"]])
+    other = [SimpleNamespace(words=["a"], tags=(0,), more=1)]
+    reader, scan = scanned(other)
+    assert_encoded(reader, scan, other, other)
