@@ -20,6 +20,7 @@ __all__ = [
     "Sandblaster",
     "SubModels",
     "Synchronous",
+    "TFDoc2Vec",
     "TFFastText",
     "TFWord2Vec",
     "TensorBoardLog",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.doc2vec import TFDoc2Vec
     from gensim_tfw2v.fasttext import TFFastText
     from gensim_tfw2v.merged import merge_models
     from gensim_tfw2v.model import TFWord2Vec
@@ -47,6 +49,7 @@ _REGIMES = ("Asynchronous", "Downpour", "Sandblaster", "SubModels", "Synchronous
 _MODULES = {
     "merge_models": "merged",
     "patch_gensim": "patch",
+    "TFDoc2Vec": "doc2vec",
     "TFFastText": "fasttext",
     "TFWord2Vec": "model",
     "TensorBoardLog": "monitor.tensorboard_log",

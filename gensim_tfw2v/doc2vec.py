@@ -15,7 +15,16 @@ from gensim_tfw2v.training.inference import Frozen, infer
 from gensim_tfw2v.training.vocabulary import renew_norms
 
 
-class TFDoc2Vec(TFWord2Vec, Doc2Vec):
+class _WithoutOffsets(Doc2Vec):
+    """gensim's `Doc2Vec` without the offsets in a file that its own threads begin at."""
+
+    def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
+        gensims = Doc2Vec if is_trained_by_gensim(self) else Word2Vec
+        counts: tuple[int, int] = gensims.train(self, *args, **kwargs)
+        return counts
+
+
+class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     """gensim's Doc2Vec, trained like `TFWord2Vec`."""
 
     _of_gensim = Doc2Vec
@@ -50,7 +59,7 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
     def _corpus_reader(self) -> DocumentReader:
         reader = super()._corpus_reader
         assert isinstance(reader, DocumentReader)
-        reader.dv = self.dv
+        reader.dv = vars(self).get("dv")  # none yet in the constructor
         return reader
 
     def build_vocab(
@@ -96,16 +105,6 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
         """Add rows for new words and tags; gensim's hook."""
         super().update_weights()
         self.dv.resize_vectors(seed=self.seed + 7919)  # as gensim's init_weights
-
-    def _get_offsets_and_start_doctags_for_corpusfile(
-        self, corpus_file: str, workers: int
-    ) -> tuple[list[int], list[int]]:
-        """What gensim's own threads need, which read the file themselves."""
-        if is_trained_by_gensim(self):
-            of_gensim = Doc2Vec._get_offsets_and_start_doctags_for_corpusfile
-            offsets: tuple[list[int], list[int]] = of_gensim(corpus_file, workers)
-            return offsets
-        return [0] * workers, [0] * workers
 
     def infer_vector(
         self,

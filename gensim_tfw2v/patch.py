@@ -2,11 +2,16 @@
 
 import threading
 
+from gensim_tfw2v.doc2vec import TFDoc2Vec
 from gensim_tfw2v.fasttext import TFFastText
 from gensim_tfw2v.model import TFWord2Vec
-from gensim_tfw2v.originals import FastText, Word2Vec, replace_in_gensim
+from gensim_tfw2v.originals import Doc2Vec, FastText, Word2Vec, replace_in_gensim
 
-_PAIRS: tuple[tuple[type, type], ...] = ((Word2Vec, TFWord2Vec), (FastText, TFFastText))
+_PAIRS: tuple[tuple[type, type], ...] = (
+    (Word2Vec, TFWord2Vec),
+    (FastText, TFFastText),
+    (Doc2Vec, TFDoc2Vec),
+)
 
 _LOCK = threading.Lock()
 _ACTIVE: set["GensimPatch"] = set()
@@ -35,7 +40,7 @@ class GensimPatch:
 
 
 def patch_gensim() -> GensimPatch:
-    """Put `TFWord2Vec` and `TFFastText` in place of gensim's `Word2Vec` and `FastText`.
+    """Put `TFWord2Vec`, `TFFastText` and `TFDoc2Vec` in place of gensim's classes.
 
     The names are replaced in every module of gensim, for all threads of the process. So ``from
     gensim.models import Word2Vec`` imports our class, ``Word2Vec.load`` and ``load_facebook_model``
@@ -50,8 +55,7 @@ def patch_gensim() -> GensimPatch:
 
     Notes
     -----
-    Existing models keep their class: ours remain `TFWord2Vec`, and gensim's (`Doc2Vec` included)
-    work, save and load as before. The result of `to_gensim` is saved for gensim alone.
+    Existing models keep their class: ours remain `TFWord2Vec`, and gensim's work, save and load as before. The result of `to_gensim` is saved for gensim alone.
 
     Examples
     --------

@@ -1,0 +1,25 @@
+"""gensim's own tests of Doc2Vec, run on TFDoc2Vec."""
+
+import tempfile
+import unittest
+
+import gensim.test.test_doc2vec as suite
+import pytest
+
+from gensim_tfw2v import patch_gensim
+
+
+@pytest.fixture(autouse=True)
+def in_place(tmp_path, monkeypatch):
+    """Its tests write files of fixed names, and may run side by side."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with patch_gensim():
+        yield
+
+
+# pytest collects what it finds here
+for name, found in vars(suite).items():
+    if isinstance(found, type) and issubclass(found, unittest.TestCase):
+        globals()[name] = found
+del name, found
