@@ -276,6 +276,8 @@ OPTIONS: dict[str, Kind] = {
     "has_subwords": _as_truth,
     "has_documents": _as_truth,
     "dbow_words": _as_truth,
+    "dm_concat": _as_truth,
+    "dm_tag_count": Number(least=0, whole=True, exact=True),
     "log_dir": lambda name, value: log_options(value),
     "regime": _or_none(parse_regime),
     "cluster": _or_none(parse_cluster),
@@ -321,6 +323,7 @@ class TrainingConfig:
     has_subwords: bool  # whether inputs are made of n-grams' rows, too
     has_documents: bool  # whether tags of documents are inputs, too
     dbow_words: bool  # whether skip-gram of documents trains words, too
+    concatenated: int  # rows that are a hidden layer, one after the other; 0: their sum or mean
     vector_size: int
     window: int
     alpha: float
@@ -354,7 +357,7 @@ class TrainingConfig:
         others.
         """
         absent = dict.fromkeys(("has_subwords", "has_documents", "deterministic"), False)
-        absent |= {"negative_shards": 1, "dbow_words": False}
+        absent |= {"negative_shards": 1, "dbow_words": False, "dm_concat": False}
         given = absent | parse(options, kinds)
         negative, hierarchical = given["negative"], bool(given["hs"])
         objective: Objective = SkipGram(negative, hierarchical)
@@ -366,6 +369,11 @@ class TrainingConfig:
             **{name: given[name] for name in same}
             | {"negative_shards": given["negative_shards"] if negative else 1},
             objective=objective,
+            concatenated=(
+                given["dm_tag_count"] + 2 * given["window"]
+                if given["dm_concat"] and not given["sg"]
+                else 0
+            ),
             log=given["log_dir"],
             checkpoint_seconds=60.0 * given["checkpoint_minutes"],
         )

@@ -19,7 +19,12 @@ class _WithoutOffsets(Doc2Vec):
     """gensim's `Doc2Vec` without the offsets in a file that its own threads begin at."""
 
     def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
-        gensims = Doc2Vec if is_trained_by_gensim(self) else Word2Vec
+        if is_trained_by_gensim(self):
+            gensims: type[Word2Vec] = Doc2Vec
+        else:
+            gensims = Word2Vec
+            texts = {name: kwargs.get(name) for name in ("corpus_iterable", "corpus_file")}
+            self._check_corpus_sanity(**texts, passes=kwargs.get("epochs") or self.epochs)
         counts: tuple[int, int] = gensims.train(self, *args, **kwargs)
         return counts
 

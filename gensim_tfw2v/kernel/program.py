@@ -68,6 +68,9 @@ class Program:
         Whether skip-gram of documents trains windows, too.
     frozen : bool
         Whether outputs and nodes stay as they are.
+    concatenated, padding : int
+        So many rows, one after the other, are a hidden layer, and that of this input stands for
+        what lies outside of a document; 0: their sum or mean is.
     """
 
     objective: Objective
@@ -97,6 +100,8 @@ class Program:
     documents: bool = False
     train_words: bool = True
     frozen: bool = False
+    concatenated: int = 0
+    padding: int = 0
 
     @property
     def row_size(self) -> int:

@@ -117,16 +117,19 @@ def _inferred(
         plain.draw(options, entries, unit_key(seed, epoch, place), words.keep, words.noise)
         for epoch in range(len(alphas))
     ]
-    rows, inputs = _numbered([u.inputs for u in units], [u.tags.entries for u in units])
+    rows, inputs = _numbered(
+        [u.inputs for u in units], [u.tags.entries for u in units], [np.array([options.padding])]
+    )
     outputs, targets = _numbered([u.targets for u in units], [u.negatives for u in units])
     tree = _lists_of(words.tree, outputs)
     nodes, ((of_nodes,),) = _numbered([tree.entries // 2])
     known, own = np.split(rows, [np.searchsorted(rows, first_tag)])
-    given = tables_of(model)
+    given, hidden = tables_of(model), (-1, max(1, options.concatenated), size)
+    options = options._replace(padding=int(inputs[2][0][0]))
     tables = plain.Tables(
         np.concatenate([model.wv.vectors[known], vectors[own - first_tag]], dtype=np.float32),
-        given.outputs[outputs if options.negative else []],
-        given.nodes[nodes],
+        given.outputs.reshape(hidden)[outputs if options.negative else []].reshape(-1, size),
+        given.nodes.reshape(hidden)[nodes].reshape(-1, size),
         np.repeat([0, 1], [len(known), len(own)]).astype(np.float32),
         Lists(tree.first, 2 * of_nodes + tree.entries % 2),
     )

@@ -122,6 +122,8 @@ def unit_program(
         round_blocks=_round_blocks(config, vocabulary, shape),
         documents=config.has_documents,
         train_words=not config.has_documents or config.dbow_words,
+        concatenated=config.concatenated,
+        padding=vocabulary.padding,
     )
 
 

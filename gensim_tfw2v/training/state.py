@@ -54,7 +54,8 @@ def check_state(model: Word2Vec, config: TrainingConfig) -> None:
     _check_indices(model.wv.key_to_index, words)
     tables = list(_tables(model))
     for name, rows in tables:
-        _check_rows(name, rows, *_rows_of(name, model), model.vector_size)
+        times = config.concatenated or 1 if name in ("syn1neg", "syn1") else 1
+        _check_rows(name, rows, *_rows_of(name, model), model.vector_size * times)
     if model.negative:
         _check_cum_table(model.cum_table, words)
     names = ["count"]

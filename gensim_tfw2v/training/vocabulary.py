@@ -183,6 +183,7 @@ class Vocabulary:
     lock: np.ndarray | None
     subwords: Subwords | None = None  # None where a word's input is its own row
     tags: int = 0  # of documents, whose rows come after those of the words
+    padding: int = 0  # the word that stands for what lies outside of a document
 
     @classmethod
     def of(cls, model: Word2Vec) -> Vocabulary:
@@ -211,6 +212,7 @@ class Vocabulary:
             lock=None if np.all(lock == 1.0) else np.array(lock),
             subwords=subwords,
             tags=len(model.dv) if model.has_documents else 0,
+            padding=model.wv.key_to_index.get("\0", 0),
         )
 
     def __len__(self) -> int:
@@ -282,8 +284,9 @@ def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
     inputs = joined(model) if model.has_documents else model.wv.vectors
     return Tables(
         inputs=inputs if subwords is None else subwords.gather(model.wv),
-        outputs=model.syn1neg if model.negative else nothing,
-        nodes=model.syn1 if model.hs else nothing,
+        # where hidden layers are several rows, so are these
+        outputs=model.syn1neg.reshape(-1, model.vector_size) if model.negative else nothing,
+        nodes=model.syn1.reshape(-1, model.vector_size) if model.hs else nothing,
     )
 
 

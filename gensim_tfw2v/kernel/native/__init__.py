@@ -44,6 +44,8 @@ class Options(NamedTuple):
     documents: int = 0
     train_words: int = 1
     frozen: int = 0
+    concatenated: int = 0
+    padding: int = 0
 
 
 def library(name: str) -> Path:

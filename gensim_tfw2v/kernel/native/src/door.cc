@@ -105,6 +105,8 @@ TFW2V_EXPORT const char* tfw2v_check_options(const Tfw2vOptions* options) {
   if (o.window > kMost || o.span > kMost || o.negative > kMost ||
       int64_t{o.block} * o.shared > kMost)
     return "the window, the negatives, a block or a span are too large";
+  if (o.concatenated && (o.skipgram || !o.documents || o.concatenated < 2 * int64_t{o.window}))
+    return "only CBOW of documents has windows of rows one after the other";
   if (o.negative && o.shards > o.shared) return "a block has fewer negatives than there are shards";
   return nullptr;
 }
@@ -137,6 +139,9 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
         u.reaches[2 * a + 1] > std::min<int64_t>(u.kept - 1 - a, o.window))
       return "a window is wider than `window`, or reaches out of the unit";
   if (u.words && outside(u.words, u.kept, INT32_MAX) >= 0) return "a word is below 0";
+  const int64_t wide = std::max(1, o.concatenated);
+  if (o.concatenated && (o.padding < 0 || o.padding >= tables->inputs.number || !u.documents))
+    return "what lies outside of a document has no row";
   if (u.pairs < 0 || u.pairs > u.kept) return "there are more pairs than positions";
   if (u.documents && (o.skipgram || u.subwords.number || tables->weights))
     return "only CBOW without subwords has tags in its windows";
@@ -147,15 +152,16 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
   }
   if (o.negative) {
     if (u.blocks * o.block < u.kept) return "there are too few blocks of negatives";
-    if (outside(u.targets, u.kept, tables->outputs.number) >= 0 ||
-        outside(u.negatives, u.blocks * o.shared, tables->outputs.number) >= 0)
+    const int64_t outputs = tables->outputs.number / wide;
+    if (outside(u.targets, u.kept, outputs) >= 0 ||
+        outside(u.negatives, u.blocks * o.shared, outputs) >= 0)
       return "a target or a negative is not in the table of outputs";
   }
   if (o.hierarchical) {
     if (outside(u.leaves, u.kept, u.paths.number) >= 0)
       return "a word has no path";
     if (!ascend(u.paths)) return "the ends of paths do not ascend";
-    if (outside(u.paths.entries, u.paths.length, 2 * tables->nodes.number) >= 0)
+    if (outside(u.paths.entries, u.paths.length, tables->nodes.number / wide * 2) >= 0)
       return "a node of a path is not in its table";
   }
   return nullptr;

@@ -26,6 +26,8 @@ struct Tfw2vOptions {
   int32_t documents;      // tags of documents are inputs, too: see Tfw2vDraws
   int32_t train_words;    // skip-gram of documents: words predict as well
   int32_t frozen;         // outputs and nodes stay as they are
+  int32_t concatenated;   // CBOW: so many rows, one after the other, are a hidden layer; 0: their sum
+  int32_t padding;        // the input that stands for what lies outside of a document, in these
 };
 
 // What is known of each word.
@@ -59,7 +61,8 @@ struct Tfw2vDraws {
   int64_t pairs;             // so many positions at the end have no window: input predicts target
 };
 
-// A table of rows: each takes `stride` floats, a multiple of 16, of which those past D are 0.
+// A table of rows: each takes `stride` floats, a multiple of 16, of which those past D are 0. An
+// output and a node are as many rows as a hidden layer.
 struct Tfw2vTable {
   float* rows;
   int64_t number;

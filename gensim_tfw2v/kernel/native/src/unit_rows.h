@@ -1,6 +1,8 @@
 // The rows of tables that a unit's draws name.
 #pragma once
 
+#include <algorithm>
+
 #include "unit.h"
 #include "vector.h"
 
@@ -10,12 +12,13 @@ namespace tfw2v::TFW2V_ISA {
 class UnitRows {
  public:
   UnitRows(const Tfw2vOptions& options, const Tfw2vDraws& draws, const Tfw2vTables& tables)
-      : o(options), u(draws), t(tables), N(static_cast<int>((t.size + W - 1) / W)), S(t.stride) {}
+      : o(options), u(draws), t(tables), N(static_cast<int>((t.size + W - 1) / W)), S(t.stride),
+        H(S * std::max(1, o.concatenated)) {}
 
  protected:
   float* input(int64_t row) const { return t.inputs.rows + row * t.stride; }
-  float* output(int64_t row) const { return t.outputs.rows + row * t.stride; }
-  float* node(int64_t row) const { return t.nodes.rows + row * t.stride; }
+  float* output(int64_t row) const { return t.outputs.rows + row * H; }
+  float* node(int64_t row) const { return t.nodes.rows + row * H; }
   int32_t path_begin(int64_t a) const { return u.paths.first[u.leaves[a]]; }
   int32_t path_end(int64_t a) const { return u.paths.first[u.leaves[a] + 1]; }
   float locked(int32_t row) const { return t.lock ? t.lock[row] : 1.f; }
@@ -63,6 +66,7 @@ class UnitRows {
   const Tfw2vTables& t;
   const int N;      // vectors that D numbers take
   const int64_t S;  // floats from a row to the next
+  const int64_t H;  // of outputs and nodes
 };
 
 }  // namespace tfw2v::TFW2V_ISA

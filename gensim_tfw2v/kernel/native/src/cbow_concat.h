@@ -1,0 +1,55 @@
+// CBOW whose hidden layer is its window's rows one after the other, not their sum (Le and Mikolov
+// 2014, "Distributed Representations of Sentences and Documents", section 2.2).
+#pragma once
+
+#include <cstring>
+
+#include "windows.h"
+
+namespace tfw2v::TFW2V_ISA {
+
+// One window at a time: the document's tags, then each place before and after, where a row of its
+// own stands for what lies outside of the document. Outputs and nodes are as long as all of these.
+class CbowConcat : Windows {
+ public:
+  CbowConcat(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
+      : Windows(unit, alphas, result, 1), C(o.concatenated), NC(static_cast<int>(C * S / W)),
+        scores_(labels_.size() + W), hidden_(C * S), gain_(C * S), rows_(C) {}
+
+  void block(int64_t p, bool with_loss) {
+    const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));
+    for (int i = 0; i < nb; ++i)
+      if (C == 2 * o.window + (tags_end(p + i) - tags_begin(p + i)))  // as gensim skips others
+        train(p + i, add_predicted(p + i, p / o.block, i, 0), alpha(p), with_loss);
+  }
+
+ private:
+  void train(int64_t a, int columns, float alpha, bool with_loss) {
+    int32_t* row = std::copy(tags_begin(a), tags_end(a), rows_.data());
+    for (int64_t j = a - o.window; j <= a + o.window; ++j)
+      if (j != a)
+        *row++ = j < a - u.reaches[2 * a] || j > a + u.reaches[2 * a + 1] ? o.padding : u.inputs[j];
+    for (int c = 0; c < C; ++c)
+      std::memcpy(hidden_ + c * S, input(rows_[c]), S * sizeof(float));
+    const float* hidden = hidden_;
+    std::fill(labels_.begin() + columns, labels_.begin() + rounded(columns, W), 0.f);
+    score(&hidden, 1, y_.data(), columns, NC, scores_, 0);
+    coefficients(scores_, labels_.data(), static_cast<int>(rounded(columns, W)), alpha, scores_,
+                 with_loss);
+    sane(columns);
+    slices<kSlice>(NC, [&](auto L, int64_t d) {
+      Vector dh[L];
+      exchange<L>(scores_, y_.data(), columns, hidden, d, dh, o.frozen);
+      repeat<L>([&](auto l) { store(gain_ + d + l * W, dh[l]); });
+    });
+    for (int c = 0; c < C; ++c) add(input(rows_[c]), gain_ + c * S, locked(rows_[c]));
+    if (with_loss) predicted(1);
+  }
+
+  const int64_t C;  // rows of a hidden layer
+  const int NC;     // vectors of it
+  Buffer scores_, hidden_, gain_;
+  std::vector<int32_t> rows_;
+};
+
+}  // namespace tfw2v::TFW2V_ISA
