@@ -125,6 +125,7 @@ def choose_shape(
     most_frequent: float = 0.0,
     span: int | None = None,
     sharing: float = 0.0,
+    documents: bool = False,
 ) -> StepShape:
     """Choose the step for a corpus.
 
@@ -144,6 +145,9 @@ def choose_shape(
         Share of the most frequent word among the tokens.
     span, sharing
         Of subwords: see `choose_span`.
+    documents : bool
+        Whether tags of documents are inputs. Hidden layers of CBOW are alike then, as far as the
+        document goes: windows are trained one after the other, each with negatives of its own.
 
     Returns
     -------
@@ -168,7 +172,7 @@ def choose_shape(
             return StepShape(step, block, window, max(NATIVE_SHARED, least))
         predictions = max(1 + negative, PATH_PREDICTIONS * hierarchical)
         hidden = alpha * predictions
-        if not skipgram and tokens >= FEW_TOKENS and negative_shards == 1:
+        if not skipgram and tokens >= FEW_TOKENS and negative_shards == 1 and not documents:
             for size in (block, block // 2, block // 4):
                 of_hidden, of_word = hidden * min(size, 2 * pairs), size * most_frequent * steps
                 fits = of_hidden <= BLOCK_HIDDEN_STEPS and of_word <= WORD_STEPS
@@ -181,7 +185,8 @@ def choose_shape(
             group = _at_least_1(HIDDEN_STEPS / hidden if hidden else LARGEST_GROUP, LARGEST_GROUP)
             # of a hidden layer that stays much the same, by 12 positions with gensim's defaults
             alike = alpha / 0.025 * min(block, 2 * pairs) / 12
-            negatives = negative * min(1.0, max(1.0, alike) / NEGATIVE_USES)
+            uses = 1 if documents else NEGATIVE_USES
+            negatives = negative * min(1.0, max(1.0, alike) / uses)
         of_block = math.ceil(block * min(POSITION_NEGATIVES, negatives))
         floor = NATIVE_SHARED if block == NATIVE_BLOCK else 1
         return StepShape(

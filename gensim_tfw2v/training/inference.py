@@ -47,7 +47,7 @@ class Frozen:
             config, vocabulary = TrainingConfig.of(model), Vocabulary.of(model)
             config = replace(config, cluster=None, regime=None, layout="rows", dbow_words=False)
             # rows that are trained already bear blocks, however little text there was
-            of_text = {False: 0 if model.sg else choices.FEW_TOKENS, True: choices.FEW_TOKENS}
+            of_text = {False: 0, True: choices.FEW_TOKENS}
             tokens = {many: int(n / vocabulary.kept_share) + 1 for many, n in of_text.items()}
             programs = {
                 many: unit_program(config, vocabulary, number, 0, config.window, native=True)

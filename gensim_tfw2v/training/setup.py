@@ -158,6 +158,7 @@ def _step_shape(
         vocabulary.most_frequent,
         _span(config, vocabulary, window),
         0.0 if vocabulary.subwords is None else vocabulary.subwords.sharing,
+        config.has_documents,
     )
 
 

@@ -16,7 +16,6 @@ constexpr int kGroup = 4;  // positions that are trained together
 struct Position {
   int64_t low, high;    // where its window begins and ends: floats from the first prefix sum on
   const float* x;       // its own input, which is not of its window
-  const float* tags;    // the sum of its document's tags
   float *hidden, *target;
   float factor, share;  // of the window's sum, and of what its words gain
   float real;           // 1; or 0, if it is alone in its sentence or beyond the unit
@@ -30,8 +29,8 @@ class WindowSums : UnitRows {
   explicit WindowSums(const UnitRows& unit)
       : UnitRows(unit), w(std::min<int64_t>(o.window, u.kept)), positions_(rounded(o.block, kGroup)),
         position_of_(o.block), x_(o.block + 2 * w), to_(x_.size()), prefix_((x_.size() + 1) * S),
-        gains_((x_.size() + 1) * S), hidden_(positions_.size() * S),
-        tags_(u.documents ? positions_.size() * S : 0), nowhere_(S), lost_(S) {}
+        gains_((x_.size() + 1) * S),
+        hidden_(positions_.size() * S), nowhere_(S) {}
 
   // The positions of a group, whose hidden layers follow one another. They lie apart, for the hidden
   // layers of neighbours are alike and would push a negative the same way.
@@ -41,9 +40,7 @@ class WindowSums : UnitRows {
   int begin(int64_t p, int nb) {
     const int groups = (nb + kGroup - 1) / kGroup;
     place(p, nb, groups);
-    with_truth(u.documents, [&](auto tags) {
-      slices<kSlice>(N, [&](auto L, int64_t d) { sum_up<L, tags>(p, nb, d); });
-    });
+    slices<kSlice>(N, [&](auto L, int64_t d) { sum_up<L>(p, nb, d); });
     return groups;
   }
 
@@ -51,7 +48,7 @@ class WindowSums : UnitRows {
   // window's ends.
   void update(const Position& at, float g, const float* dh, Ledger* ledger) const {
     const bool notes = ledger && at.target != nowhere_;
-    float* to = o.frozen ? +lost_ : notes ? ledger->note(at.target) : at.target;
+    float* to = notes ? ledger->note(at.target) : at.target;
     with_truth(notes, [&](auto begin) { update<begin>(at, g, dh, to); });
   }
 
@@ -65,7 +62,6 @@ class WindowSums : UnitRows {
       x_[j] = ledger ? nowhere_ : to_[j];
     }
     slices<kSlice>(N, [&](auto L, int64_t d) { add_gains<L>(p, nb, d); });
-    if (u.documents) add_to_tags(p, nb);
   }
 
  private:
@@ -96,46 +92,18 @@ class WindowSums : UnitRows {
       const int at = i % kGroup * groups + i / kGroup;  // in the block
       const int64_t a = p + std::min(at, nb - 1);
       const int before = u.reaches[2 * a], after = u.reaches[2 * a + 1];
-      const float number = at < nb ? count(a) : 0.f;
-      const bool real = number > 0;
+      const bool real = at < nb && before + after;
       if (at < nb) position_of_[at] = &positions_[i];
-      const float part = real ? 1.f / number : 1.f;
+      const float part = real ? 1.f / count(a) : 1.f;
       positions_[i] = {(a - before - low_) * S, (a + after + 1 - low_) * S, input(u.inputs[a]),
-                       nullptr, hidden_ + i * S, o.negative && real ? output(u.targets[a]) : nowhere_,
+                       hidden_ + i * S, o.negative && real ? output(u.targets[a]) : nowhere_,
                        o.mean ? part : 1.f, o.mean == o.corrected ? part : 1.f,
                        static_cast<float>(real), a};
-    }
-    for (int i = 0; u.documents && i < nb; ++i) position_of_[i]->tags = sum_of_tags(p + i, i, p);
-  }
-
-  // What a position's hidden layer has of the tags, which those of a document have together.
-  const float* sum_of_tags(int64_t a, int i, int64_t p) {
-    if (a > p && u.documents[a] == u.documents[a - 1]) return position_of_[i - 1]->tags;
-    float* sum = tags_ + i * S;
-    std::fill_n(sum, S, 0.f);
-    for (const int32_t* tag = tags_begin(a); tag < tags_end(a); ++tag)
-      for (int64_t d = 0; d < S; d += W) store(sum + d, load(sum + d) + load(input(*tag) + d));
-    return sum;
-  }
-
-  // Tags gain what all positions of their document in the block do.
-  void add_to_tags(int64_t p, int nb) {
-    for (int first = 0, i = 0; i < nb; first = i) {
-      float* gain = tags_ + first * S;
-      std::fill_n(gain, S, 0.f);
-      for (; i < nb && u.documents[p + i] == u.documents[p + first]; ++i)
-        for (int64_t d = 0; d < S; d += W)
-          store(gain + d, load(gain + d) + load(position_of_[i]->hidden + d));
-      for (const int32_t* tag = tags_begin(p + first); tag < tags_end(p + first); ++tag)
-        for (int64_t d = 0; d < S; d += W) {
-          float* row = input(*tag) + d;
-          store(row, load(row) + locked(*tag) * load(gain + d));
-        }
     }
   }
 
   // Prefix sums of the windows' inputs, and the hidden layers, which are differences of these.
-  template <int L, bool with_tags>
+  template <int L>
   void sum_up(int64_t p, int nb, int64_t d) {
     Vector sum[L] = {};
     const int64_t behind = low_ - w - p;
@@ -151,11 +119,8 @@ class WindowSums : UnitRows {
       const float *low = prefix_ + at.low + d, *high = prefix_ + at.high + d, *x = at.x + d;
       const float factor = at.factor;
       float* hidden = at.hidden + d;
-      for (int l = 0; l < L; ++l) {
-        Vector window = load(high + l * W) - load(low + l * W) - load(x + l * W);
-        if constexpr (with_tags) window += load(at.tags + d + l * W);
-        store(hidden + l * W, factor * window);
-      }
+      for (int l = 0; l < L; ++l)
+        store(hidden + l * W, factor * (load(high + l * W) - load(low + l * W) - load(x + l * W)));
     }
   }
 
@@ -184,10 +149,10 @@ class WindowSums : UnitRows {
   int64_t low_ = 0;
   int rows_ = 0;
   std::vector<Position> positions_;
-  std::vector<Position*> position_of_;  // each of the block's tokens
+  std::vector<const Position*> position_of_;  // each of the block's tokens
   std::vector<const float*> x_;  // inputs of the windows, and where what they gain is written
   std::vector<float*> to_;
-  Buffer prefix_, gains_, hidden_, tags_, nowhere_, lost_;
+  Buffer prefix_, gains_, hidden_, nowhere_;
 };
 
 }  // namespace tfw2v::TFW2V_ISA
