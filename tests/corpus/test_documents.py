@@ -128,13 +128,17 @@ def test_odd_files_as_gensim(odd_file, way):
     assert_encoded(reader, scan, odd_file, lines_of(odd_file))
 
 
-LINES = st.lists(st.sampled_from(["a ", "b ", "\n", "\n", " ", "\t", "c" * 9 + " ", "\u3000"]))
+LINES = st.lists(
+    st.sampled_from(["a ", "b ", "\n", "\n", " ", "\t", "c" * 9 + " ", "\u3000"]),
+    min_size=6,
+    max_size=40,
+)
 
 
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(LINES, st.integers(1, 40))
+@given(LINES, st.integers(1, 12))
 def test_lines_are_numbered_wherever_parts_begin(tmp_path, monkeypatch, long_lines, pieces, size):
     monkeypatch.setattr(files, "BYTES_A_RUN", size)
     monkeypatch.setattr(scanner, "BLOCK", size % 9 + 1)
@@ -218,7 +222,7 @@ DOCUMENTS = st.lists(
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(DOCUMENTS, DOCUMENTS)
 def test_any_tags_as_gensim(long_lines, items, more):
