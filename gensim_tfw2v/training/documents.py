@@ -30,7 +30,7 @@ INTEGERS = (int, np.integer)
 #: Provisional number of the first tag that is no integer; the next one's is lower by 1.
 TOP = 2**31 - 4
 #: And of an integer that can't be a row.
-UNKNOWN = 2**30
+NO_ROW = 2**30
 
 #: gensim's attributes of tags that are no integers.
 COUNTS = ("word_count", "doc_count")
@@ -83,7 +83,7 @@ class Tags:
     def _number(self, tag: Hashable, words: int) -> int:
         if isinstance(tag, INTEGERS):
             self.ints = max(self.ints, int(tag) + 1)
-            return int(tag) if 0 <= tag < UNKNOWN else UNKNOWN
+            return int(tag) if 0 <= tag < NO_ROW else NO_ROW
         counts = self.counted.setdefault(tag, [0, 0, TOP - len(self.counted)])
         counts[0] += words
         counts[1] += 1
@@ -130,18 +130,17 @@ class DocumentReader(CorpusReader):
         source: Any,
         config: TrainingConfig,
         progress: Progress,
-        key_to_index: Mapping[str, int] | None = None,
+        known: Mapping[str, int] | None = None,
     ) -> Scan:
         of_lines = LineSentence(source.source) if type(source) is TaggedLineDocument else source
         folder, tags, paths = config.encoded_dir, Tags(), None
         if of_lines is not source or isinstance(source, Path):
             paths = text_files(of_lines)
         if paths is None:
-            documents = tags.packed(source)
-            scan = encode.scan_sentences(documents, folder, progress, True, key_to_index)
+            scan = encode.scan_sentences(tags.packed(source), folder, progress, True, known)
         else:
             reading = reading_of(source, config)
-            scan = encode.scan_texts(paths, folder, progress, reading, True, key_to_index)
+            scan = encode.scan_texts(paths, folder, progress, reading, True, known)
             tags.ints = scan.corpus_count
         scan.tags = self.tags = tags
         return scan
@@ -188,10 +187,9 @@ def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = 
     if not update:
         vectors.index_to_key, vectors.key_to_index, vectors.expandos = [], {}, {}
     keys, own = vectors.index_to_key, vectors.key_to_index
-    plain = len(keys) - len(own)  # integers that are their rows
-    ints = range(
-        max([plain - 1, *(key for key in own if isinstance(key, INTEGERS))]) + 1, tags.ints
-    )
+    # integers that are their rows have no index of their own
+    highest = max([len(keys) - len(own) - 1, *(key for key in own if isinstance(key, INTEGERS))])
+    ints = range(highest + 1, tags.ints)
     others = [tag for tag in tags.counted if tag not in own]
     if own:
         own.update(zip(ints, count(len(keys)), strict=False))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gensim.models import Word2Vec
+from gensim.models import KeyedVectors, Word2Vec
 from gensim.models.word2vec import PathLineSentences
 from gensim.test.utils import datapath
 
@@ -22,8 +22,9 @@ from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import CorpusDecodeError, encode, files
-from gensim_tfw2v.corpus.shards import EncodedCorpus
+from gensim_tfw2v.corpus.shards import FIRST_TAG, EncodedCorpus
 from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.training.documents import DocumentReader
 from tests.corpus.reference import decoded, line_sentences
 from tests.forks import SharedLauncher
 
@@ -269,3 +270,23 @@ def test_a_process_that_cannot_ask_reads_alone(tmp_path, monkeypatch):
     nobody = Cluster(("127.0.0.1:1",), ("127.0.0.1:2",))
     with readers.open_readers(nobody, [str(text)], tmp_path, seconds=0.1) as alone:
         assert not alone
+
+
+def test_they_number_documents(cluster, tmp_path):
+    """Lines get the same tags whoever reads them."""
+    text = Path(LEE).read_bytes().replace(b"the", b"\n")
+    (path := tmp_path / "text").write_bytes(text)
+    model = TFWord2Vec(min_count=1, cluster=cluster, encoded_dir=tmp_path)
+    reader, config = DocumentReader(), TrainingConfig.of(model)
+    scan = reader.scan(path, config)
+    reader.dv, lines = KeyedVectors(1, count=scan.corpus_count), text.decode().split("\n")
+    assert scan.corpus_count == len(lines) > 3000
+    known = {word: n for n, word in enumerate(scan.raw_vocab)}
+    expected = []
+    for n, line in enumerate(lines):
+        if words := line.split():
+            expected += [FIRST_TAG - n, *map(known.get, words), -1]
+    for _ in range(2):  # counted, and known
+        with reader.encoded(path, known, config) as corpus:
+            entries = np.concatenate([unit.read() for unit in corpus.units(999)]).tolist()
+        assert entries == expected

@@ -40,8 +40,10 @@ def main():
             path.write_bytes(b"".join(pieces))
             scanner.BLOCK = choose.choice((1, 2, 3, 8, 100, 1 << 18))
             try:
-                part = scanner.scan([Piece(str(path), 0, None)] * 2, Path(folder, "part"))
-                scanner.scan([Piece(str(path), 0, None)], Path(folder, "known"), known)
+                tagged = number % 3 == 0
+                piece = Piece(str(path), 0, None, tagged)
+                part = scanner.scan([piece] * 2, Path(folder, "part"))
+                scanner.scan([piece], Path(folder, "known"), known)
             except CorpusDecodeError:
                 refused += 1
                 continue
