@@ -92,6 +92,8 @@ SIZES = {
     "weights": np.ones(11),
     "targets": np.zeros(59),
     "words": np.zeros(59),
+    "leaves": np.zeros(59),
+    "documents": np.zeros(59),
     "reaches": np.zeros((59, 2)),
     "negatives": np.zeros((8, 4)),
     "paths": np.zeros(0),
@@ -118,7 +120,9 @@ def test_words_below_0_have_no_shard():
 def test_tables_that_are_not_filled_up():
     case, ops = make_case(**BOTH), load_ops()
     tables, unit = case.trained(), case.unit
-    rest = [np.zeros(0, np.float32), *unit, *tables._tree, case.alphas]
+    pairs = np.array([unit.pairs])
+    rest = [np.zeros(0, np.float32), *tf.nest.flatten(unit._replace(pairs=pairs))]
+    rest += [unit.targets, unit.targets, *tables._tree, case.alphas]
     for inputs, outputs in (
         (case.tables[0], tables._padded[1]),
         (tables._padded[0], case.tables[1]),
@@ -126,7 +130,7 @@ def test_tables_that_are_not_filled_up():
         with pytest.raises(tf.errors.InvalidArgumentError, match="Tfw2vTrain"):
             ops.tfw2v_train(
                 *(inputs, outputs, tables._padded[2], *rest),
-                *(np.array([0, 60, 0]), 9, unit.targets, *tables._subwords, np.zeros(0)),
+                *(np.array([0, 60, 0]), 9, *tables._subwords, np.zeros(0)),
                 options=list(case.options),
             )
 
