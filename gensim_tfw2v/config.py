@@ -364,7 +364,8 @@ class TrainingConfig:
         same = {field.name for field in fields(cls)} & set(given)
         config = cls(
             **{name: given[name] for name in same}
-            | {"negative_shards": given["negative_shards"] if negative else 1},
+            | {"negative_shards": given["negative_shards"] if negative else 1}
+            | ({"window": 1} if given["sg"] and given["has_documents"] and not given["dbow_words"] else {}),
             objective=objective,
             log=given["log_dir"],
             checkpoint_seconds=60.0 * given["checkpoint_minutes"],

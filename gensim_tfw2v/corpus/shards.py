@@ -26,6 +26,7 @@ Parent = str | os.PathLike[str] | None
 
 ID = np.dtype("<i4")  # on disk, whatever the machine
 END, UNKNOWN = -1, -2  # after each sentence; in place of a word outside the vocabulary
+FIRST_TAG = -3  # tag t of a document is FIRST_TAG - t; its tags come before its words
 SHARD = 1 << 22  # entries, at most (more only if one sentence is longer)
 MAX_SENTENCE = 10_000  # words: gensim's MAX_WORDS_IN_BATCH, where LineSentence cuts a line
 
@@ -223,6 +224,14 @@ class EncodedCorpus(OnDisk):
         return max(
             (int(np.diff(_ends(shard), prepend=0).max()) - 1 for shard in self._shards), default=0
         )
+
+    def tag_counts(self, number: int) -> NDArray[np.int64]:
+        """How many documents have each of so many tags."""
+        counts = np.zeros(number, np.int64)
+        for shard in self._shards:
+            entries = read_ids(shard.path, 0, shard.entries)
+            counts += np.bincount(FIRST_TAG - entries[entries <= FIRST_TAG], minlength=number)
+        return counts
 
 
 def _ends(shard: Shard) -> NDArray[np.int64]:

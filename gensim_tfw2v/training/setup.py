@@ -69,7 +69,7 @@ def setup_of(
     program = worker_program(config, unit, tokens)
     rates = Tables(None, None, None)
     if not config.shares_rows:
-        rates = vocabulary.rates(config, unit.shape.window)
+        rates = vocabulary.rates(config, unit.shape.window, corpus)
     words = vocabulary.words(config.negative_shards)
     return Setup(program, words, rates, vocabulary.rows(config), units, seed, corpus.folder)
 

@@ -18,6 +18,7 @@ from gensim.models.fasttext import FastTextKeyedVectors
 from scipy import sparse
 
 from gensim_tfw2v.config import TrainingConfig
+from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays, noise_shares
@@ -242,14 +243,22 @@ class Vocabulary:
             nodes=words if objective.hierarchical else 0,
         )
 
-    def rates(self, config: TrainingConfig, window: int) -> Tables:
-        """Rates at which rows are trained on, for windows of this reach; see `pair_rates`."""
-        frequency = self.counts * self.keep
+    def rates(self, config: TrainingConfig, window: int, corpus: EncodedCorpus) -> Tables:
+        """Rates at which rows are trained on, for windows of this reach; see `pair_rates`.
+
+        Those of tags that one document alone has are below 0: no two jobs train them at a time.
+        """
+        frequency, skipgram = self.counts * self.keep, isinstance(config.objective, SkipGram)
         pairs = min(config.window + 1, 2 * window) if config.shrink_windows else 2 * window
+        counts = corpus.tag_counts(self.tags) if self.tags else np.zeros(0)
+        tags = counts / max(1, corpus.total_sentences)
+        if config.has_documents and skipgram:
+            positions = config.dbow_words + tags.sum() or 1.0
+            pairs, tags = config.dbow_words * pairs / positions, tags / positions
         rates = pair_rates(
             frequency / frequency.sum(),
             pairs=pairs,
-            skipgram=isinstance(config.objective, SkipGram),
+            skipgram=skipgram,
             negative=config.objective.negative,
             noise=(
                 None
@@ -257,7 +266,9 @@ class Vocabulary:
                 else noise_shares(self.noise, frequency, config.negative_shards)
             ),
             paths=self.paths and self.paths[0],
+            tags=tags,
         )
+        rates.inputs[len(self) :][counts == 1] *= -1
         if self.subwords is None:
             return rates
         return rates._replace(inputs=self.subwords.spread(rates.inputs))
