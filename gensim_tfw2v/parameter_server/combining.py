@@ -60,7 +60,7 @@ def pair_rates(
     negative: int,
     noise: np.ndarray | None,
     paths: Sequence[np.ndarray] | None,
-    tags: np.ndarray = np.zeros(0),
+    tags: np.ndarray | None = None,
 ) -> Tables:
     """In how many predictions each row takes part, for each token trained on.
 
@@ -79,7 +79,7 @@ def pair_rates(
         In what proportion negatives are drawn.
     paths : sequence of ndarray, optional
         The nodes of each word's path, in hierarchical softmax.
-    tags : ndarray [N]
+    tags : ndarray [N], optional
         How often each tag of documents is an input.
 
     Returns
@@ -87,6 +87,7 @@ def pair_rates(
     Tables of ndarray [V], float32
         [0] for a table without use; [V + N] of inputs.
     """
+    tags = np.zeros(0) if tags is None else tags
     predictions = pairs + tags.sum() if skipgram else 1.0
     targets = 0.0
     outputs: np.ndarray = np.zeros(0)

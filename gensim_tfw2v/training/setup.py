@@ -59,10 +59,10 @@ def setup_of(
         raise RuntimeError(
             f"deterministic=True needs the compiled kernels: {why_not()}, or leave it out"
         )
-    if config.has_subwords and not native:
+    if config.kernels_class and not native:
         hide = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
         raise RuntimeError(
-            "FastText is trained by the compiled kernels alone, on CPUs, but "
+            f"{config.kernels_class} is trained by the compiled kernels alone, on CPUs, but "
             + (hide if load_ops() is not None else why_not())
         )
     unit = unit_program(config, vocabulary, tokens, max_entries, window, native, loss_every)

@@ -249,7 +249,7 @@ class Vocabulary:
         Those of tags that one document alone has are below 0: no two jobs train them at a time.
         """
         frequency, skipgram = self.counts * self.keep, isinstance(config.objective, SkipGram)
-        pairs = min(config.window + 1, 2 * window) if config.shrink_windows else 2 * window
+        pairs: float = min(config.window + 1, 2 * window) if config.shrink_windows else 2 * window
         counts = corpus.tag_counts(self.tags) if self.tags else np.zeros(0)
         tags = counts / max(1, corpus.total_sentences)
         if config.has_documents and skipgram:
