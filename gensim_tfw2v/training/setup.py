@@ -183,12 +183,14 @@ def worker_program(config: TrainingConfig, program: Program, tokens: int) -> Pro
             "train at once by steps this long would not give gensim's vectors",
             workers,
         )
+    growth = choices.choose_largest_growth(tokens, steps)
     return replace(
         program,
         workers=workers,
         threads=threads,
         layout=config.layout,
-        largest_growth=choices.choose_largest_growth(tokens, steps),
+        # a document's vector lacks nothing of other workers, and would only be longer
+        largest_growth=1.0 if config.has_documents else growth,
         one_at_a_time=takes_turns,
     )
 

@@ -5,13 +5,15 @@ import pytest
 from gensim.models.doc2vec import TaggedDocument
 from gensim.test.utils import datapath
 
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import END, FIRST_TAG, EncodedCorpus, Part, Shard, fresh_folder
 from gensim_tfw2v.corpus.shards import save_ids as save
 from gensim_tfw2v.doc2vec import TFDoc2Vec
-from gensim_tfw2v.parameter_server.combining import Directions, draw_rows
+from gensim_tfw2v.parameter_server.combining import Directions, averaged_words, draw_rows
 from gensim_tfw2v.training.checkpoints import CheckpointError
+from gensim_tfw2v.training.setup import unit_program, worker_program
 from gensim_tfw2v.training.vocabulary import Vocabulary
 from tests.cluster.test_faults import Killer
 from tests.cluster.test_training import servers
@@ -49,7 +51,6 @@ def likeness(one, other):
 @pytest.mark.parametrize(
     ("where", "options"),
     [
-        ({"cluster": "local:ps=2,worker=2"}, {"dm": 0}),
         ({"cluster": "local:ps=2,worker=2"}, {"dm": 1, "hs": 1, "negative": 3}),
         ({"regime": "synchronous"}, {"dm": 0, "dbow_words": 1, "workers": 2}),
     ],
@@ -62,8 +63,9 @@ def test_clusters_train_documents_as_threads_do(where, options):
     for of_local, vectors in ((local.dv, other.dv), (local.wv, other.wv)):
         lengths = [np.linalg.norm(of.vectors, axis=1).mean() for of in (of_local, vectors)]
         np.testing.assert_allclose(*lengths, rtol=0.1)
-    fetched = other.traffic.fetched_bytes / (4 if "regime" in where else 2) / other.vector_size
-    assert fetched > 12 * (300 + 3 * len(other.wv))  # rows
+    size = 4 if "regime" in where else 2  # bytes of a number
+    rows = other.traffic.fetched_bytes / size / other.vector_size
+    assert rows > 12 * (300 + 3 * len(other.wv))
     assert not servers()
 
 
@@ -134,13 +136,16 @@ def encoded(documents):
         return EncodedCorpus(made, [Part([shard], tokens, len(documents))])
 
 
+def two_words(**tags):
+    keep, noise = np.ones(2, np.float32), np.array([1.0, 3.0])
+    return Vocabulary(np.array([5.0, 3.0]), keep, noise, None, None, **tags)
+
+
 def test_rates_of_tags_are_those_of_their_documents():
     # tags 0 and 1 are of one document each, 2 of both, 3 of none
     corpus = encoded([([0, 2], [0, 1, 0, 0]), ([1, 2], [1, 0, 0, 1])])
     assert corpus.tag_counts(4).tolist() == [1, 1, 2, 0]
-    vocabulary = Vocabulary(
-        np.array([5.0, 3.0]), np.ones(2, np.float32), np.array([1.0, 3.0]), None, None, tags=4
-    )
+    vocabulary = two_words(tags=4)
     with corpus:
         for options, words, tags in (
             # words, and targets of a position; a position is one of two pairs
@@ -157,6 +162,23 @@ def test_rates_of_tags_are_those_of_their_documents():
             predictions = 1.0 if options["dm"] else words + 2 * tags
             of_word = predictions * (5 / 8 + 3 / 4)
             np.testing.assert_allclose(rates.outputs[0], of_word, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("made", "options", "averaged", "grows"),
+    [
+        (TFWord2Vec, {"sg": 0}, 6, True),
+        (TFDoc2Vec, {"dm": 1}, 7, False),
+        (TFDoc2Vec, {"dm": 1, "shrink_windows": False}, 11, False),
+        (TFDoc2Vec, {"dm": 0}, 1, False),
+    ],
+)
+def test_programs_of_documents(made, options, averaged, grows):
+    config, tokens = TrainingConfig.of(made(**options, cluster="local:ps=1,worker=4")), 1 << 23
+    unit = unit_program(config, two_words(), tokens, 4096, config.window, native=True)
+    assert averaged_words(unit) == averaged
+    # nobody else trains a document's rows: they lack nothing
+    assert (worker_program(config, unit, tokens).largest_growth > 1) == grows
 
 
 def test_a_row_that_no_other_job_trains_is_pushed_whole():
