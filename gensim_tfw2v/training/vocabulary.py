@@ -224,9 +224,13 @@ class Vocabulary:
 
     @property
     def most_frequent(self) -> float:
-        """Share of the most frequent word among the tokens that are trained on."""
+        """Share of the most frequent word among the tokens that are trained on.
+
+        Or that of the most frequent tag, if tags are so few that it is larger in any case.
+        """
         kept = self.counts * self.keep
-        return float(kept.max(initial=0.0) / max(1e-9, kept.sum()))
+        of_words = float(kept.max(initial=0.0) / max(1e-9, kept.sum()))
+        return max(of_words, 1 / self.tags if self.tags else 0.0)
 
     def words(self, negative_shards: int) -> WordArrays:
         """The arrays that a unit is trained with."""
