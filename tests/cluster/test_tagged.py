@@ -51,7 +51,7 @@ def likeness(one, other):
 @pytest.mark.parametrize(
     ("where", "options"),
     [
-        ({"cluster": "local:ps=2,worker=2"}, {"dm": 1, "hs": 1, "negative": 3}),
+        ({"cluster": "local:ps=2,worker=2"}, {"dm": 1}),
         ({"regime": "synchronous"}, {"dm": 0, "dbow_words": 1, "workers": 2}),
     ],
     ids=str,
