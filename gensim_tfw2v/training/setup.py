@@ -190,7 +190,7 @@ def worker_program(config: TrainingConfig, program: Program, tokens: int) -> Pro
         threads=threads,
         layout=config.layout,
         # a document's vector lacks nothing of other workers, and would only be longer
-        largest_growth=1.0 if config.has_documents else growth,
+        largest_growth=1.0 if program.documents else growth,
         one_at_a_time=takes_turns,
     )
 
