@@ -356,14 +356,18 @@ class TrainingConfig:
         Raises a ValueError, too, if `regime`, `layout` or `log_dir` does not go together with the
         others.
         """
-        absent = dict.fromkeys(("has_subwords", "has_documents", "deterministic"), False)
-        absent |= {"negative_shards": 1, "dbow_words": False, "dm_concat": False}
+        absent: dict[str, Any] = {"negative_shards": 1}
+        absent |= dict.fromkeys(
+            ("has_subwords", "has_documents", "dbow_words", "dm_concat", "deterministic"), False
+        )
         given = absent | parse(options, kinds)
         negative, hierarchical = given["negative"], bool(given["hs"])
         objective: Objective = SkipGram(negative, hierarchical)
         if not given["sg"]:
             mean, corrected = bool(given["cbow_mean"]), given["corrected_cbow"]
             objective = Cbow(negative, mean, hierarchical, corrected)
+        if given["sg"] and given["has_documents"] and not given["dbow_words"]:
+            given["window"] = 1  # tags alone predict
         same = {field.name for field in fields(cls)} & set(given)
         config = cls(
             **{name: given[name] for name in same}
@@ -379,7 +383,7 @@ class TrainingConfig:
         )
         config._check_deterministic()
         config._check_layout()
-        config._check_subwords()
+        config._check_kernels()
         config.regime_of_workers.check_objective(config.objective)
         return config
 
@@ -418,11 +422,21 @@ class TrainingConfig:
         if self.layout == "columns" and self.cluster is None:
             raise ValueError("layout='columns' spreads columns over ps tasks: give a cluster")
 
-    def _check_subwords(self) -> None:
-        by_graph = self.layout == "columns" or not self.regime_of_workers.has_kernels
-        if self.has_subwords and by_graph:
+    @property
+    def kernels_class(self) -> str | None:
+        """Gensim's class whose inputs the compiled kernels alone train; None of Word2Vec."""
+        of_documents = "Doc2Vec" if self.has_documents else None
+        return "FastText" if self.has_subwords else of_documents
+
+    def _check_kernels(self) -> None:
+        name, regime = self.kernels_class, self.regime_of_workers
+        by_graph = self.layout == "columns" or not regime.has_kernels
+        if name and (by_graph or self.has_documents and regime.trains_apart):
+            why = "merges words that several sub-models have, and documents are not"
+            if by_graph:
+                why = "trains by TensorFlow's own operations, which have no such inputs"
+            rest = "'synchronous'" if self.has_documents else "'synchronous' or 'submodels'"
             raise ValueError(
-                f"layout={self.layout!r} with regime={self.regime} trains by TensorFlow's own "
-                "operations, which make no inputs of n-grams' rows, as FastText needs: give "
-                "layout='rows', and no regime or 'asynchronous', 'synchronous' or 'submodels'"
+                f"{name} can't be trained with layout={self.layout!r} and regime={self.regime}, "
+                f"which {why}: give layout='rows', and no regime or 'asynchronous', {rest}"
             )

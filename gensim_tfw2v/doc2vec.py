@@ -55,7 +55,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         return given | {"sg": not given["dm"]}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        dm_mean = self._arguments(*args, **kwargs)["dm_mean"]
+        dm_mean = TFDoc2Vec.__signature__.bind(*args, **kwargs).arguments.get("dm_mean")
         if dm_mean is not None:  # which gensim overwrites by its default
             kwargs["cbow_mean"] = dm_mean
         super().__init__(*args, **kwargs)

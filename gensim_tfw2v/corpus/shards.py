@@ -235,6 +235,14 @@ class EncodedCorpus(OnDisk):
             longest = max(longest, *_words(ids, [0, *ends.tolist()]))
         return longest
 
+    def tag_counts(self, number: int) -> NDArray[np.int64]:
+        """How many documents have each of so many tags."""
+        counts = np.zeros(number, np.int64)
+        for shard in self._shards:
+            entries = read_ids(shard.path, 0, shard.entries)
+            counts += np.bincount(FIRST_TAG - entries[entries <= FIRST_TAG], minlength=number)
+        return counts
+
 
 def _ids_and_ends(shard: Shard) -> tuple[Ids, NDArray[np.int64]]:
     """Read it, and tell where its sentences end."""

@@ -19,8 +19,17 @@ class NativeUnit(NamedTuple):
     targets: tf.Tensor  # [n], int32, of each token in the table of outputs
     reaches: tf.Tensor  # [n, 2], int32, how many tokens its window holds before and after it
     negatives: tf.Tensor  # [blocks, S], int32, rows of the table of outputs
-    alphas: tf.Tensor  # [2], step size at the unit's first and last step
+    documents: tf.Tensor  # [n], int32, of each token, whose tags its window holds; [0] without
+    tags: Lists  # rows of the table of inputs, of each document
+    pairs: tf.Tensor  # [1], int64: of so many tokens at the end, the row alone predicts the target
     tokens: tf.Tensor  # [n], int32, word ids, however rows are numbered: they tell targets' shards
+    leaves: tf.Tensor  # [n], int32, of each token in the lists of paths
+    alphas: tf.Tensor  # [2], step size at the unit's first and last step
+
+    @property
+    def has_tags(self) -> bool:
+        """True if the table of inputs has rows other than those of its tokens."""
+        return self.rows is not self.tokens or self.tags.entries.shape[0] != 0
 
     @property
     def kept(self) -> tf.Tensor:
@@ -37,12 +46,11 @@ class NativeUnit(NamedTuple):
                 tables.outputs.whole() if objective.negative else nothing,
                 tables.nodes.whole() if objective.hierarchical else nothing,
                 words.lock if program.locked else tf.zeros([0]),
-                *(self.rows, self.targets, self.reaches, self.negatives),
+                *tf.nest.flatten(self[:-1]),
                 *words.tree,
                 self.alphas,
                 tf.stack([tf.zeros([], tf.int64), kept, tf.constant(program.loss_every, tf.int64)]),
                 tf.constant(program.vector_size),
-                self.tokens,
                 *words.subwords,
                 words.weights,
                 options=list(options_of(program)),
@@ -68,10 +76,17 @@ def draw_unit(
 ) -> NativeUnit:
     """Draw a unit; arguments as in `prepare_unit`."""
     with tf.device("CPU"):
-        tokens, reaches, negatives = load_ops().tfw2v_draw(
+        tokens, reaches, negatives, inputs, *documents = load_ops().tfw2v_draw(
             entries, key, words.keep, words.noise, options=list(options_of(program))
         )
-    return NativeUnit(tokens, tokens, reaches, negatives, alphas, tokens)
+    pairs = program.documents and isinstance(program.objective, SkipGram)
+    if not program.documents:  # constants, which no function is handed
+        documents = [*[tf.zeros([0], tf.int32)] * 3, tf.zeros([1], tf.int64)]
+    of_document, first, tags, number = documents
+    return NativeUnit(
+        *(inputs if pairs else tokens, tokens, reaches, negatives),
+        *(of_document, Lists(first, tags), number, tokens, tokens, alphas),
+    )
 
 
 def number_rows(
@@ -82,15 +97,23 @@ def number_rows(
     The ids of each table [n] are distinct and ascend; None of a table without use.
     """
     number, tokens = tf.size(words.keep), [unit.tokens for unit in units]
-    own, rows = _numbered(tokens, number)
-    inputs = own
+    own, leaves = _numbered(tokens, number)
+    inputs, rows, tags = own, leaves, [unit.tags.entries for unit in units]
     if words.subwords.entries.shape[0] != 0:
         lists = words.subwords.of_words(own)
         limit = 1 + tf.reduce_max(words.subwords.entries)
         inputs, (entries,) = _numbered([lists.entries], limit)
         words = words._replace(subwords=Lists(lists.first, entries))
+    if units[0].has_tags:
+        parts = [*(unit.rows for unit in units), *tags]
+        limit = 1 + tf.reduce_max(tf.concat([number[None], *parts], 0))
+        inputs, numbered = _numbered(parts, limit)
+        rows, tags = numbered[: len(units)], numbered[len(units) :]
     ids = Tables(inputs, None, None)
-    units = [unit._replace(rows=of_unit) for unit, of_unit in zip(units, rows, strict=True)]
+    units = [
+        unit._replace(rows=of_unit, leaves=of_paths, tags=Lists(unit.tags.first, of_tags))
+        for unit, of_unit, of_paths, of_tags in zip(units, rows, leaves, tags, strict=True)
+    ]
     if words.noise.shape[0] != 0:
         outputs, inverse = _numbered([*tokens, *(unit.negatives for unit in units)], number)
         ids = ids._replace(outputs=outputs)

@@ -26,14 +26,14 @@ from gensim_tfw2v.kernel.tables import Tables
 
 
 def averaged_words(unit: Program) -> float:
-    """Words whose mean predicts: those of CBOW's window on average, or one.
+    """Words whose mean predicts: those of CBOW's window on average, with a tag, or one.
 
     A prediction pulls each of them, and what they predict, by so much less.
     """
     if not unit.objective.mean:
         return 1.0
     window = unit.shape.window
-    return window + 1.0 if unit.shrink_windows else 2.0 * window
+    return (window + 1.0 if unit.shrink_windows else 2.0 * window) + unit.documents
 
 
 def adasum(one: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
@@ -60,8 +60,11 @@ def pair_rates(
     negative: int,
     noise: np.ndarray | None,
     paths: Sequence[np.ndarray] | None,
+    tags: np.ndarray | None = None,
 ) -> Tables:
     """In how many predictions each row takes part, for each token trained on.
+
+    A token and a tag that predicts it count as one token more.
 
     Parameters
     ----------
@@ -76,13 +79,16 @@ def pair_rates(
         In what proportion negatives are drawn.
     paths : sequence of ndarray, optional
         The nodes of each word's path, in hierarchical softmax.
+    tags : ndarray [N], optional
+        How often each tag of documents is an input.
 
     Returns
     -------
     Tables of ndarray [V], float32
-        [0] for a table without use.
+        [0] for a table without use; [V + N] of inputs.
     """
-    predictions = pairs if skipgram else 1.0
+    tags = np.zeros(0) if tags is None else tags
+    predictions = pairs + tags.sum() if skipgram else 1.0
     targets = 0.0
     outputs: np.ndarray = np.zeros(0)
     nodes: np.ndarray = np.zeros(0)
@@ -95,7 +101,7 @@ def pair_rates(
         targets += float(frequency @ lengths)
         of_paths = np.repeat(frequency, lengths)
         nodes = predictions * np.bincount(np.concatenate(paths), of_paths, minlength=len(frequency))
-    inputs = frequency * pairs * targets
+    inputs = np.append(frequency * pairs, tags) * targets
     return Tables(*(rate.astype(np.float32) for rate in (inputs, outputs, nodes)))
 
 
@@ -180,8 +186,8 @@ class Directions(NamedTuple):
         return cls(basis, -tf.math.expm1(-workers * x) / (workers * -tf.math.expm1(-x)))
 
     def of_rows(self, steps: tf.Tensor) -> DirectedShare:
-        """The shares of rows by the steps z that a job takes them through, [n]."""
-        level = (tf.math.log(steps) / tf.math.log(2.0) - FIRST_OCTAVE) * OF_OCTAVE
+        """The shares of rows by the steps z that a job takes them through, [n]; 1 below 0."""
+        level = (tf.math.log(tf.maximum(steps, 0.0)) / tf.math.log(2.0) - FIRST_OCTAVE) * OF_OCTAVE
         last = tf.cast(tf.shape(self.shares)[0] - 1, tf.float32)
         level = tf.cast(tf.round(tf.clip_by_value(level, 0.0, last)), tf.int32)
         return DirectedShare(self.basis, self.shares, level)
@@ -235,7 +241,7 @@ def draw_rows(rows: Sequence[tf.Tensor], rates: Sequence[tf.Tensor], seed: tf.Te
     number = -(-SAMPLE // len(rows))
 
     def drawn(rows: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
-        logits = tf.math.log(tf.maximum(rates, 1e-30))
+        logits = tf.math.log(tf.maximum(tf.abs(rates), 1e-30))
         at = tf.random.stateless_categorical(logits[None], number, seed)[0]
         return tf.cast(tf.gather(rows, at), tf.float32)
 

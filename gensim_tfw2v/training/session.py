@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
@@ -37,8 +38,8 @@ OPTIONS = (
     "deterministic",
 )
 
-#: And what of FastText's, which its vectors have.
-SUBWORDS = ("min_n", "max_n", "bucket")
+#: And what of FastText's, which its vectors have, and of Doc2Vec's.
+SUBWORDS, DOCUMENTS = ("min_n", "max_n", "bucket"), ("dbow_words", "dm_concat", "dm_tag_count")
 
 #: TensorBoard's log takes the loss of every so manieth block: that costs a hundredth of the time.
 LOGGED_EVERY = 16
@@ -326,13 +327,19 @@ def _note_kernel(model: Any) -> None:
 
 def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
     """Description that tells a training from others, for `Checkpoints`."""
-    words = zlib.crc32("\n".join(map(str, model.wv.index_to_key)).encode("utf-8", "surrogatepass"))
     corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
     return {
-        "vocabulary": f"{len(model.wv)} words, {words:08x}",
+        "vocabulary": _keys(model.wv, "words"),
         "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",
         # with none each program draws one: going on with another is as good
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
         **{name: getattr(model, name) for name in OPTIONS},
         **{name: getattr(model.wv, name) for name in SUBWORDS if model.has_subwords},
+        **{name: getattr(model, name) for name in DOCUMENTS if model.has_documents},
+        **({"tags": _keys(model.dv, "tags")} if model.has_documents else {}),
     }
+
+
+def _keys(vectors: KeyedVectors, what: str) -> str:
+    text = "\n".join(map(str, vectors.index_to_key))
+    return f"{len(vectors)} {what}, {zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"

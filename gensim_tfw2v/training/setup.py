@@ -59,17 +59,17 @@ def setup_of(
         raise RuntimeError(
             f"deterministic=True needs the compiled kernels: {why_not()}, or leave it out"
         )
-    if config.has_subwords and not native:
+    if config.kernels_class and not native:
         hide = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
         raise RuntimeError(
-            "FastText is trained by the compiled kernels alone, on CPUs, but "
+            f"{config.kernels_class} is trained by the compiled kernels alone, on CPUs, but "
             + (hide if load_ops() is not None else why_not())
         )
     unit = unit_program(config, vocabulary, tokens, max_entries, window, native, loss_every)
     program = worker_program(config, unit, tokens)
     rates = Tables(None, None, None)
     if not config.shares_rows:
-        rates = vocabulary.rates(config, unit.shape.window)
+        rates = vocabulary.rates(config, unit.shape.window, corpus)
     words = vocabulary.words(config.negative_shards)
     return Setup(program, words, rates, vocabulary.rows(config), units, seed, corpus.folder)
 
@@ -186,12 +186,14 @@ def worker_program(config: TrainingConfig, program: Program, tokens: int) -> Pro
             "train at once by steps this long would not give gensim's vectors",
             workers,
         )
+    growth = choices.choose_largest_growth(tokens, steps)
     return replace(
         program,
         workers=workers,
         threads=threads,
         layout=config.layout,
-        largest_growth=choices.choose_largest_growth(tokens, steps),
+        # a document's vector lacks nothing of other workers, and would only be longer
+        largest_growth=1.0 if program.documents else growth,
         one_at_a_time=takes_turns,
     )
 

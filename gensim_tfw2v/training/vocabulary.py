@@ -18,6 +18,7 @@ from gensim.models.fasttext import FastTextKeyedVectors
 from scipy import sparse
 
 from gensim_tfw2v.config import TrainingConfig
+from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays, noise_shares
@@ -225,9 +226,13 @@ class Vocabulary:
 
     @property
     def most_frequent(self) -> float:
-        """Share of the most frequent word among the tokens that are trained on."""
+        """Share of the most frequent word among the tokens that are trained on.
+
+        Or that of the most frequent tag, if tags are so few that it is larger in any case.
+        """
         kept = self.counts * self.keep
-        return float(kept.max(initial=0.0) / max(1e-9, kept.sum()))
+        of_words = float(kept.max(initial=0.0) / max(1e-9, kept.sum()))
+        return max(of_words, 1 / self.tags if self.tags else 0.0)
 
     def words(self, negative_shards: int) -> WordArrays:
         """The arrays that a unit is trained with."""
@@ -244,14 +249,22 @@ class Vocabulary:
             nodes=words if objective.hierarchical else 0,
         )
 
-    def rates(self, config: TrainingConfig, window: int) -> Tables:
-        """Rates at which rows are trained on, for windows of this reach; see `pair_rates`."""
-        frequency = self.counts * self.keep
-        pairs = min(config.window + 1, 2 * window) if config.shrink_windows else 2 * window
+    def rates(self, config: TrainingConfig, window: int, corpus: EncodedCorpus) -> Tables:
+        """Rates at which rows are trained on, for windows of this reach; see `pair_rates`.
+
+        Those of tags that one document alone has are below 0: no two jobs train them at a time.
+        """
+        frequency, skipgram = self.counts * self.keep, isinstance(config.objective, SkipGram)
+        pairs: float = min(config.window + 1, 2 * window) if config.shrink_windows else 2 * window
+        counts = corpus.tag_counts(self.tags) if self.tags else np.zeros(0)
+        tags = counts / max(1, corpus.total_sentences)
+        if config.has_documents and skipgram:
+            positions = config.dbow_words + tags.sum() or 1.0
+            pairs, tags = config.dbow_words * pairs / positions, tags / positions
         rates = pair_rates(
             frequency / frequency.sum(),
             pairs=pairs,
-            skipgram=isinstance(config.objective, SkipGram),
+            skipgram=skipgram,
             negative=config.objective.negative,
             noise=(
                 None
@@ -259,7 +272,9 @@ class Vocabulary:
                 else noise_shares(self.noise, frequency, config.negative_shards)
             ),
             paths=self.paths and self.paths[0],
+            tags=tags,
         )
+        rates.inputs[len(self) :][counts == 1] *= -1
         if self.subwords is None:
             return rates
         return rates._replace(inputs=self.subwords.spread(rates.inputs))

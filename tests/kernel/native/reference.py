@@ -19,7 +19,7 @@ def softplus(x):
 class Training:
     """A unit and the rows that it is trained on, which change.
 
-    tables: inputs, outputs, nodes [rows, D]; lock [rows]; paths: for each word of inputs its
+    tables: inputs, outputs, nodes [rows, D]; lock [rows]; paths: for each row of outputs its
     2 node + code; subwords: for each word its rows, or None where it is its row; weights [rows]:
     of how many rows each is the sum. Sums `loss` and `predictions`; `travelled` [rows, D] are sums
     of the sizes of changes.
@@ -162,7 +162,7 @@ class Training:
         """What a window predicts, with the block's negatives at a place: (table, rows, labels)."""
         o, target = self.o, self.unit.targets[position]
         if o.hierarchical:
-            path = self.paths[self.unit.inputs[position]]
+            path = self.paths[self.unit.targets[position]]
             yield NODES, path // 2, 1.0 - path % 2
         if o.negative and (o.windows or not o.skipgram):
             own = self.negatives(position // o.block, target)
@@ -234,7 +234,7 @@ class Training:
             changes.append((a, table, row, alpha * self.errors(label, score), before))
 
         for a in hidden if o.hierarchical else []:
-            for row in self.paths[unit.inputs[a]]:
+            for row in self.paths[unit.targets[a]]:
                 predict(a, NODES, row // 2, 1.0 - row % 2)
         for first in range(0, len(drawn), AT_A_TIME):
             for row, a in itertools.product(drawn[first : first + AT_A_TIME], hidden):
@@ -243,7 +243,7 @@ class Training:
         for a in hidden if o.negative else []:
             predict(a, OUTPUTS, unit.targets[a], 1.0)
         number = len(hidden) * (o.negative + 1 if o.negative else 0)
-        number += sum(len(self.paths[unit.inputs[a]]) for a in hidden) * o.hierarchical
+        number += sum(len(self.paths[unit.targets[a]]) for a in hidden) * o.hierarchical
         if sum(sizes.values()) > WILD * number:
             return {}
         gains = {a: np.zeros_like(hidden[a]) for a in hidden}

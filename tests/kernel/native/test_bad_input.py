@@ -92,6 +92,8 @@ SIZES = {
     "weights": np.ones(11),
     "targets": np.zeros(59),
     "words": np.zeros(59),
+    "leaves": np.zeros(59),
+    "documents": np.zeros(59),
     "reaches": np.zeros((59, 2)),
     "negatives": np.zeros((8, 4)),
     "paths": np.zeros(0),
@@ -118,7 +120,9 @@ def test_words_below_0_have_no_shard():
 def test_tables_that_are_not_filled_up():
     case, ops = make_case(**BOTH), load_ops()
     tables, unit = case.trained(), case.unit
-    rest = [np.zeros(0, np.float32), *unit, *tables._tree, case.alphas]
+    pairs = np.array([unit.pairs])
+    rest = [np.zeros(0, np.float32), *tf.nest.flatten(unit._replace(pairs=pairs))]
+    rest += [unit.targets, unit.targets, *tables._tree, case.alphas]
     for inputs, outputs in (
         (case.tables[0], tables._padded[1]),
         (tables._padded[0], case.tables[1]),
@@ -126,7 +130,7 @@ def test_tables_that_are_not_filled_up():
         with pytest.raises(tf.errors.InvalidArgumentError, match="Tfw2vTrain"):
             ops.tfw2v_train(
                 *(inputs, outputs, tables._padded[2], *rest),
-                *(np.array([0, 60, 0]), 9, unit.targets, *tables._subwords, np.zeros(0)),
+                *(np.array([0, 60, 0]), 9, *tables._subwords, np.zeros(0)),
                 options=list(case.options),
             )
 
@@ -141,7 +145,9 @@ def test_other_dtypes_for_the_op(name):
 def test_other_arrays_for_the_plain_door():
     case = make_case(**BOTH)
     tables, unit = case.trained(), case.unit
-    for name, array in unit._asdict().items():
+    for name, array in unit._replace(documents=np.zeros(60, np.int32))._asdict().items():
+        if not isinstance(array, np.ndarray):
+            continue
         for wrong, error in (
             (array.astype(np.int64), TypeError),
             (array.astype(">i4"), TypeError),
@@ -180,7 +186,7 @@ def test_other_arrays_for_the_plain_door():
 
 def test_ends_of_paths_that_do_not_ascend():
     case = make_case(**BOTH)
-    for ends in ([-1, *[0] * 12], [5, 4, *[5] * 11], [*[0] * 12, 1 << 20]):
+    for ends in ([-1, *[0] * 13], [5, 4, *[5] * 12], [*[0] * 13, 1 << 20]):
         tree = Lists(np.array(ends, np.int32), np.zeros(9, np.int32))
         tables = plain.Tables(*case.tables, tree=tree)
         with pytest.raises(ValueError, match="do not ascend"):

@@ -9,7 +9,7 @@ import pytest
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel import native
 from gensim_tfw2v.kernel.native import load_ops, plain
-from gensim_tfw2v.kernel.word_arrays import alias_table, huffman_tree
+from gensim_tfw2v.kernel.word_arrays import Lists, alias_table, huffman_tree
 from tests.kernel.native.units import DEFAULTS, OBJECTIVES, make_case
 
 VOCABULARY = 40
@@ -26,17 +26,23 @@ def trained_by_ops(case, loss_every=0, first=0, last=None, **replaced):
         "targets": case.unit.targets,
         "reaches": case.unit.reaches,
         "negatives": case.unit.negatives,
+        "documents": case.unit.documents,
+        "first": case.unit.tags.first,
+        "tags": case.unit.tags.entries,
+        "pairs": np.array([case.unit.pairs]),
+        "words": np.maximum(0, case.unit.targets),
+        "leaves": case.unit.targets,
         "paths": tables._tree.first,
         "path": tables._tree.entries,
         "alphas": case.alphas,
         "range": np.array([first, n if last is None else last, loss_every]),
         "size": case.tables[0].shape[1],
-        "words": np.maximum(0, case.unit.targets),
         "lists": tables._subwords.first,
         "subwords": tables._subwords.entries,
         "weights": [] if case.weights is None else case.weights,
     } | replaced
-    dtypes = {"lock": tf.float32, "weights": tf.float32, "alphas": tf.float32, "range": tf.int64}
+    dtypes = dict.fromkeys(("lock", "weights", "alphas"), tf.float32)
+    dtypes |= dict.fromkeys(("range", "pairs"), tf.int64)
     try:
         sums = load_ops().tfw2v_train(
             *(variable.read_value() for variable in variables),
@@ -72,16 +78,52 @@ def test_they_give_the_same_bits(objective, rows, changes):
     keep = rng.uniform(0.3, 1.2, VOCABULARY).astype(np.float32)
     noise = alias_table(rng.uniform(0.1, 1.0, VOCABULARY), options.shards)
     key = np.array([3, -4], np.int32)
-    unit = plain.draw(options, entries, key, keep, noise)
+    unit = drawn_by_both(options, entries, key, keep, noise)
     assert 200 < len(unit.inputs) < 380
-    drawn = load_ops().tfw2v_draw(entries, key, keep, noise, options=list(options))
-    for of_ops, array in zip(drawn, (unit.targets, unit.reaches, unit.negatives), strict=True):
-        np.testing.assert_array_equal(of_ops.numpy().reshape(array.shape), array)
     case = make_case(vocabulary=VOCABULARY, size=20, locked=True, **rows)
     case = case._replace(options=options, unit=unit)
+    assert_trained_alike(case)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"train_words": 0}, {"train_words": 1}, {"train_words": 0, "shards": 2, "skip_targets": 1}],
+    ids=str,
+)
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_documents_give_the_same_bits(objective, changes):
+    options = DEFAULTS._replace(**OBJECTIVES[objective] | changes, documents=1)
+    rng = np.random.default_rng(0)
+    entries = rng.integers(0, VOCABULARY, 400).astype(np.int32)
+    entries[19::20], entries[20::20], entries[21::40] = -1, rng.integers(-12, -2, 19), -7
+    keep = rng.uniform(0.3, 1.2, VOCABULARY).astype(np.float32)
+    noise = alias_table(rng.uniform(0.1, 1.0, VOCABULARY), options.shards)
+    unit = drawn_by_both(options, entries, np.array([3, -4], np.int32), keep, noise)
+    assert (unit.pairs > 200) == bool(options.skipgram)
+    assert (len(unit.documents) > 200) != bool(options.skipgram)
+    # the rows of tags come after those of the words
+    case = make_case(vocabulary=VOCABULARY + 10, size=20, locked=True)
+    assert_trained_alike(case._replace(options=options, unit=unit))
+
+
+def drawn_by_both(options, entries, key, keep, noise):
+    """A unit that the op draws like the plain function."""
+    unit = plain.draw(options, entries, key, keep, noise)
+    tokens, *drawn, inputs, documents, first, tags, pairs = load_ops().tfw2v_draw(
+        entries, key, keep, noise, options=list(options)
+    )
+    inputs = inputs if unit.pairs else tokens
+    found = plain.Unit(inputs, tokens, *drawn, documents, Lists(first, tags), pairs[0])
+    for of_ops, array in zip(tf.nest.flatten(found), tf.nest.flatten(unit), strict=True):
+        np.testing.assert_array_equal(of_ops.numpy().reshape(np.shape(array)), array)
+    return unit
+
+
+def assert_trained_alike(case):
+    """Assert that both doors train to the same bits."""
     expected, sums = trained_by_ops(case, loss_every=1)
     tables = case.trained()
-    result = tables.train(options, unit, case.alphas, loss_every=1)
+    result = tables.train(case.options, case.unit, case.alphas, loss_every=1)
     np.testing.assert_array_equal(sums, result)
     assert sums[0] > 0
     for table, of_ops in zip(tables._padded, expected, strict=True):

@@ -12,7 +12,7 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from tests.kernel.unit_function import word_tensors
 
-VOCABULARY, SIZE = 200, 16
+VOCABULARY, TAGS, SIZE = 200, 30, 16
 
 #: The third node is the root; a path is the places of a word's bits.
 PATHS = [np.array([w % 7 + 3, w % 3]) for w in range(VOCABULARY)]
@@ -31,23 +31,29 @@ CODES = [np.array([w % 2, w // 2 % 2]) for w in range(VOCABULARY)]
     ],
     ids=str,
 )
-def test_numbered_rows(objective, shards, locked):
+@pytest.mark.parametrize("documents", [{}, {"train_words": False}, {"train_words": True}], ids=str)
+def test_numbered_rows(objective, shards, locked, documents):
     rng = np.random.default_rng(0)
     program = Program(
         *(objective, StepShape(64, 16, 3, 8), SIZE, 8, 256),
         **dict(loss_every=1, native=True, negative_shards=shards, locked=locked),
+        documents=bool(documents),
+        **documents,
     )
-    lock = rng.choice([0.0, 0.5, 1.0], VOCABULARY) if locked else None
+    number = VOCABULARY + bool(documents) * TAGS
+    lock = rng.choice([0.0, 0.5, 1.0], number) if locked else None
     tree = (PATHS, CODES) if objective.hierarchical else None
     noise = np.ones(VOCABULARY) if objective.negative else None
     words = word_tensors(WordArrays.of(np.ones(VOCABULARY), noise, tree, lock, shards))
     # words of a few odd ranks alone, so that numbers of rows differ from ids
     entries = [rng.choice(np.arange(5, 90, 7), 100).astype(np.int32) for _ in range(2)]
+    for entry in entries if documents else ():
+        entry[9::10], entry[::10] = -1, -3 - rng.integers(TAGS, size=10)
     units = [
         draw_unit(program, words, entry, tf.constant([1, key]), tf.constant([0.1, 0.05]))
         for key, entry in enumerate(entries)
     ]
-    rows = rng.normal(0, 0.3, (3, VOCABULARY, SIZE)).astype(np.float32)
+    rows = rng.normal(0, 0.3, (3, number, SIZE)).astype(np.float32)
 
     def trained(units, words, tables):
         variables = [tf.Variable(table) for table in tables]

@@ -101,7 +101,7 @@ def make_case(
     tables = tuple(
         (rng.normal(size=(number, size)) / size**0.25).astype(np.float32) for number in rows
     )
-    lengths = rng.integers(0, min(40, rows[2]) + 1, vocabulary)
+    lengths = rng.integers(0, min(40, rows[2]) + 1, rows[1])
     paths = [
         2 * rng.permutation(rows[2])[:length] + rng.integers(0, 2, length) for length in lengths
     ]

@@ -161,6 +161,11 @@ void draw(void* kernel, TF_OpKernelContext* context) {
   copy(0, drawn.tokens, 0);
   copy(1, drawn.reaches, 2);
   copy(2, drawn.negatives, options.shared);
+  copy(3, drawn.inputs, 0);
+  copy(4, drawn.documents, 0);
+  copy(5, drawn.documents.empty() ? std::vector<int32_t>() : drawn.first, 0);
+  copy(6, drawn.documents.empty() ? std::vector<int32_t>() : drawn.tags, 0);
+  if (auto* to = output<int64_t>(context, 7, kInt64, 1, 0)) *to = drawn.pairs;
 }
 
 Tfw2vLists lists_of(const Input& first, const Input& entries) {
@@ -172,14 +177,17 @@ void train(void* kernel, TF_OpKernelContext* context) {
   const auto& options = *static_cast<Tfw2vOptions*>(kernel);
   const Input inputs(context, 0), outputs(context, 1), nodes(context, 2), lock(context, 3);
   const Input rows(context, 4), targets(context, 5), reaches(context, 6), negatives(context, 7);
-  const Input paths(context, 8), path(context, 9), alphas(context, 10), range(context, 11);
-  const Input size(context, 12), words(context, 13), lists(context, 14), subwords(context, 15);
-  const Input weights(context, 16);
+  const Input documents(context, 8), first(context, 9), tags(context, 10), pairs(context, 11);
+  const Input words(context, 12), leaves(context, 13), paths(context, 14), path(context, 15);
+  const Input alphas(context, 16), range(context, 17), size(context, 18), lists(context, 19);
+  const Input subwords(context, 20), weights(context, 21);
   const Tfw2vDraws draws = {rows.size(), negatives.dim(0), rows.data<int32_t>(),
                             targets.data<int32_t>(), reaches.data<int32_t>(),
                             negatives.data<int32_t>(), words.data<int32_t>(),
-                            rows.data<int32_t>(), lists_of(paths, path),
-                            lists_of(lists, subwords)};
+                            leaves.data<int32_t>(), lists_of(paths, path),
+                            lists_of(lists, subwords),
+                            documents.size() ? documents.data<int32_t>() : nullptr,
+                            lists_of(first, tags), pairs.size() ? *pairs.data<int64_t>() : 0};
   const Tfw2vTables tables = {{inputs.data<float>(), inputs.dim(0)},
                               {outputs.data<float>(), outputs.dim(0)},
                               {nodes.data<float>(), nodes.dim(0)},
@@ -189,6 +197,7 @@ void train(void* kernel, TF_OpKernelContext* context) {
                               *size.data<int32_t>()};
   const int64_t* ends = range.data<int64_t>();  // first, last, blocks for each whose loss is summed
   if (targets.size() != draws.kept || words.size() != draws.kept ||
+      leaves.size() != draws.kept || (documents.size() && documents.size() != draws.kept) ||
       reaches.size() != 2 * draws.kept || alphas.size() != 2 ||
       (options.negative && negatives.size() != draws.blocks * options.shared) ||
       range.size() != 3 || (lock.size() && lock.size() != tables.inputs.number) ||
@@ -468,11 +477,14 @@ void define(const char* name, std::initializer_list<const char*> inputs,
 
 __attribute__((constructor)) void register_ops() {
   define("Tfw2vDraw", {"entries: int32", "key: int32", "keep: float", "noise: int32"},
-         {"tokens: int32", "reaches: int32", "negatives: int32"}, draw, kHasOptions);
+         {"tokens: int32", "reaches: int32", "negatives: int32", "inputs: int32",
+          "documents: int32", "first: int32", "tags: int32", "pairs: int64"},
+         draw, kHasOptions);
   define("Tfw2vTrain",
          {"inputs: float", "outputs: float", "nodes: float", "lock: float", "rows: int32",
-          "targets: int32", "reaches: int32", "negatives: int32", "paths: int32", "path: int32",
-          "alphas: float", "range: int64", "size: int32", "words: int32", "lists: int32",
+          "targets: int32", "reaches: int32", "negatives: int32", "documents: int32", "first: int32",
+          "tags: int32", "pairs: int64", "words: int32", "leaves: int32", "paths: int32",
+          "path: int32", "alphas: float", "range: int64", "size: int32", "lists: int32",
           "subwords: int32", "weights: float"},
          {"sums: double"}, train, kHasOptions);
   define("Tfw2vRead", {"table: float", "first: int64", "count: int64", "size: int32"},

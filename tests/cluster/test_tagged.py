@@ -1,0 +1,193 @@
+"""Documents on clusters and by regimes: their tags travel, and outlive killed processes."""
+
+import numpy as np
+import pytest
+from gensim.models.doc2vec import TaggedDocument
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.config import TrainingConfig
+from gensim_tfw2v.corpus.shards import END, FIRST_TAG, EncodedCorpus, Part, Shard, fresh_folder
+from gensim_tfw2v.corpus.shards import save_ids as save
+from gensim_tfw2v.doc2vec import TFDoc2Vec
+from gensim_tfw2v.parameter_server.combining import Directions, averaged_words, draw_rows
+from gensim_tfw2v.training.checkpoints import CheckpointError
+from gensim_tfw2v.training.setup import unit_program, worker_program
+from gensim_tfw2v.training.vocabulary import Vocabulary
+from tests.cluster.test_faults import Killer
+from tests.cluster.test_training import servers
+from tests.engines import train_by_graph
+
+with open(datapath("lee_background.cor")) as text:
+    DOCUMENTS = [
+        TaggedDocument(line.split(), [number, "even" if number % 2 == 0 else "odd"])
+        for number, line in enumerate(text)
+    ]
+OPTIONS = {"vector_size": 24, "epochs": 12, "min_count": 2, "seed": 3, "alpha": 0.05}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_units():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gensim_tfw2v.kernel.choices.UNIT_ENTRIES", 8192)
+        patch.setattr("gensim_tfw2v.kernel.choices.CLUSTER_ENTRIES", 8192)
+        yield
+
+
+def trained(**options):
+    return TFDoc2Vec(DOCUMENTS, **OPTIONS | {"workers": 1} | options)
+
+
+def likeness(one, other):
+    """Correlation of what two models hold for the similarities of documents."""
+    similar = []
+    for model in (one, other):
+        vectors = model.dv.get_normed_vectors()[:300]
+        similar.append((vectors @ vectors.T)[np.triu_indices(300, 1)])
+    return np.corrcoef(similar)[0, 1]
+
+
+@pytest.mark.parametrize(
+    ("where", "options"),
+    [
+        ({"cluster": "local:ps=2,worker=2"}, {"dm": 1}),
+        ({"regime": "synchronous"}, {"dm": 0, "dbow_words": 1, "workers": 2}),
+    ],
+    ids=str,
+)
+@pytest.mark.usefixtures("shared_forks")
+def test_clusters_train_documents_as_threads_do(where, options):
+    local, other = trained(**options), trained(**options | where)
+    assert likeness(local, other) > 0.7
+    for of_local, vectors in ((local.dv, other.dv), (local.wv, other.wv)):
+        lengths = [np.linalg.norm(of.vectors, axis=1).mean() for of in (of_local, vectors)]
+        np.testing.assert_allclose(*lengths, rtol=0.1)
+    size = 4 if "regime" in where else 2  # bytes of a number
+    rows = other.traffic.fetched_bytes / size / other.vector_size
+    assert rows > 12 * (300 + 3 * len(other.wv))
+    assert not servers()
+
+
+@pytest.mark.usefixtures("shared_forks")
+def test_killed_tasks_come_back(monkeypatch):
+    killer = Killer(monkeypatch, ("worker", 0), ("ps", 1))
+    model = trained(dm=0, cluster="local:ps=2,worker=2", callbacks=[killer])
+    assert len(killer.killed) == 2 and likeness(trained(dm=0), model) > 0.7
+    assert not servers()
+
+
+def test_checkpoints_tell_documents_apart(tmp_path):
+    class Interrupt:
+        left = 2
+
+        def on_train_begin(self, model): ...
+        def on_train_end(self, model): ...
+        def on_epoch_begin(self, model): ...
+        def on_epoch_end(self, model):
+            self.left -= 1
+            if not self.left:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trained(checkpoint_dir=tmp_path, callbacks=[Interrupt()])
+    with pytest.raises(CheckpointError, match="dbow_words"):
+        trained(checkpoint_dir=tmp_path, dbow_words=1)
+    others = [
+        doc._replace(tags=[tag if tag != "odd" else 300 for tag in doc.tags]) for doc in DOCUMENTS
+    ]
+    with pytest.raises(CheckpointError, match="it has tags='302 tags, "):
+        TFDoc2Vec(others, **OPTIONS, workers=1, checkpoint_dir=tmp_path)
+    resumed, whole = trained(checkpoint_dir=tmp_path), trained()
+    np.testing.assert_array_equal(resumed.dv.vectors, whole.dv.vectors)
+    np.testing.assert_array_equal(resumed.wv.vectors, whole.wv.vectors)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"regime": "downpour"}, "Doc2Vec can't be trained.*Downpour.*own operations"),
+        ({"regime": "sandblaster"}, "Sandblaster.*own operations.*or 'asynchronous'"),
+        ({"cluster": "local:ps=1,worker=1", "layout": "columns"}, "layout='columns'"),
+        ({"regime": "submodels:models=2"}, "SubModels.*documents are not.*'synchronous'$"),
+    ],
+    ids=str,
+)
+def test_what_documents_cannot_be_trained_by_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        TFDoc2Vec(**options)
+
+
+def test_without_kernels_documents_are_refused(monkeypatch):
+    train_by_graph(monkeypatch)
+    with pytest.raises(RuntimeError, match="Doc2Vec is trained by the compiled kernels alone"):
+        trained()
+
+
+def encoded(documents):
+    """A corpus of documents: tags, and words."""
+    entries = np.concatenate([
+        np.array([*(FIRST_TAG - tag for tag in tags), *words, END]) for tags, words in documents
+    ])  # fmt: skip
+    with fresh_folder() as made:
+        save(made.folder / "0", entries)
+        tokens = int((entries >= 0).sum())
+        shard = Shard(str(made.folder / "0"), len(entries), tokens, tokens, len(documents))
+        return EncodedCorpus(made, [Part([shard], tokens, len(documents))])
+
+
+def two_words(**tags):
+    keep, noise = np.ones(2, np.float32), np.array([1.0, 3.0])
+    return Vocabulary(np.array([5.0, 3.0]), keep, noise, None, None, **tags)
+
+
+def test_rates_of_tags_are_those_of_their_documents():
+    # tags 0 and 1 are of one document each, 2 of both, 3 of none
+    corpus = encoded([([0, 2], [0, 1, 0, 0]), ([1, 2], [1, 0, 0, 1])])
+    assert corpus.tag_counts(4).tolist() == [1, 1, 2, 0]
+    vocabulary = two_words(tags=4)
+    with corpus:
+        for options, words, tags in (
+            # words, and targets of a position; a position is one of two pairs
+            ({"dm": 0, "negative": 3}, 0.0, 1 / 2),
+            # or a word, whose window has 5 + 1
+            ({"dm": 0, "negative": 3, "dbow_words": 1}, 6 / 3, 1 / 3),
+            ({"dm": 1, "negative": 3}, 6.0, 1.0),
+        ):
+            config = TrainingConfig.of(TFDoc2Vec(**options))
+            assert config.window == (5 if words else 1)
+            rates = vocabulary.rates(config, config.window, corpus)
+            expected = [words * 5 / 8, words * 3 / 8, -tags / 2, -tags / 2, tags, 0]
+            np.testing.assert_allclose(rates.inputs, 4 * np.array(expected), rtol=1e-6)
+            predictions = 1.0 if options["dm"] else words + 2 * tags
+            of_word = predictions * (5 / 8 + 3 / 4)
+            np.testing.assert_allclose(rates.outputs[0], of_word, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("made", "options", "averaged", "grows"),
+    [
+        (TFWord2Vec, {"sg": 0}, 6, True),
+        (TFDoc2Vec, {"dm": 1}, 7, False),
+        (TFDoc2Vec, {"dm": 1, "shrink_windows": False}, 11, False),
+        (TFDoc2Vec, {"dm": 0}, 1, False),
+    ],
+)
+def test_programs_of_documents(made, options, averaged, grows):
+    config, tokens = TrainingConfig.of(made(**options, cluster="local:ps=1,worker=4")), 1 << 23
+    unit = unit_program(config, two_words(), tokens, 4096, config.window, native=True)
+    assert averaged_words(unit) == averaged
+    # nobody else trains a document's rows: they lack nothing
+    assert (worker_program(config, unit, tokens).largest_growth > 1) == grows
+
+
+def test_a_row_that_no_other_job_trains_is_pushed_whole():
+    curvature = tf.linalg.diag(tf.constant([4.0, 1.0, 0.1]))
+    rates = tf.constant([-3.0, 0.0, 3.0])
+    share = Directions.of(curvature, tf.constant(4.0)).of_rows(rates)
+    changes = share.of(tf.ones([3, 3]), tf.range(3)).numpy()
+    np.testing.assert_allclose(changes[:2], 1, atol=1e-3)
+    np.testing.assert_allclose(changes[2, 0], 1 / 4, atol=1e-3)
+    # but others are predicted with it
+    drawn = draw_rows([tf.eye(3)], [rates], tf.constant([1, 2], tf.int64)).numpy()
+    np.testing.assert_allclose(drawn.mean(0), [0.5, 0, 0.5], atol=0.05)
