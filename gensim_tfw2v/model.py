@@ -354,7 +354,7 @@ class TFWord2Vec(Word2Vec):
 
         Returns
         -------
-        gensim.models.Word2Vec or FastText
+        gensim.models.Word2Vec, FastText or Doc2Vec
             Shares this model's arrays: training either changes both.
         """
         model: Any = object.__new__(self._of_gensim)

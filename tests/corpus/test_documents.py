@@ -11,6 +11,7 @@ from gensim.models.doc2vec import Doc2Vec, TaggedDocument, TaggedLineDocument
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gensim_tfw2v import TFDoc2Vec
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import sentences, shards
 from gensim_tfw2v.corpus.shards import END, FIRST_TAG, Sampling, unit_edges
@@ -29,7 +30,7 @@ MIXED = [
 
 
 def config():
-    return TrainingConfig.of(Doc2Vec(vector_size=4))
+    return TrainingConfig.of(TFDoc2Vec(vector_size=4))
 
 
 def gensims(source, **options):
