@@ -118,23 +118,10 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
 
     def __init__(self, *args: Any, **kwargs: "Unpack[Doc2VecOptions]") -> None:
         options: dict[str, Any] = dict(kwargs)  # a type checker knows those of TFWord2Vec alone
-        given = TFDoc2Vec.__signature__.bind(*args, **options).arguments
-        if given.get("tables_dir") is not None:
-            raise ValueError(
-                "tables_dir is for the arrays of Word2Vec: leave it out; dv_mapfile keeps the "
-                "vectors of tags in a file"
-            )
-        if given.get("dm_mean") is not None:  # which gensim overwrites by its default
-            options["cbow_mean"] = given["dm_mean"]
+        dm_mean = TFDoc2Vec.__signature__.bind(*args, **options).arguments.get("dm_mean")
+        if dm_mean is not None:  # which gensim overwrites by its default
+            options["cbow_mean"] = dm_mean
         super().__init__(*args, **options)
-
-    @classmethod
-    def from_vectors(cls, *args: Any, **kwargs: Any) -> "TFDoc2Vec":
-        """Raise a TypeError: vectors alone lack documents."""
-        raise TypeError(
-            "vectors of words alone lack documents and their tags: load a whole model with "
-            "TFDoc2Vec.load, or go on with TFWord2Vec.from_vectors"
-        )
 
     @property
     def _corpus_reader(self) -> DocumentReader:
