@@ -249,17 +249,17 @@ def train(
         if cluster is not None:
             raise BadInput("--hosts and --cluster both say where to train; give one of the two")
         options["cluster"] = read_hosts(hosts)
-    if max_vocab_size is not None and is_stream(corpus):
-        raise BadInput(
-            f"{corpus}: can be read once, but --max-vocab-size reads the corpus twice; write the "
-            "text to a file"
-        )
     if init is not None:
         options["make"] = partial(continue_model, init, context)
         model_files.check_outputs(output, vectors, binary, [init], "is to be continued")
     model_files.check_outputs(output, vectors, binary, [corpus], "is the corpus")
     with phase("loading gensim", progress):
         options |= corpus_arguments(corpus)
+        if max_vocab_size is not None and (is_stream(corpus) or doc2vec and "sentences" in options):
+            raise BadInput(
+                f"{corpus}: --max-vocab-size reads the corpus twice, which is not possible here; "
+                "write the text to a file, uncompressed"
+            )
         set_log(options)
         model_class()
         if early_stopping is not None:
