@@ -23,9 +23,8 @@ from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 
 
 class GensimOptions(TypedDict, total=False):
-    """Keyword arguments of gensim's Word2Vec and FastText, for type checkers and editors."""
+    """Keyword arguments of gensim's three classes, for type checkers and editors."""
 
-    sentences: Iterable[Sequence[str]] | None
     corpus_file: str | None
     vector_size: int
     alpha: float
@@ -36,14 +35,12 @@ class GensimOptions(TypedDict, total=False):
     seed: int
     workers: int
     min_alpha: float
-    sg: int
     hs: int
     negative: int
     ns_exponent: float
     cbow_mean: int
     hashfxn: Callable[[str], int]
     epochs: int
-    null_word: int
     trim_rule: Callable[[str, int, int], int] | None
     sorted_vocab: int
     batch_words: int
@@ -52,20 +49,24 @@ class GensimOptions(TypedDict, total=False):
     shrink_windows: bool
 
 
-class Word2VecOptions(GensimOptions, total=False):
+class SentencesOptions(GensimOptions, total=False):
+    """Keyword arguments of gensim's Word2Vec and FastText."""
+
+    sentences: Iterable[Sequence[str]] | None
+    sg: int
+    null_word: int
+
+
+class Word2VecOptions(SentencesOptions, total=False):
     """Keyword arguments of gensim's Word2Vec."""
 
     compute_loss: bool
     comment: str | None
 
 
-class FastTextOptions(GensimOptions, total=False):
-    """Keyword arguments of `TFFastText`."""
+class OwnOptions(TypedDict, total=False):
+    """Keyword arguments of `TFWord2Vec` that `TFFastText` and `TFDoc2Vec` hand on to it."""
 
-    word_ngrams: int
-    min_n: int
-    max_n: int
-    bucket: int
     corrected_cbow: bool
     deterministic: bool
     cluster: str | Cluster | None
@@ -76,6 +77,30 @@ class FastTextOptions(GensimOptions, total=False):
     log_dir: str | os.PathLike[str] | TensorBoardLog | None
     progress: bool | None
     encoded_dir: str | os.PathLike[str] | None
+
+
+class FastTextOptions(SentencesOptions, OwnOptions, total=False):
+    """Keyword arguments of `TFFastText`."""
+
+    word_ngrams: int
+    min_n: int
+    max_n: int
+    bucket: int
+
+
+class Doc2VecOptions(GensimOptions, OwnOptions, total=False):
+    """Keyword arguments of `TFDoc2Vec`."""
+
+    documents: Iterable[Any] | None
+    dm: int
+    dm_mean: int | None
+    dm_concat: int
+    dm_tag_count: int
+    dbow_words: int
+    dv: Any
+    dv_mapfile: str | None
+    compute_loss: bool
+    comment: str | None
 
 
 #: Kernels count the negatives of all positions of a block as int.
@@ -247,6 +272,7 @@ OPTIONS: dict[str, Kind] = {
     "workers": Number(least=1, **_CONVERTED),
     "negative": Number(least=0, most=MOST_NEGATIVES, **_CONVERTED),
     "sg": Number(**_CONVERTED),
+    "dm": Number(least=0, most=1, whole=True, exact=True),
     "hs": Number(**_CONVERTED),
     "cbow_mean": Number(**_CONVERTED),
     "alpha": Number(from_text=True),

@@ -2,17 +2,21 @@
 
 import inspect
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gensim.models import KeyedVectors
 from gensim.models.doc2vec import TaggedDocument
 
+from gensim_tfw2v.config import Doc2VecOptions
 from gensim_tfw2v.model import TFWord2Vec, signature_of
 from gensim_tfw2v.originals import Doc2Vec, Word2Vec, is_trained_by_gensim
 from gensim_tfw2v.training.documents import DocumentReader, Tags, take_tags
 from gensim_tfw2v.training.inference import Frozen, infer
 from gensim_tfw2v.training.vocabulary import renew_norms
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class _WithoutOffsets(Doc2Vec):
@@ -30,10 +34,68 @@ class _WithoutOffsets(Doc2Vec):
 
 
 class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
-    """gensim's Doc2Vec, trained like `TFWord2Vec`."""
+    """gensim's Doc2Vec, trained like `TFWord2Vec`.
+
+    Each document has tags, and each tag a vector, which is trained to predict the words of its
+    documents (Le and Mikolov 2014, "Distributed Representations of Sentences and Documents",
+    section 2).
+
+    It takes the parameters below and those of `TFWord2Vec` except `sentences`, `sg`, `null_word`
+    and `tables_dir`. `regime` is limited to ``"asynchronous"`` and ``"synchronous"``, and `layout`
+    to ``"rows"``, because only compiled kernels train documents.
+
+    Parameters
+    ----------
+    documents : iterable of TaggedDocument, optional
+        The corpus: each document has `words` and a list of `tags`, strings or integers from 0 up.
+        Of files that gensim's `LineSentence` or `PathLineSentences` names, each line is a document.
+    corpus_file : str, optional
+        The corpus in a file. Each line is a document, also an empty one, and its number, from 0 up,
+        is its tag.
+    dm : {1, 0}
+        Distributed memory (DM), CBOW with the tags beside the words of a window, or distributed bag
+        of words (DBOW), skip-gram from the tags.
+    dm_mean : {1, 0}, optional
+        Whether DM takes the mean of its inputs or their sum; by default `cbow_mean`. gensim's
+        `dm_mean` has no effect.
+    dm_concat, dm_tag_count : int
+        With `dm_concat` DM concatenates its inputs, which are `dm_tag_count` tags and twice
+        `window` words.
+    dbow_words : {0, 1}
+        Whether DBOW also trains the words, by skip-gram.
+    dv, dv_mapfile
+        Vectors of tags to start from, and the file they are mapped to, as for gensim's `Doc2Vec`.
+
+    Raises
+    ------
+    ValueError, TypeError, ClusterError
+        As `TFWord2Vec`; ValueError also if `dm` is neither 0 nor 1, `regime` or `layout` cannot
+        train documents, or `tables_dir` is given.
+    RuntimeError
+        From `train`, if the compiled kernels are missing, or TensorFlow sees a GPU and a `regime`
+        or `cluster` is given.
+
+    Attributes
+    ----------
+    dv : KeyedVectors
+        Vectors of the tags. More than 65,536 tags that are all integers are a ``range`` in
+        ``dv.index_to_key``, not a list.
+
+    Examples
+    --------
+    >>> from gensim.models.doc2vec import TaggedDocument
+    >>> from gensim.test.utils import common_texts
+    >>> documents = [TaggedDocument(text, [number]) for number, text in enumerate(common_texts)]
+    >>> model = TFDoc2Vec(documents, vector_size=20, min_count=1)
+    >>> model.dv[0].shape
+    (20,)
+    >>> model.infer_vectors([["human", "interface"], ["graph"]]).shape
+    (2, 20)
+    """
 
     _of_gensim = Doc2Vec
     has_documents = True
+    dv: KeyedVectors
     _frozen: Frozen | None = None
     _reader_class = DocumentReader
     _adds_tags = False
@@ -54,11 +116,12 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         given = super()._arguments(*args, **kwargs)
         return given | {"sg": not given["dm"]}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        dm_mean = TFDoc2Vec.__signature__.bind(*args, **kwargs).arguments.get("dm_mean")
+    def __init__(self, *args: Any, **kwargs: "Unpack[Doc2VecOptions]") -> None:
+        options: dict[str, Any] = dict(kwargs)  # a type checker knows those of TFWord2Vec alone
+        dm_mean = TFDoc2Vec.__signature__.bind(*args, **options).arguments.get("dm_mean")
         if dm_mean is not None:  # which gensim overwrites by its default
-            kwargs["cbow_mean"] = dm_mean
-        super().__init__(*args, **kwargs)
+            options["cbow_mean"] = dm_mean
+        super().__init__(*args, **options)
 
     @property
     def _corpus_reader(self) -> DocumentReader:
@@ -75,10 +138,17 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        """Build the vocabulary, and the tags; see gensim.
+        """Build the vocabulary and the tags from documents.
 
-        With `update`, words and tags are added, and the rows that are there stay; gensim forgets
-        the tags it had.
+        Parameters
+        ----------
+        corpus_iterable, corpus_file
+            Documents, as for the constructor's `documents` and `corpus_file`.
+        update : bool
+            Add new words and tags, and keep the rows of the others; gensim forgets its tags. A
+            file's lines keep their tags, so give a file that has grown.
+        *args, **kwargs
+            As for gensim's `Doc2Vec`.
         """
         self._adds_tags = update
         try:
@@ -86,7 +156,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         finally:
             del self._adds_tags
 
-    def scan_vocab(
+    def scan_vocab(  # type: ignore[override]  # gensim's Doc2Vec has no workers here
         self,
         corpus_iterable: Iterable[TaggedDocument] | None = None,
         corpus_file: str | None = None,
@@ -118,12 +188,31 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         min_alpha: float | None = None,
         epochs: int | None = None,
     ) -> np.ndarray:
-        """Infer a vector for a document, the same each time; parameters are gensim's."""
-        if isinstance(doc_words, str):
-            raise TypeError(
-                "doc_words must be a list of words, got a str: give doc_words.split(), or the "
-                "words as the training text had them"
-            )
+        """Infer a vector for a document; the model stays as it is.
+
+        The vector is the same each time: it begins at random numbers that depend on the words and
+        the model's `seed`.
+
+        Parameters
+        ----------
+        doc_words : list of str
+            Words of the document; those that the model does not know are left out.
+        alpha, min_alpha : float, optional
+            Learning rate at the start and at the end; by default the model's.
+        epochs : int, optional
+            Passes over the document; by default the model's.
+
+        Returns
+        -------
+        ndarray [D]
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a document is a string, or a number is invalid.
+        RuntimeError
+            If the vocabulary was not built, or the compiled kernels are missing.
+        """
         vector: np.ndarray = self.infer_vectors([doc_words], alpha, min_alpha, epochs)[0]
         return vector
 
@@ -134,18 +223,23 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         min_alpha: float | None = None,
         epochs: int | None = None,
     ) -> np.ndarray:
-        """Infer vectors for documents on `workers` threads; the model stays as it is.
+        """Infer vectors for many documents, on `workers` threads; the model stays as it is.
 
         Parameters
         ----------
         documents : iterable of list of str
-            n documents.
+            n documents, or TaggedDocuments, whose tags are ignored.
         alpha, min_alpha, epochs
             As for `infer_vector`.
 
         Returns
         -------
         ndarray [n, D]
+
+        Raises
+        ------
+        TypeError, ValueError, RuntimeError
+            As `infer_vector`.
         """
         return infer(self, documents, alpha, min_alpha, epochs)
 

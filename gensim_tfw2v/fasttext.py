@@ -65,21 +65,8 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         self, *args: Any, compute_loss: bool = False, **kwargs: "Unpack[FastTextOptions]"
     ) -> None:
         self.compute_loss = compute_loss
-        if kwargs.get("tables_dir") is not None:
-            raise ValueError(
-                "tables_dir is for the arrays of Word2Vec, and FastText keeps rows of n-grams in "
-                "memory: leave it out"
-            )
         options: dict[str, Any] = dict(kwargs)  # a type checker knows those of TFWord2Vec alone
         super().__init__(*args, **options)
-
-    @classmethod
-    def from_vectors(cls, *args: Any, **kwargs: Any) -> "TFFastText":
-        """Raise a TypeError: vectors alone lack the rows of n-grams."""
-        raise TypeError(
-            "vectors of words alone lack the rows of n-grams: give a whole model to "
-            "TFFastText.load_facebook_model, or go on with TFWord2Vec.from_vectors"
-        )
 
     @classmethod
     def load_facebook_model(

@@ -230,6 +230,11 @@ class TFWord2Vec(Word2Vec):
         tables_dir: str | os.PathLike[str] | None = None,
         **kwargs: "Unpack[Word2VecOptions]",
     ) -> None:
+        if tables_dir is not None and self._of_gensim is not Word2Vec:
+            raise ValueError(
+                f"tables_dir is for the arrays of Word2Vec, and {self._of_gensim.__name__} has "
+                "more, which stay in memory: leave it out"
+            )
         of_gensim = self._arguments(*args, **kwargs)
         given = locals()
         own = {name: given[name] for name in (*OWN, *RUNNING)}
@@ -299,7 +304,14 @@ class TFWord2Vec(Word2Vec):
         ------
         ValueError
             If `counts` lacks a word, or a count is not a whole number from 1 up.
+        TypeError
+            From `TFFastText` and `TFDoc2Vec`, whose models are more than vectors of words.
         """
+        if cls._of_gensim is not Word2Vec:
+            raise TypeError(
+                f"vectors of words alone are no model of {cls._of_gensim.__name__}: load a whole "
+                "model, or go on with TFWord2Vec.from_vectors"
+            )
         vectors = with_keys(vectors)
         model = cls(vector_size=vectors.vector_size, **options)
         take_vectors(model, vectors, counts)
@@ -354,7 +366,7 @@ class TFWord2Vec(Word2Vec):
 
         Returns
         -------
-        gensim.models.Word2Vec or FastText
+        gensim.models.Word2Vec, FastText or Doc2Vec
             Shares this model's arrays: training either changes both.
         """
         model: Any = object.__new__(self._of_gensim)

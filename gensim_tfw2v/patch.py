@@ -55,7 +55,8 @@ def patch_gensim() -> GensimPatch:
 
     Notes
     -----
-    Existing models keep their class: ours remain `TFWord2Vec`, and gensim's work, save and load as before. The result of `to_gensim` is saved for gensim alone.
+    Existing models keep their class: ours remain `TFWord2Vec`, and gensim's work, save and load as
+    before. The result of `to_gensim` is saved for gensim alone.
 
     Examples
     --------

@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gensim_tfw2v import TFFastText
-from gensim_tfw2v.config import FastTextOptions, Word2VecOptions
+from gensim_tfw2v import TFDoc2Vec, TFFastText
+from gensim_tfw2v.config import Doc2VecOptions, FastTextOptions, Word2VecOptions
 from gensim_tfw2v.originals import Word2Vec
 
 SCRIPT = """\
-from gensim_tfw2v import EarlyStopping, TFFastText, TFWord2Vec
+from gensim_tfw2v import EarlyStopping, TFDoc2Vec, TFFastText, TFWord2Vec
 
 TFWord2Vec(vector_sise=50)
 TFWord2Vec(window="five")
@@ -23,10 +23,13 @@ TFWord2Vec(cluster=4)
 TFWord2Vec(checkpoint_minutes="10")
 TFFastText(min_n="3")
 TFFastText(buckets=10)
+TFDoc2Vec(dm="dbow")
+TFDoc2Vec(sg=1)
 TFWord2Vec().train([["a"]], epochs="one")
 EarlyStopping("loss", mode="least")
 TFWord2Vec([["a", "b"]], vector_size=5, min_count=1, log_dir="runs", callbacks=[])
 TFFastText(sentences=[["a"]], bucket=10, compute_loss=True, regime="synchronous", sg=True)
+TFDoc2Vec(documents=[], dm=0, dbow_words=1, alpha=0.05, compute_loss=True, log_dir="runs")
 """
 
 
@@ -41,10 +44,12 @@ def test_mistakes_are_found(tmp_path):
         timeout=300,
     )
     found = re.findall(r"script\.py:(\d+): error", checked.stdout)
-    assert found == [str(line) for line in range(3, 15)], checked.stdout
+    assert found == [str(line) for line in range(3, 17)], checked.stdout
 
 
 def test_every_option_has_a_type():
     assert set(Word2VecOptions.__annotations__) == set(inspect.signature(Word2Vec).parameters)
     of_fasttext = set(inspect.signature(TFFastText).parameters)
     assert {*FastTextOptions.__annotations__, "compute_loss", "tables_dir"} == of_fasttext
+    of_documents = set(inspect.signature(TFDoc2Vec).parameters)
+    assert {*Doc2VecOptions.__annotations__, "tables_dir"} == of_documents

@@ -108,6 +108,9 @@ Vectors = Annotated[Path | None, option("Also write the vectors alone, in word2v
 Encoding = Annotated[
     str, option("Encoding of a MODEL in word2vec's text or binary format: latin-1, cp1252, ...")
 ]
+Documents = Annotated[
+    bool, option("The vectors of documents, by tag, not those of words.", "--documents")
+]
 Binary = Annotated[bool, option("Write --vectors in word2vec's binary format.", "--binary")]
 Hosts = Annotated[
     Path | None,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v import TFWord2Vec
 
 #: Options that the arrays of a model were made with.
-KEPT = "fasttext vector_size sg hs negative cbow_mean min_n max_n bucket tables_dir".split()
+KEPT = "fasttext doc2vec vector_size dm sg hs negative cbow_mean min_n max_n bucket tables_dir"
 
 
 def continue_model(
@@ -36,14 +36,15 @@ def continue_model(
         If the file holds no vectors, or was made with other values of the options in `KEPT`.
     """
     model: Any = load_saved(path)
-    from gensim_tfw2v import TFFastText, TFWord2Vec
+    from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 
-    TFFastText.take_over(TFWord2Vec.take_over(model))
+    TFDoc2Vec.take_over(TFFastText.take_over(TFWord2Vec.take_over(model)))
     is_whole, source = isinstance(model, TFWord2Vec), context.get_parameter_source
     given = {n: v for n, v in context.params.items() if "DEFAULT" not in str(source(n))}
     has = vars(getattr(model, "wv", model)) | vars(model)
-    has |= {"fasttext": is_whole and model.has_subwords}
-    for name in KEPT if is_whole else KEPT[:2]:
+    has |= {"fasttext": is_whole and model.has_subwords, "dm": not has.get("sg")}
+    has |= {"doc2vec": is_whole and model.has_documents}
+    for name in KEPT.split()[: None if is_whole else 3]:
         kind = bool if name == "negative" else lambda value: value  # any number but 0
         if name in given and kind(given[name]) != kind(has.get(name)):
             raise BadInput(
@@ -51,7 +52,8 @@ def continue_model(
                 f"{has.get(name)}; leave it out, or train a new model"
             )
     if is_whole:
-        vars(model).update({name: options[name] for name in options.keys() & {"cluster", *given}})
+        changed = options.keys() & {"cluster", *given} - {"dm"}  # which is made of sg
+        vars(model).update({name: options[name] for name in changed})
     else:
         del options["vector_size"]
         model = TFWord2Vec.from_vectors(model, **options)

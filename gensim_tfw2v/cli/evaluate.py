@@ -152,7 +152,7 @@ def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
 
     corpus = corpus_arguments(text)
     TFFastText.take_over(TFWord2Vec.take_over(saved))
-    if not isinstance(saved, TFWord2Vec):
+    if not isinstance(saved, TFWord2Vec) or saved.has_documents:  # new documents have no vectors
         raise BadInput(
             f"{path}: holds a {type(saved).__name__}; --text needs a whole model of Word2Vec or "
             "FastText"
@@ -170,6 +170,7 @@ def neighbours(
         ),
     ] = None,
     number: Annotated[int, option("Neighbours per word.", "-n", "--number", min=1)] = 10,
+    documents: common.Documents = False,
     minus: Annotated[
         list[str] | None,
         option("A word to subtract; all words then make one query (king woman --minus man)."),
@@ -184,7 +185,7 @@ def neighbours(
     a terminal, and tab-separated values to a file or pipe. Unknown words are reported with similar
     spellings. If no word is known, the exit status is 2.
     """
-    vectors = load_vectors(model, encoding)
+    vectors = load_vectors(model, encoding, documents)
     if words or not sys.stdin.isatty():
         given = words or [line.strip() for line in sys.stdin if line.strip()]
         _look_up(vectors, given, minus, number, json)
@@ -238,16 +239,30 @@ def vectors(
     sentences: Annotated[
         bool, option("Print one vector per line of text: the mean of its words' unit vectors.")
     ] = False,
+    infer: Annotated[
+        bool, option("Print one vector per line of text, inferred by Doc2Vec.", "--infer")
+    ] = False,
     encoding: Encoding = UTF8,
     verbose: Verbose = False,
 ) -> None:
     """Print the vectors of words that are read from standard input, one word per line.
 
-    Each line of output is a word and its numbers, as in word2vec's text format; with --sentences,
-    only the numbers. Unknown words are skipped with a warning on stderr; a FastText model has
-    vectors for them, too.
+    Each line of output is a word and its numbers, as in word2vec's text format; with --sentences
+    or --infer, only the numbers. Unknown words are skipped with a warning on stderr; a FastText
+    model has vectors for them, too.
     """
-    loaded = load_vectors(model, encoding)
+    saved: Any = load_saved(model, encoding)
+    if infer:
+        from gensim_tfw2v import TFDoc2Vec
+
+        if not isinstance(TFDoc2Vec.take_over(saved), TFDoc2Vec):
+            raise BadInput(
+                f"{model}: holds a {type(saved).__name__}; --infer needs a Doc2Vec model"
+            )
+        for row in saved.infer_vectors(line.split() for line in sys.stdin):
+            print(" ".join(f"{number:.9g}" for number in row))
+        return
+    loaded = getattr(saved, "wv", saved)
     for line in sys.stdin:
         words = line.split() if sentences else [line.strip()]
         known = [word for word in words if word in loaded]
@@ -270,6 +285,7 @@ def info(
     found = {"kind": type(saved).__name__, "words": len(held), "vector_size": held.vector_size}
     names = ("sg", "hs", "negative", "window", "sample", "alpha", "epochs", "min_count", "seed")
     found |= {name: getattr(saved, name) for name in names if hasattr(saved, name)}
+    found |= {"documents": len(saved.dv)} if hasattr(saved, "dv") else {}
     if hasattr(saved, "corpus_total_words"):
         found["corpus_words"] = saved.corpus_total_words
     found["most_frequent"] = held.index_to_key[:10]

@@ -72,6 +72,7 @@ def convert(
         ),
     ] = None,
     words: Annotated[int | None, option("Keep this many of the first words.", min=1)] = None,
+    documents: common.Documents = False,
     half: Annotated[bool, option("Write numbers as float16 (numpy).", "--half")] = False,
     encoding: common.Encoding = model_files.UTF8,
     verbose: Verbose = False,
@@ -89,7 +90,7 @@ def convert(
         raise common.BadInput(f"{output}: is there, and a new folder is written; give another name")
     model_files.check_outputs(output, None, False, [model], "is to be converted")
     saved = model_files.load_saved(model, encoding, mapped=True)
-    held = getattr(saved, "wv", saved)
+    held = model_files.documents_of(saved, model) if documents else getattr(saved, "wv", saved)
     if form == "fasttext" and (words or held is saved or not hasattr(held, "vectors_ngrams")):
         raise common.BadInput("fastText's .bin holds a whole FastText model, with all words")
 

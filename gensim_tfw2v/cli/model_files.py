@@ -24,10 +24,19 @@ PICKLE_MARK = b"\x80"  # first byte of every pickle since protocol 2
 FASTTEXT_MARK, ZIP_MARK = b"\xba\x16\x4f\x2f", b"PK\x03\x04"  # of fastText's .bin and of .npz
 
 
-def load_vectors(path: Path, encoding: str = UTF8) -> KeyedVectors:
+def load_vectors(path: Path, encoding: str = UTF8, documents: bool = False) -> KeyedVectors:
     """Load the vectors of a saved model, or vectors alone, as `load_saved` does."""
     saved = load_saved(path, encoding)
-    return getattr(saved, "wv", saved)
+    return documents_of(saved, path) if documents else getattr(saved, "wv", saved)
+
+
+def documents_of(saved: Any, path: Path) -> KeyedVectors:
+    """Give the vectors of a model's documents; tags are text, as on a command line."""
+    from gensim_tfw2v.keyed import keyed
+
+    if not hasattr(saved, "dv"):
+        raise BadInput(f"{path}: holds a {type(saved).__name__}; --documents needs a Doc2Vec model")
+    return keyed([*map(str, saved.dv.index_to_key)], saved.dv.vectors)
 
 
 def load_saved(

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_rows
-from gensim_tfw2v.cli.model_files import UTF8, load_vectors
+from gensim_tfw2v.cli.model_files import UTF8, load_saved
 
 
 def tensorboard(
@@ -58,14 +58,16 @@ def projector(
     """
     if log_dir.exists() and not log_dir.is_dir():
         raise BadInput(f"{log_dir}: is a file; give a folder")
-    vectors = load_vectors(model, encoding)
+    saved = load_saved(model, encoding)
+    vectors, documents = getattr(saved, "wv", saved), getattr(saved, "dv", ())
 
     from gensim_tfw2v.monitor.projector import write_projector
 
-    written = write_projector(vectors, log_dir, words)
+    written = write_projector(vectors, log_dir, words, documents=documents)
     size = vectors.vector_size
     shown = f"{min(words, len(vectors)):,} of {len(vectors):,} x {size} dimensions"
-    print_rows([("words", shown), *(("saved", path) for path in written)])
+    rows = [("documents", f"{min(words, len(documents)):,} of {len(documents):,}")]
+    print_rows([("words", shown), *rows[: len(documents)], *(("saved", path) for path in written)])
     print_rows([("look", f"tfw2v tensorboard {shlex.quote(str(log_dir))}")])
     if size >= 50:  # from where on the page moves the vectors' mean to the origin
         print_rows([("hint", 'untick "Spherize data" there for the neighbours that tfw2v prints')])

@@ -8,7 +8,7 @@ import logging
 import shlex
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from lzma import LZMAError
 from pathlib import Path
@@ -31,16 +31,17 @@ OF_THE_COMMAND = {
     *("context", "corpus", "output", "vectors", "binary", "init", "hosts", "verbose"),
     *("early_stopping", "patience"),
 }
-OWN_SWITCHES = {"corrected_cbow", "deterministic", "projector_each_epoch"}
+OWN_SWITCHES = {"corrected_cbow", "deterministic", "projector_each_epoch", "dbow_words"}
 
-#: Options of FastText alone.
-OF_FASTTEXT = ("min_n", "max_n", "bucket")
+#: Options of FastText alone, and of Doc2Vec.
+OF_CLASS = {"fasttext": ("min_n", "max_n", "bucket"), "doc2vec": ("dm", "dbow_words")}
 
 #: The words whose neighbours `demo` prints.
 PROBES = ("attacks", "israeli", "qantas", "economy", "cricket")
 
 _model = partial(option, rich_help_panel="Model")
 _fasttext = partial(option, rich_help_panel="FastText")
+_doc2vec = partial(option, rich_help_panel="Doc2Vec")
 _counting = partial(option, rich_help_panel="Vocabulary")
 _running = partial(option, rich_help_panel="Running")
 _log = partial(option, rich_help_panel="TensorBoard")
@@ -100,7 +101,7 @@ def train(
     ] = 1e-3,
     alpha: Annotated[float, _model("Learning rate at the start.", min=0)] = 0.025,
     min_alpha: Annotated[float, _model("Learning rate at the end.", min=0)] = 0.0001,
-    epochs: Annotated[int, _model("Passes over the corpus.", min=1)] = 5,
+    epochs: Annotated[int, _model("Passes over the corpus; 10 with --doc2vec.", min=1)] = 5,
     seed: Annotated[int, _model("Seed of the random numbers.")] = 1,
     fasttext: Annotated[
         bool,
@@ -116,6 +117,11 @@ def train(
     bucket: Annotated[
         int | None, _fasttext("Rows that n-grams are hashed into (2000000).", min=1)
     ] = None,
+    doc2vec: Annotated[bool, _doc2vec("Also train a vector for each line.", "--doc2vec")] = False,
+    dm: Annotated[
+        bool | None, _doc2vec("Distributed memory or bag of words.", "--dm/--dbow")
+    ] = None,
+    dbow_words: Annotated[bool, _doc2vec("With --dbow, train words too.", "--dbow-words")] = False,
     min_count: Annotated[int, _counting("Drop words that occur less often than this.", min=0)] = 5,
     max_vocab_size: Annotated[
         int | None,
@@ -226,9 +232,15 @@ def train(
     options = {name: value for name, value in options.items() if name not in left_out}
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to learn; give one of the two")
-    if not fasttext and (given := [name for name in OF_FASTTEXT if name in options]):
-        flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        raise BadInput(f"{flags}: of FastText's n-grams; give --fasttext too, or leave it out")
+    for kind, names in OF_CLASS.items():
+        if not options[kind] and (given := [name for name in names if name in options]):
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise BadInput(f"{flags}: an option of --{kind}; give that too, or leave it out")
+    if doc2vec:
+        its = {n for n in ("sg", "epochs") if "DEFAULT" in str(context.get_parameter_source(n))}
+        if fasttext or "sg" not in its:
+            raise BadInput("--doc2vec: leave out --fasttext, --sg and --cbow; give --dm or --dbow")
+        options = {name: value for name, value in options.items() if name not in its}
     if patience is not None and early_stopping is None:
         raise BadInput("--patience is for --early-stopping; give that too, or leave it out")
     if hosts is not None:
@@ -237,17 +249,17 @@ def train(
         if cluster is not None:
             raise BadInput("--hosts and --cluster both say where to train; give one of the two")
         options["cluster"] = read_hosts(hosts)
-    if max_vocab_size is not None and is_stream(corpus):
-        raise BadInput(
-            f"{corpus}: can be read once, but --max-vocab-size reads the corpus twice; write the "
-            "text to a file"
-        )
     if init is not None:
         options["make"] = partial(continue_model, init, context)
         model_files.check_outputs(output, vectors, binary, [init], "is to be continued")
     model_files.check_outputs(output, vectors, binary, [corpus], "is the corpus")
     with phase("loading gensim", progress):
         options |= corpus_arguments(corpus)
+        if max_vocab_size is not None and (is_stream(corpus) or doc2vec and "sentences" in options):
+            raise BadInput(
+                f"{corpus}: --max-vocab-size reads the corpus twice, which is not possible here; "
+                "write the text to a file, uncompressed"
+            )
         set_log(options)
         model_class()
         if early_stopping is not None:
@@ -402,20 +414,22 @@ def set_log(options: dict[str, Any]) -> None:
         raise BadInput(f"--log-pairs: {one_line(error)}") from error
 
 
-def model_class(fasttext: bool = False) -> type[TFWord2Vec]:
+def model_class(fasttext: bool = False, doc2vec: bool = False) -> type[TFWord2Vec]:
     """Give the class that the commands train."""
-    from gensim_tfw2v import TFFastText, TFWord2Vec
+    from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 
-    return TFFastText if fasttext else TFWord2Vec
+    return TFFastText if fasttext else TFDoc2Vec if doc2vec else TFWord2Vec
 
 
 def train_model(
-    fasttext: bool = False, make: Callable[..., TFWord2Vec] | None = None, **arguments: Any
+    fasttext: bool = False, doc2vec: bool = False, make: Any = None, **arguments: Any
 ) -> tuple[TFWord2Vec, float]:
     """Make a model, by default a new one, and train it; give it with the seconds that this took."""
     start = time.perf_counter()
+    if doc2vec and make is None:
+        arguments["documents"] = arguments.pop("sentences", None)
     try:
-        model = (make or model_class(fasttext))(**arguments)
+        model = (make or model_class(fasttext, doc2vec))(**arguments)
     except RuntimeError as error:
         if "build vocabulary" not in str(error) and "none of the corpus" not in str(error):
             raise
@@ -438,6 +452,7 @@ def print_training(model: TFWord2Vec, seconds: float, saved: Iterable[Path] = ()
     speed = (words - before) / max(model.total_train_time, 1e-9)
     rows = [
         ("vocabulary", f"{len(model.wv):,} words x {model.vector_size} dimensions"),
+        *([("documents", f"{len(model.dv):,}")] if hasattr(model, "dv") else []),
         ("corpus", f"{model.corpus_total_words:,} words, {epochs} epochs"),
         *([("speed", f"{speed:,.0f} words/s")] if words > before else []),
         ("time", f"{seconds:.1f} s, {model.total_train_time:.3g} s of it training"),

@@ -2,7 +2,7 @@
 
 TensorBoard finds ``projector_config.pbtxt`` in the folder that it is started on, and in each run
 below it; a run is a folder with event files. The configuration names two files beside it: the
-vectors, and a table with a row a word.
+vectors, and a table with a row a word. Vectors of documents have two files more.
 """
 
 import hashlib
@@ -27,8 +27,8 @@ from gensim_tfw2v.monitor.tsne import tsne
 CONFIG = "projector_config.pbtxt"
 FOLDER = "projector"
 
-#: What the page calls the vectors.
-NAME = "vectors"
+#: What the page calls the vectors, and the column of their keys.
+OF_WORDS, OF_DOCUMENTS = ("vectors", "word"), ("documents", "tag")
 
 #: The page asks for no more.
 MOST_WORDS = 100_000
@@ -54,7 +54,7 @@ ROUNDS = 10
 LEAST_WORDS = 50
 
 #: Names of files of earlier vectors.
-OWN = re.compile("(vectors|words|layout)-")
+OWN = re.compile("(vectors|words|documents|tags|layout)-")
 
 #: What ends a row or a cell in some reader of the table, or is no text.
 _BREAKING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -65,6 +65,7 @@ def write_projector(
     log_dir: str | os.PathLike[str],
     words: int = 10_000,
     laid_out: bool = True,
+    documents: KeyedVectors | None = None,
 ) -> list[Path]:
     """Write the vectors of the most frequent words for the projector of TensorBoard.
 
@@ -85,6 +86,9 @@ def write_projector(
     laid_out : bool
         Compute a t-SNE layout, a bookmark of the page: about two seconds for 10,000 words. There is
         none for fewer than 50.
+    documents : KeyedVectors, optional
+        Vectors of documents, such as a model's `dv`. The page shows the first of them, at most
+        `words`, as a second tensor, ``documents``, each by its tag.
 
     Returns
     -------
@@ -92,7 +96,7 @@ def write_projector(
         Files of the vectors ([words, D], float32), the table of words, the bookmark, if there is
         one, and the configuration. The table has the columns ``word``, ``rank`` and, if known,
         ``count``, and for colours ``log10 rank``, ``ranks`` (a band of ranks) and ``cluster`` (the
-        central word of a group of similar words).
+        central word of a group of similar words). Those of documents come before the configuration.
 
     Raises
     ------
@@ -111,45 +115,58 @@ def write_projector(
     vectors = with_keys(vectors)
     if not len(vectors):
         raise ValueError("there are no vectors to write: the vocabulary is empty")
+    folder, config = Path(log_dir) / FOLDER, ProjectorConfig()
+    written: dict[Path, bytes] = {}
+    for of, (name, key) in ((vectors, OF_WORDS), (documents, OF_DOCUMENTS)):
+        if of is not None and len(of):
+            files, shape = _files(of, name, key, min(words, MOST_WORDS), laid_out)
+            fields = ("tensor_path", "metadata_path", "bookmarks_path")
+            paths = {f: f"{FOLDER}/{file}" for f, file in zip(fields, files, strict=False)}
+            config.embeddings.add(tensor_name=name, tensor_shape=shape, **paths)
+            written |= {folder / file: content for file, content in files.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, content in written.items():
+        _write_whole(path, content)
+    make_run(folder.parent)
+    _write_whole(folder.parent / CONFIG, text_format.MessageToString(config).encode())
+    for old in folder.iterdir():
+        if OWN.match(old.name) and old not in written:
+            old.unlink(missing_ok=True)
+    return [*written, folder.parent / CONFIG]
+
+
+def _files(
+    vectors: KeyedVectors, name: str, key: str, most: int, laid_out: bool
+) -> tuple[dict[str, bytes], tuple[int, ...]]:
+    """Files of a tensor, by their names, and its shape."""
     counts = held_counts(vectors)
-    rows = by_frequency(vectors)[: min(words, MOST_WORDS)]
+    rows = by_frequency(vectors)[:most]
     values = np.ascontiguousarray(vectors.vectors[rows], dtype="<f4")
     if not np.isfinite(values).all():
         raise ValueError("some vectors are NaN or infinite: the projector cannot show them")
     keys = [vectors.index_to_key[row] for row in rows]
-    columns = _columns(keys, None if counts is None else counts[rows])
+    columns = _columns(key, keys, None if counts is None else counts[rows])
     content, form = _readable(values)
 
     # Other words get other names: a TensorBoard that still holds the vectors of the words before
     # must not show them with these.
     told = _table(columns) + repr(values.shape).encode()
-    key = hashlib.blake2b(told, digest_size=4).hexdigest()
+    digest = hashlib.blake2b(told, digest_size=4).hexdigest()
     columns.append(["cluster", *(_cell(keys[middle]) for middle in cluster(values))])
-    log_dir = Path(log_dir)
-    folder = log_dir / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    written = {folder / f"{NAME}-{key}.{form}": content}
-    written[folder / f"words-{key}.tsv"] = _table(columns)
+    files = {f"{name}-{digest}.{form}": content, f"{key}s-{digest}.tsv": _table(columns)}
     if laid_out and len(values) >= LEAST_WORDS:
-        written[folder / f"layout-{key}.json"] = _bookmark(values)
-    for path, of_file in written.items():
-        _write_whole(path, of_file)
-    make_run(log_dir)
-    _write_whole(log_dir / CONFIG, _config(list(written), values.shape))
-    for old in folder.iterdir():
-        if OWN.match(old.name) and old not in written:
-            old.unlink(missing_ok=True)
-    return [*written, log_dir / CONFIG]
+        files[f"layout-{digest}.json"] = _bookmark(values, key)
+    return files, values.shape
 
 
-def _columns(words: list[str], counts: np.ndarray | None) -> list[list[str]]:
-    """Columns of the words' table, each below its name.
+def _columns(key: str, words: list[str], counts: np.ndarray | None) -> list[list[str]]:
+    """Columns of the table of words, or of tags, each below its name.
 
     TensorBoard colours by each column of numbers, from the lowest to the highest, and by each that
     has at most 50 different values.
     """
     ranks = np.arange(1, len(words) + 1)
-    columns = [["word", *map(_cell, words)], ["rank", *map(str, ranks)]]
+    columns = [[key, *map(_cell, words)], ["rank", *map(str, ranks)]]
     if counts is not None:
         columns.append(["count", *map(str, counts)])
     columns.append(["log10 rank", *(f"{power:.3f}" for power in np.log10(ranks))])
@@ -188,7 +205,7 @@ def _readable(values: np.ndarray) -> tuple[bytes, str]:
     return text.getvalue(), "tsv"
 
 
-def _bookmark(values: np.ndarray) -> bytes:
+def _bookmark(values: np.ndarray, key: str) -> bytes:
     """A state of the page: a layout, coloured by cluster.
 
     It goes as a projection of the user's own: of t-SNE the page would begin one of its own.
@@ -200,24 +217,16 @@ def _bookmark(values: np.ndarray) -> bytes:
         "projections": [{"linear-x": x, "linear-y": y} for x, y in layout],
         "dataSetDimensions": values.shape,
         "selectedColorOptionName": "cluster",
-        "selectedLabelOption": "word",
+        "selectedLabelOption": key,
         "selectedPoints": [],
         "pcaComponentDimensions": [0, 1, 2],
         "tSNEIteration": 0,
         "tSNEPerplexity": 25,
         "tSNELearningRate": 10,
-        "customSelectedSearchByMetadataOption": "word",
+        "customSelectedSearchByMetadataOption": key,
     }
     state |= {f"custom{end}Text": "" for end in ("XLeft", "XRight", "YUp", "YDown")}
     return json.dumps([state]).encode()
-
-
-def _config(files: list[Path], shape: tuple[int, ...]) -> bytes:
-    config = ProjectorConfig()
-    names = ("tensor_path", "metadata_path", "bookmarks_path")
-    paths = {name: f"{FOLDER}/{path.name}" for name, path in zip(names, files, strict=False)}
-    config.embeddings.add(tensor_name=NAME, tensor_shape=shape, **paths)
-    return text_format.MessageToString(config).encode()
 
 
 def _write_whole(path: Path, content: bytes) -> None:

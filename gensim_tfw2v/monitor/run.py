@@ -45,6 +45,8 @@ USUAL = {
     "corrected_cbow": False,
     "deterministic": False,
     "negative_shards": 1,
+    "dbow_words": 0,
+    "dm_concat": 0,
     "min_alpha": 0.0001,
 }
 
@@ -164,11 +166,9 @@ class RunLog:
             values[f"workers/share_of_time_{name}"] = float(share)
         return values
 
-    def epoch(
-        self, vectors: KeyedVectors, is_last: bool, losses: Sequence[float], epochs: int = 1
-    ) -> None:
+    def epoch(self, model: Any, is_last: bool, losses: Sequence[float], epochs: int = 1) -> None:
         """Write the mean losses of the epochs that have ended, and what the vectors are like."""
-        began = time.monotonic()
+        began, vectors = time.monotonic(), model.wv
         step, before = self.reached
         self.reached = step, before + epochs
         if self._events.failed:
@@ -185,15 +185,16 @@ class RunLog:
         if table := _neighbours(vectors, self._probes(vectors)):
             self._events.text("neighbours", table, step)
         if is_last or self.options.projector_each_epoch:
-            self.projector(vectors, is_last)
+            self.projector(model, is_last)
         # nothing was trained meanwhile
         paused = time.monotonic() - began
         self._points = deque(((at + paused, words) for at, words in self._points), maxlen=LAST)
 
-    def projector(self, vectors: KeyedVectors, is_last: bool = True) -> None:
+    def projector(self, model: Any, is_last: bool = True) -> None:
         """Write the vectors for the projector, with a layout if they are the last."""
         if words := self.options.projector_words:
-            self._events.write(lambda: write_projector(vectors, self.options.path, words, is_last))
+            how = words, is_last, getattr(model, "dv", None)
+            self._events.write(lambda: write_projector(model.wv, self.options.path, *how))
 
     def _per_epoch(self, tag: str, value: float, words: int, epoch: int) -> None:
         """Write a point by words of the text, and by the number of the epoch."""

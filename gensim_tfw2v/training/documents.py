@@ -4,7 +4,6 @@ import logging
 import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -133,9 +132,7 @@ class DocumentReader(CorpusReader):
         known: Mapping[str, int] | None = None,
     ) -> Scan:
         of_lines = LineSentence(source.source) if type(source) is TaggedLineDocument else source
-        folder, tags, paths = config.encoded_dir, Tags(), None
-        if of_lines is not source or isinstance(source, Path):
-            paths = text_files(of_lines)
+        folder, tags, paths = config.encoded_dir, Tags(), text_files(of_lines)
         if paths is None:
             scan = encode.scan_sentences(tags.packed(source), folder, progress, True, known)
         else:

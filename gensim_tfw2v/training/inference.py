@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.config import TrainingConfig
+from gensim_tfw2v.config import Number, TrainingConfig
 from gensim_tfw2v.corpus.shards import END, FIRST_TAG
 from gensim_tfw2v.kernel import choices
 from gensim_tfw2v.kernel.native import Options, plain
 from gensim_tfw2v.kernel.native_unit import options_of
 from gensim_tfw2v.kernel.tables import unit_key
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.training.setup import unit_program
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of, tables_of
 
@@ -71,6 +72,11 @@ def infer(
     epochs: int | None = None,
 ) -> np.ndarray:
     """Infer a vector for each document, [n, D]; see `TFDoc2Vec.infer_vectors`."""
+    Number(none=True)("alpha", alpha)
+    Number(none=True)("min_alpha", min_alpha)
+    Number(least=0, whole=True, exact=True, none=True)("epochs", epochs)
+    if not len(model.wv):
+        raise RuntimeError("you must first build vocabulary and train before inferring vectors")
     alphas = np.linspace(alpha or model.alpha, min_alpha or model.min_alpha, epochs or model.epochs)
     portions = list(_portions(model, documents, len(alphas)))
     many = sum(map(len, portions)) >= MANY
@@ -83,10 +89,16 @@ def infer(
 def _portions(
     model: Any, documents: Iterable[Sequence[str]], epochs: int
 ) -> Iterator[list[tuple[np.ndarray, int]]]:
-    """Documents for a thread: each one's entries without its tag, and a number that its text has."""
+    """Documents for a thread: each one's entries without its tag, and a number of its text."""
     numbers, portion, size = model.wv.key_to_index, list[tuple[np.ndarray, int]](), 0
     most = min(choices.UNIT_ENTRIES, PORTION // epochs)
-    for words in documents:
+    for document in documents:
+        words = getattr(document, "words", document)  # of a TaggedDocument
+        if isinstance(words, str):
+            raise TypeError(
+                f"a document must be a list of words, got {quoted(words)}: give the words as the "
+                "training text had them, such as text.split()"
+            )
         known = [numbers[word] for word in words if word in numbers]
         if portion and size + len(known) > most:
             yield portion
@@ -94,7 +106,8 @@ def _portions(
         text = " ".join(map(str, words)).encode("utf-8", "surrogatepass")
         portion.append((np.array([*known, END], np.int32), zlib.crc32(text)))
         size += len(known) + 2
-    yield portion
+    if portion:
+        yield portion
 
 
 def _inferred(

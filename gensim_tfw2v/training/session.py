@@ -180,7 +180,7 @@ class Training:
         self._set_model_position()
         self.save()
         if self.log is not None:
-            self.log.projector(self._model.wv)
+            self.log.projector(self._model)
 
     def count(self, report: UnitReport) -> None:
         """Count a unit that is trained, once; from any thread."""
@@ -202,7 +202,7 @@ class Training:
             number = self.epochs_at_once
             losses = self.position.mean_losses[-number:]
             is_last = self.position.epoch == self._model.epochs
-            self.log.epoch(self._model.wv, is_last, losses, number)
+            self.log.epoch(self._model, is_last, losses, number)
 
     @property
     def traffic(self) -> Traffic | None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from gensim.models import Word2Vec
 
-from gensim_tfw2v import TFFastText, TFWord2Vec
+from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.kernel.tables import UnitTask
 from gensim_tfw2v.training.checkpoints import CheckpointError, Checkpoints
 
@@ -57,6 +57,20 @@ def test_fasttext(tfw2v, corpus, text, tmp_path):
     assert "zorgle" in TFFastText.load(str(tmp_path / "out")).wv.key_to_index
 
 
+def test_doc2vec(tfw2v, corpus, tmp_path):
+    """Of a file that has grown, lines keep their vectors' tags, and new ones are added."""
+    lines = corpus.read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "first").write_text("".join(lines[:20]), encoding="utf-8")
+    model = TFDoc2Vec(corpus_file=str(tmp_path / "first"), vector_size=8, dm=0, epochs=1)
+    model.save(str(tmp_path / "model"))
+    arguments = ("train", corpus, "-o", tmp_path / "out", "--init", tmp_path / "model")
+    tfw2v(*arguments, "--doc2vec", "--dbow", "--dbow-words", "--epochs", 2)
+    found = TFDoc2Vec.load(str(tmp_path / "out"))
+    assert found.dv.index_to_key == list(range(30))
+    assert (found.dbow_words, found.epochs, found.sg) == (True, 2, 1) and "dm" not in vars(found)
+    assert "--dm cannot change" in tfw2v(*arguments, "--doc2vec", "--dm", status=2).stderr
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -65,6 +79,7 @@ def test_fasttext(tfw2v, corpus, text, tmp_path):
         (("--negative", 0, "--hs"), "has"),
         (("--sg",), "--sg cannot change"),
         (("--fasttext",), "--fasttext cannot change"),
+        (("--doc2vec",), "--doc2vec cannot change"),
         (("--tables-dir", "t"), "--tables-dir cannot change"),
     ],
 )

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from gensim.models import Word2Vec
+from gensim.models import Doc2Vec, Word2Vec
 
 
 @pytest.mark.parametrize("form", ["model", "vectors.kv", "text.txt", "binary.bin"])
@@ -19,6 +19,15 @@ def test_as_many_words_as_asked_for(tfw2v, models, tmp_path):
     assert "7 of " in shown
     (table,) = (tmp_path / "projector").glob("*.tsv")
     assert len(table.read_text().splitlines()) == 1 + 7
+
+
+def test_documents_too(tfw2v, corpus, tmp_path):
+    Doc2Vec(corpus_file=str(corpus), vector_size=8, epochs=1).save(str(tmp_path / "model"))
+    folder = tmp_path / "log"
+    shown = tfw2v("projector", tmp_path / "model", "--log-dir", folder, "--words", 20).stdout
+    assert f"{'documents':<11}20 of 30\n" in shown
+    (table,) = (folder / "projector").glob("tags-*.tsv")
+    assert len(table.read_text().splitlines()) == 1 + 20
 
 
 def test_says_what_to_type_next(tfw2v, models, tmp_path):

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from gensim.models import KeyedVectors, Word2Vec
 from gensim.test.utils import datapath
+from typer.testing import CliRunner
 
-from gensim_tfw2v import TensorBoardLog, TFFastText, TFWord2Vec
+from gensim_tfw2v import TensorBoardLog, TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.cli import train
+from gensim_tfw2v.cli.main import app
 from gensim_tfw2v.model import OWN, RUNNING
 from tests.cli.conftest import ROOT
 
@@ -75,14 +77,69 @@ def test_fasttext(tfw2v, corpus, tmp_path):
     assert "nats per prediction" in said
 
 
+DOC2VEC = ("--doc2vec", "--vector-size", 8, "--workers", 1)
+
+
+def test_doc2vec(tfw2v, corpus, tmp_path):
+    output, kept = tmp_path / "model", ("--checkpoint-dir", tmp_path / "kept")
+    shown = tfw2v("train", corpus, "-o", output, *DOC2VEC, "--dbow", "--dbow-words", *kept).stdout
+    assert f"{'documents':<11}30\n" in shown and ", 10 epochs" in shown  # gensim's default
+    model = TFDoc2Vec.load(str(output))
+    assert (type(model), model.sg, model.dbow_words, len(model.dv)) == (TFDoc2Vec, 1, 1, 30)
+    assert "documents     30" in tfw2v("info", output).stdout
+    lines = tfw2v("neighbours", output, 7, 30, "-n", 2, "--documents")
+    near = model.dv.most_similar(7, topn=2)
+    assert [line.split("\t")[:2] for line in lines.stdout.splitlines()[1:]] == [
+        ["7", str(tag)] for tag, _ in near
+    ]
+    assert "'30' is not in the vocabulary" in lines.stderr
+    tfw2v("convert", output, tmp_path / "out.txt", "--documents")
+    found = KeyedVectors.load_word2vec_format(str(tmp_path / "out.txt"))
+    np.testing.assert_allclose(found["29"], model.dv[29], rtol=1e-6)
+    model.to_gensim().save(str(output))  # gensim's own file
+    words = corpus.read_text(encoding="utf-8").splitlines()[0]
+    (row,) = CliRunner().invoke(app, ["vectors", str(output), "--infer"], words).stdout.splitlines()
+    np.testing.assert_allclose(
+        np.fromstring(row, sep=" "), model.infer_vector(words.split()), atol=1e-6
+    )
+    assert "needs a whole model" in tfw2v("evaluate", output, "--text", corpus, status=2).stderr
+
+
+def test_lines_are_documents_in_every_form(tfw2v, corpus, tmp_path):
+    folder, text = tmp_path / "folder", corpus.read_bytes()
+    half = text.index(b"\n", len(text) // 2) + 1
+    folder.mkdir()
+    (folder / "1.txt").write_bytes(text[:half])
+    (folder / "2.txt.bz2").write_bytes(bz2.compress(text[half:]))
+    (tmp_path / "corpus.gz").write_bytes(gzip.compress(text))
+    found = []
+    for source in (corpus, folder, tmp_path / "corpus.gz"):
+        tfw2v("train", source, "-o", tmp_path / "model", *DOC2VEC, "--epochs", 1)
+        found.append(TFDoc2Vec.load(str(tmp_path / "model")).dv)
+    assert all(dv.index_to_key == list(range(30)) for dv in found)
+    np.testing.assert_array_equal(found[1].vectors, found[2].vectors)
+    result = tfw2v("train", folder, "-o", "m", *DOC2VEC, "--max-vocab-size", 99, status=2)
+    assert "reads the corpus twice" in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--documents", "--infer"])
+def test_what_has_no_documents(tfw2v, models, option):
+    command = "vectors" if option == "--infer" else "nn"
+    assert "needs a Doc2Vec model" in tfw2v(command, models["model"], option, status=2).stderr
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--min-n", 2, "--bucket", 900), "--min-n, --bucket: of FastText's n-grams"),
-        (("--fasttext", "--regime", "downpour"), "FastText needs"),
+        (("--min-n", 2, "--bucket", 900), "--min-n, --bucket: an option of --fasttext"),
+        (("--fasttext", "--regime", "downpour"), "FastText"),
+        (("--dbow",), "--dm: an option of --doc2vec; give that too"),
+        (("--doc2vec", "--cbow"), "--doc2vec: leave out --fasttext, --sg and --cbow"),
+        (("--doc2vec", "--fasttext"), "--doc2vec: leave out --fasttext"),
+        (("--doc2vec", "--tables-dir", "t"), "--tables-dir is for the arrays of Word2Vec"),
     ],
 )
-def test_what_fasttext_cannot_be_trained_with(tfw2v, corpus, tmp_path, options, said):
+def test_what_a_class_cannot_be_trained_with(tfw2v, corpus, tmp_path, options, said):
     result = tfw2v("train", corpus, "-o", tmp_path / "model", *options, status=2)
     assert said in " ".join(result.output.split())
     assert not list(tmp_path.iterdir())

@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 import threading
@@ -48,10 +49,15 @@ def vectors_of(words, values=None, counts=None):
     return vectors
 
 
-def read(folder):
-    """What TensorBoard gets to know: the configuration, the vectors and the table."""
+def embeddings(folder):
     config = text_format.Parse((folder / "projector_config.pbtxt").read_text(), ProjectorConfig())
-    (embedding,) = config.embeddings
+    return list(config.embeddings)
+
+
+def read(folder, embedding=None):
+    """What TensorBoard gets to know: the configuration, the vectors and the table."""
+    if embedding is None:
+        (embedding,) = embeddings(folder)
     path = folder / embedding.tensor_path
     values = (
         np.fromfile(path, "<f4").reshape(embedding.tensor_shape)
@@ -80,6 +86,26 @@ def test_what_is_written(tmp_path):
         ["sat", "3", "20", "0.477", "1-100", table[1][-1]],
     ]
     assert table[1][-1] in {"the", "cat", "sat"}
+
+
+def test_documents_are_a_second_tensor(tmp_path):
+    words = vectors_of([f"w{number}" for number in range(60)])
+    documents = KeyedVectors(3)
+    documents.index_to_key, documents.vectors = range(2000), np.random.rand(2000, 3)
+    written = write_projector(words, tmp_path, 100, documents=documents)
+    of_words, of_documents = embeddings(tmp_path)
+    assert (of_words.tensor_name, of_documents.tensor_name) == ("vectors", "documents")
+    assert len(read(tmp_path, of_words)[2]) == 1 + 60
+    _, values, table = read(tmp_path, of_documents)
+    np.testing.assert_array_equal(values, documents.vectors[:100].astype(np.float32))
+    assert table[0] == ["tag", "rank", "log10 rank", "ranks", "cluster"]
+    assert [row[0] for row in table[1:]] == [str(tag) for tag in range(100)]
+    (state,) = json.loads((tmp_path / of_documents.bookmarks_path).read_text())
+    assert state["selectedLabelOption"] == "tag" and len(state["projections"]) == 100
+    names = {path.name for path in (tmp_path / "projector").iterdir()}
+    assert names == {path.name for path in written[:-1]} and len(names) == 6
+    write_projector(words, tmp_path, documents=KeyedVectors(3))  # not trained yet
+    assert len(list((tmp_path / "projector").iterdir())) == 3 and len(embeddings(tmp_path)) == 1
 
 
 def test_the_most_frequent_words_in_their_order(tmp_path):

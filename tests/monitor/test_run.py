@@ -8,9 +8,10 @@ import types
 import numpy as np
 import pytest
 from gensim.models import KeyedVectors
-from gensim.test.utils import datapath
+from gensim.models.doc2vec import TaggedDocument
+from gensim.test.utils import datapath, lee_corpus_list
 
-from gensim_tfw2v import TensorBoardLog, TFWord2Vec
+from gensim_tfw2v import TensorBoardLog, TFDoc2Vec, TFWord2Vec
 from gensim_tfw2v.evaluation import evaluate_pairs
 from gensim_tfw2v.monitor import run as monitor_run
 from tests.disks import fill, small_disk
@@ -273,3 +274,20 @@ def test_training_outlives_its_log(tmp_path, caplog, how):
     assert f"{disk}/run cannot be written to (" in error.getMessage()
     assert "training goes on without its log" in error.getMessage()
     np.testing.assert_array_equal(model.wv.vectors, TFWord2Vec(**options).wv.vectors)
+
+
+def test_documents_are_shown_beside_words(tmp_path):
+    documents = [TaggedDocument(text, [f"text {n}"]) for n, text in enumerate(lee_corpus_list)]
+    log = TensorBoardLog(tmp_path, projector_words=30)
+    model = TFDoc2Vec(documents, vector_size=8, dm=0, dbow_words=1, epochs=2, log_dir=log)
+    given = Runs(tmp_path).hyperparameters(".")
+    assert (given["sg"], given["dbow_words"]) == (True, 1) and "dm_concat" not in given
+    (config,) = tmp_path.glob("projector_config.pbtxt")
+    assert config.read_text().count("embeddings") == 2
+    (table,), (tensor,) = (
+        list((tmp_path / "projector").glob(name)) for name in ("tags-*.tsv", "documents-*.bytes")
+    )
+    tags = [line.split("\t")[0] for line in table.read_text().splitlines()]
+    assert tags == ["tag", *(f"text {number}" for number in range(30))]
+    found = np.fromfile(tensor, np.float32).reshape(30, 8)
+    np.testing.assert_array_equal(found, model.dv.vectors[:30])
