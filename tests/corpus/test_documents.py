@@ -315,8 +315,8 @@ def test_units_hold_whole_documents(tmp_path, way):
             assert sum(unit.tokens for unit in units) == scan.total_words
             assert sum(unit.sentences for unit in units) == 200
             assert all(unit.stop - unit.start <= max(size, 301) for unit in units)
-            shards = len({unit.path for unit in units})  # which no unit crosses
-            assert len(units) <= 2 * sum(len(w) + 2 for _, w in items) // size + shards
+            runs = len({unit.path for unit in units})  # which no unit crosses
+            assert len(units) <= 2 * sum(len(w) + 2 for _, w in items) // size + runs
 
 
 def test_edges_of_whole_documents():

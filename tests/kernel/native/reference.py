@@ -41,6 +41,8 @@ class Training:
         passes += [self.windows] * (o.hierarchical or not in_blocks)
         length = -(-o.span // o.block) * o.block if self.subwords else max(1, last - first)
         cbow = self.cbow if o.windows or o.shards > 1 else self.cbow_blocks
+        if o.concatenated:
+            cbow = self.concatenated
         for train in passes if o.skipgram else [cbow]:
             for begin in range(first, last, length):
                 with self.made_of_subwords() if self.subwords else contextlib.nullcontext():
@@ -62,7 +64,7 @@ class Training:
     def cbow(self, first, last, loss_every):
         for begin in range(first, last, self.o.block):
             block = range(begin, min(begin + self.o.block, last))
-            alone = [position for position in block if not self.reached(position)]
+            alone = [position for position in block if not len(self.window_rows(position))]
             windows = [position for position in block if position not in alone]
             group = min(self.o.group, MOST_GROUPED)
             for place in range(0, len(windows), group):
@@ -106,9 +108,23 @@ class Training:
         return first + (last - first) * block / len(self.unit.inputs)
 
     def reached(self, position):
-        """Positions in the window of one."""
+        """Positions in the window of one; of a pair, its own."""
+        if position >= len(self.unit.inputs) - self.unit.pairs:
+            return [position]
         before, after = self.unit.reaches[position]
         return [j for j in range(position - before, position + after + 1) if j != position]
+
+    def tags(self, position):
+        """Rows that are in all windows of its document."""
+        if not len(self.unit.documents):
+            return []
+        document, lists = self.unit.documents[position], self.unit.tags
+        return lists.entries[lists.first[document] : lists.first[document + 1]]
+
+    def window_rows(self, position):
+        """Rows of the window of a position of CBOW: of words, and of tags."""
+        words = self.unit.inputs[self.reached(position)]
+        return np.append(words, self.tags(position)).astype(int)
 
     def negatives(self, block, target):
         """Those of a block that are of a target's shard."""
@@ -121,6 +137,8 @@ class Training:
     def change(self, changes):
         """Make all of these: (table, rows, what is added to them)."""
         for table, rows, added in changes:
+            if self.o.frozen and table != INPUTS:
+                continue
             np.add.at(self.tables[table], rows, added)
             np.add.at(self.travelled[table], rows, np.abs(added))
 
@@ -162,7 +180,7 @@ class Training:
         """What a window predicts, with the block's negatives at a place: (table, rows, labels)."""
         o, target = self.o, self.unit.targets[position]
         if o.hierarchical:
-            path = self.paths[self.unit.targets[position]]
+            path = self.paths[target]
             yield NODES, path // 2, 1.0 - path % 2
         if o.negative and (o.windows or not o.skipgram):
             own = self.negatives(position // o.block, target)
@@ -191,9 +209,8 @@ class Training:
                         *(table, rows, labels, np.ones(len(rows)), self.alpha(position)),
                         *(with_loss, moved),
                     )
-                    layer[3] = (
-                        moved + d_rows
-                    )  # of each place: a row that is there twice moves twice
+                    if not self.o.frozen:  # each place moves: twice, a row that is there twice
+                        layer[3] = moved + d_rows
                     changes += [(table, rows, d_rows), (INPUTS, word, self.lock[word] * d_x)]
             self.change(changes)
         self.predictions += with_loss * len(words)
@@ -201,7 +218,7 @@ class Training:
     def cbow_block(self, block, with_loss):
         """A block of CBOW: inputs are as at its beginning, outputs change group after group."""
         o, unit = self.o, self.unit
-        words = {a: unit.inputs[self.reached(a)] for a in block if self.reached(a)}
+        words = {a: self.window_rows(a) for a in block if len(self.window_rows(a))}
         numbers = {a: self.weights[words[a]].sum() for a in words}
         hidden = {
             a: self.tables[INPUTS][words[a]].sum(0) / (numbers[a] if o.mean else 1) for a in words
@@ -261,7 +278,7 @@ class Training:
         """Some windows: their scores are computed, then one trains after the other."""
         o, predicted = self.o, []
         for position in positions:
-            words = self.unit.inputs[self.reached(position)]
+            words = self.window_rows(position)
             number = self.weights[words].sum()
             hidden = self.tables[INPUTS][words].sum(0) / (number if o.mean else 1)
             # gensim divides the gradient of a sum, and leaves that of a mean undivided
@@ -279,3 +296,29 @@ class Training:
                 d_hidden += coefficient * self.tables[table][row]
                 self.change([(table, row, coefficient * hidden)])
             self.change([(INPUTS, words, share * self.lock[words, None] * d_hidden)])
+
+    def concatenated(self, first, last, loss_every):
+        """CBOW whose hidden layer is rows one after the other; outputs are as long as these."""
+        o, inputs = self.o, self.unit.inputs
+        for position in range(first, last):
+            rows, reached = list(self.tags(position)), self.reached(position)
+            for place in range(position - o.window, position + o.window + 1):
+                if place != position:
+                    rows.append(inputs[place] if place in reached else o.padding)
+            if len(rows) != o.concatenated:
+                continue
+            hidden, size = self.tables[INPUTS][rows].ravel(), self.tables[INPUTS].shape[1]
+            with_loss, predicted = self.has_loss(position // o.block * o.block, loss_every), []
+            for table, outputs, labels in self.layers(position, position % o.block):
+                scores = self.tables[table].reshape(-1, len(hidden))[outputs] @ hidden
+                if with_loss:
+                    self.loss += softplus(np.where(labels, -scores, scores)).sum()
+                g = self.alpha(position) * self.errors(labels, scores)
+                predicted += [(table, row, factor) for row, factor in zip(outputs, g, strict=True)]
+            gain = np.zeros_like(hidden)
+            for table, row, factor in predicted:
+                gain += factor * self.tables[table].reshape(-1, len(hidden))[row]
+                own = row * o.concatenated + np.arange(o.concatenated)
+                self.change([(table, own, factor * hidden.reshape(-1, size))])
+            self.change([(INPUTS, rows, self.lock[rows, None] * gain.reshape(-1, size))])
+            self.predictions += with_loss

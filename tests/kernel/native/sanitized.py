@@ -5,6 +5,7 @@ loaded first. It needs NumPy alone.
 """
 
 import contextlib
+import copy
 import sys
 import types
 from pathlib import Path
@@ -18,8 +19,9 @@ if __name__ == "__main__":
     sys.modules["gensim_tfw2v"] = package
     sys.path.insert(0, str(root))
 
+from gensim_tfw2v.corpus.shards import FIRST_TAG
 from gensim_tfw2v.kernel.native import plain
-from tests.kernel.native.units import DEFAULTS, OBJECTIVES, make_case
+from tests.kernel.native.units import DEFAULTS, DOCUMENTS, OBJECTIVES, make_case
 
 CHANGES = [
     {},
@@ -40,11 +42,16 @@ CHANGES = [
     {"tokens": 1},
     {"tokens": 2},
 ]
+CHANGES_OF_DOCUMENTS = [
+    *({}, {"size": 1}, {"size": 300}, {"window": 50, "sentence": 60}, {"block": 1}, {"frozen": 1}),
+    *({"sentence": 1}, {"tokens": 0}, {"tokens": 1}, {"shards": 3, "skip_targets": 1}),
+    {"block": 31, "shared": 33, "tokens": 64, "locked": True},
+]
 
 
 def train(case, *ends):
     # each array has memory of its own, whose ends are watched
-    unit = plain.Unit(*(array.copy() for array in case.unit))
+    unit = plain.Unit(*map(copy.deepcopy, case.unit))
     return case.trained().train(case.options, unit, case.alphas, *ends)
 
 
@@ -93,6 +100,12 @@ def main():
             train(case, 0, None, 60)
             if not (case.options.windows or case.options.hierarchical):
                 train_together(case)
+    for objective in DOCUMENTS.values():
+        for changes in CHANGES_OF_DOCUMENTS:
+            train(make_case(**objective | changes), 0, None, 30)
+        case = make_case(**objective)
+        case.tables[0][:] = np.nan
+        train(case)
     case = make_case(hierarchical=1)
     for array in (case.unit.inputs, case.unit.targets, case.unit.negatives, case.unit.reaches):
         for wrong in (-1, 1 << 20, -(1 << 31), (1 << 31) - 1):
@@ -111,8 +124,14 @@ def main():
             {"shards": 3},
             {"negative": 0},
             {"widest": (1 << 31) - 1},
+            {"documents": 1},
+            {"documents": 1, "train_words": 0},
+            {"documents": 1, "windows": 1},
+            {"documents": 1, "skipgram": 0},
         ):
             entries = np.arange(tokens, dtype=np.int32) % 10 - 1
+            if "documents" in changes:  # some have several tags, and some none
+                entries[np.flatnonzero(entries[1:] == 1) // 3 * 3] = FIRST_TAG - 2
             keep = np.linspace(0.2, 1.1, 9, dtype=np.float32)
             plain.draw(DEFAULTS._replace(**changes), entries, key, keep, noise)
     return print(plain.variant())

@@ -51,7 +51,7 @@ WRONG = {
         lambda case: case._replace(unit=case.unit._replace(negatives=case.unit.negatives[:-1])),
         "too few blocks",
     ),
-    "too few paths": (lambda case: case._replace(paths=case.paths[:-1]), "no path"),
+    "too few paths": (lambda case: case._replace(paths=case.paths[:5]), "no path"),
 }
 
 

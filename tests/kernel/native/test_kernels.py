@@ -15,6 +15,7 @@ ROUNDING = 5e-5
 
 
 def check(case, first=0, last=None, loss_every=1):
+    """Train by all kernels and by the loops: the longest way of a row's number in these."""
     last = len(case.unit.inputs) if last is None else last
     expected = case.reference()
     expected.train(first, last, loss_every)

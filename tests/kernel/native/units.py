@@ -44,6 +44,31 @@ OBJECTIVES = {
     },
 }
 
+#: The same for documents, with so many tags.
+DOCUMENTS = {
+    "DBOW": {},
+    "DBOW by windows": {"windows": 1},
+    "DBOW with a tree": {"negative": 0, "hierarchical": 1},
+    "DBOW with both": {"hierarchical": 1},
+    "DM": {"skipgram": 0},
+    "DM, corrected": {"skipgram": 0, "corrected": 1},
+    "DM of sums": {"skipgram": 0, "mean": 0},
+    "DM of sums, corrected": {"skipgram": 0, "mean": 0, "corrected": 1},
+    "DM with a tree": {"skipgram": 0, "negative": 0, "hierarchical": 1},
+    "DM with both": {"skipgram": 0, "hierarchical": 1},
+    "DM by windows, with both": {"skipgram": 0, "windows": 1, "hierarchical": 1},
+    "DM by windows, of sums": {"skipgram": 0, "windows": 1, "mean": 0},
+    "DM concatenated": {"skipgram": 0, "concatenated": True},
+    "DM concatenated, with a tree": {
+        "skipgram": 0,
+        "concatenated": True,
+        "negative": 0,
+        "hierarchical": 1,
+    },
+    "DM concatenated, with both": {"skipgram": 0, "concatenated": True, "hierarchical": 1},
+}
+DOCUMENTS = {name: {"tags": 9} | changes for name, changes in DOCUMENTS.items()}
+
 
 class Case(NamedTuple):
     """A unit, and arrays that it is trained on."""
@@ -77,29 +102,47 @@ def make_case(
     seed=0,
     ngrams=0,
     weights=False,
+    tags=0,
     **changes,
 ):
     """Make a case: any draws that are allowed, so that rows of inputs and targets differ.
 
     With `ngrams`, words have up to so many rows beside their own; with `weights`, rows are sums of
-    several.
+    several. With so many `tags`, sentences are documents: a part of skip-gram's tokens are pairs,
+    and CBOW's documents have 0 to 3, or `concatenated` with windows, mostly 2.
     """
     options = DEFAULTS._replace(**changes)
+    if options.concatenated:
+        options = options._replace(concatenated=2 * options.window + 2, padding=vocabulary - 1)
+    wide = max(1, options.concatenated)
+    options = options._replace(documents=bool(tags))
+    pairs = 2 * tokens // 3 if tags and options.skipgram else 0
     rng = np.random.default_rng(seed)
     after = np.minimum(sentence - 1 - np.arange(tokens) % sentence, tokens - 1 - np.arange(tokens))
-    wide = rng.integers(0, options.window + 1, (2, tokens))
-    reaches = np.minimum(wide, [np.arange(tokens) % sentence, after]).T
+    after = np.clip(tokens - pairs - 1 - np.arange(tokens), 0, after)
+    reach = rng.integers(0, options.window + 1, (2, tokens))
+    reaches = np.minimum(reach, [np.arange(tokens) % sentence, after]).T
+    reaches[tokens - pairs :] = 0
     blocks = -(-tokens // options.block) if options.negative else 0
     # not of the same number, so that no table is taken for another
-    rows = vocabulary + 3 * ngrams, vocabulary + 1, max(1, vocabulary - 1)
+    rows = vocabulary + 3 * ngrams + tags, vocabulary + 1, max(1, vocabulary - 1)
     unit = plain.Unit(
         rng.integers(0, vocabulary, tokens).astype(np.int32),
         rng.integers(0, rows[1], tokens).astype(np.int32),
         np.ascontiguousarray(reaches, np.int32).reshape(tokens, 2),
         rng.integers(0, rows[1], (blocks, options.shared)).astype(np.int32),
     )
+    if pairs:
+        unit.inputs[-pairs:] = rng.integers(vocabulary, rows[0], pairs)
+        unit = unit._replace(pairs=pairs)
+    elif tags:
+        numbers = rng.choice([2, 2, 2, 1] if options.concatenated else 4, -(-tokens // sentence))
+        of_documents = [rng.integers(vocabulary, rows[0], number) for number in numbers]
+        documents = (np.arange(tokens) // sentence).astype(np.int32)
+        unit = unit._replace(documents=documents, tags=Lists.of(of_documents))
     tables = tuple(
-        (rng.normal(size=(number, size)) / size**0.25).astype(np.float32) for number in rows
+        (rng.normal(size=(number * times, size)) / (times * size) ** 0.25).astype(np.float32)
+        for number, times in zip(rows, (1, wide, wide), strict=True)
     )
     lengths = rng.integers(0, min(40, rows[2]) + 1, rows[1])
     paths = [
@@ -111,7 +154,7 @@ def make_case(
         for word, number in enumerate(rng.integers(0, ngrams + 1, vocabulary) if ngrams else [])
     ]
     # shorter steps where many add up, so that small errors stay small
-    width = min(2 * options.window, sentence)
+    width = min(2 * options.window, sentence) + 3 * bool(tags)
     predictions = max(8, options.block) * width * (1 + options.negative)
     if not (options.skipgram or options.mean):
         predictions *= width  # each with the sum of the window

@@ -142,7 +142,8 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
       return "a window is wider than `window`, or reaches out of the unit";
   if (u.words && outside(u.words, u.kept, INT32_MAX) >= 0) return "a word is below 0";
   const int64_t wide = std::max(1, o.concatenated);
-  if (o.concatenated && (o.padding < 0 || o.padding >= tables->inputs.number || !u.documents))
+  if (o.concatenated && ((u.kept && !u.documents) || o.padding < 0 ||
+                         o.padding >= tables->inputs.number))
     return "what lies outside of a document has no row";
   if (u.pairs < 0 || u.pairs > u.kept) return "there are more pairs than positions";
   if (u.documents && (o.skipgram || u.subwords.number || tables->weights))

@@ -1,0 +1,272 @@
+"""Documents in the kernels: draws with tags, and training on them as slow loops do it."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gensim_tfw2v.corpus.shards import END, FIRST_TAG
+from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.word_arrays import Lists, alias_table
+from tests.kernel.native.reference import NODES, OUTPUTS
+from tests.kernel.native.test_kernels import check
+from tests.kernel.native.units import DEFAULTS, DOCUMENTS, kernels_here, make_case, trained_by
+
+KEY = np.array([3, -4], np.int32)
+DBOW = DEFAULTS._replace(documents=1, train_words=0)
+DM = DEFAULTS._replace(documents=1, skipgram=0)
+
+
+def entries_of(documents):
+    """What is drawn from: of each document its tags, and its words."""
+    parts = [[*(FIRST_TAG - tag for tag in tags), *words, END] for tags, words in documents]
+    return np.concatenate([np.zeros(0), *parts]).astype(np.int32)
+
+
+def draw(options, documents, vocabulary, keep=1.5):
+    noise = alias_table(np.ones(vocabulary))
+    keep = np.full(vocabulary, keep, np.float32)
+    return plain.draw(options, entries_of(documents), KEY, keep, noise)
+
+
+DOCUMENT = st.tuples(
+    st.lists(st.integers(0, 30), max_size=4), st.lists(st.integers(0, 8), max_size=20)
+)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    st.lists(DOCUMENT, max_size=30),
+    st.sampled_from([0.5, 1.5]),
+    st.sampled_from([1, 3, 8]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_draws_of_documents(documents, keep, block, train_words, windows):
+    """Tags change nothing of what is drawn of the words."""
+    changes = {"block": block, "windows": windows}
+    words = draw(DEFAULTS._replace(**changes), [([], w) for _, w in documents], 9, keep)
+    unit = draw(DM._replace(**changes), documents, 9, keep)
+    for name in ("inputs", "targets", "reaches", "negatives"):
+        np.testing.assert_array_equal(getattr(unit, name), getattr(words, name))
+    lists = [unit.tags.entries[a:b].tolist() for a, b in pairwise(unit.tags.first)]
+    if len(unit.inputs):
+        assert lists[: len(documents)] == [[9 + tag for tag in tags] for tags, _ in documents]
+    kept = [[] for _ in documents]
+    for word, document in zip(unit.inputs.tolist(), unit.documents, strict=True):
+        kept[document].append(word)
+    if keep > 1:
+        assert kept == [of for _, of in documents]
+
+    expected = [
+        (9 + tag, word)
+        for (tags, _), of in zip(documents, kept, strict=True)
+        for word in of
+        for tag in tags
+    ]
+    options = DBOW._replace(**changes, train_words=train_words)
+    unit = draw(options, documents, 9, keep)
+    begin = len(words.inputs) if train_words else 0
+    assert (unit.pairs, len(unit.inputs)) == (len(expected), begin + len(expected))
+    for name in ("inputs", "targets", "reaches"):
+        of_words = getattr(words, name)[:begin]
+        np.testing.assert_array_equal(getattr(unit, name)[:begin], of_words)
+    pairs = list(zip(unit.inputs[begin:].tolist(), unit.targets[begin:].tolist(), strict=True))
+    assert sorted(pairs) == sorted(expected)
+    if windows:
+        assert pairs == expected
+    assert not unit.reaches[begin:].any() and not len(unit.documents)
+    assert unit.negatives.shape == (-(-len(unit.inputs) // block), 5)
+
+
+def test_a_block_has_pairs_from_all_over_the_unit():
+    documents = [([d], range(20 * d, 20 * d + 20)) for d in range(50)]
+    unit = draw(DBOW, documents, 1003)
+    blocks = unit.targets.reshape(-1, 8)  # words are the places of pairs in the text
+    assert (np.diff(blocks, axis=1) == 1000 // 8).all()
+    assert (unit.inputs == 1003 + unit.targets // 20).all()
+    left = draw(DBOW, [*documents, ([7], [1000, 1001, 1002])], 1003)
+    assert left.targets[1000:].tolist() == [1000, 1001, 1002]
+
+
+@pytest.mark.parametrize("size", [7, 100])
+@pytest.mark.parametrize("objective", DOCUMENTS)
+def test_of_any_length_of_rows(objective, size):
+    assert check(make_case(size=size, **DOCUMENTS[objective])) > 1e-3
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"window": 13, "sentence": 60, "block": 32, "shared": 32, "tokens": 70},
+        {"sentence": 25, "window": 1},
+        {"block": 1},
+        {"block": 32, "shared": 33, "negative": 20, "tokens": 33},
+        {"shards": 3, "skip_targets": 1},
+        {"vocabulary": 3, "skip_targets": 1},
+        {"locked": True},
+        {"tokens": 0},
+        {"tokens": 2},
+        {"sentence": 1},
+        {"sentence": 2, "group": 1},
+        {"tags": 1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("objective", DOCUMENTS)
+def test_of_any_option(objective, changes):
+    options = DOCUMENTS[objective]
+    if not options.get("negative", 1):
+        changes = changes | {"negative": 0}
+    moved = check(make_case(**{"size": 40} | options | changes))
+    assert (moved > 1e-3) or changes.get("tokens", 60) < 3
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    tokens=st.integers(0, 70),
+    vocabulary=st.integers(2, 40),
+    size=st.integers(1, 40),
+    sentence=st.integers(1, 70),
+    locked=st.booleans(),
+    objective=st.sampled_from([*DOCUMENTS]),
+    options=st.fixed_dictionaries(
+        {
+            "window": st.sampled_from([1, 2, 5, 50]),
+            "block": st.sampled_from([1, 2, 7, 8, 32]),
+            "shared": st.integers(3, 66),
+            "skip_targets": st.integers(0, 1),
+            "group": st.sampled_from([1, 3, 100]),
+            "frozen": st.integers(0, 1),
+        }
+    ),
+    seed=st.integers(0, 100),
+)
+def test_of_any_unit(tokens, vocabulary, size, sentence, locked, objective, options, seed):
+    changes = options | DOCUMENTS[objective]
+    check(make_case(tokens, vocabulary, size, locked, sentence, seed, **changes))
+
+
+@pytest.mark.parametrize("objective", DOCUMENTS)
+def test_frozen_outputs_keep_their_bits(objective):
+    for wild in (1, 6):  # large scores are trained in other ways
+        case = make_case(size=20, frozen=1, skip_targets=1, **DOCUMENTS[objective])
+        for table in case.tables:
+            table *= wild
+        if wild == 1:
+            check(case)
+        for kernel in kernels_here():
+            tables = case.trained()
+            with trained_by(kernel):
+                tables.train(case.options, case.unit, case.alphas)
+            assert (tables.inputs != case.tables[0]).any()
+            np.testing.assert_array_equal(tables.outputs, case.tables[OUTPUTS])
+            np.testing.assert_array_equal(tables.nodes, case.tables[NODES])
+
+
+@pytest.mark.parametrize("objective", DOCUMENTS)
+def test_two_ranges_are_one(objective):
+    case = make_case(size=20, **DOCUMENTS[objective])
+    check(case, 0, 24)
+    check(case, 24, 60, loss_every=2)
+    if objective == "DBOW with both":
+        return  # the blocks of a range come before its windows
+    for kernel in kernels_here():
+        whole, parts = case.trained(), case.trained()
+        with trained_by(kernel):
+            whole.train(case.options, case.unit, case.alphas)
+            for ends in ((0, 24), (24, 60)):
+                parts.train(case.options, case.unit, case.alphas, *ends)
+        for one, other in zip(whole._padded, parts._padded, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("objective", DOCUMENTS)
+def test_tags_that_are_not_finite_are_told(objective):
+    case = make_case(tokens=200, **DOCUMENTS[objective])
+    case.tables[0][12:, 3] = np.nan
+    for kernel in kernels_here():
+        with trained_by(kernel):
+            result = case.trained().train(case.options, case.unit, case.alphas)
+        assert not np.isfinite(result.magnitude)
+
+
+def changed(array, value, place=-1):
+    array = array.copy()
+    array[place] = value
+    return array
+
+
+def of_unit(**changes):
+    return lambda case: case._replace(
+        unit=case.unit._replace(
+            **{name: change(getattr(case.unit, name)) for name, change in changes.items()}
+        )
+    )
+
+
+def of_options(**changes):
+    return lambda case: case._replace(options=case.options._replace(**changes))
+
+
+def of_tags(**changes):
+    return of_unit(
+        tags=lambda tags: tags._replace(**{n: f(getattr(tags, n)) for n, f in changes.items()})
+    )
+
+
+#: What is done to a unit of DM, and what is said of it.
+WRONG = {
+    "a document below 0": (of_unit(documents=lambda a: changed(a, -1)), "in no document"),
+    "a document above": (of_unit(documents=lambda a: changed(a, 3)), "in no document"),
+    "too few documents": (of_unit(documents=lambda a: a[:-1].copy()), "documents must be"),
+    "no lists of tags": (of_unit(tags=lambda _: Lists.of(())), "in no document"),
+    "a tag below 0": (of_tags(entries=lambda a: changed(a, -1)), "tags are not rows"),
+    "a tag above": (of_tags(entries=lambda a: changed(a, 21)), "tags are not rows"),
+    "tags that are too few": (of_tags(entries=lambda a: a[:-1].copy()), "tags are not rows"),
+    "ends that fall": (of_tags(first=lambda a: changed(a, a[-1] + 1, 1)), "tags are not rows"),
+    "ends below 0": (of_tags(first=lambda a: changed(a, -1, 0)), "tags are not rows"),
+    "pairs below 0": (of_unit(pairs=lambda _: -1), "more pairs than positions"),
+    "too many pairs": (of_unit(pairs=lambda _: 61), "more pairs than positions"),
+    "tags of skip-gram": (of_options(skipgram=1), "only CBOW without subwords"),
+    "tags and weights": (
+        lambda case: case._replace(weights=np.ones(21, np.float32)),
+        "only CBOW without subwords",
+    ),
+}  # fmt: skip
+
+#: The same of concatenated rows.
+WRONG_ROWS = {
+    "no documents": (of_options(documents=0), "only CBOW of documents"),
+    "skip-gram": (of_options(skipgram=1), "only CBOW of documents"),
+    "too few rows": (of_options(concatenated=9), "only CBOW of documents"),
+    "padding below 0": (of_options(padding=-1), "outside of a document has no row"),
+    "padding above": (of_options(padding=21), "outside of a document has no row"),
+    "no tags": (of_unit(documents=lambda a: a[:0].copy()), "outside of a document has no row"),
+    "outputs of fewer rows": (of_options(concatenated=13), "not in the table of outputs"),
+}
+
+
+@pytest.mark.parametrize(
+    ("concatenated", "wrong"), [*((0, name) for name in WRONG), *((1, name) for name in WRONG_ROWS)]
+)
+def test_what_is_no_unit_is_refused(concatenated, wrong):
+    change, message = (WRONG_ROWS if concatenated else WRONG)[wrong]
+    objective = "DM concatenated, with both" if concatenated else "DM with both"
+    case = change(make_case(size=9, **DOCUMENTS[objective]))
+    tables = case.trained()
+    with pytest.raises(ValueError, match=message):
+        tables.train(case.options, case.unit, case.alphas)
+    for array, table in zip(case.tables, tables._padded, strict=True):
+        np.testing.assert_array_equal(table[:, :9], array)
+
+
+def test_documents_of_other_tags_than_are_concatenated_are_left_out():
+    case = make_case(sentence=6, **DOCUMENTS["DM concatenated"])
+    numbers = np.diff(case.unit.tags.first)
+    assert set(numbers) == {1, 2}
+    skipped = np.isin(case.unit.documents, np.flatnonzero(numbers == 1)).sum()
+    result = case.trained().train(case.options, case.unit, case.alphas, loss_every=1)
+    assert result.predictions == 60 - skipped
