@@ -24,7 +24,7 @@ from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays, noise_shares
 from gensim_tfw2v.keyed import held_counts
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.originals import Word2Vec
+from gensim_tfw2v.originals import Doc2Vec, Word2Vec
 from gensim_tfw2v.parameter_server.combining import pair_rates
 
 #: Odd, so that multiplying by it mixes all bits.
@@ -200,7 +200,7 @@ class Vocabulary:
         if subwords is None:
             lock = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
             lock = np.broadcast_to(lock, len(model.wv))
-            if model.has_documents:
+            if isinstance(model, Doc2Vec):
                 of_tags = np.asarray(getattr(model.dv, "vectors_lockf", 1.0), np.float32)
                 lock = np.append(lock, np.broadcast_to(of_tags, len(model.dv)))
         else:
@@ -212,7 +212,7 @@ class Vocabulary:
             paths=(of_words["point"], of_words["code"]) if model.hs else None,
             lock=None if np.all(lock == 1.0) else np.array(lock),
             subwords=subwords,
-            tags=len(model.dv) if model.has_documents else 0,
+            tags=len(model.dv) if isinstance(model, Doc2Vec) else 0,
             padding=model.wv.key_to_index.get("\0", 0),
         )
 
@@ -296,7 +296,7 @@ def seed_of(model: Any) -> int:
 def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
     """The model's arrays, with subwords a copy of the inputs' rows; none of what is not trained."""
     nothing = np.zeros((0, model.vector_size), np.float32)
-    inputs = joined(model) if model.has_documents else model.wv.vectors
+    inputs = joined(model) if isinstance(model, Doc2Vec) else model.wv.vectors
     return Tables(
         inputs=inputs if subwords is None else subwords.gather(model.wv),
         # where hidden layers are several rows, so are these

@@ -40,7 +40,8 @@ class Training:
         passes = [self.sampled] * in_blocks
         passes += [self.windows] * (o.hierarchical or not in_blocks)
         length = -(-o.span // o.block) * o.block if self.subwords else max(1, last - first)
-        cbow = self.cbow if o.windows or o.shards > 1 else self.cbow_blocks
+        by_window = o.windows or o.shards > 1 or o.documents or o.frozen
+        cbow = self.cbow if by_window else self.cbow_blocks
         if o.concatenated:
             cbow = self.concatenated
         for train in passes if o.skipgram else [cbow]:

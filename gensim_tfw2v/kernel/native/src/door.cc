@@ -107,8 +107,6 @@ TFW2V_EXPORT const char* tfw2v_check_options(const Tfw2vOptions* options) {
     return "the window, the negatives, a block or a span are too large";
   if (o.concatenated && (o.skipgram || !o.documents || o.concatenated < 2 * int64_t{o.window}))
     return "only CBOW of documents has windows of rows one after the other";
-  if (!o.skipgram && !o.windows && (o.documents || o.frozen))
-    return "CBOW of documents, or with frozen outputs, is trained window by window";
   if (o.negative && o.shards > o.shared) return "a block has fewer negatives than there are shards";
   return nullptr;
 }

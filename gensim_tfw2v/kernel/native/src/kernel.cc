@@ -22,7 +22,7 @@ void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, con
   const auto train_all = [&](const UnitRows& unit, auto spans) {
     const auto train_with = [&](auto trainer) { spans(trained(trainer)); };
     if (o.concatenated) return train_with(CbowConcat(unit, alphas, result));
-    if (!o.skipgram && (o.windows || o.shards > 1))
+    if (!o.skipgram && (o.windows || o.shards > 1 || o.documents || o.frozen))
       return train_with(CbowWindows(unit, alphas, result, o.group));
     if (!o.skipgram) return train_with(CbowBlocks(unit, alphas, result));
     const bool in_blocks = o.negative && !o.windows;
