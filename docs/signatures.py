@@ -6,8 +6,11 @@ from typing import Any
 import griffe
 from gensim.models import FastText, Word2Vec
 
+from gensim_tfw2v import TFDoc2Vec
+
 #: Methods whose parameters are gensim's, and then their own.
 METHODS = {
+    "gensim_tfw2v.doc2vec.TFDoc2Vec.__init__": TFDoc2Vec,
     "gensim_tfw2v.fasttext.TFFastText.__init__": FastText.__init__,
     "gensim_tfw2v.model.TFWord2Vec.__init__": Word2Vec.__init__,
     "gensim_tfw2v.model.TFWord2Vec.train": Word2Vec.train,

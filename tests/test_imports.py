@@ -20,11 +20,22 @@ PACKAGE = "gensim_tfw2v"
 AXES = ("corpus", "merging", "evaluation")
 ABOVE = (
     *("monitor", "kernel", "cluster", "parameter_server", "planning", "regimes", "config"),
-    *("checks", "training", "model", "fasttext", "doc2vec", "merged", "patch", "", "cli", "__main__"),
+    *(
+        "checks",
+        "training",
+        "model",
+        "fasttext",
+        "doc2vec",
+        "merged",
+        "patch",
+        "",
+        "cli",
+        "__main__",
+    ),
 )
 LEVELS = dict.fromkeys(AXES, 1) | {name: level for level, name in enumerate(ABOVE, 2)}
 
-CLASSES = {"Word2Vec", "FastText"}
+CLASSES = {"Word2Vec", "FastText", "Doc2Vec"}
 
 #: Axes that are modules of components: none imports another.
 APART = (

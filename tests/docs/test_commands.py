@@ -21,7 +21,7 @@ from tests.docs.pages import ROOT, blocks, commands, words
 from tests.docs.test_pages import exists
 
 QUICK_START, README = "docs/quick-start.md", "README.md"
-GUIDES = ["docs/deterministic.md", "docs/fasttext.md", "docs/tensorboard.md"]
+GUIDES = [f"docs/{name}.md" for name in ("deterministic", "doc2vec", "fasttext", "tensorboard")]
 REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
 
 #: Not run: they install, or would run the tests in the tests. That there are such targets and
