@@ -50,6 +50,10 @@ ROUND_BLOCKS = {"skipgram": 8, "cbow": 4}
 #: good; with four times as many, analogies become worse.
 ROUND_WORD_STEPS = 4.0
 
+#: Jobs of a round of a deterministic training on a cluster, whatever tasks there are: as many
+#: workers have work.
+ROUND_JOBS = 8
+
 #: Positions of a block of CBOW that share negatives: kGroup in native/src/cbow_sums.h.
 SHARING = 4
 

@@ -55,14 +55,11 @@ def setup_of(
     if window > choices.NARROW_WINDOW:
         window = choices.choose_window(window, corpus.longest_sentence)
     native = trains_natively(config)
-    if config.deterministic and not config.shares_rows:
-        raise RuntimeError(
-            f"deterministic=True needs the compiled kernels: {why_not()}, or leave it out"
-        )
-    if config.has_subwords and not native:
+    if not native and (config.has_subwords or config.deterministic):
+        what = "FastText is" if config.has_subwords else "deterministic=True models are"
         hide = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
         raise RuntimeError(
-            "FastText is trained by the compiled kernels alone, on CPUs, but "
+            f"{what} trained by the compiled kernels alone, on CPUs, but "
             + (hide if load_ops() is not None else why_not())
         )
     unit = unit_program(config, vocabulary, tokens, max_entries, window, native, loss_every)
@@ -192,7 +189,12 @@ def worker_program(config: TrainingConfig, program: Program, tokens: int) -> Pro
 
 
 def _workers_and_threads(config: TrainingConfig) -> tuple[int, int]:
-    """Workers, and threads of each: those of one machine share its cores."""
+    """Workers, and threads of each: those of one machine share its cores.
+
+    A deterministic training has as many jobs at a time on any cluster, each of one thread.
+    """
+    if config.deterministic and not config.shares_rows:
+        return choices.ROUND_JOBS, 1
     if config.cluster is None:
         return config.workers, 1
     if isinstance(config.cluster, LocalTasks):
