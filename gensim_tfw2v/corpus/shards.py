@@ -217,6 +217,27 @@ class EncodedCorpus(OnDisk):
             units += _cut(shard, size, len(units))
         return units
 
+    def cut_anew(self) -> None:
+        """Cut the text into shards by its entries alone, not by how it was read.
+
+        A sentence may be cut, too; words and sentences of the text are shared out by entries.
+        """
+        entries = sum(shard.entries for shard in self._shards)
+        edges = [*range(0, entries, SHARD), entries]
+        counts = shares(self.total_raw_words, edges), shares(self.total_sentences, edges)
+        old, left, cut = iter(self._shards), np.zeros(0, np.int32), list[Shard]()
+        for start, stop in pairwise(edges):
+            while len(left) < stop - start:
+                path = (shard := next(old)).path
+                left = np.concatenate([left, read_ids(path, 0, shard.entries)])
+                os.remove(path)
+            run, left = np.split(left, [stop - start])
+            path = f"{self.folder}/cut{start // SHARD:05}.int32"
+            save_ids(Path(path), run)
+            tokens = int(np.count_nonzero(run != END))
+            cut.append(Shard(path, len(run), tokens, *map(next, counts)))
+        self._shards = cut
+
     @property
     def longest_sentence(self) -> int:
         """Tokens of the longest sentence, that are in the vocabulary."""
