@@ -51,8 +51,13 @@ ROUND_BLOCKS = {"skipgram": 8, "cbow": 4}
 ROUND_WORD_STEPS = 4.0
 
 #: Jobs of a round of a deterministic training on a cluster, whatever tasks there are: as many
-#: workers have work.
-ROUND_JOBS = 8
+#: workers have work. And about as many rounds an epoch has: with a quarter of them, word pairs are
+#: rated worse, by CBOW much.
+ROUND_JOBS, ROUNDS = 8, 32
+
+#: Shares and steps of asynchronous jobs allow for all workers, but jobs overlap only in part. Those
+#: of a round start from the same rows: they count as so many times as many.
+ROUND_TIMES = 3
 
 #: Positions of a block of CBOW that share negatives: kGroup in native/src/cbow_sums.h.
 SHARING = 4
@@ -279,7 +284,9 @@ def choose_product_dtype() -> str:
     return "bfloat16" if native and not tf.config.list_physical_devices("GPU") else "float32"
 
 
-def choose_unit_entries(tokens: int, threads: int, directed: bool = True) -> int:
+def choose_unit_entries(
+    tokens: int, threads: int, directed: bool = True, in_rounds: bool = False
+) -> int:
     """Choose how many entries a work unit on a cluster has, at most.
 
     Parameters
@@ -290,8 +297,11 @@ def choose_unit_entries(tokens: int, threads: int, directed: bool = True) -> int
         Of all workers together.
     directed : bool
         Whether their changes are combined by direction; see `curvature`.
+    in_rounds : bool
+        Whether these are those of `ROUNDS`.
     """
     units = UNITS if directed else min(MOST_UNITS, math.ceil(UNITS * math.sqrt(threads)))
+    units = ROUNDS if in_rounds else units
     return min(CLUSTER_ENTRIES, max(LEAST_ENTRIES, tokens // (threads * units)))
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
+from gensim_tfw2v.kernel.choices import ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.parameter_server.combining import adasum
 from gensim_tfw2v.parameter_server.job import JobResult
@@ -225,7 +226,8 @@ class SynchronousRegime(DealingRegime):
         for of_round in [*runs_of(jobs[:alone], 1), *runs_of(jobs[alone:], self.program.workers)]:
             if stop():
                 break
-            self._replicas = len(of_round)
+            is_shared = self.options.combines_by_direction and len(of_round) > 1
+            self._replicas = len(of_round) * (ROUND_TIMES if is_shared else 1)
             self._taken: dict[int, tuple[int, list[UnitReport]]] = {}  # by a job's first unit
             self._dealer.deal(of_round, never)
             # in the order of the jobs, whichever came first

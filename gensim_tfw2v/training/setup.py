@@ -81,9 +81,11 @@ def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) ->
     regime = config.regime_of_workers
     of_model = regime.tokens_of_model(tokens)
     of_all = threads if regime.trains_apart else workers * threads
-    entries = min(most, choices.choose_unit_entries(of_model, of_all, regime.combines_by_direction))
+    entries = choices.choose_unit_entries(
+        of_model, of_all, regime.combines_by_direction, config.deterministic
+    )
     step = _step_shape(config, vocabulary, tokens, False, config.window).tokens
-    return regime.unit_entries(entries, step / max(1e-9, vocabulary.kept_share))
+    return regime.unit_entries(min(most, entries), step / max(1e-9, vocabulary.kept_share))
 
 
 def unit_program(

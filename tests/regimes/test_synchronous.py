@@ -8,6 +8,7 @@ import pytest
 
 from gensim_tfw2v import Asynchronous, Synchronous, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.choices import ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.parameter_server.combining import adasum, averaged_words, directions
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
@@ -202,7 +203,7 @@ def test_a_deterministic_round_adds_shares_by_direction(units):
             changes[name] = ids, change[ids]
         found = directions(
             *(tf.nest.map_structure(tf.constant, given) for given in (rows, rates)),
-            *(tf.constant(task.key), tf.constant(3.0), averaged_words(program)),
+            *(tf.constant(task.key), tf.constant(3.0 * ROUND_TIMES), averaged_words(program)),
         )
         for name, (ids, change) in changes.items():
             steps = ALPHA[0] * task.unit.tokens * rates[name]
