@@ -139,7 +139,7 @@ class Synchronous(RegimeOptions):
 
 @dataclass(frozen=True)
 class Deterministic(RegimeOptions):
-    """Rounds of so many jobs as no number of tasks changes, combined by direction.
+    """Rounds of a fixed number of jobs, whatever tasks there are, combined by direction.
 
     By it a cluster trains with `deterministic`.
     """
