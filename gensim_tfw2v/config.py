@@ -18,7 +18,12 @@ from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog, log_options
-from gensim_tfw2v.regimes.options import Asynchronous, RegimeOptions, parse_regime
+from gensim_tfw2v.regimes.options import (
+    Asynchronous,
+    Deterministic,
+    RegimeOptions,
+    parse_regime,
+)
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 
 
@@ -430,13 +435,13 @@ class TrainingConfig:
     @property
     def regime_of_workers(self) -> RegimeOptions:
         """The regime, where there are workers."""
-        return self.regime or Asynchronous()
+        return self.regime or (Deterministic() if self.deterministic else Asynchronous())
 
     def _check_deterministic(self) -> None:
-        if self.deterministic and (self.cluster or self.regime):
+        if self.deterministic and (self.regime or self.layout == "columns"):
             raise ValueError(
-                "deterministic=True trains in threads of one machine, to the same bits with any "
-                "number of them: leave out cluster and regime, or deterministic"
+                "deterministic=True shares work in a way of its own, with rows on the ps tasks: "
+                "leave out regime and layout, or deterministic"
             )
 
     def _check_layout(self) -> None:

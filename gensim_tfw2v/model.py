@@ -103,8 +103,8 @@ class TFWord2Vec(Word2Vec):
         CBOW Performs as well as Skip-gram"). It needs a larger `alpha`: the authors' program,
         kōan, uses 0.075 in its example.
     deterministic : bool
-        Train to the same bits with any number of `workers` from one `seed`, without a `cluster` or
-        `regime`. It is somewhat slower.
+        Train to the same bits from one `seed` with any number of `workers` and of tasks of a
+        `cluster`. (One machine and clusters differ.) It is slower, and allows no `regime`.
     cluster : str or Cluster, optional
         Where to train. ``"local:ps=2,worker=4"`` starts tasks on this machine for each call of
         `train`; ``"TF_CONFIG"`` uses the running tasks that the environment variable describes, a

@@ -87,7 +87,8 @@ def train(
         bool, _model("CBOW with the exact gradient of the loss, unlike gensim; raise --alpha then.")
     ] = False,
     deterministic: Annotated[
-        bool, _model("Train to the same bits with any number of --workers, on one machine.")
+        bool,
+        _model("Train to the same bits with any number of --workers, or of a cluster's tasks."),
     ] = False,
     shrink_windows: Annotated[
         bool, _model("Draw the size of each window from 1 to --window, or always use --window.")

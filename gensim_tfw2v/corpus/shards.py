@@ -226,6 +226,35 @@ class EncodedCorpus(OnDisk):
             units += _cut(shard, size, len(units), self._whole)
         return units
 
+    def cut_anew(self) -> None:
+        """Cut the text into shards by its entries alone, not by how it was read.
+
+        A sentence may be cut, too, a document not; words and sentences of the text are shared out
+        by entries.
+        """
+        old, left, cut = iter(self._shards), np.zeros(0, np.int32), list[Shard]()
+        while True:
+            while len(left) < SHARD and (shard := next(old, None)):
+                left = np.concatenate([left, read_ids(shard.path, 0, shard.entries)])
+                os.remove(shard.path)
+            if not len(left):
+                break
+            stop = SHARD
+            if self._whole and len(left) > SHARD:
+                stop = int(np.flatnonzero(left[:SHARD] == END)[-1]) + 1
+            run, left = np.split(left, [stop])
+            path = f"{self.folder}/cut{len(cut):05}.int32"
+            save_ids(Path(path), run)
+            cut.append(Shard(path, len(run), int(np.count_nonzero(run >= 0)), 0, 0))
+        edges = list(accumulate((shard.entries for shard in cut), initial=0))
+        counts = zip(
+            shares(self.total_raw_words, edges), shares(self.total_sentences, edges), strict=True
+        )
+        self._shards = [
+            replace(shard, raw_words=of_words, sentences=of_sentences)
+            for shard, (of_words, of_sentences) in zip(cut, counts, strict=True)
+        ]
+
     @property
     def longest_sentence(self) -> int:
         """Tokens of the longest sentence, that are in the vocabulary."""

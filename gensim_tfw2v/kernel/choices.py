@@ -50,6 +50,15 @@ ROUND_BLOCKS = {"skipgram": 8, "cbow": 4}
 #: good; with four times as many, analogies become worse.
 ROUND_WORD_STEPS = 4.0
 
+#: Jobs of a round of a deterministic training on a cluster, whatever tasks there are: as many
+#: workers have work. With 8, which are shorter, four workers take 1.4 times as long. And how many
+#: rounds an epoch has, about: with a quarter of them CBOW rates word pairs far worse.
+ROUND_JOBS, ROUNDS = 4, 32
+
+#: Shares and steps of asynchronous jobs allow for all workers, but jobs overlap only in part. Those
+#: of a round start from the same rows: they count as so many times as many.
+ROUND_TIMES = 6
+
 #: Positions of a block of CBOW that share negatives: kGroup in native/src/cbow_sums.h.
 SHARING = 4
 
@@ -280,7 +289,9 @@ def choose_product_dtype() -> str:
     return "bfloat16" if native and not tf.config.list_physical_devices("GPU") else "float32"
 
 
-def choose_unit_entries(tokens: int, threads: int, directed: bool = True) -> int:
+def choose_unit_entries(
+    tokens: int, threads: int, directed: bool = True, in_rounds: bool = False
+) -> int:
     """Choose how many entries a work unit on a cluster has, at most.
 
     Parameters
@@ -291,8 +302,11 @@ def choose_unit_entries(tokens: int, threads: int, directed: bool = True) -> int
         Of all workers together.
     directed : bool
         Whether their changes are combined by direction; see `curvature`.
+    in_rounds : bool
+        Whether these are those of `ROUNDS`.
     """
     units = UNITS if directed else min(MOST_UNITS, math.ceil(UNITS * math.sqrt(threads)))
+    units = ROUNDS if in_rounds else units
     return min(CLUSTER_ENTRIES, max(LEAST_ENTRIES, tokens // (threads * units)))
 
 

@@ -15,7 +15,6 @@ share for all directions of a row, either training diverges along the first, or 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -194,9 +193,9 @@ class Directions(NamedTuple):
 
 
 def directions(
-    rows: Mapping[str, Sequence[tf.Tensor]],
-    rates: Mapping[str, Sequence[tf.Tensor]],
-    number: tf.Tensor,
+    rows: Mapping[str, tf.Tensor],
+    rates: Mapping[str, tf.Tensor],
+    key: tf.Tensor,
     workers: tf.Tensor,
     averaged: float = 1.0,
 ) -> dict[str, Directions]:
@@ -204,24 +203,19 @@ def directions(
 
     Parameters
     ----------
-    rows : dict of str to sequence of Tensor [n, D]
-        By the names of tables, and by ps task.
-    rates : dict of str to sequence of Tensor [n]
-        In how many predictions each takes part. It is about the same in sum for each ps task.
-    number : Tensor [], int64
-        Of the job: draws follow from it.
+    rows : dict of str to Tensor [n, D]
+        By the names of tables, in the order of their ids.
+    rates : dict of str to Tensor [n]
+        In how many predictions each takes part.
+    key : Tensor [2], int32
+        Of the job's first unit: draws follow from it.
     workers : Tensor []
         N: jobs that are trained at the same time.
     averaged : float
         See `averaged_words`.
     """
-    seeds = {name: tf.stack([number, tf.constant(i, tf.int64)]) for i, name in enumerate(rows)}
-    drawn = {name: draw_rows(rows[name], rates[name], seeds[name]) for name in rows}
-    targets = {
-        name: tf.add_n([tf.reduce_sum(part) for part in rates[name]])
-        for name in rows
-        if name != "inputs"
-    }
+    drawn = {name: draw_rows(rows[name], rates[name], key + [0, i]) for i, name in enumerate(rows)}
+    targets = {name: tf.reduce_sum(rates[name]) for name in rows if name != "inputs"}
     total = tf.add_n(list(targets.values()))
     found = {}
     for name in rows:
@@ -233,27 +227,15 @@ def directions(
     return found
 
 
-def draw_rows(rows: Sequence[tf.Tensor], rates: Sequence[tf.Tensor], seed: tf.Tensor) -> tf.Tensor:
-    """Rows drawn by how often they are in a prediction: [SAMPLE, D], float32.
+def draw_rows(rows: tf.Tensor, rates: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Rows drawn by how often they are in a prediction: [SAMPLE, D], float32; zeros of none."""
 
-    As many of each part; zeros of one without rows.
-    """
-    number = -(-SAMPLE // len(rows))
-
-    def drawn(rows: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
+    def drawn() -> tf.Tensor:
         logits = tf.math.log(tf.maximum(tf.abs(rates), 1e-30))
-        at = tf.random.stateless_categorical(logits[None], number, seed)[0]
+        at = tf.random.stateless_categorical(logits[None], SAMPLE, seed)[0]
         return tf.cast(tf.gather(rows, at), tf.float32)
 
-    parts = [
-        tf.cond(
-            tf.size(weights) > 0,
-            partial(drawn, part, weights),
-            lambda: tf.zeros([number, rows[0].shape[1]]),
-        )
-        for part, weights in zip(rows, rates, strict=True)
-    ]
-    return tf.concat(parts, 0)[:SAMPLE]
+    return tf.cond(tf.size(rates) > 0, drawn, lambda: tf.zeros([SAMPLE, rows.shape[1]]))
 
 
 def curvature(own: tf.Tensor, others: list[tuple[tf.Tensor, tf.Tensor]]) -> tf.Tensor:

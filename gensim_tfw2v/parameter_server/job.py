@@ -11,7 +11,7 @@ import copy
 import functools
 import os
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -163,6 +163,8 @@ class Job(NamedTuple):
     words : WordArrays
     alpha : Tensor []
         Step size at its beginning.
+    key : Tensor [2], int32
+        Of its first unit.
     replicas, number
         See `job_signature`.
     """
@@ -171,6 +173,7 @@ class Job(NamedTuple):
     ids: Tables
     words: WordArrays
     alpha: tf.Tensor
+    key: tf.Tensor
     replicas: tf.Tensor
     number: tf.Tensor
 
@@ -257,11 +260,11 @@ class WorkerJob:
         }
 
     def directions(
-        self, rows: Mapping[str, Sequence[tf.Tensor]], rates: Mapping[str, Sequence[tf.Tensor]]
+        self, rows: Mapping[str, tf.Tensor], rates: Mapping[str, tf.Tensor]
     ) -> dict[str, Directions]:
         """The steepest `directions` of each table, for as many workers as train."""
         averaged = averaged_words(self.program)
-        return directions(rows, rates, self.job.number, self.job.replicas, averaged)
+        return directions(rows, rates, self.job.key, self.job.replicas, averaged)
 
     def row_traffic(self, fetched: tf.Tensor, pushed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Bytes of so many rows, fetched and pushed."""
@@ -289,7 +292,7 @@ class WorkerJob:
             units.append(prepare_unit(program, words, entries, key, alpha))
         if self.fetches_rows:
             ids, units, words = own_ids(units, words)
-        return Job(units, ids, words, alphas[0, 0], replicas, number)
+        return Job(units, ids, words, alphas[0, 0], keys[0], replicas, number)
 
     def run(self, job: Job, indices: tf.Tensor, began: tf.Tensor) -> tf.Tensor:
         """Do a job; fetching is counted from the time when it began.

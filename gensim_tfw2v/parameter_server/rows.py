@@ -84,8 +84,7 @@ class RowLayout(Layout):
 
     def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
         """Give rows: [ids, D], in the dtype given, in which they travel."""
-        parts = self.fetch_parts(split, dtype)
-        return parts[0] if len(parts) == 1 else tf.dynamic_stitch(split.places, parts)
+        return joined(split, self.fetch_parts(split, dtype))
 
     def fetch_parts(self, split: Split, dtype: tf.DType) -> list[tf.Tensor]:
         """Give the rows of each part."""
@@ -130,7 +129,7 @@ class RowLayout(Layout):
         self,
         numbers: tf.Tensor,
         dtype: tf.DType,
-        combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+        combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
         drop_others: bool = True,
     ) -> tf.Operation:
         """Add the changes that were laid down under these numbers.
@@ -141,19 +140,20 @@ class RowLayout(Layout):
             With n known.
         dtype : DType
             That they were laid down in.
-        combine : function (Tensor [u, D], Tensor [u, D]) -> Tensor [u, D]
-            Makes one change of two, row by row; zeros are no change.
+        combine : function (Tensor [u, D], Tensor [u, D]) -> Tensor [u, D], optional
+            Makes one change of two, row by row; zeros are no change. By default they are added one
+            after the other, in the order of the numbers.
         drop_others : bool
             Whether what was laid down under other numbers is dropped, as by `drop_staged`.
         """
         done = []
         for stage, shard in zip(self._stages, self.shards, strict=True):
             with tf.device(shard.device):
-                rows, changes = self._staged(stage, tf.unstack(numbers), dtype)
-                while len(changes) > 1:  # by pairs, so that each counts alike
-                    pairs = zip(changes[::2], changes[1::2], strict=False)
-                    changes = [combine(*pair) for pair in pairs] + changes[len(changes) // 2 * 2 :]
-                added = self._access.add(shard, rows, changes[0])
+                staged = _taken(stage, tf.unstack(numbers), dtype)
+                added = tf.no_op()
+                for rows, changes in [self._combined(staged, combine)] if combine else staged:
+                    with tf.control_dependencies([added]):
+                        added = self._access.add(shard, rows, changes)
                 with tf.control_dependencies([added]):
                     done.append(_drop(stage, dtype) if drop_others else added)
         return tf.group(done)
@@ -166,24 +166,23 @@ class RowLayout(Layout):
                 done.append(_drop(stage, dtype))
         return tf.group(done)
 
-    def _staged(
-        self, stage: str, numbers: list[tf.Tensor], dtype: tf.DType
-    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """Take changes out: all their rows, and for each number the changes of these [u, D]."""
-        taken = [
-            tf.raw_ops.MapUnstage(
-                key=number, indices=[0, 1], dtypes=[tf.int32, dtype], shared_name=stage
-            )
-            for number in numbers
-        ]
-        rows = [tf.ensure_shape(rows, [None]) for rows, _ in taken]
-        distinct, places = tf.unique(tf.concat(rows, 0))
-        own_places = tf.split(places, [tf.size(own) for own in rows], num=len(rows))
+    def _combined(
+        self,
+        staged: list[tuple[tf.Tensor, tf.Tensor]],
+        combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Give all rows that change, and the one change of each: [u, D]."""
+        distinct, places = tf.unique(tf.concat([rows for rows, _ in staged], 0))
+        own_places = tf.split(places, [tf.size(rows) for rows, _ in staged], num=len(staged))
         shape = [tf.size(distinct), self.size]
-        return distinct, [
+        changes = [
             tf.scatter_nd(own[:, None], tf.cast(changes, tf.float32), shape)
-            for own, (_, changes) in zip(own_places, taken, strict=True)
+            for own, (_, changes) in zip(own_places, staged, strict=True)
         ]
+        while len(changes) > 1:  # by pairs, so that each counts alike
+            pairs = zip(changes[::2], changes[1::2], strict=False)
+            changes = [combine(*pair) for pair in pairs] + changes[len(changes) // 2 * 2 :]
+        return distinct, changes[0]
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
         number = len(self.shards)
@@ -196,7 +195,7 @@ class RowLayout(Layout):
 def adder_of_staged(
     tables: Sequence[RowLayout],
     dtype: tf.DType,
-    combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+    combine: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
     drop_others: bool = True,
 ) -> tf.types.experimental.PolymorphicFunction:
     """Build the ``tf.function`` of job numbers that calls `add_staged` of all tables in use."""
@@ -213,6 +212,24 @@ def adder_of_staged(
 def parts_of(split: Split, rows: tf.Tensor) -> list[tf.Tensor]:
     """Split rows, given in the order of the ids, into each shard's."""
     return [rows] if len(split.places) == 1 else [tf.gather(rows, at) for at in split.places]
+
+
+def joined(split: Split, parts: list[tf.Tensor]) -> tf.Tensor:
+    """Join the parts of rows, in the order of the ids."""
+    return parts[0] if len(parts) == 1 else tf.dynamic_stitch(split.places, parts)
+
+
+def _taken(
+    stage: str, numbers: list[tf.Tensor], dtype: tf.DType
+) -> list[tuple[tf.Tensor, tf.Tensor]]:
+    """Take out what was laid down under each number: rows [n], and their changes [n, D]."""
+    taken = [
+        tf.raw_ops.MapUnstage(
+            key=number, indices=[0, 1], dtypes=[tf.int32, dtype], shared_name=stage
+        )
+        for number in numbers
+    ]
+    return [(tf.ensure_shape(rows, [None]), changes) for rows, changes in taken]
 
 
 def _drop(stage: str, dtype: tf.DType) -> tf.Operation:
@@ -284,25 +301,30 @@ class RowJob(WorkerJob):
         if self.program.workers == 1:
             return dict.fromkeys(self._tables)
         rates, size = self.rates(), self.job.alpha * self.job.tokens
-        of_parts = {
-            name: [tf.gather(rates[name], at) for at in split.places]
-            for name, split in self._splits.items()
-        }
-        steepest = self.directions(self._fetched, of_parts)
+        # in the order of the ids, on whichever ps they are
+        rows = {name: joined(split, self._fetched[name]) for name, split in self._splits.items()}
+        steepest = self.directions(rows, rates)
         return {name: steepest[name].of_rows(size * rate) for name, rate in rates.items()}
 
 
 class StagedJob(RowJob):
-    """Lays changes down at the ps under the job's number, as they are, to be combined later.
+    """Lays changes down at the ps under the job's number, to be combined later.
 
-    See `RowLayout.stage`.
+    See `RowLayout.stage`. `by_direction` says whether it lays down the share that counts by
+    direction, as other jobs push, with their larger step sizes; else changes are as they are.
     """
 
     parts = 1
 
+    def __init__(
+        self, program: Program, server: ParameterServer, by_direction: bool = False
+    ) -> None:
+        super().__init__(program, server)
+        self._by_direction = by_direction
+
     def step_sizes(self, alphas: tf.Tensor, replicas: tf.Tensor) -> tf.Tensor:
-        """As they are: changes are combined."""
-        return alphas
+        """As they are, unless shares are laid down."""
+        return super().step_sizes(alphas, replicas) if self._by_direction else alphas
 
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
         """0: all start from the same rows."""
@@ -312,4 +334,4 @@ class StagedJob(RowJob):
         return self._tables[name].stage(self._splits[name], changes, self.job.number)
 
     def _measure_shares(self) -> dict[str, DirectedShare | None]:
-        return dict.fromkeys(self._tables)
+        return super()._measure_shares() if self._by_direction else dict.fromkeys(self._tables)

@@ -209,9 +209,9 @@ class ReplicaJob(WorkerJob):
             order = {name: tf.argsort(places) for name, places in self._first.items()}
             self._row_rates = self.rates()
             self._directions = self.directions(
-                {name: [tf.gather(fetched[0][name], at)] for name, at in order.items()},
+                {name: tf.gather(fetched[0][name], at) for name, at in order.items()},
                 {
-                    name: [tf.gather(self._row_rates[name], tf.gather(self._first[name], at))]
+                    name: tf.gather(self._row_rates[name], tf.gather(self._first[name], at))
                     for name, at in order.items()
                 },
             )

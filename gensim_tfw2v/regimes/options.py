@@ -138,6 +138,18 @@ class Synchronous(RegimeOptions):
 
 
 @dataclass(frozen=True)
+class Deterministic(RegimeOptions):
+    """Rounds of a fixed number of jobs, whatever tasks there are, combined by direction.
+
+    By it a cluster trains with `deterministic`.
+    """
+
+    trained_by = "synchronous:SynchronousRegime"
+    has_kernels = combines_by_direction = workers_overlap = True
+    combining: ClassVar[str] = "direction"
+
+
+@dataclass(frozen=True)
 class Downpour(RegimeOptions):
     """Downpour SGD: model replicas that fetch rows and push gradients at fixed intervals.
 

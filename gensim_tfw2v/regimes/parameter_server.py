@@ -140,7 +140,7 @@ class ParameterServerRegime:
         """Count those of an epoch's units that are left that one worker is to train alone."""
         if self.program.one_at_a_time:
             return len(tasks)
-        if not tasks or tasks[0].epoch or self.workers.number == 1:
+        if not tasks or tasks[0].epoch or self.program.workers == 1:
             return 0
         return max(0, self.warm_units - (self._units - len(tasks)))
 

@@ -173,7 +173,7 @@ class SandblasterRegime(DealingRegime):
             with tf.control_dependencies([table.drop_staged(tf.float32) for table in tables]):
                 return tf.constant(0)
 
-        self._add_staged = adder_of_staged(self._gradient.tables, tf.float32, tf.add, False)
+        self._add_staged = adder_of_staged(self._gradient.tables, tf.float32, drop_others=False)
         self._drop_staged = drop_staged
 
     def _make_job(self) -> PortionJob:

@@ -22,6 +22,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
+from gensim_tfw2v.kernel.choices import ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.parameter_server.combining import adasum
 from gensim_tfw2v.parameter_server.job import JobResult
@@ -31,7 +32,7 @@ from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import LOOK_SECONDS, Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.regimes import Stop, never
-from gensim_tfw2v.regimes.options import Synchronous
+from gensim_tfw2v.regimes.options import Deterministic, Synchronous
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 
 #: Of a patient dealer: a portion is copied, once, when it takes this many times as long as the
@@ -192,18 +193,24 @@ class DealingRegime(ParameterServerRegime):
 
 
 class SynchronousRegime(DealingRegime):
-    """A round is a job for each worker; see `ParameterServerRegime`."""
+    """A round is a job for each of the program's workers; see `ParameterServerRegime`.
+
+    There may be fewer or more tasks that run them.
+    """
 
     patient = True
 
-    def __init__(self, setup: Setup, workers: Workers, options: Synchronous) -> None:
+    def __init__(
+        self, setup: Setup, workers: Workers, options: Synchronous | Deterministic
+    ) -> None:
         super().__init__(setup, workers, options)
         wire = tf.as_dtype(self.program.wire_dtype)
-        combine = adasum if options.combining == "adasum" else tf.add
+        combine = adasum if options.combining == "adasum" else None
         self._add_staged = adder_of_staged(self.server.tables, wire, combine)
 
     def _make_job(self) -> StagedJob:
-        return StagedJob(self.program, self.server)
+        by_direction = self.options.combines_by_direction
+        return StagedJob(self.program, self.server, by_direction)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once; see `Regime`. Units are reported at the end of their round.
@@ -216,10 +223,11 @@ class SynchronousRegime(DealingRegime):
         self.begin_epoch()
         jobs = runs_of(tasks, self.program.threads)
         alone = -(-self.alone(tasks) // self.program.threads)
-        for of_round in [*runs_of(jobs[:alone], 1), *runs_of(jobs[alone:], self.workers.number)]:
+        for of_round in [*runs_of(jobs[:alone], 1), *runs_of(jobs[alone:], self.program.workers)]:
             if stop():
                 break
-            self._replicas = len(of_round)
+            is_shared = self.options.combines_by_direction and len(of_round) > 1
+            self._replicas = len(of_round) * (ROUND_TIMES if is_shared else 1)
             self._taken: dict[int, tuple[int, list[UnitReport]]] = {}  # by a job's first unit
             self._dealer.deal(of_round, never)
             # in the order of the jobs, whichever came first

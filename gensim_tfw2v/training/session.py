@@ -82,6 +82,7 @@ class Training:
                 )
             if config.deterministic:
                 _note_kernel(model)
+                corpus.cut_anew()
             vocabulary = Vocabulary.of(model)
             self._subwords = vocabulary.subwords
             self._inputs: np.ndarray | None = None  # what the model's rows of n-grams were

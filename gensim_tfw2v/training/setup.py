@@ -55,14 +55,12 @@ def setup_of(
     if window > choices.NARROW_WINDOW:
         window = choices.choose_window(window, corpus.longest_sentence)
     native = trains_natively(config)
-    if config.deterministic and not config.shares_rows:
-        raise RuntimeError(
-            f"deterministic=True needs the compiled kernels: {why_not()}, or leave it out"
-        )
-    if config.kernels_class and not native:
+    if not native and (config.kernels_class or config.deterministic):
+        name = config.kernels_class
+        what = f"{name} is" if name else "deterministic=True models are"
         hide = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
         raise RuntimeError(
-            f"{config.kernels_class} is trained by the compiled kernels alone, on CPUs, but "
+            f"{what} trained by the compiled kernels alone, on CPUs, but "
             + (hide if load_ops() is not None else why_not())
         )
     unit = unit_program(config, vocabulary, tokens, max_entries, window, native, loss_every)
@@ -84,9 +82,11 @@ def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) ->
     regime = config.regime_of_workers
     of_model = regime.tokens_of_model(tokens)
     of_all = threads if regime.trains_apart else workers * threads
-    entries = min(most, choices.choose_unit_entries(of_model, of_all, regime.combines_by_direction))
+    entries = choices.choose_unit_entries(
+        of_model, of_all, regime.combines_by_direction, config.deterministic
+    )
     step = _step_shape(config, vocabulary, tokens, False, config.window).tokens
-    return regime.unit_entries(entries, step / max(1e-9, vocabulary.kept_share))
+    return regime.unit_entries(min(most, entries), step / max(1e-9, vocabulary.kept_share))
 
 
 def unit_program(
@@ -199,7 +199,12 @@ def worker_program(config: TrainingConfig, program: Program, tokens: int) -> Pro
 
 
 def _workers_and_threads(config: TrainingConfig) -> tuple[int, int]:
-    """Workers, and threads of each: those of one machine share its cores."""
+    """Workers, and threads of each: those of one machine share its cores.
+
+    A deterministic training has as many jobs at a time on any cluster, each of one thread.
+    """
+    if config.deterministic and not config.shares_rows:
+        return choices.ROUND_JOBS, 1
     if config.cluster is None:
         return config.workers, 1
     if isinstance(config.cluster, LocalTasks):

@@ -120,8 +120,8 @@ def test_directions_are_measured_on_rows_that_are_predicted_with_each_other():
     rows = {"inputs": inputs, "outputs": np.concatenate([outputs, 100 * rare])}
     rates = {"inputs": np.ones(300), "outputs": np.repeat([1.0, 1e-12], 300)}
     found = directions(
-        *({name: [tf.constant(x, tf.float32)] for name, x in of.items()} for of in (rows, rates)),
-        tf.constant(7, tf.int64),
+        *({name: tf.constant(x, tf.float32) for name, x in of.items()} for of in (rows, rates)),
+        tf.constant([7, 1]),
         tf.constant(4.0),
     )
     for name, axis in (("inputs", axes[1]), ("outputs", axes[0])):

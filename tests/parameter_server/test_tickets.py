@@ -39,7 +39,7 @@ def reporting(shared, fails_at=-1, wait=None):
             for unit in range(THREADS)
         ]
         ids = Tables(tf.cast(tf.stack(sums), tf.float64), None, None)
-        return Job([keys, alphas], ids, None, alphas[0, 0], replicas, number)
+        return Job([keys, alphas], ids, None, alphas[0, 0], keys[0], replicas, number)
 
     def run(job, indices, began):
         number = job.number % module.SPACING

@@ -12,6 +12,7 @@ from gensim.models.word2vec import LineSentence
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFFastText, TFWord2Vec
+from gensim_tfw2v.corpus import files, shards
 from gensim_tfw2v.kernel import choices
 from gensim_tfw2v.kernel.objectives import StepShape
 from gensim_tfw2v.regimes.deterministic import DeterministicRegime
@@ -87,7 +88,9 @@ def test_small_corpora_and_fasttext_are_trained_in_order():
 
 
 @pytest.mark.usefixtures("in_blocks")
-def test_a_file_gives_what_its_sentences_give():
+def test_a_file_gives_what_its_sentences_give(monkeypatch):
+    monkeypatch.setattr(files, "BYTES_A_RUN", 1 << 16)  # as large files, in several runs
+    monkeypatch.setattr(shards, "SHARD", 20_000)
     sentences = list(LineSentence(LEE))
     one = fingerprint(train(workers=2))
     assert fingerprint(train(corpus={"sentences": sentences}, workers=3)) == one
@@ -127,9 +130,11 @@ def test_the_kernel_is_noted(caplog):
     assert train(workers=1, deterministic=False).kernel is None
 
 
-@pytest.mark.parametrize("options", [{"cluster": "local:ps=1,worker=1"}, {"regime": "downpour"}])
-def test_it_is_for_one_machine(options):
-    with pytest.raises(ValueError, match="leave out cluster and regime, or deterministic"):
+@pytest.mark.parametrize(
+    "options", [{"regime": "downpour"}, {"layout": "columns", "cluster": "local:ps=1,worker=1"}]
+)
+def test_it_has_a_regime_and_layout_of_its_own(options):
+    with pytest.raises(ValueError, match="leave out regime and layout, or deterministic"):
         TFWord2Vec(deterministic=True, **options)
 
 

@@ -86,6 +86,7 @@ def test_workers_that_overlap_take_turns_on_little_text_by_long_steps(regime, tu
     config = SimpleNamespace(
         regime_of_workers=parse_regime(regime), shares_rows=False, cluster=None, workers=2,
         layout="rows", alpha=0.025, shrink_windows=True, objective=SkipGram(20),
+        deterministic=False,
     )  # fmt: skip
     program = Program(SkipGram(20), StepShape(64, 32, 10, 32), 10, 6, 64)
     assert worker_program(config, program, 1e5).one_at_a_time is turns

@@ -8,13 +8,18 @@ import pytest
 
 from gensim_tfw2v import Asynchronous, Synchronous, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.choices import ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.parameter_server.combining import adasum
+from gensim_tfw2v.parameter_server.combining import adasum, averaged_words, directions
+from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import synchronous
+from gensim_tfw2v.regimes.options import Deterministic
 from gensim_tfw2v.regimes.synchronous import SynchronousRegime
 from tests.regimes.trials import (
+    ALPHA,
     ENTRIES,
     OBJECTIVES,
+    SIZE,
     Flaky,
     Trial,
     assert_equal,
@@ -180,3 +185,33 @@ def test_x_is_the_steps_of_a_round():
         assert np.isfinite(model.wv.vectors).all()
     assert units[0] == pytest.approx(4 * units[1], rel=0.1)
     assert units[0] == pytest.approx(400 * 20 / 64, rel=0.2)
+
+
+def test_a_deterministic_round_adds_shares_by_direction(units):
+    """Of each of three jobs its share, from one snapshot, whatever workers there are."""
+    expected = Trial(OBJECTIVES[0], workers=3, native=True)
+    of_round, program = tasks(units[:3]), expected.setup.program
+    total = {name: rows.copy() for name, rows in expected.arrays._asdict().items() if len(rows)}
+    for task in of_round:
+        after = expected.by_hand([task.unit])
+        rows, rates, changes = {}, {}, {}
+        for name in total:
+            start = getattr(expected.arrays, name)
+            change = getattr(after, name).numpy()[:, :SIZE] - start
+            ids = np.flatnonzero(change.any(1))
+            rows[name], rates[name] = start[ids], getattr(expected.setup.rates, name)[ids]
+            changes[name] = ids, change[ids]
+        found = directions(
+            *(tf.nest.map_structure(tf.constant, given) for given in (rows, rates)),
+            *(tf.constant(task.key), tf.constant(3.0 * ROUND_TIMES), averaged_words(program)),
+        )
+        for name, (ids, change) in changes.items():
+            steps = ALPHA[0] * task.unit.tokens * rates[name]
+            total[name][ids] += found[name].of_rows(steps).of(change, tf.range(len(ids))).numpy()
+    for workers in (1, 2):
+        regime = Deterministic().make(expected.setup, LocalWorkers(workers))
+        regime.warm_units = 0
+        train(regime, expected, units[:3])
+        for name, rows in total.items():
+            np.testing.assert_allclose(getattr(expected.exported(regime), name), rows, atol=1e-6)
+        regime.close()
