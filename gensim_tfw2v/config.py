@@ -464,8 +464,8 @@ class TrainingConfig:
         by_graph = self.layout == "columns" or not regime.has_kernels
         if self.concatenated and (self.cluster or self.regime):
             raise ValueError(
-                "dm_concat=1 is trained by threads of one machine: leave out cluster and regime, or "
-                "dm_concat"
+                "dm_concat=1 is trained by threads of one machine: leave out cluster and regime, "
+                "or dm_concat"
             )
         if name and (by_graph or self.has_documents and regime.trains_apart):
             why = "merges words that several sub-models have, and documents are not"
