@@ -16,7 +16,10 @@ NEXT_TESTS := tests/kernel/native/test_library.py tests/kernel/native/test_doors
 	tests/kernel/native/test_in_place.py tests/test_fasttext.py tests/cluster/test_training.py \
 	tests/cluster/test_environment.py tests/training/test_elsewhere.py
 
+# Unpacks once what several environments have, and compiles no module that nobody imports.
 UV = UV_HTTP_TIMEOUT=180 $(@D)/bin/uv --quiet --no-config pip install --python $(@D)/bin/python
+# also where only a source of the kernels has changed
+EDITABLE = $(UV) --reinstall-package gensim-tfw2v -e
 
 # What an installation is made of, besides Python.
 SOURCES := pyproject.toml setup.py $(wildcard gensim_tfw2v/kernel/native/src/*)
@@ -38,8 +41,7 @@ demo: $(RUN)  ## install into .venv if needed, train on a small local cluster, p
 test: $(DEV)  ## run the tests (PYTEST_ARGS="-m slow" runs the studies)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-# after DEV, for its kernels
-lowest: $(LOWEST)/.installed | $(DEV)  ## run some quick tests with the lowest versions that pyproject.toml allows
+lowest: $(LOWEST)/.installed  ## run some quick tests with the lowest versions that pyproject.toml allows
 	@$(LOWEST)/bin/python -m pytest -q $(LOWEST_TESTS)
 
 test-next: $(NEXT)/.installed | $(DEV)  ## run some quick tests with the newest pre-release of TensorFlow
@@ -79,7 +81,7 @@ bench: $(RUN)  ## compare with gensim: make bench CORPUS=path [BENCH_ARGS="--set
 	@$(BIN)/python -m benchmarks.compare "$(CORPUS)" --out docs/benchmarks $(BENCH_ARGS)
 
 # zig compiles for other systems too: those with glibc 2.17, of 2012, or later
-wheels: $(BIN)/python  ## build wheels for Linux on x86-64 and aarch64 into dist/, with zig
+wheels: $(BIN)/uv  ## build wheels for Linux on x86-64 and aarch64 into dist/, with zig
 	@$(PIP) install auditwheel
 	@for machine in x86_64 aarch64; do \
 		rm -rf build && TFW2V_TARGET=$$machine-linux-gnu.2.17 $(PIP) wheel --no-deps --wheel-dir dist . \
@@ -92,30 +94,28 @@ clean:  ## remove .venv, caches and build results
 	@rm -f gensim_tfw2v/kernel/native/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(BIN)/python:
-	@echo "creating $(VENV)"
-	@$(PYTHON) -m venv $(VENV)
-
-$(RUN): $(SOURCES) | $(BIN)/python
+$(RUN): $(SOURCES) | $(BIN)/uv
 	@echo "installing into $(VENV)"
-	@$(PIP) install -e .
+	@$(EDITABLE) .
 	@touch $@
 
-$(DEV): $(SOURCES) | $(BIN)/python
+$(DEV): $(SOURCES) | $(BIN)/uv
 	@echo "installing with the tools for development into $(VENV)"
-	@$(PIP) install -e '.[dev]'
+	@$(EDITABLE) '.[dev]'
 	@touch $@ $(RUN)
 
-$(LOWEST)/bin/uv $(NEXT)/bin/uv:
+$(LOWEST)/bin/uv $(NEXT)/bin/uv: CLEAR := --clear
+$(BIN)/uv $(LOWEST)/bin/uv $(NEXT)/bin/uv:
 	@echo "creating $(@D:/bin=)"
-	@$(PYTHON) -m venv --clear $(@D:/bin=)
+	@$(PYTHON) -m venv $(CLEAR) $(@D:/bin=)
 	@$(@D)/python -m pip --quiet --disable-pip-version-check install uv
 	@touch $@
 
 # anew when a bound changes: uv keeps what is installed
 $(LOWEST)/bin/uv: pyproject.toml setup.py
 
-$(LOWEST)/.installed: $(LOWEST)/bin/uv
+# after DEV, for its kernels and what uv has unpacked
+$(LOWEST)/.installed: $(LOWEST)/bin/uv | $(DEV)
 	@echo "installing the lowest versions into $(LOWEST)"
 	@$(UV) --resolution lowest-direct --only-binary :all: -r pyproject.toml
 	@$(UV) pytest hypothesis PyYAML testfixtures tomli

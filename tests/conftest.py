@@ -37,10 +37,11 @@ def load_without_optimizer(load=_tensorflow._load):
 
 _tensorflow._load = load_without_optimizer
 
-#: Folders whose tests start processes and wait for them, or trace many graphs. They come first: a
+#: Folders and files whose tests start processes and wait for them, or take long. They come first: a
 #: file of few, long tests that began last would have the other cores idle.
 LONG = ("browser", "cli", "cluster", "docs", "examples", "objectives", "parameter_server",
-        "regimes", "scaling", "test_model.py")  # fmt: skip
+        "regimes", "scaling", "test_model.py", "test_option_grid.py",
+        "test_sanitizers.py")  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

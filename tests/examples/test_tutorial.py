@@ -50,6 +50,8 @@ def aucs(path):
 #: What a run in a few seconds has less of; its figures say nothing.
 LESS = {
     "epochs=10": "epochs=1",
+    "vector_size=100, window=10": "vector_size=20, window=2",
+    "lsa(dimensions=100)": "lsa(dimensions=10)",
     "n_splits=10": "n_splits=2",
     "seed in (2, 3)": "seed in (2,)",
     "IsolationForest(random_state": "IsolationForest(n_estimators=10, random_state",
