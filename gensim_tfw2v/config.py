@@ -343,6 +343,9 @@ def parse(options: Mapping[str, Any], kinds: Mapping[str, Kind] = OPTIONS) -> di
     `kinds` is `OPTIONS`, `ATTRIBUTES` or `ARGUMENTS`. Raises TypeError or ValueError for a value of
     another kind or out of range, and ClusterError for an invalid `cluster`.
     """
+    has_no_windows = options.get("has_documents") and not options.get("dbow_words")
+    if has_no_windows and options.get("sg") and options.get("window") == 0:  # as programs say so
+        options = {**options, "window": 1}
     return {name: kind(name, options[name]) for name, kind in kinds.items() if name in options}
 
 

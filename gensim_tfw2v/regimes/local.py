@@ -65,7 +65,8 @@ class LocalRegime:
         return self._tables.train(self._options, unit, alphas, loss_every=self.program.loss_every)
 
     def _trained(self, task: UnitTask, unit: plain.Unit) -> UnitReport:
-        kept, result = len(unit.inputs), self._train(unit, np.asarray(task.alphas, np.float32))
+        result = self._train(unit, np.asarray(task.alphas, np.float32))
+        kept = len(unit.inputs) - unit.pairs or unit.pairs  # words count once, as in gensim
         if any(task.alphas) and not np.isfinite(result.magnitude):  # else only a loss is asked for
             place = f"training of unit {task.unit.index} in epoch {task.epoch}"
             raise Divergence.at(place, self.program, task.alphas[0])

@@ -118,7 +118,7 @@ class EarlyStopping(CallbackAny2Vec):
         if not (is_worse or math.isnan(score)):
             self.best_epoch, self.best_score, self._best = epoch, score, []
             if self.restore_best_weights:
-                for held in (vars(model.wv), vars(model)):
+                for held in map(vars, (model, *_keyed(model))):
                     self._best.append((held, {n: held[n].copy() for n in WEIGHTS & held.keys()}))
         waited = 0 if self.best_epoch is None else epoch - self.best_epoch
         # after the last epoch too: the checkpoint that remains is to be of the best one
@@ -129,7 +129,8 @@ class EarlyStopping(CallbackAny2Vec):
         """Give the model the weights of the best epoch."""
         for held, best in self._best:
             held.update(best)  # not in place: a checkpoint of what is there may be being written
-        renew_norms(model.wv)
+        for vectors in _keyed(model):
+            renew_norms(vectors)
         self._best = []
         names = ("history", "best_epoch", "best_score")
         vars(model).update({name: getattr(self, name) for name in names})
@@ -150,6 +151,11 @@ class UntilStopped:
                 model._training.finish()
 
         return call
+
+
+def _keyed(model: Any) -> list[Any]:
+    """Vectors of words, and of documents' tags."""
+    return [model.wv, model.dv] if model.has_documents else [model.wv]
 
 
 def _score(monitor: Any, model: Any) -> float:

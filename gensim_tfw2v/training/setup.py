@@ -52,7 +52,7 @@ def setup_of(
     """
     tokens = config.regime_of_workers.tokens_of_model(corpus.total_tokens)
     window = config.window
-    if window > choices.NARROW_WINDOW:
+    if window > choices.NARROW_WINDOW and not config.concatenated:
         window = choices.choose_window(window, corpus.longest_sentence)
     native = trains_natively(config)
     if not native and (config.kernels_class or config.deterministic):
