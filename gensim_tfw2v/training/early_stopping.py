@@ -118,7 +118,7 @@ class EarlyStopping(CallbackAny2Vec):
         if not (is_worse or math.isnan(score)):
             self.best_epoch, self.best_score, self._best = epoch, score, []
             if self.restore_best_weights:
-                for held in map(vars, (model, *_keyed(model))):
+                for held in [vars(holder) for holder in (model, *_keyed(model))]:
                     self._best.append((held, {n: held[n].copy() for n in WEIGHTS & held.keys()}))
         waited = 0 if self.best_epoch is None else epoch - self.best_epoch
         # after the last epoch too: the checkpoint that remains is to be of the best one
