@@ -81,7 +81,7 @@ bench: $(RUN)  ## compare with gensim: make bench CORPUS=path [BENCH_ARGS="--set
 	@$(BIN)/python -m benchmarks.compare "$(CORPUS)" --out docs/benchmarks $(BENCH_ARGS)
 
 # zig compiles for other systems too: those with glibc 2.17, of 2012, or later
-wheels: $(BIN)/uv  ## build wheels for Linux on x86-64 and aarch64 into dist/, with zig
+wheels: $(BIN)/python  ## build wheels for Linux on x86-64 and aarch64 into dist/, with zig
 	@$(PIP) install auditwheel
 	@for machine in x86_64 aarch64; do \
 		rm -rf build && TFW2V_TARGET=$$machine-linux-gnu.2.17 $(PIP) wheel --no-deps --wheel-dir dist . \
@@ -94,14 +94,18 @@ clean:  ## remove .venv, caches and build results
 	@rm -f gensim_tfw2v/kernel/native/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(RUN): $(SOURCES) | $(BIN)/uv
+$(BIN)/python:
+	@echo "creating $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(RUN): $(SOURCES) | $(BIN)/python
 	@echo "installing into $(VENV)"
-	@$(EDITABLE) .
+	@$(PIP) install -e .
 	@touch $@
 
 $(DEV): $(SOURCES) | $(BIN)/uv
 	@echo "installing with the tools for development into $(VENV)"
-	@$(EDITABLE) '.[dev]'
+	@$(EDITABLE) '.[dev]' || $(PIP) install -e '.[dev]'  # by whose settings mirrors are found
 	@touch $@ $(RUN)
 
 $(LOWEST)/bin/uv $(NEXT)/bin/uv: CLEAR := --clear
