@@ -568,7 +568,7 @@ class TFWord2Vec(Word2Vec):
         ----------
         corpus_iterable, corpus_file
             The text, as for `train`; give one of the two. Words that the model does not know are
-            left out.
+            left out, and so are tags of documents, without which DBOW predicts nothing.
 
         Returns
         -------

@@ -106,7 +106,10 @@ class Training:
     def alpha(self, position):
         first, last = self.alphas
         block = position // self.o.block * self.o.block
-        return first + (last - first) * block / len(self.unit.inputs)
+        windows = len(self.unit.inputs) - self.unit.pairs
+        if block >= windows:
+            return first + (last - first) * (block - windows) / self.unit.pairs
+        return first + (last - first) * block / windows
 
     def reached(self, position):
         """Positions in the window of one; of a pair, its own."""

@@ -34,8 +34,7 @@ using Change = std::pair<float*, const float*>;
 class Trainer : protected UnitRows {
  public:
   Trainer(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
-      : UnitRows(unit), alpha_(alphas[0]),
-        slope_(u.kept ? (alphas[1] - alphas[0]) / u.kept : 0.f), result_(result) {}
+      : UnitRows(unit), alpha_(alphas[0]), fall_(alphas[1] - alphas[0]), result_(result) {}
   ~Trainer() { take().into(result_); }
 
   // Adds noted changes to rows.
@@ -55,7 +54,12 @@ class Trainer : protected UnitRows {
   }
 
  protected:
-  float alpha(int64_t position) const { return alpha_ + slope_ * position; }
+  // Windows have all step sizes of a unit, and so do the pairs after them: gensim trains them in turn.
+  float alpha(int64_t position) const {
+    const int64_t windows = u.kept - u.pairs;
+    if (paired(position)) return alpha_ + fall_ / u.pairs * (position - windows);
+    return alpha_ + fall_ / windows * position;
+  }
   template <bool begin = false>
   void add(float* to, const float* change, float factor) const {
     for (int64_t d = 0; d < N * W; d += W) {
@@ -101,7 +105,7 @@ class Trainer : protected UnitRows {
  private:
   static constexpr float kWild = 8;  // mean size of scores from which on smaller steps are taken
 
-  float alpha_, slope_;
+  float alpha_, fall_;
   Vector new_sizes_ = {}, new_cost_ = {}, cost_ = {};
   Sums counted_;
   Tfw2vResult& result_;
