@@ -16,6 +16,9 @@ from gensim_tfw2v.kernel.objectives import StepShape
 #: Entries of a work unit on one machine.
 UNIT_ENTRIES = 1 << 16
 
+#: The same where words and then tags of documents are trained: what one learns the other needs.
+PAIRED_ENTRIES = 1 << 12
+
 #: With more words than this, a negative seldom equals a target.
 FEW_WORDS = 4096
 

@@ -77,7 +77,8 @@ def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) ->
     shape = _step_shape(config, vocabulary, tokens, True, config.window)
     most = max(choices.LEAST_ENTRIES, choices.UNIT_NEGATIVES * shape.block // shape.shared)
     if config.shares_rows:
-        return min(choices.UNIT_ENTRIES, most)
+        one = choices.PAIRED_ENTRIES if config.dbow_words else choices.UNIT_ENTRIES
+        return min(one, most)
     workers, threads = _workers_and_threads(config)
     regime = config.regime_of_workers
     of_model = regime.tokens_of_model(tokens)

@@ -189,5 +189,5 @@ def test_a_row_that_no_other_job_trains_is_pushed_whole():
     np.testing.assert_allclose(changes[:2], 1, atol=1e-3)
     np.testing.assert_allclose(changes[2, 0], 1 / 4, atol=1e-3)
     # but others are predicted with it
-    drawn = draw_rows([tf.eye(3)], [rates], tf.constant([1, 2], tf.int64)).numpy()
+    drawn = draw_rows(tf.eye(3), rates, tf.constant([1, 2])).numpy()
     np.testing.assert_allclose(drawn.mean(0), [0.5, 0, 0.5], atol=0.05)
