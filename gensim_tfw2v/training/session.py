@@ -331,13 +331,14 @@ def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]
     corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
     return {
         "vocabulary": _keys(model.wv, "words"),
-        "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",
         # with none each program draws one: going on with another is as good
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
         **{name: getattr(model, name) for name in OPTIONS},
         **{name: getattr(model.wv, name) for name in SUBWORDS if model.has_subwords},
         **{name: getattr(model, name) for name in DOCUMENTS if model.has_documents},
         **({"tags": _keys(model.dv, "tags")} if model.has_documents else {}),
+        # last, for its units are as options have it
+        "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",
     }
 
 
