@@ -21,7 +21,6 @@ CELLS = [
 
 #: What differs: it is on the benchmark's page, too.
 DIFFERENT = {
-    ("baskets", "FastText CBOW", 500, 10): "neighbours",
     ("walks", "CBOW", 5, 5): "loss",
 }
 
