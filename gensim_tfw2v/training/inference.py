@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,13 @@ from gensim_tfw2v.kernel.tables import unit_key
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.training.setup import unit_program
-from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of, tables_of
+from gensim_tfw2v.training.vocabulary import MIXER, Vocabulary, seed_of, tables_of
 
 #: Entries that a thread draws for all epochs at once, at most, unless one document has more.
 PORTION = 1 << 20
 
-#: Documents from which on DBOW trains in blocks. Each block has a word of each of so many; of fewer
-#: documents it would have several, and too long a step of each.
+#: Documents of a portion from which on DBOW trains in blocks. Each block has a word of each of so
+#: many; of fewer documents it would have several, and too long a step of each.
 MANY = 2 * choices.NATIVE_BLOCK
 
 
@@ -78,11 +79,9 @@ def infer(
     if not len(model.wv):
         raise RuntimeError("you must first build vocabulary and train before inferring vectors")
     alphas = np.linspace(alpha or model.alpha, min_alpha or model.min_alpha, epochs or model.epochs)
-    portions = list(_portions(model, documents, len(alphas)))
-    many = sum(map(len, portions)) >= MANY
-    one = partial(_inferred, model, Frozen.of(model), many, alphas)
+    one = partial(_inferred, model, Frozen.of(model), alphas)
     with ThreadPoolExecutor(model.workers, "tfw2v-inference") as pool:
-        vectors = list(pool.map(one, range(len(portions)), portions))
+        vectors = list(pool.map(one, count(), _portions(model, documents, len(alphas))))
     return np.concatenate([np.zeros((0, model.vector_size), np.float32), *vectors])
 
 
@@ -113,17 +112,14 @@ def _portions(
 def _inferred(
     model: Any,
     frozen: Frozen,
-    many: bool,
     alphas: np.ndarray,
     place: int,
     portion: list[tuple[np.ndarray, int]],
 ) -> np.ndarray:
     """Vectors of a portion's documents."""
-    words, options, seed = frozen.words, frozen.options[many], seed_of(model)
+    words, options, seed = frozen.words, frozen.options[len(portion) >= MANY], seed_of(model)
     size, first_tag = model.vector_size, len(model.wv)
-    vectors = np.empty((len(portion), size), np.float32)
-    for vector, (_, text) in zip(vectors, portion, strict=True):
-        vector[:] = (np.random.default_rng([seed, text]).random(size) - 0.5) / size
+    vectors = _starts([text for _, text in portion], size, seed)
     of_documents = [(np.array([FIRST_TAG - d]), portion[d][0]) for d in range(len(portion))]
     entries = np.concatenate([part for parts in of_documents for part in parts]).astype(np.int32)
     units = [
@@ -156,6 +152,15 @@ def _inferred(
         tables.train(options, own_unit, np.full(2, alphas[epoch], np.float32))
     vectors[own - first_tag] = tables.inputs[len(known) :]
     return vectors
+
+
+def _starts(texts: list[int], size: int, seed: int) -> np.ndarray:
+    """Random vectors [n, D], as long as new ones, that depend on the numbers of texts."""
+    mixed = (np.array(texts, np.uint64)[:, None] << np.uint64(32)) + np.arange(size, dtype="u8")
+    mixed += np.uint64(seed % (1 << 64)) * MIXER
+    for shift in (30, 27, 31):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * MIXER
+    return ((mixed >> np.uint64(40)) / 2.0**24 - 0.5).astype(np.float32) / size
 
 
 def _numbered(*lists: list[np.ndarray]) -> tuple[np.ndarray, list[list[np.ndarray]]]:

@@ -22,9 +22,9 @@ class SkipgramSampled : Trainer {
         capacity(std::min<int64_t>(2 * int64_t{w}, u.kept)),
         halo(std::min<int64_t>(B + 2 * int64_t{w}, u.kept + 1)),
         most(halo * rounded(std::min(B, 2 * w + 1), 4) + 2 * W), begins_(halo), pairs_(B), x_(B),
-        dx_(B), y_(K), used_(Kr), lists_(B * capacity), columns_(B * capacity),
+        dx_(B), y_(K), own_(B), used_(Kr), lists_(B * capacity), columns_(B * capacity),
         products_(N, t.size, S, B, K), x_rows_((B + 3) * S), dx_rows_(B * S), g_(int64_t{B} * Kr),
-        weights_(int64_t{B} * Kr), gc_(most), weights_c_(most) {
+        weights_(int64_t{B} * Kr), gc_(most + B), weights_c_(most + B), lanes_(rounded(B, W) * W) {
     std::fill_n(used_.begin(), K, 1.f);
     for (int i = 0; i < B; ++i) {
       x_[i] = x_rows_ + i * S;
@@ -44,7 +44,7 @@ class SkipgramSampled : Trainer {
     for (int k = 0; k < K; ++k) y_[k] = output(negatives[k]);
     std::memset(dx_rows_, 0, nb * S * sizeof(float));
     const float a = alpha(p);
-    centres(p, nb, low, high, a, with_loss);
+    paired(p) ? targets(p, nb, a, with_loss) : centres(p, nb, low, high, a, with_loss);
     noise(p, nb, low, high, negatives, a, with_loss);
     const int64_t pairs = std::accumulate(pairs_.begin(), pairs_.begin() + nb, int64_t{0});
     if (!sane(pairs + nb * K, true))
@@ -52,7 +52,8 @@ class SkipgramSampled : Trainer {
     if (with_loss) predicted(pairs);
     products_.to_inputs<false>(g_, nb, y_.data(), K, Kr, dx_.data());
     for (int i = 0; i < nb; ++i)
-      gather(&lists_[i * capacity], 0, 1, &columns_[i * capacity], pairs_[i], &dx_[i], 1, N);
+      if (paired(p)) add(dx_[i], own_[i], gc_[i]);
+      else gather(&lists_[i * capacity], 0, 1, &columns_[i * capacity], pairs_[i], &dx_[i], 1, N);
     with_truth(ledger, [&](auto begin) { change<begin>(p, nb, low, high, ledger); });
   }
 
@@ -71,7 +72,9 @@ class SkipgramSampled : Trainer {
       for (int k = 0; k < K; ++k) y_[k] = place(y_[k]);
       products_.to_outputs<begin>(g_, nb, x_.data(), K, Kr, y_.data());
     }
-    for (int64_t c = low; c < high && !o.frozen; ++c) {
+    for (int i = 0; i < nb && paired(p) && !o.frozen; ++i)
+      add<begin>(place(own_[i]), x_[i], gc_[i]);
+    for (int64_t c = low; c < high && !paired(p) && !o.frozen; ++c) {
       const auto [first, last] = reached(c, p, nb);
       if (first >= last) continue;
       float* row = place(output(u.targets[c]));
@@ -136,6 +139,25 @@ class SkipgramSampled : Trainer {
     }
   }
 
+  // Of pairs, each input with its own target: what `centres` does for windows.
+  void targets(int64_t p, int nb, float a, bool with_loss) {
+    const int columns = static_cast<int>(rounded(nb, W));
+    for (int i = 0; i < columns; ++i) {
+      Vector sum = {};
+      weights_c_[i] = i < nb;
+      if (i < nb) {
+        look_ahead(p + nb, p + nb, i);
+        own_[i] = output(u.targets[p + i]);
+        pairs_[i] = 1;
+        for (int64_t d = 0; d < N * W; d += W) sum += load(x_[i] + d) * load(own_[i] + d);
+      }
+      store(lanes_ + i * W, sum);
+    }
+    for (int c = 0; c < columns; c += W)
+      store(gc_ + c, sums(reinterpret_cast<const Vector*>(+lanes_) + c));
+    coefficients(gc_, weights_c_, columns, a, gc_, with_loss);
+  }
+
   void noise(int64_t p, int nb, int64_t low, int64_t high, const int32_t* negatives, float a,
              bool with_loss) {
     const float share = static_cast<float>(o.negative) / K;
@@ -169,11 +191,11 @@ class SkipgramSampled : Trainer {
   const int64_t capacity, halo, most;  // pairs of an input; centres; scores with these
   std::vector<int64_t> begins_;
   std::vector<int> pairs_;
-  std::vector<float*> x_, dx_, y_;
+  std::vector<float*> x_, dx_, y_, own_;
   std::vector<float> used_, lists_;
   std::vector<const float*> columns_;
   BlockProducts products_;
-  Buffer x_rows_, dx_rows_, g_, weights_, gc_, weights_c_;
+  Buffer x_rows_, dx_rows_, g_, weights_, gc_, weights_c_, lanes_;
 };
 
 }  // namespace tfw2v::TFW2V_ISA
