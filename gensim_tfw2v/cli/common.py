@@ -77,6 +77,12 @@ def option(help: str, *names: str, **settings: Any) -> Any:
     return typer.Option(*names, help=help, **settings)
 
 
+def is_default(context: typer.Context, name: str) -> bool:
+    """Return whether an option was not given."""
+    # by its name: what str() gives of a source depends on the version of click
+    return "DEFAULT" in getattr(context.get_parameter_source(name), "name", "")
+
+
 def _check_finite(value: Any) -> Any:
     """Refuse NaN, which is within any limits, and infinity."""
     if isinstance(value, float) and not math.isfinite(value):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gensim_tfw2v.cli.common import BadInput
+from gensim_tfw2v.cli.common import BadInput, is_default
 from gensim_tfw2v.cli.model_files import load_saved
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def continue_model(
     from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 
     TFDoc2Vec.take_over(TFFastText.take_over(TFWord2Vec.take_over(model)))
-    is_whole, source = isinstance(model, TFWord2Vec), context.get_parameter_source
-    given = {n: v for n, v in context.params.items() if "DEFAULT" not in str(source(n))}
+    is_whole = isinstance(model, TFWord2Vec)
+    given = {n: v for n, v in context.params.items() if not is_default(context, n)}
     has = vars(getattr(model, "wv", model)) | vars(model)
     has |= {"fasttext": is_whole and model.has_subwords, "dm": not has.get("sg")}
     has |= {"doc2vec": is_whole and model.has_documents}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gensim_tfw2v.cli import common, model_files
-from gensim_tfw2v.cli.common import BadInput, Verbose, one_line, option, print_rows
+from gensim_tfw2v.cli.common import BadInput, Verbose, is_default, one_line, option, print_rows
 from gensim_tfw2v.cli.continuing import continue_model
 from gensim_tfw2v.monitor.progress import phase
 
@@ -238,7 +238,7 @@ def train(
             flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
             raise BadInput(f"{flags}: an option of --{kind}; give that too, or leave it out")
     if doc2vec:
-        its = {n for n in ("sg", "epochs") if "DEFAULT" in str(context.get_parameter_source(n))}
+        its = {name for name in ("sg", "epochs") if is_default(context, name)}
         if fasttext or "sg" not in its:
             raise BadInput("--doc2vec: leave out --fasttext, --sg and --cbow; give --dm or --dbow")
         options = {name: value for name, value in options.items() if name not in its}
