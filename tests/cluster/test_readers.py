@@ -156,10 +156,14 @@ def test_each_run_is_read_by_a_machine_that_has_time(cluster, tmp_path, monkeypa
     monkeypatch.setattr(readers.WorkerMachine, "read", counted)
     monkeypatch.setattr(encode, "scan", counted_here)
     model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
-    model.build_vocab(corpus_file=LEE)
-    names, runs = zip(*by, strict=True)
-    assert len(set(names)) == 3
-    assert sorted(runs) == files.cut_texts(files.find_texts([LEE]))
+    for _ in range(3):  # workers that are slow to answer are left out, on a busy machine
+        by.clear()
+        model.build_vocab(corpus_file=LEE)
+        names, runs = zip(*by, strict=True)
+        assert sorted(runs) == files.cut_texts(files.find_texts([LEE]))
+        if len(set(names)) == 3:
+            return
+    pytest.fail(f"read by {sorted(set(names))} alone")
 
 
 def test_errors_come_from_where_they_are(cluster, shards, tmp_path):
