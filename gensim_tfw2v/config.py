@@ -3,11 +3,11 @@
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -25,88 +25,6 @@ from gensim_tfw2v.regimes.options import (
     parse_regime,
 )
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
-
-
-class GensimOptions(TypedDict, total=False):
-    """Keyword arguments of gensim's three classes, for type checkers and editors."""
-
-    corpus_file: str | None
-    vector_size: int
-    alpha: float
-    window: int
-    min_count: int
-    max_vocab_size: int | None
-    sample: float
-    seed: int
-    workers: int
-    min_alpha: float
-    hs: int
-    negative: int
-    ns_exponent: float
-    cbow_mean: int
-    hashfxn: Callable[[str], int]
-    epochs: int
-    trim_rule: Callable[[str, int, int], int] | None
-    sorted_vocab: int
-    batch_words: int
-    callbacks: Iterable[Any]
-    max_final_vocab: int | None
-    shrink_windows: bool
-
-
-class SentencesOptions(GensimOptions, total=False):
-    """Keyword arguments of gensim's Word2Vec and FastText."""
-
-    sentences: Iterable[Sequence[str]] | None
-    sg: int
-    null_word: int
-
-
-class Word2VecOptions(SentencesOptions, total=False):
-    """Keyword arguments of gensim's Word2Vec."""
-
-    compute_loss: bool
-    comment: str | None
-
-
-class OwnOptions(TypedDict, total=False):
-    """Keyword arguments of `TFWord2Vec` that `TFFastText` and `TFDoc2Vec` hand on to it."""
-
-    corrected_cbow: bool
-    deterministic: bool
-    cluster: str | Cluster | None
-    regime: RegimeOptions | str | None
-    layout: str
-    checkpoint_dir: str | os.PathLike[str] | None
-    checkpoint_minutes: float
-    log_dir: str | os.PathLike[str] | TensorBoardLog | None
-    progress: bool | None
-    encoded_dir: str | os.PathLike[str] | None
-
-
-class FastTextOptions(SentencesOptions, OwnOptions, total=False):
-    """Keyword arguments of `TFFastText`."""
-
-    word_ngrams: int
-    min_n: int
-    max_n: int
-    bucket: int
-
-
-class Doc2VecOptions(GensimOptions, OwnOptions, total=False):
-    """Keyword arguments of `TFDoc2Vec`."""
-
-    documents: Iterable[Any] | None
-    dm: int
-    dm_mean: int | None
-    dm_concat: int
-    dm_tag_count: int
-    dbow_words: int
-    dv: Any
-    dv_mapfile: str | None
-    compute_loss: bool
-    comment: str | None
-
 
 #: Kernels count the negatives of all positions of a block as int.
 MOST_NEGATIVES = (1 << 28) // NATIVE_BLOCK

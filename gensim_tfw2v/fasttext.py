@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from gensim.models import fasttext
 
-from gensim_tfw2v.config import FastTextOptions
+from gensim_tfw2v.keywords import FastTextOptions
 from gensim_tfw2v.model import TFWord2Vec, signature_of
 from gensim_tfw2v.originals import FastText, Word2Vec
-from gensim_tfw2v.training.vocabulary import adjust_vectors
+from gensim_tfw2v.training.subwords import adjust_vectors
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

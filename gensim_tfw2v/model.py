@@ -18,10 +18,11 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.local_cluster import LocalTasks
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.config import ARGUMENTS, Number, TrainingConfig, Word2VecOptions, parse
+from gensim_tfw2v.config import ARGUMENTS, Number, TrainingConfig, parse
 from gensim_tfw2v.corpus.files import Source, is_compressed, is_pipe
 from gensim_tfw2v.files.whole import map_weights, save_local
 from gensim_tfw2v.keyed import with_keys
+from gensim_tfw2v.keywords import Word2VecOptions
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase

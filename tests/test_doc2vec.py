@@ -124,6 +124,16 @@ def test_inference_meets_what_the_model_is_now():
     assert (model.infer_vector(["human", "graph"]) != known).any()
 
 
+@pytest.mark.filterwarnings("error")
+def test_inferred_vectors_depend_on_the_seed():
+    model, vectors = built(seed=1), []
+    for seed in (1, 2, 1 << 31):
+        model.seed = seed
+        vectors.append(model.infer_vector(DOCUMENTS[0].words))
+        np.testing.assert_array_equal(vectors[-1], model.infer_vector(DOCUMENTS[0].words))
+    assert len(np.unique(vectors, axis=0)) == 3
+
+
 def test_inference_in_another_process(tmp_path):
     model = TFDoc2Vec(DOCUMENTS, **SMALL)
     model.save(str(tmp_path / "model"))

@@ -12,7 +12,8 @@ from gensim.test.utils import common_texts, datapath, lee_corpus_list
 from gensim_tfw2v import TFFastText, TFWord2Vec
 from gensim_tfw2v.kernel.choices import choose_span
 from gensim_tfw2v.model import OWN
-from gensim_tfw2v.training.vocabulary import Subwords, Vocabulary, adjust_vectors
+from gensim_tfw2v.training.subwords import Subwords, adjust_vectors
+from gensim_tfw2v.training.vocabulary import Vocabulary
 
 STEMS = (("kick", "goal", "team", "play"), ("bank", "loan", "cred", "fund"))
 ENDS = ("ing", "ed", "s", "ment", "able", "ness")

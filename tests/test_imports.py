@@ -19,19 +19,9 @@ PACKAGE = "gensim_tfw2v"
 # command line may import as any user does.
 AXES = ("corpus", "merging", "evaluation")
 ABOVE = (
-    *("monitor", "kernel", "cluster", "parameter_server", "planning", "regimes", "config"),
-    *(
-        "checks",
-        "training",
-        "model",
-        "fasttext",
-        "doc2vec",
-        "merged",
-        "patch",
-        "",
-        "cli",
-        "__main__",
-    ),
+    *"monitor kernel cluster parameter_server planning regimes config keywords".split(),
+    *"checks training model fasttext doc2vec merged patch".split(),
+    *("", "cli", "__main__"),
 )
 LEVELS = dict.fromkeys(AXES, 1) | {name: level for level, name in enumerate(ABOVE, 2)}
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText
-from gensim_tfw2v.config import Doc2VecOptions, FastTextOptions, Word2VecOptions
+from gensim_tfw2v.keywords import Doc2VecOptions, FastTextOptions, Word2VecOptions
 from gensim_tfw2v.originals import Word2Vec
 
 SCRIPT = """\

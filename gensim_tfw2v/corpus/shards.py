@@ -265,7 +265,7 @@ class EncodedCorpus(OnDisk):
         return longest
 
     def tag_counts(self, number: int) -> NDArray[np.int64]:
-        """How many documents have each of so many tags."""
+        """Count the documents that have each of so many tags: [number]."""
         counts = np.zeros(number, np.int64)
         for shard in self._shards:
             entries = read_ids(shard.path, 0, shard.entries)

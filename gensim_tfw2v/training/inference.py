@@ -21,7 +21,8 @@ from gensim_tfw2v.kernel.tables import unit_key
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.training.setup import unit_program
-from gensim_tfw2v.training.vocabulary import MIXER, Vocabulary, seed_of, tables_of
+from gensim_tfw2v.training.subwords import MIXER
+from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of, tables_of
 
 #: Entries that a thread draws for all epochs at once, at most, unless one document has more.
 PORTION = 1 << 20
@@ -33,7 +34,7 @@ MANY = 2 * choices.NATIVE_BLOCK
 
 @dataclass(frozen=True)
 class Frozen:
-    """What inferring needs of a model beside its rows; made anew if that has changed."""
+    """Arrays and options that inference takes from a model; made anew if the model has changed."""
 
     made_of: list[Any]
     words: WordArrays
@@ -157,7 +158,7 @@ def _inferred(
 def _starts(texts: list[int], size: int, seed: int) -> np.ndarray:
     """Random vectors [n, D], as long as new ones, that depend on the numbers of texts."""
     mixed = (np.array(texts, np.uint64)[:, None] << np.uint64(32)) + np.arange(size, dtype="u8")
-    mixed += np.uint64(seed % (1 << 64)) * MIXER
+    mixed += np.uint64(seed * int(MIXER) % (1 << 64))  # a product of scalars would warn
     for shift in (30, 27, 31):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * MIXER
     return ((mixed >> np.uint64(40)) / 2.0**24 - 0.5).astype(np.float32) / size

@@ -72,7 +72,7 @@ def check_state(model: Word2Vec, config: TrainingConfig) -> None:
 
 
 def _rows_of(name: str, model: Any) -> tuple[int, str]:
-    """How many rows an array should have, and of what."""
+    """Number of rows that an array should have, and what they are."""
     if name == NGRAMS:
         return model.wv.bucket, "buckets"
     return (len(model.dv), "tags") if name == TAGS else (len(model.wv), "words")

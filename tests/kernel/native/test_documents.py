@@ -230,6 +230,14 @@ WRONG = {
     "ends below 0": (of_tags(first=lambda a: changed(a, -1, 0)), "tags are not rows"),
     "pairs below 0": (of_unit(pairs=lambda _: -1), "more pairs than positions"),
     "too many pairs": (of_unit(pairs=lambda _: 61), "more pairs than positions"),
+    "pairs of CBOW": (of_unit(pairs=lambda _: 1), "only skip-gram has pairs"),
+    "pairs with windows": (
+        lambda case: case._replace(
+            options=case.options._replace(skipgram=1),
+            unit=case.unit._replace(documents=case.unit.documents[:0].copy(), pairs=30),
+        ),
+        "a pair has a window",
+    ),
     "tags of skip-gram": (of_options(skipgram=1), "only CBOW without subwords"),
     "tags and weights": (
         lambda case: case._replace(weights=np.ones(21, np.float32)),
