@@ -66,8 +66,6 @@ class Program:
         windows. Their rows come after those of the words.
     train_words : bool
         Whether skip-gram of documents trains windows, too.
-    frozen : bool
-        Whether outputs and nodes stay as they are.
     concatenated, padding : int
         So many rows, one after the other, are a hidden layer, and that of this input stands for
         what lies outside of a document; 0: their sum or mean is.
@@ -99,7 +97,6 @@ class Program:
     round_blocks: int = 1
     documents: bool = False
     train_words: bool = True
-    frozen: bool = False
     concatenated: int = 0
     padding: int = 0
 

@@ -43,7 +43,6 @@ class Options(NamedTuple):
     group: int
     documents: int = 0
     train_words: int = 1
-    frozen: int = 0
     concatenated: int = 0
     padding: int = 0
 

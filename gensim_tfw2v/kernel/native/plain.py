@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v.corpus.scanner import copied, loaded
 from gensim_tfw2v.kernel.native import Options, library, stride
-from gensim_tfw2v.kernel.word_arrays import Lists
+from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 INT32, FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
 NO_LISTS = Lists.of(())
@@ -67,6 +68,13 @@ class _Draws(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in (*Unit._fields[:4], "words", "leaves")),
         *((name, _Lists) for name in ("paths", "subwords")),
         *(("documents", ctypes.c_void_p), ("tags", _Lists), ("pairs", ctypes.c_int64)),
+    ]
+
+
+class _Inference(ctypes.Structure):
+    _fields_ = [
+        *(("words", _Lists), ("alphas", ctypes.c_void_p), ("epochs", ctypes.c_int64)),
+        *(("vectors", ctypes.c_void_p), ("seed", ctypes.c_uint64)),
     ]
 
 
@@ -140,6 +148,52 @@ def draw(
         )
     finally:
         functions.tfw2v_free(drawn)
+
+
+def infer(
+    options: Options,
+    tables: Sequence[np.ndarray],
+    words: WordArrays,
+    documents: Lists,
+    alphas: np.ndarray,
+    seed: int,
+) -> np.ndarray:
+    """Infer vectors [n, D] of documents, which are lists of word ids, with a step size an epoch.
+
+    Tables are those of words, outputs and nodes, which stay as they are: float32, the first [V, D],
+    the others a hidden layer a row. Each vector depends on the seed, and a little on the documents
+    beside it. Arrays of another dtype or shape are a TypeError or a ValueError.
+    """
+    struct, (inputs, outputs, nodes) = _options(options), tables
+    number, size = inputs.shape
+    hidden = size * max(1, options.concatenated)
+    _require(
+        inputs=(inputs, FLOAT32, (None, None)),
+        outputs=(outputs, FLOAT32, (None, hidden)),
+        nodes=(nodes, FLOAT32, (None, hidden)),
+        keep=(words.keep, FLOAT32, (number,)),
+        noise=(words.noise, INT32, (number if options.negative else None, 2)),
+        alphas=(alphas, FLOAT32, (None,)),
+    )
+    vectors = np.empty((len(documents.first) - 1, size), np.float32)
+    wrong = _library().tfw2v_infer(
+        *map(
+            ctypes.byref,
+            (
+                struct,
+                _Words(words.keep.ctypes.data, words.noise.ctypes.data, number),
+                _Tables(*(_Table(t.ctypes.data, len(t)) for t in tables), stride=size, size=size),
+                _Lists.of(words.tree),
+                _Inference(
+                    *(_Lists.of(documents), alphas.ctypes.data, len(alphas)),
+                    *(vectors.ctypes.data, seed),
+                ),
+            ),
+        )
+    )
+    if wrong:
+        raise ValueError(f"no vector can be inferred: {wrong.decode()}")
+    return vectors
 
 
 class Team:
@@ -284,6 +338,7 @@ def _library() -> Any:
         ("draw", pointer, [*[pointer] * 3, number, *[pointer] * 3]),
         ("free", None, [pointer]),
         ("train", None, [*[pointer] * 4, *[number] * 3, pointer]),
+        ("infer", text, [pointer] * 5),
         ("team", pointer, [number]),
         ("dismiss", None, [pointer]),
         ("train_together", None, [*[pointer] * 4, number, number, pointer, pointer]),

@@ -40,7 +40,7 @@ class Training:
         passes = [self.sampled] * in_blocks
         passes += [self.windows] * (o.hierarchical or not in_blocks)
         length = -(-o.span // o.block) * o.block if self.subwords else max(1, last - first)
-        by_window = o.windows or o.shards > 1 or o.documents or o.frozen
+        by_window = o.windows or o.shards > 1 or o.documents
         cbow = self.cbow if by_window else self.cbow_blocks
         if o.concatenated:
             cbow = self.concatenated
@@ -141,8 +141,6 @@ class Training:
     def change(self, changes):
         """Make all of these: (table, rows, what is added to them)."""
         for table, rows, added in changes:
-            if self.o.frozen and table != INPUTS:
-                continue
             np.add.at(self.tables[table], rows, added)
             np.add.at(self.travelled[table], rows, np.abs(added))
 
@@ -213,8 +211,7 @@ class Training:
                         *(table, rows, labels, np.ones(len(rows)), self.alpha(position)),
                         *(with_loss, moved),
                     )
-                    if not self.o.frozen:  # each place moves: twice, a row that is there twice
-                        layer[3] = moved + d_rows
+                    layer[3] = moved + d_rows  # each place moves: twice, a row that is there twice
                     changes += [(table, rows, d_rows), (INPUTS, word, self.lock[word] * d_x)]
             self.change(changes)
         self.predictions += with_loss * len(words)

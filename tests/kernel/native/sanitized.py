@@ -21,6 +21,7 @@ if __name__ == "__main__":
 
 from gensim_tfw2v.corpus.shards import FIRST_TAG
 from gensim_tfw2v.kernel.native import plain
+from tests.kernel.native.models import Model, some_documents
 from tests.kernel.native.units import DEFAULTS, DOCUMENTS, OBJECTIVES, make_case
 
 CHANGES = [
@@ -43,7 +44,7 @@ CHANGES = [
     {"tokens": 2},
 ]
 CHANGES_OF_DOCUMENTS = [
-    *({}, {"size": 1}, {"size": 300}, {"window": 50, "sentence": 60}, {"block": 1}, {"frozen": 1}),
+    *({}, {"size": 1}, {"size": 300}, {"window": 50, "sentence": 60}, {"block": 1}),
     *({"sentence": 1}, {"tokens": 0}, {"tokens": 1}, {"shards": 3, "skip_targets": 1}),
     {"block": 31, "shared": 33, "tokens": 64, "locked": True},
 ]
@@ -100,12 +101,16 @@ def main():
             train(case, 0, None, 60)
             if not (case.options.windows or case.options.hierarchical):
                 train_together(case)
-    for objective in DOCUMENTS.values():
+    for name, objective in DOCUMENTS.items():
         for changes in CHANGES_OF_DOCUMENTS:
             train(make_case(**objective | changes), 0, None, 30)
         case = make_case(**objective)
         case.tables[0][:] = np.nan
         train(case)
+        for size in (1, 7, 16, 300):
+            model = Model(name, size=size)
+            for documents in ([[]], [[3]], some_documents([5, 0, 60, 1] * 12, 12)):
+                model.infer(documents)
     case = make_case(hierarchical=1)
     for array in (case.unit.inputs, case.unit.targets, case.unit.negatives, case.unit.reaches):
         for wrong in (-1, 1 << 20, -(1 << 31), (1 << 31) - 1):

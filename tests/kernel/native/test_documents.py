@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from gensim_tfw2v.corpus.shards import END, FIRST_TAG
 from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.word_arrays import Lists, alias_table
-from tests.kernel.native.reference import NODES, OUTPUTS
 from tests.kernel.native.test_kernels import check
 from tests.kernel.native.units import DEFAULTS, DOCUMENTS, kernels_here, make_case, trained_by
 
@@ -139,7 +138,6 @@ def test_of_any_option(objective, changes):
             "shared": st.integers(3, 66),
             "skip_targets": st.integers(0, 1),
             "group": st.sampled_from([1, 3, 100]),
-            "frozen": st.integers(0, 1),
         }
     ),
     seed=st.integers(0, 100),
@@ -147,23 +145,6 @@ def test_of_any_option(objective, changes):
 def test_of_any_unit(tokens, vocabulary, size, sentence, locked, objective, options, seed):
     changes = options | DOCUMENTS[objective]
     check(make_case(tokens, vocabulary, size, locked, sentence, seed, **changes))
-
-
-@pytest.mark.parametrize("objective", DOCUMENTS)
-def test_frozen_outputs_keep_their_bits(objective):
-    for wild in (1, 6):  # large scores are trained in other ways
-        case = make_case(size=20, frozen=1, skip_targets=1, **DOCUMENTS[objective])
-        for table in case.tables:
-            table *= wild
-        if wild == 1:
-            check(case)
-        for kernel in kernels_here():
-            tables = case.trained()
-            with trained_by(kernel):
-                tables.train(case.options, case.unit, case.alphas)
-            assert (tables.inputs != case.tables[0]).any()
-            np.testing.assert_array_equal(tables.outputs, case.tables[OUTPUTS])
-            np.testing.assert_array_equal(tables.nodes, case.tables[NODES])
 
 
 @pytest.mark.parametrize("objective", DOCUMENTS)

@@ -39,7 +39,7 @@ class CbowConcat : Windows {
     sane(columns);
     slices<kSlice>(NC, [&](auto L, int64_t d) {
       Vector dh[L];
-      exchange<L>(scores_, y_.data(), columns, hidden, d, dh, o.frozen);
+      exchange<L>(scores_, y_.data(), columns, hidden, d, dh);
       repeat<L>([&](auto l) { store(gain_ + d + l * W, dh[l]); });
     });
     for (int c = 0; c < C; ++c) add(input(rows_[c]), gain_ + c * S, locked(rows_[c]));

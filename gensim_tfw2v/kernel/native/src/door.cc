@@ -20,6 +20,7 @@ struct Kernel {
   bool runs_here;
   Train train;
   TrainTogether train_together;
+  Infer infer;
   const RowKernel* rows;
 };
 
@@ -45,17 +46,19 @@ Kernel choose() {
 #if defined(__x86_64__)
   const Features has;
 #endif
+#define TFW2V_USE(isa, runs_here) \
+  {#isa, runs_here, isa::train, isa::train_together, isa::infer, isa::rows}
   const Kernel kernels[] = {
 #if defined(TFW2V_HAS_avx512bf16)
-      {"avx512bf16", has.avx512bf16, avx512bf16::train, avx512bf16::train_together, avx512bf16::rows},
+      TFW2V_USE(avx512bf16, has.avx512bf16),
 #endif
 #if defined(TFW2V_HAS_avx512)
-      {"avx512", has.avx512, avx512::train, avx512::train_together, avx512::rows},
+      TFW2V_USE(avx512, has.avx512),
 #endif
 #if defined(TFW2V_HAS_avx2)
-      {"avx2", has.avx2, avx2::train, avx2::train_together, avx2::rows},
+      TFW2V_USE(avx2, has.avx2),
 #endif
-      {"portable", true, portable::train, portable::train_together, portable::rows}};
+      TFW2V_USE(portable, true)};
   const char* asked = std::getenv("TFW2V_ISA");
   for (const Kernel& kernel : kernels)
     if (kernel.runs_here && (!asked || !std::strcmp(asked, kernel.name))) return kernel;
@@ -195,6 +198,30 @@ TFW2V_EXPORT void tfw2v_train_together(const Tfw2vOptions* options, const Tfw2vD
                                        Tfw2vResult* result) {
   tfw2v::chosen().train_together(*options, *draws, *tables, alphas, loss_every,
                                  static_cast<int>(at_once), *static_cast<tfw2v::Team*>(team), *result);
+}
+
+// Infers vectors, or says what is wrong with what is given.
+TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vWords* words,
+                                     const Tfw2vTables* tables, const Tfw2vLists* paths,
+                                     const Tfw2vInference* documents) {
+  const auto& o = *options;
+  const Tfw2vLists& given = documents->words;
+  const int64_t number = words->words;
+  if (!ascend(given) || outside(given.entries, given.length, number) >= 0)
+    return "a document has a word that is not in the vocabulary";
+  if (tables->inputs.number < number || (o.negative && tables->outputs.number < number))
+    return "a word has no row";
+  if (o.concatenated && (o.padding < 0 || o.padding >= number))
+    return "what lies outside of a document has no row";
+  if (o.hierarchical && paths->number < number) return "a word has no path";
+  for (int64_t i = 0; i < given.length && o.hierarchical; ++i) {
+    const int32_t *ends = paths->first + given.entries[i], *entries = paths->entries + ends[0];
+    if (ends[0] < 0 || ends[1] < ends[0] || ends[1] > paths->length ||
+        outside(entries, ends[1] - ends[0], 2 * tables->nodes.number) >= 0)
+      return "a node of a path is not in its table";
+  }
+  tfw2v::chosen().infer(o, *words, *tables, *paths, *documents);
+  return nullptr;
 }
 
 TFW2V_EXPORT const char* tfw2v_variant(void) { return tfw2v::chosen().name; }

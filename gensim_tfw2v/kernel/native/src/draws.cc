@@ -5,33 +5,6 @@
 namespace tfw2v {
 namespace {
 
-enum Purpose : uint64_t { kTokens, kNegatives };
-
-// Draws words of a noise distribution, by its alias table: the k-th of shard k % shared % shards.
-void draw_noise(const Tfw2vWords& words, const Tfw2vOptions& options, Random& random,
-                std::vector<int32_t>& drawn) {
-  constexpr int64_t kBatch = 32;  // its places in the table are fetched together
-  uint64_t bits[kBatch];
-  int64_t buckets[kBatch];
-  const uint64_t shards = options.shards;
-  for (int64_t first = 0, end = drawn.size(); first < end; first += kBatch) {
-    const int64_t number = std::min(kBatch, end - first);
-    for (int64_t i = 0; i < number; ++i) {
-      const uint64_t shard = shards == 1 ? 0 : (first + i) % options.shared % shards;
-      const uint64_t size = shards == 1 ? words.words : (words.words - shard + shards - 1) / shards;
-      bits[i] = random.next();
-      buckets[i] = shard + shards * Random::below(bits[i], size);
-      __builtin_prefetch(words.noise + 2 * buckets[i]);
-    }
-    for (int64_t i = 0; i < number; ++i) {
-      const int32_t place = static_cast<int32_t>(bits[i] & 0x7FFFFFFF);
-      const int32_t* bucket = words.noise + 2 * buckets[i];
-      const int32_t is_other = -static_cast<int32_t>(place >= bucket[0]);  // no processor guesses it
-      drawn[first + i] = (static_cast<int32_t>(buckets[i]) & ~is_other) | (bucket[1] & is_other);
-    }
-  }
-}
-
 // Makes a pair of each token and each tag of its document, after the tokens if those stay. Blocks
 // have pairs from distant parts of the unit: those of a document are one after the other, not at once.
 void pair_up(const Tfw2vOptions& options, Drawn& drawn) {
@@ -64,6 +37,30 @@ void pair_up(const Tfw2vOptions& options, Drawn& drawn) {
 }
 
 }  // namespace
+
+void draw_noise(const Tfw2vWords& words, const Tfw2vOptions& options, Random& random,
+                std::vector<int32_t>& drawn) {
+  constexpr int64_t kBatch = 32;  // its places in the table are fetched together
+  uint64_t bits[kBatch];
+  int64_t buckets[kBatch];
+  const uint64_t shards = options.shards;
+  for (int64_t first = 0, end = drawn.size(); first < end; first += kBatch) {
+    const int64_t number = std::min(kBatch, end - first);
+    for (int64_t i = 0; i < number; ++i) {
+      const uint64_t shard = shards == 1 ? 0 : (first + i) % options.shared % shards;
+      const uint64_t size = shards == 1 ? words.words : (words.words - shard + shards - 1) / shards;
+      bits[i] = random.next();
+      buckets[i] = shard + shards * Random::below(bits[i], size);
+      __builtin_prefetch(words.noise + 2 * buckets[i]);
+    }
+    for (int64_t i = 0; i < number; ++i) {
+      const int32_t place = static_cast<int32_t>(bits[i] & 0x7FFFFFFF);
+      const int32_t* bucket = words.noise + 2 * buckets[i];
+      const int32_t is_other = -static_cast<int32_t>(place >= bucket[0]);  // no processor guesses it
+      drawn[first + i] = (static_cast<int32_t>(buckets[i]) & ~is_other) | (bucket[1] & is_other);
+    }
+  }
+}
 
 int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t* entries,
              int64_t number, const int32_t key[2], Drawn& drawn) {

@@ -33,6 +33,9 @@ class Random {
   uint64_t state_;
 };
 
+// What random numbers are for.
+enum Purpose : uint64_t { kTokens, kNegatives, kStarts };
+
 struct Drawn {
   std::vector<int32_t> tokens;     // [n]
   std::vector<int32_t> reaches;    // [n, 2]
@@ -47,6 +50,10 @@ struct Drawn {
 // have the rows after those of the words. Returns the first id out of range, else -1.
 int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t* entries,
              int64_t number, const int32_t key[2], Drawn& drawn);
+
+// Draws words of a noise distribution, by its alias table: the k-th of shard k % shared % shards.
+void draw_noise(const Tfw2vWords& words, const Tfw2vOptions& options, Random& random,
+                std::vector<int32_t>& drawn);
 
 // What was drawn, without paths and subwords.
 inline Tfw2vDraws draws_of(const Drawn& drawn, const Tfw2vOptions& options) {

@@ -3,6 +3,7 @@
 
 #include "cbow_blocks.h"
 #include "cbow_concat.h"
+#include "inference.h"
 #include "rows_kernel.h"
 #include "skipgram_sampled.h"
 #include "skipgram_windows.h"
@@ -22,7 +23,7 @@ void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, con
   const auto train_all = [&](const UnitRows& unit, auto spans) {
     const auto train_with = [&](auto trainer) { spans(trained(trainer)); };
     if (o.concatenated) return train_with(CbowConcat(unit, alphas, result));
-    if (!o.skipgram && (o.windows || o.shards > 1 || o.documents || o.frozen))
+    if (!o.skipgram && (o.windows || o.shards > 1 || o.documents))
       return train_with(CbowWindows(unit, alphas, result, o.group));
     if (!o.skipgram) return train_with(CbowBlocks(unit, alphas, result));
     const bool in_blocks = o.negative && !o.windows;
@@ -43,6 +44,14 @@ void train_together(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTable
     Rounds<SkipgramSampled>(unit, u.kept, o.block, alphas, loss_every, at_once, team).train(result);
   else
     Rounds<CbowBlocks>(unit, u.kept, o.block, alphas, loss_every, at_once, team).train(result);
+}
+
+void infer(const Tfw2vOptions& o, const Tfw2vWords& words, const Tfw2vTables& t,
+           const Tfw2vLists& paths, const Tfw2vInference& documents) {
+  Tfw2vDraws of_paths{};
+  of_paths.paths = paths;
+  Tfw2vResult result{};
+  Inference({o, of_paths, t}, words, documents, result).run();
 }
 
 }  // namespace tfw2v::TFW2V_ISA

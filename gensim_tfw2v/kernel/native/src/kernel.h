@@ -17,12 +17,18 @@ using TrainTogether = void (*)(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw
                                const float alphas[2], int64_t loss_every, int at_once, Team&,
                                Tfw2vResult&);
 
+// Infers documents' vectors.
+using Infer = void (*)(const Tfw2vOptions&, const Tfw2vWords&, const Tfw2vTables&, const Tfw2vLists& paths,
+                       const Tfw2vInference&);
+
 #define TFW2V_KERNEL(isa)                                                                   \
   namespace isa {                                                                            \
   void train(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&, const float[2],     \
              int64_t, int64_t, int64_t, Tfw2vResult&);                                       \
   void train_together(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&,            \
                       const float[2], int64_t, int, Team&, Tfw2vResult&);                     \
+  void infer(const Tfw2vOptions&, const Tfw2vWords&, const Tfw2vTables&, const Tfw2vLists&,  \
+             const Tfw2vInference&);                                                         \
   extern const RowKernel rows[2];                                                            \
   }
 TFW2V_KERNEL(portable)

@@ -46,17 +46,22 @@ static inline void score_tile(const float* const* x, const float* const* y, int 
   });
 }
 
-// The same for any number, and 0 up to a multiple of W.
+// The same for any number of columns.
+template <int R>
+static inline void score_rows(const float* const* x, const float* const* y, int columns, int N,
+                              float* scores, int64_t ld) {
+  constexpr int most = kColumns<R>;
+  for (int c = 0; c < columns; c += most)
+    with_constant<most>(columns - c, [&](auto C) { score_tile<R, C>(x, y + c, N, scores + c, ld); });
+}
+
+// The same for any number of rows, too, and 0 up to a multiple of W.
 static inline void score(const float* const* x, int rows, const float* const* y, int columns,
                          int N, float* scores, int64_t ld) {
   constexpr int kRows = W == 16 ? 4 : 3;
   for (int r = 0; r < rows; r += kRows)
     with_constant<kRows>(rows - r, [&](auto R) {
-      constexpr int most = kColumns<R>;
-      for (int c = 0; c < columns; c += most)
-        with_constant<most>(columns - c, [&](auto C) {
-          score_tile<R, C>(x + r, y + c, N, scores + r * ld + c, ld);
-        });
+      score_rows<R>(x + r, y, columns, N, scores + r * ld, ld);
     });
   for (int r = 0; r < rows; ++r)
     for (int c = columns; c % W; ++c) scores[r * ld + c] = 0.f;
@@ -91,10 +96,10 @@ struct Pair {
 #endif
 
 // A slice of rows y that meet one hidden layer h: y[c] += g[c] * h, and dh = the sum of g[c] * y[c] as
-// each is when its turn comes. Frozen rows gain nothing.
+// each is when its turn comes.
 template <int L>
 static inline void exchange(const float* g, float* const* y, int rows, const float* h, int64_t d,
-                            Vector (&dh)[L], bool frozen) {
+                            Vector (&dh)[L]) {
   Vector own[L];
   repeat<L>([&](auto l) { own[l] = load(h + d + l * W), dh[l] = Vector{}; });
   for (int c = 0; c < rows; ++c) {
@@ -103,7 +108,7 @@ static inline void exchange(const float* g, float* const* y, int rows, const flo
     repeat<L>([&](auto l) {
       const Vector before = load(row + l * W);
       dh[l] += factor * before;
-      if (!frozen) store(row + l * W, before + factor * own[l]);
+      store(row + l * W, before + factor * own[l]);
     });
   }
 }

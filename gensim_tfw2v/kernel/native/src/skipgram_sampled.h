@@ -68,13 +68,11 @@ class SkipgramSampled : Trainer {
   template <bool begin>
   void change(int64_t p, int nb, int64_t low, int64_t high, Ledger* ledger) {
     const auto place = [=](float* row) { return begin ? ledger->note(row) : row; };
-    if (!o.frozen) {
-      for (int k = 0; k < K; ++k) y_[k] = place(y_[k]);
-      products_.to_outputs<begin>(g_, nb, x_.data(), K, Kr, y_.data());
-    }
-    for (int i = 0; i < nb && paired(p) && !o.frozen; ++i)
+    for (int k = 0; k < K; ++k) y_[k] = place(y_[k]);
+    products_.to_outputs<begin>(g_, nb, x_.data(), K, Kr, y_.data());
+    for (int i = 0; i < nb && paired(p); ++i)
       add<begin>(place(own_[i]), x_[i], gc_[i]);
-    for (int64_t c = low; c < high && !paired(p) && !o.frozen; ++c) {
+    for (int64_t c = low; c < high && !paired(p); ++c) {
       const auto [first, last] = reached(c, p, nb);
       if (first >= last) continue;
       float* row = place(output(u.targets[c]));

@@ -46,8 +46,8 @@ class SkipgramWindows : Windows {
     if (!sane(int64_t{m} * columns)) group_ = 1;
     score(g_.data(), m, g_.data(), m, ld / W, common, lm);
     gather<Single, true>(g, ld, 1, y_.data(), columns, dx_.data(), m, N);
-    for (int i = 1; i < m && !o.frozen; ++i) gather(common + i * lm, 0, 1, x, i, &dx_[i], 1, N);
-    if (!o.frozen) gather(g, 1, ld, x, m, y_.data(), columns, N);
+    for (int i = 1; i < m; ++i) gather(common + i * lm, 0, 1, x, i, &dx_[i], 1, N);
+    gather(g, 1, ld, x, m, y_.data(), columns, N);
     for (int i = 0; i < m; ++i) add(x[i], dx_[i], factors_[first + i]);
   }
 

@@ -25,7 +25,6 @@ struct Tfw2vOptions {
   int32_t group;          // windows of CBOW, or words of a window, that start from the same rows
   int32_t documents;      // tags of documents are inputs, too: see Tfw2vDraws
   int32_t train_words;    // skip-gram of documents: words predict as well
-  int32_t frozen;         // outputs and nodes stay as they are
   int32_t concatenated;   // CBOW: so many rows, one after the other, are a hidden layer; 0: their sum
   int32_t padding;        // the input that stands for what lies outside of a document, in these
 };
@@ -80,6 +79,16 @@ struct Tfw2vResult {
   double loss;               // summed negative log likelihoods, of the positions asked for
   double predictions;        // of how many predictions
   double magnitude;          // not finite if training has diverged
+};
+
+// Documents of which vectors are inferred from tables whose rows lie D floats apart: all stay. Outputs
+// and nodes are numbered by hidden layers.
+struct Tfw2vInference {
+  struct Tfw2vLists words;   // of each document
+  const float* alphas;       // [epochs]
+  int64_t epochs;
+  float* vectors;            // [documents, D], which are the result
+  uint64_t seed;
 };
 
 // The functions of door.cc.

@@ -1,0 +1,232 @@
+// Vectors of documents that a model was not trained on: only they are trained.
+#pragma once
+
+#include <cstring>
+
+#include "draws.h"
+#include "trainer.h"
+
+namespace tfw2v::TFW2V_ISA {
+
+// Rows as a model holds them, `size` floats apart. They are read by whole vectors: those at the end
+// from a copy, which other floats follow.
+class ModelRows {
+ public:
+  ModelRows(const Tfw2vTable& table, int64_t size)
+      : rows_(table.rows), size_(size),
+        copied_(std::max<int64_t>(0, table.number - rounded(size, W) / size)),
+        copy_((table.number - copied_) * size + W) {
+    std::copy(rows_ + copied_ * size, rows_ + table.number * size, copy_.begin());
+  }
+  const float* operator[](int64_t row) const {
+    return row < copied_ ? rows_ + row * size_ : copy_.data() + (row - copied_) * size_;
+  }
+
+ private:
+  const float* rows_;
+  const int64_t size_, copied_;
+  std::vector<float> copy_;
+};
+
+// Trains some documents side by side, a word of each in turn. They share its negatives, which are to
+// each as good as its own: no document meets them twice. One that is done makes room for the next.
+class Inference : Trainer {
+ public:
+  Inference(const UnitRows& unit, const Tfw2vWords& words, const Tfw2vInference& all,
+            Tfw2vResult& result)
+      : Trainer(unit, kNoAlphas, result), words_(words), all_(all), of_tokens_(o), D(t.size),
+        HD(D * std::max(1, o.concatenated)), HS(rounded(HD, W)), K(o.negative), inputs_(t.inputs, D),
+        outputs_(t.outputs, HD), nodes_(t.nodes, HD), drawn_(int64_t{K} * kSteps),
+        noise_(K * kSteps * HS), hidden_(kLanes * HS), inside_(Integers{} - 1) {
+    of_tokens_.documents = of_tokens_.negative = 0;  // those are drawn for all
+    int64_t longest = 0;
+    for (int64_t i = 0; i < all.words.length && o.hierarchical; ++i) {
+      const int32_t* path = u.paths.first + all.words.entries[i];
+      longest = std::max<int64_t>(longest, path[1] - path[0]);
+    }
+    most_ = static_cast<int>(rounded(K + 1 + longest, 4));
+    labels_.resize(rounded(kLanes * most_, W));
+    y_.resize(labels_.size());
+    scores_.of(labels_.size() + W);
+    for (int64_t d = D % W; d % W; ++d) inside_[d] = 0;
+  }
+
+  void run() {
+    std::vector<std::vector<Lane>> groups(kGroups);
+    Buffer vectors(kGroups * kLanes * N * W);
+    float* place = vectors;
+    for (int l = 0; l < kLanes; ++l)
+      for (auto& group : groups)
+        if (next_ < all_.words.number) {
+          group.emplace_back();
+          begin(group.back(), place);
+          place += N * W;
+        }
+    Random random(groups[0][0].key, kNegatives);
+    for (bool is_left = true; is_left;) {
+      draw_noise(words_, o, random, drawn_);
+      for (int i = 0; i < K * kSteps; ++i)
+        std::memcpy(noise_ + i * HS, outputs_[drawn_[i]], HD * sizeof(float));
+      is_left = false;
+      for (auto& group : groups)
+        for (int step = 0; step < kSteps && fill(group); ++step) {
+          train(group, step);
+          is_left = true;
+        }
+    }
+  }
+
+ private:
+  static constexpr float kNoAlphas[2] = {};
+  // Groups of documents pass through so many steps, whose negatives are at hand, one after the other:
+  // then rows of their words are, too.
+  static constexpr int kGroups = 8, kLanes = 4, kSteps = 8;
+
+  struct Lane {
+    int64_t document, epoch, at;  // at: the word that is next
+    int32_t key[2];
+    Drawn drawn;
+    float* vector;
+  };
+
+  // Puts documents in the place of those that are done: whether any is left.
+  bool fill(std::vector<Lane>& group) {
+    for (size_t l = 0; l < group.size();) {
+      Lane& lane = group[l];
+      if (has_word(lane)) {
+        ++l;
+        continue;
+      }
+      std::copy_n(lane.vector, D, all_.vectors + lane.document * D);
+      if (next_ < all_.words.number) {
+        begin(lane, lane.vector);
+      } else {
+        std::swap(lane, group.back());
+        group.pop_back();
+      }
+    }
+    return !group.empty();
+  }
+
+  // A vector begins at random numbers that depend on the words and the seed, as long as new ones.
+  void begin(Lane& lane, float* vector) {
+    const int64_t document = next_++;
+    uint64_t text = all_.seed;
+    for (int64_t i = all_.words.first[document]; i < all_.words.first[document + 1]; ++i) {
+      text = (text ^ static_cast<uint32_t>(all_.words.entries[i])) * 0x9E3779B97F4A7C15ull;
+      text ^= text >> 32;
+    }
+    lane.document = document, lane.epoch = -1, lane.at = 0, lane.vector = vector;
+    lane.key[0] = static_cast<int32_t>(text), lane.key[1] = static_cast<int32_t>(text >> 32);
+    lane.drawn.tokens.clear();
+    Random random(lane.key, kStarts);
+    for (int64_t d = 0; d < D; ++d)
+      vector[d] = (static_cast<float>(random.next() >> 40) * 0x1p-24f - .5f) / D;
+  }
+
+  // Whether a document has a word to be trained; the next epoch's are drawn when they are needed.
+  bool has_word(Lane& lane) const {
+    while (lane.at == static_cast<int64_t>(lane.drawn.tokens.size())) {
+      if (++lane.epoch == all_.epochs) return false;
+      const int32_t* ends = all_.words.first + lane.document;
+      const uint32_t one = static_cast<uint32_t>(lane.key[0]) + static_cast<uint32_t>(lane.epoch);
+      const int32_t key[] = {static_cast<int32_t>(one), lane.key[1]};
+      draw(of_tokens_, words_, all_.words.entries + ends[0], ends[1] - ends[0], key, lane.drawn);
+      lane.at = 0;
+    }
+    return true;
+  }
+
+  // Trains a word of each document: scores, and updates by these, do not wait for each other.
+  void train(std::vector<Lane>& lanes, int step) {
+    int columns[kLanes];
+    for (size_t l = 0; l < lanes.size(); ++l) {
+      float factor = 1;
+      const float* hidden = hidden_of(lanes[l], hidden_ + l * HS, factor);
+      columns[l] = add_predicted(lanes[l], step, l * most_, all_.alphas[lanes[l].epoch] * factor);
+      score(&hidden, 1, &y_[l * most_], columns[l], static_cast<int>(HS / W), scores_ + l * most_, 0);
+      ++lanes[l].at;
+    }
+    const int all = static_cast<int>(rounded(lanes.size() * most_, W));
+    std::fill(labels_.begin() + lanes.size() * most_, labels_.begin() + all, 0.f);
+    coefficients(scores_, labels_.data(), all, 1, scores_, false);
+    for (size_t l = 0; l < lanes.size(); ++l) {
+      gather(scores_ + l * most_, 0, 1, &y_[l * most_], columns[l], &lanes[l].vector, 1, N);
+      cut(lanes[l].vector);
+    }
+  }
+
+  // Adds what a document's next word is predicted by, and labels times the step size, from a place on:
+  // how many.
+  int add_predicted(const Lane& lane, int step, int64_t place, float alpha) {
+    const int32_t* token = &lane.drawn.tokens[lane.at];
+    const float** y = &y_[place];
+    float* labels = &labels_[place];
+    int columns = 0;
+    for (int i = step * K; columns < K; ++i) {
+      y[columns] = noise_ + i * HS;
+      labels[columns++] = drawn_[i] == *token ? 0 : -alpha;
+    }
+    if (K) {
+      y[columns] = outputs_[*token], labels[columns++] = alpha;
+      if (token != &lane.drawn.tokens.back()) fetch_ahead<0>(outputs_[token[1]], HD);
+    }
+    if (o.hierarchical)
+      for (int32_t k = u.paths.first[*token]; k < u.paths.first[*token + 1]; ++k) {
+        y[columns] = nodes_[u.paths.entries[k] / 2];
+        labels[columns++] = u.paths.entries[k] % 2 ? -alpha : alpha;
+      }
+    std::fill(labels + columns, labels + most_, 0.f);
+    return columns;
+  }
+
+  // What predicts a document's next word, and what share of its gradient the document gets.
+  const float* hidden_of(const Lane& lane, float* room, float& factor) const {
+    if (o.skipgram) return lane.vector;
+    const int32_t *tokens = lane.drawn.tokens.data(), *reach = &lane.drawn.reaches[2 * lane.at];
+    const int64_t a = lane.at, first = a - reach[0], last = a + reach[1];
+    if (o.concatenated) {
+      float* place = std::copy_n(lane.vector, D, room);
+      for (int64_t j = a - o.window; j <= a + o.window; ++j)
+        if (j != a)
+          place = std::copy_n(inputs_[j < first || j > last ? o.padding : tokens[j]], D, place);
+      return room;
+    }
+    const float count = static_cast<float>(1 + last - first), mean = o.mean ? 1 / count : 1;
+    factor = o.mean == o.corrected ? 1 / count : 1;
+    slices<kSlice>(N, [&](auto L, int64_t d) {
+      Vector h[L];
+      repeat<L>([&](auto l) { h[l] = load(lane.vector + d + l * W); });
+      for (int64_t j = first; j <= last; ++j) {
+        if (j == a) continue;
+        const float* row = inputs_[tokens[j]] + d;
+        repeat<L>([&](auto l) { h[l] += load(row + l * W); });
+      }
+      repeat<L>([&](auto l) { store(room + d + l * W, mean * h[l]); });
+    });
+    cut(room);
+    return room;
+  }
+
+  // Sets floats past D to 0, which were computed with those of other rows.
+  void cut(float* row) const {
+    float* end = row + (N - 1) * W;
+    store(end, reinterpret_cast<Vector>(reinterpret_cast<Integers>(load(end)) & inside_));
+  }
+
+  const Tfw2vWords& words_;
+  const Tfw2vInference& all_;
+  Tfw2vOptions of_tokens_;
+  const int64_t D, HD, HS;  // HD: numbers of a hidden layer; HS: floats that they take
+  const int K;
+  int most_;  // predictions of a word
+  int64_t next_ = 0;  // document
+  const ModelRows inputs_, outputs_, nodes_;
+  std::vector<int32_t> drawn_;
+  std::vector<float> labels_;
+  std::vector<const float*> y_;
+  Buffer noise_, hidden_, scores_;
+  Integers inside_;  // of a row's last vector
+};
+
+}  // namespace tfw2v::TFW2V_ISA
