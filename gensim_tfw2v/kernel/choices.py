@@ -29,10 +29,6 @@ LARGEST_STEP = {"skipgram": 512, "cbow": 2048, "hierarchical softmax": 256}
 #: Of the compiled kernels: positions of a block, and negatives that it shares.
 NATIVE_BLOCK = NATIVE_SHARED = 32
 
-#: Negatives where tags alone are inputs, each of which is in one pair, not in as many as a window
-#: has words: vectors are as good as with 32, and with 8 hardly worse.
-PAIRS_SHARED = 16
-
 #: Steps of a row are alpha times its predictions. Those of a block start from the same rows, and
 #: too many go too far: of a position's input, and of the most frequent word, in a block of
 #: skip-gram; beyond, windows are trained one after the other. gensim's defaults take .9.
@@ -183,10 +179,12 @@ def choose_shape(
     if native:
         block = min(NATIVE_BLOCK, span or NATIVE_BLOCK)
         word_steps = block * most_frequent * steps
-        in_blocks = tokens >= FEW_TOKENS and steps <= BLOCK_STEPS and word_steps <= WORD_STEPS
+        in_blocks = not (documents and negative_shards > 1)
+        in_blocks &= tokens >= FEW_TOKENS and steps <= BLOCK_STEPS and word_steps <= WORD_STEPS
         if skipgram and (in_blocks or sharing > MUCH_SHARED):
-            shared = PAIRS_SHARED if documents and window == 1 else NATIVE_SHARED
-            return StepShape(step, block, window, max(shared, least))
+            own = max(1, -(-block // SHARING) * negative)
+            shared = own if documents and window == 1 else max(NATIVE_SHARED, least)
+            return StepShape(step, block, window, shared)
         predictions = max(1 + negative, PATH_PREDICTIONS * hierarchical)
         hidden = alpha * predictions
         if not skipgram and tokens >= FEW_TOKENS and negative_shards == 1 and not documents:

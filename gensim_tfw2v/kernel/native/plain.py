@@ -280,7 +280,7 @@ class Tables:
         """Train a unit by a team, with a result that does not depend on its number of threads.
 
         So many `blocks` at a time start from the same rows. The options must train in blocks, by
-        negative sampling alone, without subwords; otherwise as `train`.
+        negative sampling alone, without subwords or pairs; otherwise as `train`.
         """
         structs, result = self._structs(options, unit, alphas, 0, len(unit.inputs)), _Result()
         arguments = (alphas.ctypes.data, loss_every, blocks, team.address)

@@ -37,7 +37,7 @@ class Training:
     def train(self, first, last, loss_every):
         o = self.o
         in_blocks = o.negative > 0 and not o.windows
-        passes = [self.sampled] * in_blocks
+        passes = [self.sampled, self.pairs] * in_blocks
         passes += [self.windows] * (o.hierarchical or not in_blocks)
         length = -(-o.span // o.block) * o.block if self.subwords else max(1, last - first)
         by_window = o.windows or o.shards > 1 or o.documents
@@ -55,6 +55,30 @@ class Training:
     def sampled(self, first, last, loss_every):
         for begin in range(first, last, self.o.block):
             self.sampled_block(begin, self.has_loss(begin, loss_every))
+
+    def pairs(self, first, last, loss_every):
+        """Pairs of tags and words, a few at a time from the same rows."""
+        number, o = len(self.unit.inputs), self.o
+        for block in range(first, last, o.block):
+            begin, end = max(block, number - self.unit.pairs), min(block + o.block, number)
+            for place, few in enumerate(range(begin, end, SHARING)):
+                drawn = self.unit.negatives[block // o.block]
+                drawn = [drawn[(place * o.negative + k) % o.shared] for k in range(o.negative)]
+                self.some_pairs(
+                    range(few, min(few + SHARING, end)), drawn, self.has_loss(block, loss_every)
+                )
+
+    def some_pairs(self, positions, drawn, with_loss):
+        hidden = {a: self.tables[INPUTS][self.unit.inputs[a]].copy() for a in positions}
+        block = positions[0] // self.o.block * self.o.block
+        alone = len(positions) == 1
+        gains = self.cbow_group(hidden, drawn, self.alpha(block), with_loss, False, alone)
+        if not gains:  # they are wild
+            for a in positions:
+                self.some_pairs([a], drawn, with_loss)
+        for a, gain in gains.items():
+            row = self.unit.inputs[a]
+            self.change([(INPUTS, row, self.lock[row] * gain)])
 
     def windows(self, first, last, loss_every):
         for begin in range(first, last, self.o.block):
@@ -159,8 +183,7 @@ class Training:
         """Skip-gram with negative sampling: all from the rows at the block's beginning."""
         o, unit = self.o, self.unit
         alpha, changes = self.alpha(begin), []
-        block = range(begin, min(begin + o.block, len(unit.inputs)))
-        for i in block:
+        for i in range(begin, min(begin + o.block, len(unit.inputs) - unit.pairs)):
             for centre in range(len(unit.inputs)):
                 if i not in self.reached(centre):
                     continue
@@ -229,7 +252,7 @@ class Training:
             group = {a: hidden[a] for a in block[number::groups] if a in words}
             drawn = unit.negatives[block[0] // o.block] if o.negative else []
             drawn = [drawn[(number * o.negative + k) % o.shared] for k in range(o.negative)]
-            gained = self.cbow_group(group, drawn, self.alpha(block[0]), with_loss)
+            gained = self.cbow_group(group, drawn, self.alpha(block[0]), with_loss, o.hierarchical)
             gains |= gained
             wild += [a for a in group if a not in gained]
         shares = {a: 1.0 / numbers[a] if o.mean == o.corrected else 1.0 for a in words}
@@ -240,7 +263,7 @@ class Training:
         for a in wild:
             self.cbow_windows([a], with_loss)
 
-    def cbow_group(self, hidden, drawn, alpha, with_loss):
+    def cbow_group(self, hidden, drawn, alpha, with_loss, hierarchical, even_wild=False):
         """Train outputs: what each position's hidden layer gains, or nothing if scores are wild."""
         o, unit = self.o, self.unit
         losses, sizes, changes = [], {}, []
@@ -251,7 +274,7 @@ class Training:
             sizes[a, table, row, label, before] = abs(score)
             changes.append((a, table, row, alpha * self.errors(label, score), before))
 
-        for a in hidden if o.hierarchical else []:
+        for a in hidden if hierarchical else []:
             for row in self.paths[unit.targets[a]]:
                 predict(a, NODES, row // 2, 1.0 - row % 2)
         for first in range(0, len(drawn), AT_A_TIME):
@@ -261,8 +284,8 @@ class Training:
         for a in hidden if o.negative else []:
             predict(a, OUTPUTS, unit.targets[a], 1.0)
         number = len(hidden) * (o.negative + 1 if o.negative else 0)
-        number += sum(len(self.paths[unit.targets[a]]) for a in hidden) * o.hierarchical
-        if sum(sizes.values()) > WILD * number:
+        number += sum(len(self.paths[unit.targets[a]]) for a in hidden) * hierarchical
+        if sum(sizes.values()) > WILD * number and not even_wild:
             return {}
         gains = {a: np.zeros_like(hidden[a]) for a in hidden}
         held = None  # negatives as they were before the first of those that registers hold together

@@ -45,7 +45,12 @@ CHANGES = [
 ]
 CHANGES_OF_DOCUMENTS = [
     *({}, {"size": 1}, {"size": 300}, {"window": 50, "sentence": 60}, {"block": 1}),
-    *({"sentence": 1}, {"tokens": 0}, {"tokens": 1}, {"shards": 3, "skip_targets": 1}),
+    *(
+        {"sentence": 1},
+        {"tokens": 0},
+        {"tokens": 1},
+        {"shards": 3, "skip_targets": 1, "windows": 1},
+    ),
     {"block": 31, "shared": 33, "tokens": 64, "locked": True},
 ]
 

@@ -103,7 +103,7 @@ def test_of_any_length_of_rows(objective, size):
         {"sentence": 25, "window": 1},
         {"block": 1},
         {"block": 32, "shared": 33, "negative": 20, "tokens": 33},
-        {"shards": 3, "skip_targets": 1},
+        {"shards": 3, "skip_targets": 1, "windows": 1},
         {"vocabulary": 3, "skip_targets": 1},
         {"locked": True},
         {"tokens": 0},
@@ -212,6 +212,10 @@ WRONG = {
     "pairs below 0": (of_unit(pairs=lambda _: -1), "more pairs than positions"),
     "too many pairs": (of_unit(pairs=lambda _: 61), "more pairs than positions"),
     "pairs of CBOW": (of_unit(pairs=lambda _: 1), "only skip-gram has pairs"),
+    "pairs of shards": (
+        lambda case: make_case(tags=9, shards=3, size=9),
+        "blocks of pairs have negatives of all shards",
+    ),
     "pairs with windows": (
         lambda case: case._replace(
             options=case.options._replace(skipgram=1),

@@ -87,7 +87,11 @@ def test_they_give_the_same_bits(objective, rows, changes):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"train_words": 0}, {"train_words": 1}, {"train_words": 0, "shards": 2, "skip_targets": 1}],
+    [
+        {"train_words": 0},
+        {"train_words": 1},
+        {"train_words": 0, "shards": 2, "skip_targets": 1, "windows": 1},
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("objective", OBJECTIVES)

@@ -34,8 +34,9 @@ CODES = [np.array([w % 2, w // 2 % 2]) for w in range(VOCABULARY)]
 @pytest.mark.parametrize("documents", [{}, {"train_words": False}, {"train_words": True}], ids=str)
 def test_numbered_rows(objective, shards, locked, documents):
     rng = np.random.default_rng(0)
+    windows = bool(documents) and shards > 1  # blocks of pairs have negatives of all shards
     program = Program(
-        *(objective, StepShape(64, 16, 3, 8), SIZE, 8, 256),
+        *(objective, StepShape(64, 16, 3, 8, windows=windows), SIZE, 8, 256),
         **dict(loss_every=1, native=True, negative_shards=shards, locked=locked),
         documents=bool(documents),
         **documents,

@@ -22,9 +22,9 @@ class SkipgramSampled : Trainer {
         capacity(std::min<int64_t>(2 * int64_t{w}, u.kept)),
         halo(std::min<int64_t>(B + 2 * int64_t{w}, u.kept + 1)),
         most(halo * rounded(std::min(B, 2 * w + 1), 4) + 2 * W), begins_(halo), pairs_(B), x_(B),
-        dx_(B), y_(K), own_(B), used_(Kr), lists_(B * capacity), columns_(B * capacity),
+        dx_(B), y_(K), used_(Kr), lists_(B * capacity), columns_(B * capacity),
         products_(N, t.size, S, B, K), x_rows_((B + 3) * S), dx_rows_(B * S), g_(int64_t{B} * Kr),
-        weights_(int64_t{B} * Kr), gc_(most + B), weights_c_(most + B), lanes_(rounded(B, W) * W) {
+        weights_(int64_t{B} * Kr), gc_(most + B), weights_c_(most + B) {
     std::fill_n(used_.begin(), K, 1.f);
     for (int i = 0; i < B; ++i) {
       x_[i] = x_rows_ + i * S;
@@ -34,7 +34,8 @@ class SkipgramSampled : Trainer {
 
   // Trains a block, or notes what it changes.
   void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
-    const int nb = static_cast<int>(std::min<int64_t>(B, u.kept - p));
+    const int nb = static_cast<int>(std::min<int64_t>(B, u.kept - u.pairs - p));
+    if (nb <= 0) return;
     const int64_t low = std::max<int64_t>(0, p - w), high = std::min<int64_t>(u.kept, p + nb + w);
     const int32_t* negatives = u.negatives + p / B * K;
     for (int i = 0; i < nb; ++i) {
@@ -44,7 +45,7 @@ class SkipgramSampled : Trainer {
     for (int k = 0; k < K; ++k) y_[k] = output(negatives[k]);
     std::memset(dx_rows_, 0, nb * S * sizeof(float));
     const float a = alpha(p);
-    paired(p) ? targets(p, nb, a, with_loss) : centres(p, nb, low, high, a, with_loss);
+    centres(p, nb, low, high, a, with_loss);
     noise(p, nb, low, high, negatives, a, with_loss);
     const int64_t pairs = std::accumulate(pairs_.begin(), pairs_.begin() + nb, int64_t{0});
     if (!sane(pairs + nb * K, true))
@@ -52,8 +53,7 @@ class SkipgramSampled : Trainer {
     if (with_loss) predicted(pairs);
     products_.to_inputs<false>(g_, nb, y_.data(), K, Kr, dx_.data());
     for (int i = 0; i < nb; ++i)
-      if (paired(p)) add(dx_[i], own_[i], gc_[i]);
-      else gather(&lists_[i * capacity], 0, 1, &columns_[i * capacity], pairs_[i], &dx_[i], 1, N);
+      gather(&lists_[i * capacity], 0, 1, &columns_[i * capacity], pairs_[i], &dx_[i], 1, N);
     with_truth(ledger, [&](auto begin) { change<begin>(p, nb, low, high, ledger); });
   }
 
@@ -70,9 +70,7 @@ class SkipgramSampled : Trainer {
     const auto place = [=](float* row) { return begin ? ledger->note(row) : row; };
     for (int k = 0; k < K; ++k) y_[k] = place(y_[k]);
     products_.to_outputs<begin>(g_, nb, x_.data(), K, Kr, y_.data());
-    for (int i = 0; i < nb && paired(p); ++i)
-      add<begin>(place(own_[i]), x_[i], gc_[i]);
-    for (int64_t c = low; c < high && !paired(p); ++c) {
+    for (int64_t c = low; c < high; ++c) {
       const auto [first, last] = reached(c, p, nb);
       if (first >= last) continue;
       float* row = place(output(u.targets[c]));
@@ -117,7 +115,7 @@ class SkipgramSampled : Trainer {
       if (first >= last) continue;
       score_run(y, x_[first], S, last - first, N, &gc_[end]);
       std::fill_n(&weights_c_[end], last - first, 1.f);
-      if (c >= p && c < p + nb && !paired(c)) weights_c_[end + c - p - first] = 0.f;
+      if (c >= p && c < p + nb) weights_c_[end + c - p - first] = 0.f;
       for (end += last - first; end % 4; ++end) weights_c_[end] = 0.f;
     }
     for (int64_t j = end; j < rounded(end, W); ++j) gc_[j] = weights_c_[j] = 0.f;
@@ -129,31 +127,12 @@ class SkipgramSampled : Trainer {
       const auto [first, last] = reached(c, p, nb);
       const float *g = gc_ + begins_[c - low], *y = output(u.targets[c]);
       for (int i = first; i < last; ++i) {
-        if (p + i == c && !paired(c)) continue;
+        if (p + i == c) continue;
         const int64_t place = i * capacity + pairs[i]++;
         lists[place] = g[i - first];
         columns[place] = y;
       }
     }
-  }
-
-  // Of pairs, each input with its own target: what `centres` does for windows.
-  void targets(int64_t p, int nb, float a, bool with_loss) {
-    const int columns = static_cast<int>(rounded(nb, W));
-    for (int i = 0; i < columns; ++i) {
-      Vector sum = {};
-      weights_c_[i] = i < nb;
-      if (i < nb) {
-        look_ahead(p + nb, p + nb, i);
-        own_[i] = output(u.targets[p + i]);
-        pairs_[i] = 1;
-        for (int64_t d = 0; d < N * W; d += W) sum += load(x_[i] + d) * load(own_[i] + d);
-      }
-      store(lanes_ + i * W, sum);
-    }
-    for (int c = 0; c < columns; c += W)
-      store(gc_ + c, sums(reinterpret_cast<const Vector*>(+lanes_) + c));
-    coefficients(gc_, weights_c_, columns, a, gc_, with_loss);
   }
 
   void noise(int64_t p, int nb, int64_t low, int64_t high, const int32_t* negatives, float a,
@@ -178,7 +157,7 @@ class SkipgramSampled : Trainer {
         if (k % o.shards != shard(c) || (o.skip_targets && negatives[k] == u.targets[c])) continue;
         const int own = (K - k % o.shards + o.shards - 1) / o.shards;  // negatives of its shard
         for (int i = first; i < last; ++i)
-          if (p + i != c || paired(c)) weights_[i * Kr + k] -= share * K / own;
+          if (p + i != c) weights_[i * Kr + k] -= share * K / own;
       }
     }
   }
@@ -189,11 +168,11 @@ class SkipgramSampled : Trainer {
   const int64_t capacity, halo, most;  // pairs of an input; centres; scores with these
   std::vector<int64_t> begins_;
   std::vector<int> pairs_;
-  std::vector<float*> x_, dx_, y_, own_;
+  std::vector<float*> x_, dx_, y_;
   std::vector<float> used_, lists_;
   std::vector<const float*> columns_;
   BlockProducts products_;
-  Buffer x_rows_, dx_rows_, g_, weights_, gc_, weights_c_, lanes_;
+  Buffer x_rows_, dx_rows_, g_, weights_, gc_, weights_c_;
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -1,0 +1,77 @@
+// Skip-gram of documents with negative sampling: each tag predicts the words of its documents.
+#pragma once
+
+#include <cstring>
+
+#include "cbow_negatives.h"
+#include "trainer.h"
+
+namespace tfw2v::TFW2V_ISA {
+
+// The pairs of a block, a few that share negatives at a time; those whose scores are wild, one by one.
+class PairBlocks : Trainer {
+ public:
+  PairBlocks(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
+      : Trainer(unit, alphas, result), negatives_(unit), hidden_(kGroup * S), dh_(kGroup * S),
+        nowhere_(S) {}
+
+  void block(int64_t p, bool with_loss) {
+    const int64_t begin = std::max(p, u.kept - u.pairs), end = std::min(p + o.block, u.kept);
+    for (int64_t a = begin; a < end; a += kGroup) {
+      const int g = static_cast<int>((a - begin) / kGroup);
+      look_ahead(a + o.block, g);
+      train(a, static_cast<int>(std::min<int64_t>(kGroup, end - a)), p, g, with_loss);
+    }
+  }
+
+ private:
+  // Trains a few pairs, from the a-th on, of which the scores are computed before any row changes.
+  void train(int64_t a, int number, int64_t p, int g, bool with_loss) {
+    Position at[kGroup];
+    for (int i = 0; i < kGroup; ++i) {
+      const bool real = i < number;
+      at[i].hidden = hidden_ + i * S;
+      at[i].target = real ? output(u.targets[a + i]) : nowhere_;
+      at[i].real = real;
+      at[i].token = a + i;
+      std::memcpy(at[i].hidden, real ? input(u.inputs[a + i]) : nowhere_, S * sizeof(float));
+    }
+    negatives_.predict(p / o.block, g, at);
+    float* z = negatives_.z.data();
+    const float* labels = negatives_.labels.data();
+    coefficients(z, labels, static_cast<int>(negatives_.labels.size()), alpha(p), z, with_loss);
+    if (!sane(number * (o.negative + 1), number > 1)) {
+      for (int i = 0; i < number && number > 1; ++i) train(a + i, 1, p, g, with_loss);
+      if (number > 1) return;
+    }
+    if (with_loss) predicted(number);
+    negatives_.update(at, dh_, true, nullptr);
+    for (int i = 0; i < number; ++i) {
+      const int32_t row = u.inputs[a + i];
+      const Vector factor = all(locked(row)), own = all(negatives_.of_target(i));
+      float *x = input(row), *y = at[i].target;
+      const float *hidden = at[i].hidden, *dh = dh_ + i * S;
+      for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
+        const Vector before = load(y + d);
+        store(x + d, load(x + d) + factor * (load(dh + d) + own * before));
+        store(y + d, before + own * load(hidden + d));
+      }
+    }
+  }
+
+  // Fetches what the g-th pairs of the next block read.
+  void look_ahead(int64_t a, int g) const {
+    for (int64_t i = a; i < std::min(a + kGroup, u.kept); ++i) {
+      fetch_ahead(input(u.inputs[i]), S);
+      fetch_ahead(output(u.targets[i]), S);
+    }
+    const int32_t* negatives = u.negatives + a / o.block * o.shared;
+    for (int k = g * o.negative; k < std::min((g + 1) * o.negative, o.shared) && a < u.kept; ++k)
+      fetch_ahead(output(negatives[k]), S);
+  }
+
+  GroupNegatives negatives_;
+  Buffer hidden_, dh_, nowhere_;
+};
+
+}  // namespace tfw2v::TFW2V_ISA
