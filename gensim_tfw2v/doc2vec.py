@@ -40,8 +40,8 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     documents (Le and Mikolov 2014, "Distributed Representations of Sentences and Documents",
     section 2).
 
-    It takes the parameters below and those of `TFWord2Vec` except `sentences`, `sg`, `null_word`
-    and `tables_dir`. `regime` is limited to ``"asynchronous"`` and ``"synchronous"``, and `layout`
+    It takes the parameters below and those of `TFWord2Vec` except `sentences`, `sg` and
+    `null_word`. `regime` is limited to ``"asynchronous"`` and ``"synchronous"``, and `layout`
     to ``"rows"``, because only compiled kernels train documents.
 
     Parameters
@@ -69,8 +69,8 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     Raises
     ------
     ValueError, TypeError, ClusterError
-        As `TFWord2Vec`; ValueError also if `dm` is neither 0 nor 1, `regime` or `layout` cannot
-        train documents, or `tables_dir` is given.
+        As `TFWord2Vec`; ValueError also if `dm` is neither 0 nor 1, or `regime` or `layout` cannot
+        train documents.
     RuntimeError
         From `train`, if the compiled kernels are missing, or TensorFlow sees a GPU and a `regime`
         or `cluster` is given.

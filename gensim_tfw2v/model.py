@@ -231,7 +231,7 @@ class TFWord2Vec(Word2Vec):
         tables_dir: str | os.PathLike[str] | None = None,
         **kwargs: "Unpack[Word2VecOptions]",
     ) -> None:
-        if tables_dir is not None and self._of_gensim is not Word2Vec:
+        if tables_dir is not None and self.has_subwords:
             raise ValueError(
                 f"tables_dir is for the arrays of Word2Vec, and {self._of_gensim.__name__} has "
                 "more, which stay in memory: leave it out"

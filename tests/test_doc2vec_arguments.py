@@ -24,7 +24,6 @@ def model():
 @pytest.mark.parametrize(
     ("options", "error", "said"),
     [
-        ({"tables_dir": "tables"}, ValueError, "arrays of Word2Vec, and Doc2Vec has more"),
         ({"dm": "dbow"}, TypeError, "dm must be a whole number"),
         ({"dm": 2}, ValueError, "dm must be at most 1"),
         ({"sg": 1}, TypeError, "unexpected keyword argument 'sg'"),

@@ -127,18 +127,28 @@ ROWS_AT_A_TIME = 1 << 14
 
 
 def map_weights(model: Any, folder: Path) -> None:
-    """Give a TFWord2Vec new weights, as gensim's ``init_weights``, in (new) files of a folder."""
+    """Give a TFWord2Vec new weights, as gensim's ``init_weights``, in (new) files of a folder.
+
+    Vectors of documents' tags follow those of the words, in one file.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    shape = len(model.wv.index_to_key), model.wv.vector_size
-    vectors = new_array(folder / "vectors.npy", shape)
-    draws = np.random.default_rng(seed=model.seed)
-    for rows in pieces(vectors):
-        rows[:] = draws.random(rows.shape, dtype=np.float32)
-        rows *= 2.0
-        rows -= 1.0
-        rows /= model.wv.vector_size
-    model.wv.vectors = vectors
-    model.wv.resize_vectors(seed=model.seed)  # which is done; and what goes with it
+    parts = [(model.wv, model.seed)]
+    if model.has_documents:
+        parts.append((model.dv, model.seed + 7919))  # as in gensim
+    numbers = [len(of.index_to_key) for of, _ in parts]
+    whole = new_array(folder / "vectors.npy", (sum(numbers), model.wv.vector_size))
+    for (of, seed), vectors in zip(parts, np.split(whole, numbers[:1]), strict=False):
+        draws = np.random.default_rng(seed=seed)
+        for rows in pieces(vectors):
+            rows[:] = draws.random(rows.shape, dtype=np.float32)
+            rows *= 2.0
+            rows -= 1.0
+            rows /= of.vector_size
+        prior = of.vectors[: len(vectors)]
+        vectors[: len(prior)] = prior
+        of.vectors = vectors
+        of.resize_vectors(seed=seed)  # which is done; and what goes with it
+    shape = numbers[0], model.layer1_size
     if model.hs:
         model.syn1 = new_array(folder / "syn1.npy", shape)
     if model.negative:

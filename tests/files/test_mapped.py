@@ -6,8 +6,9 @@ import os
 import numpy as np
 import pytest
 from gensim.models import KeyedVectors
+from gensim.models.doc2vec import TaggedDocument
 
-from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v import TFDoc2Vec, TFWord2Vec
 from gensim_tfw2v.files import whole
 from tests.disks import small_disk
 
@@ -34,6 +35,26 @@ def test_the_same_weights_as_in_memory(options, tmp_path, monkeypatch):
     for model in (untrained, expected):
         model.build_vocab(SENTENCES)
     np.testing.assert_array_equal(untrained.wv.vectors, expected.wv.vectors)
+
+
+@pytest.mark.parametrize("options", [{"dm": 0}, {"dm_concat": 1, "hs": 1}], ids=str)
+def test_the_same_vectors_of_documents_as_in_memory(options, tmp_path, monkeypatch):
+    monkeypatch.setattr(whole, "ROWS_AT_A_TIME", 7)
+    options = {"vector_size": 5, "min_count": 1, "seed": 3, "workers": 1, **options}
+    documents = [TaggedDocument(words, [number]) for number, words in enumerate(SENTENCES)]
+    inside, outside = (TFDoc2Vec(tables_dir=of, **options) for of in (None, tmp_path))
+    for model in (inside, outside):
+        model.dv.add_vectors([f"t{n}" for n in range(3)], np.eye(3, 5))  # which stay
+        model.build_vocab(documents)
+        np.testing.assert_array_equal(model.dv.vectors[:3], np.eye(3, 5))
+        model.train(documents, total_examples=300, epochs=2)
+    of_file = np.load(tmp_path / "vectors.npy", mmap_mode="r")
+    for name in ("wv", "dv"):
+        found, expected = (getattr(model, name).vectors for model in (outside, inside))
+        np.testing.assert_array_equal(found, expected)
+        assert found.base is outside.wv.vectors.base
+    np.testing.assert_array_equal(of_file, outside.wv.vectors.base)
+    np.testing.assert_array_equal(outside.syn1neg, inside.syn1neg)
 
 
 def test_saved_vectors_open_mapped(tmp_path):
