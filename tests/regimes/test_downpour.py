@@ -35,7 +35,7 @@ from tests.regimes.trials import (
 )
 
 #: n_fetch, n_push, and shards; units have 5 steps.
-WINDOWS = [(1, 1, 1), (1, 3, 1), (4, 1, 3), (3, 2, 1), (1000, 1000, 3)]
+WINDOWS = [(1, 1, 1), (1, 3, 1), (2, 1, 3), (3, 2, 1), (1000, 1000, 3)]
 
 
 @pytest.fixture(scope="module")
