@@ -85,6 +85,13 @@ def light_forks(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parent / "light")
 
 
+@pytest.fixture
+def short_layouts(monkeypatch):
+    """Lay words out in few iterations: what comes of all is tested in tests/monitor/test_tsne.py."""
+    for phase in ("EARLY", "LATE"):
+        monkeypatch.setattr(f"gensim_tfw2v.monitor.tsne.{phase}", 2)
+
+
 @pytest.fixture(params=["kernels", "graph"])
 def each_engine(request, monkeypatch):
     """Let compiled kernels train a model, and the graph, as where there are none."""

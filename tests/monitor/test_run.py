@@ -22,18 +22,11 @@ OPTIONS = dict(corpus_file=LEE, sg=1, vector_size=24, workers=2, epochs=6, seed=
 
 
 @pytest.fixture(autouse=True)
-def points_at_once(monkeypatch):
+def points_at_once(monkeypatch, short_layouts):
     """Write a point for each unit, for these trainings are short."""
     monkeypatch.setattr(monitor_run, "SECONDS", 0.0)
     monkeypatch.setattr(monitor_run, "POINTS", 10**9)
     monkeypatch.setattr("gensim_tfw2v.kernel.choices.UNIT_ENTRIES", 8192)
-
-
-@pytest.fixture(autouse=True)
-def short_layouts(monkeypatch):
-    """Lay words out in few iterations: test_tsne.py says what comes of all."""
-    monkeypatch.setattr("gensim_tfw2v.monitor.tsne.EARLY", 2)
-    monkeypatch.setattr("gensim_tfw2v.monitor.tsne.LATE", 2)
 
 
 class Scores:
