@@ -2,8 +2,12 @@
 
 import functools
 import gc
+import os
 import signal
 from pathlib import Path
+
+# Before NumPy is imported: threads that wait for small products take a core from other tests.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import hypothesis
 import psutil
@@ -87,7 +91,7 @@ def light_forks(monkeypatch):
 
 @pytest.fixture
 def short_layouts(monkeypatch):
-    """Lay words out in few iterations: what comes of all is tested in tests/monitor/test_tsne.py."""
+    """Lay words out in few iterations; tests/monitor/test_tsne.py tests all of them."""
     for phase in ("EARLY", "LATE"):
         monkeypatch.setattr(f"gensim_tfw2v.monitor.tsne.{phase}", 2)
 

@@ -305,9 +305,10 @@ def test_factors_of_rows_are_refused_before_training():
     ids=["sg", "cbow", "hs"],
 )
 def test_a_model_learns(options, share, tmp_path):
-    (tmp_path / "text").write_text("".join(Path(LEE).read_text().splitlines(keepends=True)[:60]))
+    text = tmp_path / "text"
+    text.write_text("".join(Path(LEE).read_text().splitlines(keepends=True)[:60]))
     model = TFWord2Vec(
-        corpus_file=str(tmp_path / "text"), vector_size=20, epochs=12, workers=1, compute_loss=True, seed=2,
+        corpus_file=str(text), vector_size=20, epochs=12, workers=1, compute_loss=True, seed=2,
         regime=Sandblaster(history=5), **options,
     )  # fmt: skip
     assert len(model.mean_losses) == 12

@@ -203,7 +203,10 @@ def test_threads_of_one_process_are_given_jobs_of_their_own_sub_models(
 
 
 def test_only_those_that_are_asked_for_are_trained(units, tmp_path):
-    trial, given = Trial(OBJECTIVES[0], workers=2, folder=tmp_path, native=True), sub_models_of(units)
+    trial, given = (
+        Trial(OBJECTIVES[0], workers=2, folder=tmp_path, native=True),
+        sub_models_of(units),
+    )
     _, reports, files = train(trial, given[2:])
     assert list(files) == [2]
     assert len(reports) == EPOCHS * len(units)
