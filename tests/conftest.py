@@ -2,8 +2,12 @@
 
 import functools
 import gc
+import os
 import signal
 from pathlib import Path
+
+# Before NumPy is imported: threads that wait for small products take a core from other tests.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import hypothesis
 import psutil
@@ -54,6 +58,7 @@ def no_process_is_left():
     """What a file's tests have started ends with them: the next file's would meet it."""
     yield
     gc.collect()
+    gc.freeze()  # or each search of later files would look at all that stays
     children = psutil.Process().children(recursive=True)
     started = [child for child in children if child.pid not in forks.shared()]
     _, left = psutil.wait_procs(filter(_is_of_this_package, started), 5)
@@ -82,6 +87,13 @@ def light_forks(monkeypatch):
     another package of its name.
     """
     monkeypatch.syspath_prepend(Path(__file__).parent / "light")
+
+
+@pytest.fixture
+def short_layouts(monkeypatch):
+    """Lay words out in few iterations; tests/monitor/test_tsne.py tests all of them."""
+    for phase in ("EARLY", "LATE"):
+        monkeypatch.setattr(f"gensim_tfw2v.monitor.tsne.{phase}", 2)
 
 
 @pytest.fixture(params=["kernels", "graph"])

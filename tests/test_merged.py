@@ -141,12 +141,19 @@ def test_mapped_files(halves, method, tmp_path):
     assert merged.wv.vectors.flags.writeable and merged.syn1neg.flags.writeable
 
 
-@methods
-def test_quality_is_that_of_a_model_of_the_whole_text(method):
-    """Similarities of frequent words follow a single model's as well as those of a sub-model do."""
+@pytest.fixture(scope="module")
+def whole_and_halves():
     options = {"vector_size": 20, "epochs": 20, "min_count": 10}
-    single = trained(TEXTS, **options)
-    halves = [trained(TEXTS[n::2], seed=n + 2, **options) for n in range(2)]
+    return [
+        trained(TEXTS, **options),
+        *(trained(TEXTS[n::2], seed=n + 2, **options) for n in range(2)),
+    ]
+
+
+@methods
+def test_quality_is_that_of_a_model_of_the_whole_text(whole_and_halves, method):
+    """Similarities of frequent words follow a single model's as well as those of a sub-model do."""
+    single, *halves = whole_and_halves
     merged = merge_models(halves, method)
     words = [w for w in halves[0].wv.index_to_key if w in halves[1].wv][20:200]
     pairs = np.triu_indices(len(words), 1)

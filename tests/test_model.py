@@ -138,13 +138,38 @@ def most_are_below(limit, rank_of, seeds):
     ],
     ids=["skipgram", "cbow", "skipgram-fixed", "cbow-fixed"],
 )
-@pytest.mark.usefixtures("each_engine")
-def test_a_small_corpus_reaches_the_rank_that_gensims_tests_ask(options):
+@pytest.mark.parametrize(
+    "each_engine", ["kernels", pytest.param("graph", marks=pytest.mark.slow)], indirect=True
+)
+def test_a_small_corpus_reaches_the_rank_that_gensims_tests_ask(each_engine, options):
     def rank_of(seed):
         model = TFWord2Vec(lee_corpus_list, min_count=5, workers=2, seed=seed, **options)
         return attacks_rank(model)
 
     assert most_are_below(50, rank_of, (42, 43, 44))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"sg": 1, "window": 4}, (6.201, 3.871)),
+        ({"sg": 0, "alpha": 0.05, "sample": 0}, (5.650, 3.935)),
+    ],
+    ids=["skipgram", "cbow"],
+)
+def test_the_graph_learns_as_it_did_and_as_kernels_do(options, expected, monkeypatch):
+    """A tenth more or less of a step size, of `sample` or of negatives gives other losses."""
+    corpus = lee_corpus_list[:100]
+    options = options | {"vector_size": 20, "min_count": 3, "negative": 15, "epochs": 2}
+
+    def losses():
+        return TFWord2Vec(corpus, workers=1, compute_loss=True, **options).mean_losses
+
+    by_kernels = losses()
+    train_by_graph(monkeypatch)
+    by_graph = losses()
+    assert by_graph == pytest.approx(expected, rel=0.005)
+    assert by_graph[-1] == pytest.approx(by_kernels[-1], rel=0.02)
 
 
 def test_many_threads_on_few_words_reach_gensims_rank():

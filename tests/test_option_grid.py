@@ -19,6 +19,9 @@ CELLS = [
     if cell.cost * max(1, FEW / cell.vector_size) < CHEAP and cell.corpus != "words"
 ][:60]
 
+#: How many of them are trained always: they were drawn in random order.
+ALWAYS = 30
+
 #: What differs: it is on the benchmark's page, too.
 DIFFERENT = {
     ("walks", "CBOW", 5, 5): "loss",
@@ -40,7 +43,13 @@ def few_seeds():
         yield
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.name)
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param(cell, marks=[pytest.mark.slow] if number >= ALWAYS else [], id=cell.name)
+        for number, cell in enumerate(CELLS)
+    ],
+)
 def test_cells(cell, files, few_seeds, tmp_path):
     for engine in ("gensim", "machine"):
         for seed in seeds(cell, engine)[:2]:

@@ -95,18 +95,23 @@ def program(code, cluster):
         process.wait()
 
 
-@pytest.fixture
-def standing(shared_forks, monkeypatch):
+@pytest.fixture(scope="module")
+def running(kept_forks):
     """A cluster of tasks that have never been forks, so that they take as much after an exec."""
 
     class Launcher:
         start_module = staticmethod(children.start_module)
 
-    # of coordinators that matters to none
-    forked = shared_forks(isolated=False).start_module
-    monkeypatch.setattr("gensim_tfw2v.cluster.local_cluster.start_module", forked)
     with LocalCluster(1, 1, process_launcher=Launcher()) as running:
         yield running
+
+
+@pytest.fixture
+def standing(running, shared_forks, monkeypatch):
+    """The same, with coordinators that are forks, to whom that matters not."""
+    forked = shared_forks(isolated=False).start_module
+    monkeypatch.setattr("gensim_tfw2v.cluster.local_cluster.start_module", forked)
+    return running
 
 
 def used(running):
@@ -159,13 +164,14 @@ def test_fifty_trainings_take_no_more_than_one(standing):
 
 
 def test_tasks_wait_until_the_last_training_has_left(standing):
+    before = renewals(standing)
     with program(STAY, standing.cluster) as one, program(STAY, standing.cluster) as other:
         assert one.stdout.readline() == other.stdout.readline() == b"here\n"
         one.kill()
         time.sleep(3)
-        assert renewals(standing) == [0, 0]
+        assert renewals(standing) == before
         other.kill()
-    deadline = time.monotonic() + 30
-    while renewals(standing) != [1, 1] and time.monotonic() < deadline:
+    deadline, after = time.monotonic() + 30, [number + 1 for number in before]
+    while renewals(standing) != after and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert renewals(standing) == [1, 1]
+    assert renewals(standing) == after

@@ -119,8 +119,11 @@ def test_columns_train_as_rows_do(monkeypatch, tmp_path):
     assert not servers()
 
 
-def test_a_running_cluster_is_used_again_and_again(shared_forks):
-    with LocalCluster(1, 1, process_launcher=shared_forks(isolated=False)) as running:
+def test_a_running_cluster_is_used_again_and_again(shared_forks, monkeypatch):
+    launcher = shared_forks(isolated=False)
+    coordinators = "gensim_tfw2v.cluster.local_cluster.start_module"
+    monkeypatch.setattr(coordinators, launcher.start_module)
+    with LocalCluster(1, 1, process_launcher=launcher) as running:
         pids = [running.pid(task) for task in running.cluster.tasks()]
         model = trained(running.cluster, epochs=2)
         before = model.wv.vectors.copy()

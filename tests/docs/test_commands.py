@@ -59,7 +59,7 @@ PRINTED = {
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, shared_forks):
+def folder(tmp_path, monkeypatch, shared_forks, short_layouts):
     """An empty folder, in which commands run."""
     monkeypatch.chdir(tmp_path)
     return tmp_path

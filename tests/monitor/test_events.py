@@ -103,7 +103,7 @@ def test_a_process_logs_its_cpu_time_and_memory(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("shared_forks")
-def test_every_task_of_a_cluster_writes_a_run(tmp_path):
+def test_every_task_of_a_cluster_writes_a_run(tmp_path, short_layouts):
     model = TFWord2Vec(
         corpus_file=datapath("lee_background.cor"),
         sg=1,

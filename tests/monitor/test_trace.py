@@ -38,7 +38,7 @@ def test_jobs_that_overlap_are_in_other_slots(tmp_path):
     assert push["args"]["staleness"] == 2
 
 
-def test_a_training_writes_each_job(tmp_path):
+def test_a_training_writes_each_job(tmp_path, short_layouts):
     options = {"vector_size": 8, "workers": 2, "epochs": 2}
     model = TFWord2Vec(corpus_file=LEE, **options, regime="asynchronous", log_dir=tmp_path)
     jobs, events = model.traffic.jobs, phases(tmp_path)
@@ -54,6 +54,6 @@ def test_a_training_writes_each_job(tmp_path):
     assert 1 <= len(ends) <= 2
 
 
-def test_threads_that_share_rows_have_no_jobs(tmp_path):
+def test_threads_that_share_rows_have_no_jobs(tmp_path, short_layouts):
     TFWord2Vec(corpus_file=LEE, vector_size=8, epochs=1, log_dir=tmp_path)
     assert not (tmp_path / "trace.json").exists()

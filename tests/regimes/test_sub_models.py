@@ -84,7 +84,7 @@ def by_hand(trial, given, number):
     ("objective", "kind", "native"),
     [
         *((objective, "shuffle", False) for objective in OBJECTIVES),
-        *((OBJECTIVES[0], kind, False) for kind in ("random", "equal")),
+        *((OBJECTIVES[0], kind, True) for kind in ("random", "equal")),
         *((objective, "shuffle", True) for objective in (OBJECTIVES[0], OBJECTIVES[-1])),
     ],
     ids=str,
@@ -136,7 +136,7 @@ class Forgetful(LocalWorkers):
 @pytest.mark.parametrize("after", [1, 2, 7, 40])
 def test_a_worker_that_loses_its_sub_model_trains_it_again(units, tmp_path, monkeypatch, after):
     monkeypatch.setattr(sub_models, "TRIES_A_WORKER", 20)
-    trial = Trial(OBJECTIVES[0], folder=tmp_path)
+    trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
     given, workers = sub_models_of(units), Forgetful(2, after)
     regime, reports, files = train(trial, given, workers)
     for number in range(MODELS):
@@ -203,7 +203,10 @@ def test_threads_of_one_process_are_given_jobs_of_their_own_sub_models(
 
 
 def test_only_those_that_are_asked_for_are_trained(units, tmp_path):
-    trial, given = Trial(OBJECTIVES[0], workers=2, folder=tmp_path), sub_models_of(units)
+    trial, given = (
+        Trial(OBJECTIVES[0], workers=2, folder=tmp_path, native=True),
+        sub_models_of(units),
+    )
     _, reports, files = train(trial, given[2:])
     assert list(files) == [2]
     assert len(reports) == EPOCHS * len(units)
@@ -211,14 +214,14 @@ def test_only_those_that_are_asked_for_are_trained(units, tmp_path):
 
 
 def test_what_is_stopped_has_no_file(units, tmp_path):
-    trial, asked = Trial(OBJECTIVES[0], folder=tmp_path), iter(range(10**6))
+    trial, asked = Trial(OBJECTIVES[0], folder=tmp_path, native=True), iter(range(10**6))
     _, reports, files = train(trial, sub_models_of(units), stop=lambda: next(asked) > 5)
     assert not files and 0 < len(reports) < 8
     assert not list(tmp_path.glob("*seen*"))
 
 
 def test_a_sub_model_without_units_is_what_it_began_as(units, tmp_path):
-    trial = Trial(OBJECTIVES[0], workers=2, folder=tmp_path)
+    trial = Trial(OBJECTIVES[0], workers=2, folder=tmp_path, native=True)
     _, reports, files = train(trial, sub_models_of(units[:2], "equal"))
     assert sorted(files) == list(range(MODELS)) and len(reports) == EPOCHS * 2
     seen = [np.load(file_of(tmp_path, number, "seen")).sum() for number in range(MODELS)]
@@ -227,7 +230,7 @@ def test_a_sub_model_without_units_is_what_it_began_as(units, tmp_path):
 
 
 def test_divergence_is_an_error(units, tmp_path):
-    trial = Trial(OBJECTIVES[0], folder=tmp_path)
+    trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
     trial.arrays.inputs[3] = np.nan
     with pytest.raises(Divergence, match="sub-model 0 diverged"):
         train(trial, sub_models_of(units))

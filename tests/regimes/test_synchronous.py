@@ -84,26 +84,26 @@ def test_one_worker_equals_training_on_the_tables(units, objective, options, eng
 
 
 @pytest.mark.parametrize(
-    ("objective", "options"),
+    ("objective", "options", "native"),
     [
-        (OBJECTIVES[0], SUM),
-        pytest.param(OBJECTIVES[1], SUM, marks=pytest.mark.slow),
-        pytest.param(OBJECTIVES[2], SUM, marks=pytest.mark.slow),
-        (OBJECTIVES[3], SUM),
-        (OBJECTIVES[0], ADASUM),
+        (OBJECTIVES[0], SUM, False),
+        pytest.param(OBJECTIVES[1], SUM, False, marks=pytest.mark.slow),
+        pytest.param(OBJECTIVES[2], SUM, False, marks=pytest.mark.slow),
+        (OBJECTIVES[3], SUM, True),
+        (OBJECTIVES[0], ADASUM, True),
     ],
     ids=str,
 )
-def test_a_round_combines_changes_from_one_snapshot(units, objective, options):
+def test_a_round_combines_changes_from_one_snapshot(units, objective, options, native):
     """Summed, with a step each: the step on their concatenation, before clipping."""
     combine = np.add if options is SUM else slow_adasum
     tables = Trial(objective).arrays
     for first in range(0, 8, 4):  # two rounds
-        hand = Trial(objective)
+        hand = Trial(objective, native=native)
         hand.arrays = tables
         changes = [
             [
-                after.numpy() - start
+                after.numpy()[:, :SIZE] - start
                 for after, start in zip(hand.by_hand([unit]), tables, strict=True)
             ]
             for unit in units[first : first + 4]
@@ -112,7 +112,7 @@ def test_a_round_combines_changes_from_one_snapshot(units, objective, options):
             start + combine(combine(one, two), combine(three, four))
             for start, one, two, three, four in zip(tables, *changes, strict=True)
         ))  # fmt: skip
-    trial = Trial(objective, workers=4)
+    trial = Trial(objective, workers=4, native=native)
     regime = SynchronousRegime(trial.setup, trial.workers, options)
     train(regime, trial, units[:8])
     assert_equal(trial.exported(regime), tables)
@@ -137,7 +137,7 @@ def test_two_runs_give_the_same_with_any_number_of_workers_at_a_time(units, undi
 
 
 def test_staleness_is_none_and_every_unit_is_counted_once(units):
-    trial = Trial(OBJECTIVES[0], workers=2, threads=2)
+    trial = Trial(OBJECTIVES[0], workers=2, threads=2, native=True)
     regime = SynchronousRegime(trial.setup, trial.workers, ADASUM)
     reports = train(regime, trial, units)
     assert [report.unit for report in reports] == units

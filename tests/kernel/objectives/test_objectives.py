@@ -193,9 +193,15 @@ def test_so_does_a_unit_whose_rows_are_sliced(name, skip_targets, product_dtype,
     )
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
-@pytest.mark.parametrize(("shared", "shards"), [(4, 4), (8, 3)])
-@pytest.mark.parametrize(("skip_targets", "slices"), [(True, 0), (False, 2)])
+@pytest.mark.parametrize(
+    ("name", "shared", "shards", "skip_targets", "slices"),
+    [
+        # each objective in both shapes and in both ways, and each shape in each way
+        (name, *((4, 4), (8, 3))[(number + turn) % 2], *((True, 0), (False, 2))[turn])
+        for number, name in enumerate(OBJECTIVES)
+        for turn in range(2)
+    ],
+)
 def test_so_does_a_unit_whose_negatives_are_of_the_targets_shard(
     name, shared, shards, skip_targets, slices
 ):
