@@ -216,14 +216,8 @@ def encode_texts(
     ValueError
         If a file holds compressed data without being named so.
     """
-    with shards.fresh_folder(parent) as made, reading(paths, made.folder) as machines:
-        runs = cut_texts(find_texts(paths))  # once machines have looked: texts may have grown
-        if library() is None:
-            parts = [packed_to_shards(Lines(runs), Numbers(key_to_index), made.folder, progress)]
-        else:
-            known = Known(key_to_index)
-            parts = list(read_runs(runs, made.folder, known, progress, machines))
-        return EncodedCorpus(made, parts)
+    scan = scan_texts(paths, parent, progress, reading, key_to_index=key_to_index)
+    return scan.encode(key_to_index)
 
 
 def encode_sentences(
@@ -254,9 +248,8 @@ def encode_sentences(
     OSError
         As in `encode_texts`.
     """
-    with shards.fresh_folder(parent) as made:
-        part = packed_to_shards(sentences, Numbers(key_to_index), made.folder, progress)
-        return EncodedCorpus(made, [part])
+    scan = scan_sentences(sentences, parent, progress, key_to_index=key_to_index)
+    return scan.encode(key_to_index)
 
 
 class Scan(OnDisk):
@@ -299,14 +292,17 @@ class Scan(OnDisk):
             for shard in part.shards
         ]
         self._words = words  # of its own: raw_vocab may be pruned by whoever gets it
+        self._parts = [part for part, _ in parts]
         self.raw_vocab = dict(zip(words or (), counts, strict=True))
-        self.total_words = sum(part.raw_words for part, _ in parts)
-        self.corpus_count = sum(part.sentences for part, _ in parts)
+        self.total_words = sum(part.raw_words for part in self._parts)
+        self.corpus_count = sum(part.sentences for part in self._parts)
 
     def encode(
         self, key_to_index: Mapping[str, int], rows: Callable[[Ids], Ids] | None = None
     ) -> EncodedCorpus:
         """Turn the provisional ids into those of a vocabulary, in a folder beside.
+
+        Sentences whose ids are those already are the corpus as they are, in this folder.
 
         Parameters
         ----------
@@ -320,13 +316,13 @@ class Scan(OnDisk):
         OSError
             If the folder can't be written or is full. Nothing is left behind then.
         """
-        number = key_to_index.get
         if self._words is None:
+            if rows is None:
+                return EncodedCorpus(self.temporary, self._parts)
             numbers = np.arange(len(key_to_index), dtype=shards.ID)
         else:
-            numbers = np.fromiter(
-                map(number, self._words, repeat(shards.UNKNOWN)), shards.ID, len(self._words)
-            )
+            found = map(key_to_index.get, self._words, repeat(shards.UNKNOWN))
+            numbers = np.fromiter(found, shards.ID, len(self._words))
         with shards.fresh_folder(self.folder.parent) as made:
 
             def encoded(place: int, _: object) -> Shard:
@@ -369,7 +365,7 @@ def scan_texts(
         A vocabulary, whose words are not counted; others are left out.
     """
     with shards.fresh_folder(parent) as made, reading(paths, made.folder) as machines:
-        runs = cut_texts(find_texts(paths, tagged))
+        runs = cut_texts(find_texts(paths, tagged))  # once machines have looked: texts may grow
         if library() is None:
             lines = TaggedLines(runs) if tagged else Lines(runs)
             return _scanned(made, lines, progress, tagged, key_to_index)
@@ -377,12 +373,12 @@ def scan_texts(
         known = None if key_to_index is None else Known(key_to_index)
         read = read_runs(runs, made.folder, known, progress, machines)
         with contextlib.closing(read):  # no thread reads on after an error
+            if known is not None:
+                return Scan(made, [(part, None) for part in read], None, ())
             for number, part in enumerate(read):
                 places = made.folder / f"part{number:05}.places"
                 save_ids(places, words.add(part.words, part.counts))
                 parts.append((Part(*part[:3]), places))  # without its words, which are many
-        if known is not None:
-            return Scan(made, [(part, None) for part, _ in parts], None, ())
         text, counts = words.found()
         return Scan(made, parts, text.decode().split("\n")[:-1], counts.tolist())
 

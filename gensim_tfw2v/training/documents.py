@@ -14,9 +14,8 @@ from gensim.models.word2vec import LineSentence
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import encode
 from gensim_tfw2v.corpus.encode import Scan
-from gensim_tfw2v.corpus.files import Extent, Source, text_files
+from gensim_tfw2v.corpus.files import text_files
 from gensim_tfw2v.corpus.shards import FIRST_TAG, EncodedCorpus, Ids, Progress
-from gensim_tfw2v.monitor.progress import reading_bar
 from gensim_tfw2v.training.reading import CorpusReader, reading_of
 
 logger = logging.getLogger(__name__)
@@ -143,16 +142,8 @@ class DocumentReader(CorpusReader):
         return scan
 
     def _encode(self, scan: Scan, key_to_index: Mapping[str, int]) -> EncodedCorpus:
-        return scan.encode(key_to_index, scan.tags.rows(self.dv))
-
-    def read(
-        self, what: str, source: Source, key_to_index: Mapping[str, int], config: TrainingConfig
-    ) -> EncodedCorpus:
-        """Read documents of which nothing is kept."""
-        with reading_bar(what, Extent.of(source), config.progress) as show:
-            scan = self._scan(source, config, show, key_to_index)
         with scan:
-            return self._encode(scan, key_to_index)
+            return scan.encode(key_to_index, scan.tags.rows(self.dv))
 
 
 def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = False) -> None:

@@ -70,12 +70,19 @@ class CorpusReader:
         )
         return scan
 
-    def _scan(self, source: Source, config: TrainingConfig, progress: Progress) -> Scan:
+    def _scan(
+        self,
+        source: Source,
+        config: TrainingConfig,
+        progress: Progress,
+        known: Mapping[str, int] | None = None,
+    ) -> Scan:
+        folder = config.encoded_dir
         if (paths := text_files(source)) is None:
             assert not isinstance(source, Path)
-            return encode.scan_sentences(source, config.encoded_dir, progress)
+            return encode.scan_sentences(source, folder, progress, key_to_index=known)
         reading = reading_of(source, config)
-        return encode.scan_texts(paths, config.encoded_dir, progress, reading)
+        return encode.scan_texts(paths, folder, progress, reading, key_to_index=known)
 
     def encoded(
         self, source: Source, key_to_index: Mapping[str, int], config: TrainingConfig
@@ -98,11 +105,8 @@ class CorpusReader:
     ) -> EncodedCorpus:
         """Read a corpus of which nothing is kept; `what` is said of it on the progress bar."""
         with reading_bar(what, Extent.of(source), config.progress) as show:
-            if (paths := text_files(source)) is None:
-                assert not isinstance(source, Path)
-                return encode.encode_sentences(source, key_to_index, config.encoded_dir, show)
-            reading = reading_of(source, config)
-            return encode.encode_texts(paths, key_to_index, config.encoded_dir, show, reading)
+            scan = self._scan(source, config, show, key_to_index)
+        return self._encode(scan, key_to_index)
 
     def forget(self) -> None:
         """Remove what is kept."""
