@@ -16,6 +16,7 @@ from gensim_tfw2v.corpus import encode
 from gensim_tfw2v.corpus.encode import Scan
 from gensim_tfw2v.corpus.files import text_files
 from gensim_tfw2v.corpus.shards import FIRST_TAG, EncodedCorpus, Ids, Progress
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.training.reading import CorpusReader, reading_of
 
 logger = logging.getLogger(__name__)
@@ -66,16 +67,27 @@ class Tags:
         """Give the packed provisional tags of documents, and their words; count the tags.
 
         A first document whose words are a string is warned of, as in gensim.
+
+        Raises
+        ------
+        TypeError
+            If a document lacks words or tags.
         """
         for place, document in enumerate(documents):
-            words = document.words
+            try:
+                words, tags = document.words, document.tags
+            except AttributeError:
+                raise TypeError(
+                    f"document {place} must have words and tags, got {quoted(document)} of type "
+                    f"{type(document).__name__}: give TaggedDocument(words, tags)"
+                ) from None
             if not place and isinstance(words, str):
                 logger.warning(
                     "Each 'words' should be a list of words (usually unicode strings). "
                     "First 'words' here is instead plain %s.",
                     type(words),
                 )
-            entries = [FIRST_TAG - self._number(tag, len(words)) for tag in document.tags]
+            entries = [FIRST_TAG - self._number(tag, len(words)) for tag in tags]
             yield struct.pack(f"<{len(entries)}i", *entries), words
 
     def _number(self, tag: Hashable, words: int) -> int:

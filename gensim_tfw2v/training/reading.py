@@ -92,7 +92,7 @@ class CorpusReader:
         if scanned is not None:
             scan, identity = scanned
             with scan:  # the provisional ids are not needed any more
-                if _is_same(source, identity):
+                if identity == _identity_of(source):
                     with phase("encoding the corpus", config.progress):
                         return self._encode(scan, key_to_index)
         return self.read("reading the corpus", source, key_to_index, config)
@@ -116,20 +116,13 @@ class CorpusReader:
 
 
 def _identity_of(source: Source) -> object:
-    """Identity of a file, another one once it changes; of sentences, the object itself."""
+    """Identity of a file, another one once it changes; of sentences, that of the object."""
     if not isinstance(source, Path):
-        return source
+        return id(source), source  # which is kept, so that no other object gets its id
     status = os.stat(source)
     if not stat.S_ISREG(status.st_mode):  # a pipe's time is that of its last byte
         return (os.path.realpath(source), status.st_dev, status.st_ino)
     return (os.path.realpath(source), status.st_size, status.st_mtime_ns)
-
-
-def _is_same(source: Source, identity: object) -> bool:
-    """Return whether this was counted: the same object, or a file that has not changed."""
-    if isinstance(source, Path):
-        return isinstance(identity, tuple) and identity == _identity_of(source)
-    return source is identity
 
 
 def reading_of(source: Source, config: TrainingConfig) -> Reading:

@@ -15,7 +15,6 @@ from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, noise_shares
 from gensim_tfw2v.keyed import held_counts
@@ -108,7 +107,7 @@ class Vocabulary:
 
         Those of tags that one document alone has are below 0: no two jobs train them at a time.
         """
-        frequency, skipgram = self.counts * self.keep, isinstance(config.objective, SkipGram)
+        frequency, skipgram = self.counts * self.keep, config.objective.skipgram
         pairs: float = min(config.window + 1, 2 * window) if config.shrink_windows else 2 * window
         counts = corpus.tag_counts(self.tags) if self.tags else np.zeros(0)
         tags = counts / max(1, corpus.total_sentences)
