@@ -175,51 +175,6 @@ def read_runs(
     yield from in_threads(read, len(runs), report, len(readers))
 
 
-def encode_texts(
-    paths: Sequence[str],
-    key_to_index: Mapping[str, int],
-    parent: Parent = None,
-    progress: Progress | None = None,
-    reading: Reading = reading_here,
-) -> EncodedCorpus:
-    """Encode text files in LineSentence form: a sentence a line, words between white space.
-
-    Lines of more than 10,000 words are cut, words outside the vocabulary left out.
-
-    Parameters
-    ----------
-    paths : sequence of str
-        UTF-8 text, read as if it were in one file; plain, or compressed with an ending that
-        smart_open knows (.gz, .bz2, …). All cores read plain files.
-    key_to_index : dict
-        The vocabulary: words to ids from 0 up.
-    parent : path, optional
-        An existing folder where the corpus's temporary folder is made.
-    progress : callable, optional
-        Called now and then with the words, sentences, word types and bytes of files so far.
-    reading : callable
-        Gives the other machines that read.
-
-    Returns
-    -------
-    EncodedCorpus
-
-    Raises
-    ------
-    CorpusDecodeError
-        A UnicodeDecodeError: a file is not UTF-8.
-    OSError
-        If a file can't be read, or the folder can't be written or is full. Nothing is left
-        behind then.
-    EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError
-        If compressed data are damaged or cut short.
-    ValueError
-        If a file holds compressed data without being named so.
-    """
-    scan = scan_texts(paths, parent, progress, reading, key_to_index=key_to_index)
-    return scan.encode(key_to_index)
-
-
 def encode_sentences(
     sentences: Iterable[Iterable[Hashable]],
     key_to_index: Mapping[str, int],
@@ -236,7 +191,7 @@ def encode_sentences(
     sentences : iterable of iterables of words
         Words are strings as a rule, and may be whatever can be a key.
     key_to_index, parent, progress
-        As in `encode_texts`.
+        As in `scan_texts`.
 
     Returns
     -------
@@ -246,7 +201,7 @@ def encode_sentences(
     Raises
     ------
     OSError
-        As in `encode_texts`.
+        As in `scan_texts`.
     """
     scan = scan_sentences(sentences, parent, progress, key_to_index=key_to_index)
     return scan.encode(key_to_index)
@@ -355,14 +310,36 @@ def scan_texts(
 ) -> Scan:
     """Count the words of text files as if they were one, as gensim does with a `corpus_file`.
 
-    Other parameters and errors are those of `encode_texts`.
+    Texts are in LineSentence form: a sentence a line, words between white space. Lines of more than
+    10,000 words are cut.
 
     Parameters
     ----------
+    paths : sequence of str
+        UTF-8 text, plain, or compressed with an ending that smart_open knows (.gz, .bz2, …). All
+        cores read plain files.
+    parent : path, optional
+        An existing folder where the corpus's temporary folder is made.
+    progress : callable, optional
+        Called now and then with the words, sentences, word types and bytes of files so far.
+    reading : callable
+        Gives the other machines that read.
     tagged : bool
         Make each line a document, an empty one too, whose tag is its number.
     key_to_index : dict, optional
-        A vocabulary, whose words are not counted; others are left out.
+        A vocabulary, words to ids from 0 up: words are not counted, and others are left out.
+
+    Raises
+    ------
+    CorpusDecodeError
+        A UnicodeDecodeError: a file is not UTF-8.
+    OSError
+        If a file can't be read, or the folder can't be written or is full. Nothing is left
+        behind then.
+    EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError
+        If compressed data are damaged or cut short.
+    ValueError
+        If a file holds compressed data without being named so.
     """
     with shards.fresh_folder(parent) as made, reading(paths, made.folder) as machines:
         runs = cut_texts(find_texts(paths, tagged))  # once machines have looked: texts may grow

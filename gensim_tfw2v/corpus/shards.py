@@ -172,7 +172,7 @@ class WorkUnit:
 
 
 class EncodedCorpus(OnDisk):
-    """A corpus as ids, in shards on disk; made by `Scan.encode`, `encode_texts` and the like.
+    """A corpus as ids, in shards on disk; made by `Scan.encode`.
 
     Work units of one of documents hold `whole` ones.
 

@@ -277,10 +277,9 @@ def _made(
 def doing_for(cluster: Cluster | LocalTasks) -> str:
     """Describe what is done for a cluster before it trains."""
     if isinstance(cluster, LocalTasks):
-        return f"starting {cluster.ps} ps and {cluster.workers} {_workers(cluster.workers)}"
-    workers = len(cluster.worker)
-    return f"waiting for {len(cluster.ps)} ps and {workers} {_workers(workers)}"
+        return f"starting {cluster.ps} ps and {_workers(cluster.workers)}"
+    return f"waiting for {len(cluster.ps)} ps and {_workers(len(cluster.worker))}"
 
 
 def _workers(number: int) -> str:
-    return "worker" if number == 1 else "workers"
+    return f"{number} worker{'' if number == 1 else 's'}"
