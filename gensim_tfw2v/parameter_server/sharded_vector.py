@@ -36,8 +36,7 @@ class ShardedVector:
         for table in self.tables:
             # a strategy's scope would deal them out in turn, to other devices than the ones before
             devices = [shard.device for shard in table.shards]
-            size_of_rows = size or table.size
-            tables.append(RowLayout(table.rows, size_of_rows, len(devices), devices=devices))
+            tables.append(RowLayout(table.rows, size or table.size, len(devices), devices=devices))
         return ShardedVector(tables)
 
     def dot(self, other: ShardedVector, /) -> float:

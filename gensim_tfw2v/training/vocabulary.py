@@ -47,25 +47,21 @@ class Vocabulary:
         if model.sample and "sample_int" in of_words:
             keep = ((of_words["sample_int"].astype(np.float64) + 1) / 2**32).astype(np.float32)
         counts = of_words["count"].astype(np.float64)
-        subwords = None
+        subwords, tagged = None, [model.dv] if isinstance(model, Doc2Vec) else []
         if isinstance(model.wv, FastTextKeyedVectors):
             subwords = Subwords.of(model.wv, counts * keep)
-        if subwords is None:
-            lock = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
-            lock = np.broadcast_to(lock, len(model.wv))
-            if isinstance(model, Doc2Vec):
-                of_tags = np.asarray(getattr(model.dv, "vectors_lockf", 1.0), np.float32)
-                lock = np.append(lock, np.broadcast_to(of_tags, len(model.dv)))
-        else:
             lock = subwords.lock
+        else:
+            factors = ((getattr(of, "vectors_lockf", 1.0), len(of)) for of in (model.wv, *tagged))
+            lock = np.concatenate([np.broadcast_to(*each) for each in factors], dtype=np.float32)
         return cls(
             counts=counts,
             keep=keep,
             noise=np.diff(model.cum_table, prepend=0) if model.negative else None,
             paths=(of_words["point"], of_words["code"]) if model.hs else None,
-            lock=None if np.all(lock == 1.0) else np.array(lock),
+            lock=None if np.all(lock == 1.0) else lock,
             subwords=subwords,
-            tags=len(model.dv) if isinstance(model, Doc2Vec) else 0,
+            tags=sum(map(len, tagged)),
             padding=model.wv.key_to_index.get("\0", 0),
         )
 
