@@ -4,15 +4,15 @@ import inspect
 from typing import Any
 
 import griffe
-from gensim.models import FastText, Word2Vec
+from gensim.models import Word2Vec
 
-from gensim_tfw2v import TFDoc2Vec
+from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 
 #: Methods whose parameters are gensim's, and then their own.
 METHODS = {
     "gensim_tfw2v.doc2vec.TFDoc2Vec.__init__": TFDoc2Vec,
-    "gensim_tfw2v.fasttext.TFFastText.__init__": FastText.__init__,
-    "gensim_tfw2v.model.TFWord2Vec.__init__": Word2Vec.__init__,
+    "gensim_tfw2v.fasttext.TFFastText.__init__": TFFastText,
+    "gensim_tfw2v.model.TFWord2Vec.__init__": TFWord2Vec,
     "gensim_tfw2v.model.TFWord2Vec.train": Word2Vec.train,
 }
 
@@ -26,8 +26,7 @@ class GensimSignatures(griffe.Extension):
         """Give a function that is in `METHODS` the parameters that callers may give."""
         if func.path not in METHODS:
             return
-        own = [each for each in func.parameters if each.kind not in VARIADIC]
-        receiver, *keywords = own
+        receiver, *own = (each for each in func.parameters if each.kind not in VARIADIC)
         of_gensim = [
             griffe.Parameter(
                 name,
@@ -37,6 +36,8 @@ class GensimSignatures(griffe.Extension):
             for name, each in inspect.signature(METHODS[func.path]).parameters.items()
             if name not in ("self", "kwargs")
         ]
+        names = {each.name for each in of_gensim}
+        keywords = [each for each in own if each.name not in names]
         func.parameters = griffe.Parameters(receiver, *of_gensim, *keywords)
 
 

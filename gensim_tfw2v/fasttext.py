@@ -102,4 +102,4 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         super()._clear_post_train()
 
 
-TFFastText.__signature__ = signature_of(TFFastText)
+TFFastText.__signature__ = signature_of(TFFastText, compute_loss=False)

@@ -9,8 +9,8 @@ from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.regimes.options import RegimeOptions
 
 
-class GensimOptions(TypedDict, total=False):
-    """Keyword arguments of gensim's three classes, for type checkers and editors."""
+class CommonOptions(TypedDict, total=False):
+    """Keyword arguments of all three classes: gensim's, and then own ones."""
 
     corpus_file: str | None
     vector_size: int
@@ -34,26 +34,6 @@ class GensimOptions(TypedDict, total=False):
     callbacks: Iterable[Any]
     max_final_vocab: int | None
     shrink_windows: bool
-
-
-class SentencesOptions(GensimOptions, total=False):
-    """Keyword arguments of gensim's Word2Vec and FastText."""
-
-    sentences: Iterable[Sequence[str]] | None
-    sg: int
-    null_word: int
-
-
-class Word2VecOptions(SentencesOptions, total=False):
-    """Keyword arguments of gensim's Word2Vec."""
-
-    compute_loss: bool
-    comment: str | None
-
-
-class OwnOptions(TypedDict, total=False):
-    """Keyword arguments of `TFWord2Vec` that `TFFastText` and `TFDoc2Vec` hand on to it."""
-
     corrected_cbow: bool
     deterministic: bool
     cluster: str | Cluster | None
@@ -66,7 +46,23 @@ class OwnOptions(TypedDict, total=False):
     encoded_dir: str | os.PathLike[str] | None
 
 
-class FastTextOptions(SentencesOptions, OwnOptions, total=False):
+class SentencesOptions(CommonOptions, total=False):
+    """Keyword arguments of `TFWord2Vec` and `TFFastText`."""
+
+    sentences: Iterable[Sequence[str]] | None
+    sg: int
+    null_word: int
+
+
+class Word2VecOptions(SentencesOptions, total=False):
+    """Keyword arguments of `TFWord2Vec`."""
+
+    compute_loss: bool
+    comment: str | None
+    tables_dir: str | os.PathLike[str] | None
+
+
+class FastTextOptions(SentencesOptions, total=False):
     """Keyword arguments of `TFFastText`."""
 
     word_ngrams: int
@@ -75,7 +71,7 @@ class FastTextOptions(SentencesOptions, OwnOptions, total=False):
     bucket: int
 
 
-class Doc2VecOptions(GensimOptions, OwnOptions, total=False):
+class Doc2VecOptions(CommonOptions, total=False):
     """Keyword arguments of `TFDoc2Vec`."""
 
     documents: Iterable[Any] | None
@@ -88,3 +84,4 @@ class Doc2VecOptions(GensimOptions, OwnOptions, total=False):
     dv_mapfile: str | None
     compute_loss: bool
     comment: str | None
+    tables_dir: str | os.PathLike[str] | None

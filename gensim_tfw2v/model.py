@@ -215,38 +215,22 @@ class TFWord2Vec(Word2Vec):
     _restored_words = 0  # raw words of the last `train` that a checkpoint had
     _logged = 0, 0  # words and epochs of this model's runs for TensorBoard
 
-    def __init__(
-        self,
-        *args: Any,
-        corrected_cbow: bool = False,
-        deterministic: bool = False,
-        cluster: str | Cluster | None = None,
-        regime: RegimeOptions | str | None = None,
-        layout: str = "rows",
-        checkpoint_dir: str | os.PathLike[str] | None = None,
-        checkpoint_minutes: float = 10.0,
-        log_dir: str | os.PathLike[str] | TensorBoardLog | None = None,
-        progress: bool | None = None,
-        encoded_dir: str | os.PathLike[str] | None = None,
-        tables_dir: str | os.PathLike[str] | None = None,
-        **kwargs: "Unpack[Word2VecOptions]",
-    ) -> None:
-        if tables_dir is not None and self.has_subwords:
+    def __init__(self, *args: Any, **kwargs: "Unpack[Word2VecOptions]") -> None:
+        options: dict[str, Any] = dict(kwargs)
+        own = {n: options.pop(n, getattr(TFWord2Vec, n)) for n in (*OWN, *RUNNING)}
+        if own["tables_dir"] is not None and self.has_subwords:
             raise ValueError(
                 f"tables_dir is for the arrays of Word2Vec, and {self._of_gensim.__name__} has "
                 "more, which stay in memory: leave it out"
             )
-        of_gensim = self._arguments(*args, **kwargs)
-        given = locals()
-        own = {name: given[name] for name in (*OWN, *RUNNING)}
+        of_gensim = self._arguments(*args, **options)
         own |= {n: os.fspath(value) for n, value in own.items() if isinstance(value, os.PathLike)}
         has = {name: getattr(self, name) for name in ("has_subwords", "has_documents")}
         TrainingConfig.parse(of_gensim | own | has)
-        self.__dict__.update(own)
-        self.corrected_cbow, self.deterministic = bool(corrected_cbow), bool(deterministic)
+        self.__dict__.update(own | {name: bool(own[name]) for name in OWN})
         is_trained_by_gensim(self)  # refused before a corpus is read
         with self._corpus_reader.once():
-            super().__init__(*args, **kwargs)
+            super().__init__(*args, **options)
 
     @classmethod
     def _arguments(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -726,19 +710,12 @@ class TFWord2Vec(Word2Vec):
         )
 
 
-def signature_of(class_: type[TFWord2Vec]) -> inspect.Signature:
-    """The arguments of gensim's class, and those of `TFWord2Vec` that it has not."""
-    return inspect.Signature(
-        [
-            *class_._gensims_parameters(),
-            *(
-                parameter.replace(annotation=inspect.Parameter.empty)
-                for init in dict.fromkeys((class_.__init__, TFWord2Vec.__init__))
-                for parameter in inspect.signature(init).parameters.values()
-                if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-            ),
-        ]
-    )
+def signature_of(class_: type[TFWord2Vec], **more: Any) -> inspect.Signature:
+    """Signature of a constructor: gensim's arguments, and then own ones with their defaults."""
+    own = more | {name: getattr(TFWord2Vec, name) for name in (*OWN, *RUNNING)}
+    kind = inspect.Parameter.KEYWORD_ONLY
+    keywords = [inspect.Parameter(name, kind, default=value) for name, value in own.items()]
+    return inspect.Signature([*class_._gensims_parameters(), *keywords])
 
 
 TFWord2Vec.__signature__ = signature_of(TFWord2Vec)

@@ -1,5 +1,6 @@
 """Our classes in place of gensim's, under gensim's names."""
 
+import contextlib
 import threading
 
 from gensim_tfw2v.doc2vec import TFDoc2Vec
@@ -7,17 +8,13 @@ from gensim_tfw2v.fasttext import TFFastText
 from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.originals import Doc2Vec, FastText, Word2Vec, replace_in_gensim
 
-_PAIRS: tuple[tuple[type, type], ...] = (
-    (Word2Vec, TFWord2Vec),
-    (FastText, TFFastText),
-    (Doc2Vec, TFDoc2Vec),
-)
+_PAIRS = (Word2Vec, TFWord2Vec), (FastText, TFFastText), (Doc2Vec, TFDoc2Vec)
 
 _LOCK = threading.Lock()
 _ACTIVE: set["GensimPatch"] = set()
 
 
-class GensimPatch:
+class GensimPatch(contextlib.AbstractContextManager["GensimPatch"]):
     """Handle that `patch_gensim` returns; as a context manager it restores at the block's end."""
 
     def restore(self) -> None:
@@ -31,9 +28,6 @@ class GensimPatch:
                 if not _ACTIVE:
                     for gensims, ours in _PAIRS:
                         replace_in_gensim(gensims.__name__, ours, gensims)
-
-    def __enter__(self) -> "GensimPatch":
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.restore()

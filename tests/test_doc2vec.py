@@ -288,7 +288,7 @@ def test_any_tags(tags, dm):
 @pytest.mark.parametrize(
     ("documents", "error", "said"),
     [
-        ([["human"]], AttributeError, "words"),
+        ([["human"]], TypeError, r"give TaggedDocument\(words, tags\)"),
         ([TaggedDocument(["a"], 3)], TypeError, "not iterable"),
         ([TaggedDocument(["a"], [2**40])], MemoryError, "TiB"),
         ([TaggedDocument([], ["a"])], RuntimeError, "first build vocabulary"),

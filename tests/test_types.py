@@ -6,9 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gensim_tfw2v import TFDoc2Vec, TFFastText
+from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.keywords import Doc2VecOptions, FastTextOptions, Word2VecOptions
-from gensim_tfw2v.originals import Word2Vec
 
 SCRIPT = """\
 from gensim_tfw2v import EarlyStopping, TFDoc2Vec, TFFastText, TFWord2Vec
@@ -48,7 +47,7 @@ def test_mistakes_are_found(tmp_path):
 
 
 def test_every_option_has_a_type():
-    assert set(Word2VecOptions.__annotations__) == set(inspect.signature(Word2Vec).parameters)
+    assert set(Word2VecOptions.__annotations__) == set(inspect.signature(TFWord2Vec).parameters)
     of_fasttext = set(inspect.signature(TFFastText).parameters)
     assert {*FastTextOptions.__annotations__, "compute_loss", "tables_dir"} == of_fasttext
     of_documents = set(inspect.signature(TFDoc2Vec).parameters)

@@ -13,7 +13,7 @@ import typer
 
 from gensim_tfw2v.cli import common
 from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_table
-from gensim_tfw2v.cli.model_files import UTF8, is_model, load_saved, load_vectors
+from gensim_tfw2v.cli.model_files import UTF8, is_model, load_saved, load_vectors, of_another_kind
 from gensim_tfw2v.cli.train import corpus_arguments, is_stream
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
@@ -153,10 +153,7 @@ def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
     corpus = corpus_arguments(text)
     TFFastText.take_over(TFWord2Vec.take_over(saved))
     if not isinstance(saved, TFWord2Vec) or saved.has_documents:  # new documents have no vectors
-        raise BadInput(
-            f"{path}: holds a {type(saved).__name__}; --text needs a whole model of Word2Vec or "
-            "FastText"
-        )
+        raise of_another_kind(saved, path, "--text needs a whole model of Word2Vec or FastText")
     return saved.held_out_loss(corpus.get("sentences"), corpus.get("corpus_file"))
 
 
@@ -256,9 +253,7 @@ def vectors(
         from gensim_tfw2v import TFDoc2Vec
 
         if not isinstance(TFDoc2Vec.take_over(saved), TFDoc2Vec):
-            raise BadInput(
-                f"{model}: holds a {type(saved).__name__}; --infer needs a Doc2Vec model"
-            )
+            raise of_another_kind(saved, model, "--infer needs a Doc2Vec model")
         for row in saved.infer_vectors(line.split() for line in sys.stdin):
             print(" ".join(f"{number:.9g}" for number in row))
         return

@@ -35,8 +35,13 @@ def documents_of(saved: Any, path: Path) -> KeyedVectors:
     from gensim_tfw2v.keyed import keyed
 
     if not hasattr(saved, "dv"):
-        raise BadInput(f"{path}: holds a {type(saved).__name__}; --documents needs a Doc2Vec model")
+        raise of_another_kind(saved, path, "--documents needs a Doc2Vec model")
     return keyed([*map(str, saved.dv.index_to_key)], saved.dv.vectors)
+
+
+def of_another_kind(saved: Any, path: Path, needs: str) -> BadInput:
+    """Give the error that says what a file holds, and what an option needs."""
+    return BadInput(f"{path}: holds a {type(saved).__name__}; {needs}")
 
 
 def load_saved(

@@ -175,57 +175,6 @@ def read_runs(
     yield from in_threads(read, len(runs), report, len(readers))
 
 
-def encode_texts(
-    paths: Sequence[str],
-    key_to_index: Mapping[str, int],
-    parent: Parent = None,
-    progress: Progress | None = None,
-    reading: Reading = reading_here,
-) -> EncodedCorpus:
-    """Encode text files in LineSentence form: a sentence a line, words between white space.
-
-    Lines of more than 10,000 words are cut, words outside the vocabulary left out.
-
-    Parameters
-    ----------
-    paths : sequence of str
-        UTF-8 text, read as if it were in one file; plain, or compressed with an ending that
-        smart_open knows (.gz, .bz2, …). All cores read plain files.
-    key_to_index : dict
-        The vocabulary: words to ids from 0 up.
-    parent : path, optional
-        An existing folder where the corpus's temporary folder is made.
-    progress : callable, optional
-        Called now and then with the words, sentences, word types and bytes of files so far.
-    reading : callable
-        Gives the other machines that read.
-
-    Returns
-    -------
-    EncodedCorpus
-
-    Raises
-    ------
-    CorpusDecodeError
-        A UnicodeDecodeError: a file is not UTF-8.
-    OSError
-        If a file can't be read, or the folder can't be written or is full. Nothing is left
-        behind then.
-    EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError
-        If compressed data are damaged or cut short.
-    ValueError
-        If a file holds compressed data without being named so.
-    """
-    with shards.fresh_folder(parent) as made, reading(paths, made.folder) as machines:
-        runs = cut_texts(find_texts(paths))  # once machines have looked: texts may have grown
-        if library() is None:
-            parts = [packed_to_shards(Lines(runs), Numbers(key_to_index), made.folder, progress)]
-        else:
-            known = Known(key_to_index)
-            parts = list(read_runs(runs, made.folder, known, progress, machines))
-        return EncodedCorpus(made, parts)
-
-
 def encode_sentences(
     sentences: Iterable[Iterable[Hashable]],
     key_to_index: Mapping[str, int],
@@ -242,7 +191,7 @@ def encode_sentences(
     sentences : iterable of iterables of words
         Words are strings as a rule, and may be whatever can be a key.
     key_to_index, parent, progress
-        As in `encode_texts`.
+        As in `scan_texts`.
 
     Returns
     -------
@@ -252,11 +201,10 @@ def encode_sentences(
     Raises
     ------
     OSError
-        As in `encode_texts`.
+        As in `scan_texts`.
     """
-    with shards.fresh_folder(parent) as made:
-        part = packed_to_shards(sentences, Numbers(key_to_index), made.folder, progress)
-        return EncodedCorpus(made, [part])
+    scan = scan_sentences(sentences, parent, progress, key_to_index=key_to_index)
+    return scan.encode(key_to_index)
 
 
 class Scan(OnDisk):
@@ -299,14 +247,17 @@ class Scan(OnDisk):
             for shard in part.shards
         ]
         self._words = words  # of its own: raw_vocab may be pruned by whoever gets it
+        self._parts = [part for part, _ in parts]
         self.raw_vocab = dict(zip(words or (), counts, strict=True))
-        self.total_words = sum(part.raw_words for part, _ in parts)
-        self.corpus_count = sum(part.sentences for part, _ in parts)
+        self.total_words = sum(part.raw_words for part in self._parts)
+        self.corpus_count = sum(part.sentences for part in self._parts)
 
     def encode(
         self, key_to_index: Mapping[str, int], rows: Callable[[Ids], Ids] | None = None
     ) -> EncodedCorpus:
         """Turn the provisional ids into those of a vocabulary, in a folder beside.
+
+        Sentences whose ids are those already are the corpus as they are, in this folder.
 
         Parameters
         ----------
@@ -320,13 +271,13 @@ class Scan(OnDisk):
         OSError
             If the folder can't be written or is full. Nothing is left behind then.
         """
-        number = key_to_index.get
         if self._words is None:
+            if rows is None:
+                return EncodedCorpus(self.temporary, self._parts)
             numbers = np.arange(len(key_to_index), dtype=shards.ID)
         else:
-            numbers = np.fromiter(
-                map(number, self._words, repeat(shards.UNKNOWN)), shards.ID, len(self._words)
-            )
+            found = map(key_to_index.get, self._words, repeat(shards.UNKNOWN))
+            numbers = np.fromiter(found, shards.ID, len(self._words))
         with shards.fresh_folder(self.folder.parent) as made:
 
             def encoded(place: int, _: object) -> Shard:
@@ -359,17 +310,39 @@ def scan_texts(
 ) -> Scan:
     """Count the words of text files as if they were one, as gensim does with a `corpus_file`.
 
-    Other parameters and errors are those of `encode_texts`.
+    Texts are in LineSentence form: a sentence a line, words between white space. Lines of more than
+    10,000 words are cut.
 
     Parameters
     ----------
+    paths : sequence of str
+        UTF-8 text, plain, or compressed with an ending that smart_open knows (.gz, .bz2, …). All
+        cores read plain files.
+    parent : path, optional
+        An existing folder where the corpus's temporary folder is made.
+    progress : callable, optional
+        Called now and then with the words, sentences, word types and bytes of files so far.
+    reading : callable
+        Gives the other machines that read.
     tagged : bool
         Make each line a document, an empty one too, whose tag is its number.
     key_to_index : dict, optional
-        A vocabulary, whose words are not counted; others are left out.
+        A vocabulary, words to ids from 0 up: words are not counted, and others are left out.
+
+    Raises
+    ------
+    CorpusDecodeError
+        A UnicodeDecodeError: a file is not UTF-8.
+    OSError
+        If a file can't be read, or the folder can't be written or is full. Nothing is left
+        behind then.
+    EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError
+        If compressed data are damaged or cut short.
+    ValueError
+        If a file holds compressed data without being named so.
     """
     with shards.fresh_folder(parent) as made, reading(paths, made.folder) as machines:
-        runs = cut_texts(find_texts(paths, tagged))
+        runs = cut_texts(find_texts(paths, tagged))  # once machines have looked: texts may grow
         if library() is None:
             lines = TaggedLines(runs) if tagged else Lines(runs)
             return _scanned(made, lines, progress, tagged, key_to_index)
@@ -377,12 +350,12 @@ def scan_texts(
         known = None if key_to_index is None else Known(key_to_index)
         read = read_runs(runs, made.folder, known, progress, machines)
         with contextlib.closing(read):  # no thread reads on after an error
+            if known is not None:
+                return Scan(made, [(part, None) for part in read], None, ())
             for number, part in enumerate(read):
                 places = made.folder / f"part{number:05}.places"
                 save_ids(places, words.add(part.words, part.counts))
                 parts.append((Part(*part[:3]), places))  # without its words, which are many
-        if known is not None:
-            return Scan(made, [(part, None) for part, _ in parts], None, ())
         text, counts = words.found()
         return Scan(made, parts, text.decode().split("\n")[:-1], counts.tolist())
 

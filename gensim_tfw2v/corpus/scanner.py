@@ -123,7 +123,7 @@ def scan(
     """Write the ids of pieces of text to shards, whose names begin with a prefix.
 
     Without a vocabulary that is known, words are counted and numbered. `tell` is called after each
-    block of text. Errors are those of `encode_texts`.
+    block of text. Errors are those of `scan_texts`.
     """
     functions = library()
     vocabulary = (None, None) if known is None else (known.pointer, known.numbers.ctypes.data)

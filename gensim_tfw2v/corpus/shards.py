@@ -71,8 +71,7 @@ class OnDisk(contextlib.AbstractContextManager["OnDisk"]):
     """
 
     def __init__(self, temporary: TemporaryFolder) -> None:
-        self.folder = temporary.folder
-        self.close = temporary.close
+        self.temporary, self.folder, self.close = temporary, temporary.folder, temporary.close
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -173,7 +172,7 @@ class WorkUnit:
 
 
 class EncodedCorpus(OnDisk):
-    """A corpus as ids, in shards on disk; made by `Scan.encode`, `encode_texts` and the like.
+    """A corpus as ids, in shards on disk; made by `Scan.encode`.
 
     Work units of one of documents hold `whole` ones.
 
@@ -192,16 +191,20 @@ class EncodedCorpus(OnDisk):
         self._whole = whole
         shards = [shard for part in parts for shard in part.shards]
         self.total_tokens = sum(shard.tokens for shard in shards)
-        self.total_raw_words = raw_words = sum(part.raw_words for part in parts)
-        self.total_sentences = sentences = sum(part.sentences for part in parts)
+        self.total_raw_words = sum(part.raw_words for part in parts)
+        self.total_sentences = sum(part.sentences for part in parts)
         # the counts of shards add up to those of the text already, unless a run of text left no
         # shard, or sentences were empty or cut
-        words = accumulate((shard.raw_words for shard in shards), initial=0)
-        ended = accumulate((shard.sentences for shard in shards), initial=0)
-        counts = zip(shares(raw_words, list(words)), shares(sentences, list(ended)), strict=True)
+        words = [shard.raw_words for shard in shards]
+        self._share_out(shards, words, [shard.sentences for shard in shards])
+
+    def _share_out(self, shards: list[Shard], words: list[int], sentences: list[int]) -> None:
+        """Have shards that share the text's words and sentences in proportion to these numbers."""
+        of_text = (self.total_raw_words, words), (self.total_sentences, sentences)
+        counts = (shares(total, [0, *accumulate(numbers)]) for total, numbers in of_text)
         self._shards = [
             replace(shard, raw_words=of_words, sentences=of_sentences)
-            for shard, (of_words, of_sentences) in zip(shards, counts, strict=True)
+            for shard, of_words, of_sentences in zip(shards, *counts, strict=True)
         ]
 
     def units(self, size: int) -> list[WorkUnit]:
@@ -246,14 +249,8 @@ class EncodedCorpus(OnDisk):
             path = f"{self.folder}/cut{len(cut):05}.int32"
             save_ids(Path(path), run)
             cut.append(Shard(path, len(run), int(np.count_nonzero(run >= 0)), 0, 0))
-        edges = list(accumulate((shard.entries for shard in cut), initial=0))
-        counts = zip(
-            shares(self.total_raw_words, edges), shares(self.total_sentences, edges), strict=True
-        )
-        self._shards = [
-            replace(shard, raw_words=of_words, sentences=of_sentences)
-            for shard, (of_words, of_sentences) in zip(cut, counts, strict=True)
-        ]
+        entries = [shard.entries for shard in cut]
+        self._share_out(cut, entries, entries)
 
     @property
     def longest_sentence(self) -> int:

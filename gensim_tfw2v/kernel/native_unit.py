@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import Options, load_ops
-from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
@@ -55,7 +54,9 @@ class NativeUnit(NamedTuple):
                 words.weights,
                 options=list(options_of(program)),
             )
-        return UnitResult(self.kept, *tf.unstack(tf.cast(sums, tf.float32), num=3))
+        pairs = tf.cast(self.pairs[0], tf.int32)
+        words = tf.where(pairs < self.kept, self.kept - pairs, self.kept)  # each counts once
+        return UnitResult(words, *tf.unstack(tf.cast(sums, tf.float32), num=3))
 
 
 def options_of(program: Program) -> Options:
@@ -63,7 +64,7 @@ def options_of(program: Program) -> Options:
     shape, objective = program.shape, program.objective
     given = {"mean": False, "corrected": False} | vars(program) | vars(shape) | vars(objective)
     given |= {
-        "skipgram": isinstance(objective, SkipGram),
+        "skipgram": objective.skipgram,
         "shards": program.negative_shards,
         "shrink": program.shrink_windows,
         "widest": program.widest_window or shape.window,
@@ -79,7 +80,7 @@ def draw_unit(
         tokens, reaches, negatives, inputs, *documents = load_ops().tfw2v_draw(
             entries, key, words.keep, words.noise, options=list(options_of(program))
         )
-    pairs = program.documents and isinstance(program.objective, SkipGram)
+    pairs = program.documents and program.objective.skipgram
     if not program.documents:  # constants, which no function is handed
         documents = [*[tf.zeros([0], tf.int32)] * 3, tf.zeros([1], tf.int64)]
     of_document, first, tags, number = documents

@@ -355,6 +355,7 @@ class SkipGram:
 
     negative: int
     hierarchical: bool = False
+    skipgram: ClassVar[bool] = True
     mean: ClassVar[bool] = False
     follows_gradient: ClassVar[bool] = True
 
@@ -412,6 +413,7 @@ class Cbow:
     mean: bool = True
     hierarchical: bool = False
     corrected: bool = False
+    skipgram: ClassVar[bool] = False
 
     @property
     def follows_gradient(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,6 +128,16 @@ class UnitResult(NamedTuple):
     loss: tf.Tensor
     predictions: tf.Tensor
     magnitude: tf.Tensor
+
+    def reports(
+        self, units: Sequence[WorkUnit], alphas: Iterable[float], epoch: int = 0
+    ) -> list[UnitReport]:
+        """Reports on units, of arrays [n]; each ended with the step size that is given."""
+        sums = zip(units, alphas, self.kept, self.loss, self.predictions, strict=False)
+        return [
+            UnitReport(unit, int(kept), float(loss), float(predictions), float(alpha), epoch)
+            for unit, alpha, kept, loss, predictions in sums
+        ]
 
 
 class UnitReport(NamedTuple):

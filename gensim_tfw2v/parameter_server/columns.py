@@ -11,7 +11,7 @@ train their units side by side, so one computes while another waits for the netw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -32,8 +32,8 @@ class ColumnLayout(Layout):
         V and D.
     shards : int
         S; at most D.
-    variable, access
-        As for `RowLayout`.
+    access : Access, optional
+        As for `Layout`.
 
     Raises
     ------
@@ -41,14 +41,7 @@ class ColumnLayout(Layout):
         If there are more shards than columns.
     """
 
-    def __init__(
-        self,
-        rows: int,
-        size: int,
-        shards: int,
-        variable: Callable[..., tf.Variable] | None = None,
-        access: Access | None = None,
-    ) -> None:
+    def __init__(self, rows: int, size: int, shards: int, access: Access | None = None) -> None:
         if shards > size:
             raise ValueError(
                 f"layout 'columns' deals out vector_size={size} columns to {shards} ps tasks: "
@@ -56,7 +49,7 @@ class ColumnLayout(Layout):
             )
         self._edges = np.linspace(0, size, shards + 1).astype(int).tolist()
         shapes = [(rows, int(width)) for width in np.diff(self._edges)]
-        super().__init__(rows, size, shapes, variable, access)
+        super().__init__(rows, size, shapes, access)
 
     def link(self, wire: tf.DType) -> Link:
         """The way to the shards, for all tables that are spread over the same tasks."""

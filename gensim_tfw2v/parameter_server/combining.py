@@ -59,7 +59,7 @@ def pair_rates(
     negative: int,
     noise: np.ndarray | None,
     paths: Sequence[np.ndarray] | None,
-    tags: np.ndarray | None = None,
+    tags: np.ndarray | Sequence[float] = (),
 ) -> Tables:
     """In how many predictions each row takes part, for each token trained on.
 
@@ -86,8 +86,7 @@ def pair_rates(
     Tables of ndarray [V], float32
         [0] for a table without use; [V + N] of inputs.
     """
-    tags = np.zeros(0) if tags is None else tags
-    predictions = pairs + tags.sum() if skipgram else 1.0
+    predictions = pairs + np.sum(tags) if skipgram else 1.0
     targets = 0.0
     outputs: np.ndarray = np.zeros(0)
     nodes: np.ndarray = np.zeros(0)

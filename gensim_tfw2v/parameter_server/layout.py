@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 
@@ -105,10 +106,10 @@ class Layout:
         V and D.
     shapes : sequence of (int, int)
         Of the shards.
-    variable : callable
-        Makes each shard's variable; ``tf.Variable``, which a strategy's scope places.
     access : Access, optional
         How rows are read and changed.
+    devices : sequence of str, optional
+        Of the shards; by default, where a strategy's scope places them.
     """
 
     def __init__(
@@ -116,16 +117,17 @@ class Layout:
         rows: int,
         size: int,
         shapes: Sequence[tuple[int, int]],
-        variable: Callable[..., tf.Variable] | None,
         access: Access | None = None,
+        devices: Sequence[str] = (),
     ) -> None:
-        variable = variable or tf.Variable
         self.rows, self.size = rows, size
         self._access = access or GraphAccess()
-        # a function, so that every task makes its own zeros
-        self.shards = [
-            variable(partial(self._access.zeros, shape), trainable=False) for shape in shapes
-        ]
+        self.shards = []
+        for shape, device in zip_longest(shapes, devices):
+            with tf.device(device):
+                # a function, so that every task makes its own zeros
+                zeros = partial(self._access.zeros, shape)
+                self.shards.append(tf.Variable(zeros, trainable=False))
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
         """Rows of the shards, piece by piece, and which part of the table they are."""

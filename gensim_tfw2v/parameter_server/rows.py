@@ -49,10 +49,8 @@ class RowLayout(Layout):
         V and D.
     shards : int
         P.
-    variable : callable, optional
-        Makes each shard's variable; by default ``tf.Variable``, which a strategy's scope places.
-    access : Access, optional
-        See `Layout`.
+    access, devices
+        As for `Layout`.
     """
 
     def __init__(
@@ -60,11 +58,11 @@ class RowLayout(Layout):
         rows: int,
         size: int,
         shards: int,
-        variable: Callable[..., tf.Variable] | None = None,
         access: Access | None = None,
+        devices: Sequence[str] = (),
     ) -> None:
         shapes = [(len(range(number, rows, shards)), size) for number in range(shards)]
-        super().__init__(rows, size, shapes, variable, access)
+        super().__init__(rows, size, shapes, access, devices)
         # for each shard one, since several may be on one device
         stage = f"tfw2v-stage-{uuid.uuid4().hex}"
         self._stages = [f"{stage}-{number}" for number in range(shards)]
@@ -137,14 +135,14 @@ class RowLayout(Layout):
         Parameters
         ----------
         numbers : Tensor [n], int64
-            With n known.
+            With n known; none may be given, to drop all.
         dtype : DType
             That they were laid down in.
         combine : function (Tensor [u, D], Tensor [u, D]) -> Tensor [u, D], optional
             Makes one change of two, row by row; zeros are no change. By default they are added one
             after the other, in the order of the numbers.
         drop_others : bool
-            Whether what was laid down under other numbers is dropped, as by `drop_staged`.
+            Whether what was laid down under other numbers is dropped.
         """
         done = []
         for stage, shard in zip(self._stages, self.shards, strict=True):
@@ -154,16 +152,10 @@ class RowLayout(Layout):
                 for rows, changes in [self._combined(staged, combine)] if combine else staged:
                     with tf.control_dependencies([added]):
                         added = self._access.add(shard, rows, changes)
-                with tf.control_dependencies([added]):
-                    done.append(_drop(stage, dtype) if drop_others else added)
-        return tf.group(done)
-
-    def drop_staged(self, dtype: tf.DType) -> tf.Operation:
-        """Drop all changes that were laid down, in this dtype."""
-        done = []
-        for stage, shard in zip(self._stages, self.shards, strict=True):
-            with tf.device(shard.device):
-                done.append(_drop(stage, dtype))
+                if drop_others:
+                    with tf.control_dependencies([added]):
+                        added = tf.raw_ops.MapClear(dtypes=[tf.int32, dtype], shared_name=stage)
+                done.append(added)
         return tf.group(done)
 
     def _combined(
@@ -230,10 +222,6 @@ def _taken(
         for number in numbers
     ]
     return [(tf.ensure_shape(rows, [None]), changes) for rows, changes in taken]
-
-
-def _drop(stage: str, dtype: tf.DType) -> tf.Operation:
-    return tf.raw_ops.MapClear(dtypes=[tf.int32, dtype], shared_name=stage)
 
 
 class RowJob(WorkerJob):
@@ -308,23 +296,9 @@ class RowJob(WorkerJob):
 
 
 class StagedJob(RowJob):
-    """Lays changes down at the ps under the job's number, to be combined later.
-
-    See `RowLayout.stage`. `by_direction` says whether it lays down the share that counts by
-    direction, as other jobs push, with their larger step sizes; else changes are as they are.
-    """
+    """Lays what it would push down at the ps, under its number; see `RowLayout.stage`."""
 
     parts = 1
-
-    def __init__(
-        self, program: Program, server: ParameterServer, by_direction: bool = False
-    ) -> None:
-        super().__init__(program, server)
-        self._by_direction = by_direction
-
-    def step_sizes(self, alphas: tf.Tensor, replicas: tf.Tensor) -> tf.Tensor:
-        """As they are, unless shares are laid down."""
-        return super().step_sizes(alphas, replicas) if self._by_direction else alphas
 
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
         """0: all start from the same rows."""
@@ -333,5 +307,13 @@ class StagedJob(RowJob):
     def _push(self, name: str, changes: list[tf.Tensor]) -> tf.Operation:
         return self._tables[name].stage(self._splits[name], changes, self.job.number)
 
+
+class WholeStagedJob(StagedJob):
+    """Lays whole changes down, which are combined later as they are."""
+
+    def step_sizes(self, alphas: tf.Tensor, replicas: tf.Tensor) -> tf.Tensor:
+        """As they are."""
+        return alphas
+
     def _measure_shares(self) -> dict[str, DirectedShare | None]:
-        return super()._measure_shares() if self._by_direction else dict.fromkeys(self._tables)
+        return dict.fromkeys(self._tables)

@@ -6,7 +6,7 @@ al. 2012, "Large Scale Distributed Deep Networks", section 4.2).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.parameter_server.rows import RowLayout
@@ -32,12 +32,12 @@ class ShardedVector:
 
     def like(self, size: int | None = None) -> ShardedVector:
         """A vector of zeros, each shard beside this one's; its rows may be of another size."""
-        return ShardedVector(
-            [
-                RowLayout(table.rows, size or table.size, len(table.shards), _beside(table.shards))
-                for table in self.tables
-            ]
-        )
+        tables = []
+        for table in self.tables:
+            # a strategy's scope would deal them out in turn, to other devices than the ones before
+            devices = [shard.device for shard in table.shards]
+            tables.append(RowLayout(table.rows, size or table.size, len(devices), devices=devices))
+        return ShardedVector(tables)
 
     def dot(self, other: ShardedVector, /) -> float:
         """The dot product with another one, summed in float64."""
@@ -62,20 +62,6 @@ class ShardedVector:
     def clear(self) -> None:
         """Make it zero, whatever it was."""
         _clear(self._devices, self._shards)
-
-
-def _beside(shards: Shards) -> Callable[..., tf.Variable]:
-    """Makes variables, each on the device of the next of these.
-
-    A strategy's scope would deal them out in turn, to other devices than the ones before.
-    """
-    devices = iter([shard.device for shard in shards])
-
-    def variable(*arguments: object, **options: object) -> tf.Variable:
-        with tf.device(next(devices)):
-            return tf.Variable(*arguments, **options)
-
-    return variable
 
 
 @tf.function(autograph=False)

@@ -45,21 +45,20 @@ class AsynchronousRegime(ParameterServerRegime):
         self.begin_epoch()
         alone = self.alone(tasks)
         if alone:
-            self.train_jobs(tasks[:alone], report, stop, replicas=1)
-        self.train_jobs(tasks[alone:], report, stop)
+            self.train_jobs(tasks[:alone], report, stop, 1)
+        self.train_jobs(tasks[alone:], report, stop, self.workers.number)
         self.end_epoch()
 
     def train_jobs(
-        self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop, replicas: int = 0
+        self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop, replicas: int
     ) -> None:
         """Train some of the units.
 
         Parameters
         ----------
         replicas : int
-            How many workers train; 0 for all.
+            How many workers train.
         """
-        replicas = replicas or self.workers.number
         jobs = jobs_of(tasks, self.program.threads)
         while jobs and not stop():
             self._train(jobs, report, stop, replicas)

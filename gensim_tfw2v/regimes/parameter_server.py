@@ -213,16 +213,8 @@ class ParameterServerRegime:
         )
         with self._counting:
             self.traffic += of_job
-        return [
-            UnitReport(
-                task.unit,
-                int(result.units.kept[number]),
-                float(result.units.loss[number]),
-                float(result.units.predictions[number]),
-                task.alphas[1],
-            )
-            for number, task in enumerate(tasks)
-        ]
+        units, alphas = [task.unit for task in tasks], [task.alphas[1] for task in tasks]
+        return result.units.reports(units, alphas)
 
     @holding_interrupts()
     def load(self, arrays: Tables) -> None:

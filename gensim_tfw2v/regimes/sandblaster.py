@@ -166,15 +166,9 @@ class SandblasterRegime(DealingRegime):
             )
         self._gradient = self._search.gradient
         self._begin_pass()
-        tables = [table for table in self._gradient.tables if table.rows]
-
-        @tf.function(autograph=False)
-        def drop_staged():  # type: ignore[no-untyped-def]
-            with tf.control_dependencies([table.drop_staged(tf.float32) for table in tables]):
-                return tf.constant(0)
-
-        self._add_staged = adder_of_staged(self._gradient.tables, tf.float32, drop_others=False)
-        self._drop_staged = drop_staged
+        tables = self._gradient.tables
+        self._add_staged = adder_of_staged(tables, tf.float32, drop_others=False)
+        self._drop_others = adder_of_staged(tables, tf.float32)
 
     def _make_job(self) -> PortionJob:
         point, gradient = self._search.trial.tables, self._gradient.tables
@@ -209,7 +203,8 @@ class SandblasterRegime(DealingRegime):
             if not self._evaluated:
                 with holding_interrupts():
                     self._gradient.clear()
-                    self._drop_staged()  # by attempts of earlier passes, that came too late
+                    # of attempts of earlier passes, that came too late
+                    self._drop_others(tf.constant([], tf.int64))
             is_whole = self._dealer.deal(portions, stop)
             self._add([[number] for number in self._staged])
             if is_whole:
@@ -270,7 +265,7 @@ class SandblasterRegime(DealingRegime):
         super().close()
         for table in self._gradient.tables:
             table.close()
-        del self._search, self._gradient, self._add_staged, self._drop_staged
+        del self._search, self._gradient, self._add_staged, self._drop_others
 
 
 def _weights(point: ShardedVector, rates: Tables) -> ShardedVector:

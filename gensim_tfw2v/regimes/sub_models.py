@@ -136,17 +136,8 @@ class SubModelsRegime(ParameterServerRegime):
                 tokens = int(result.units.kept.sum())
                 with self._counting:
                     self.traffic += Traffic(units=len(units), tokens=tokens, corpus_bytes=sent)
-                for place, unit in enumerate(units):
-                    report(
-                        UnitReport(
-                            unit,
-                            int(result.units.kept[place]),
-                            float(result.units.loss[place]),
-                            float(result.units.predictions[place]),
-                            float(arguments[2][place, 1]),
-                            epoch,
-                        )
-                    )
+                for of_unit in result.units.reports(units, arguments[2][:, 1].numpy(), epoch):
+                    report(of_unit)
                 job += 1
             return self._write(number, attempt, seen, stopped)
         except _Lost:

@@ -27,7 +27,7 @@ from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.parameter_server.combining import adasum
 from gensim_tfw2v.parameter_server.job import JobResult
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
-from gensim_tfw2v.parameter_server.rows import StagedJob, adder_of_staged
+from gensim_tfw2v.parameter_server.rows import StagedJob, WholeStagedJob, adder_of_staged
 from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import LOOK_SECONDS, Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
@@ -209,8 +209,8 @@ class SynchronousRegime(DealingRegime):
         self._add_staged = adder_of_staged(self.server.tables, wire, combine)
 
     def _make_job(self) -> StagedJob:
-        by_direction = self.options.combines_by_direction
-        return StagedJob(self.program, self.server, by_direction)
+        job = StagedJob if self.options.combines_by_direction else WholeStagedJob
+        return job(self.program, self.server)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once; see `Regime`. Units are reported at the end of their round.

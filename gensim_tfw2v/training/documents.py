@@ -14,9 +14,9 @@ from gensim.models.word2vec import LineSentence
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import encode
 from gensim_tfw2v.corpus.encode import Scan
-from gensim_tfw2v.corpus.files import Extent, Source, text_files
+from gensim_tfw2v.corpus.files import text_files
 from gensim_tfw2v.corpus.shards import FIRST_TAG, EncodedCorpus, Ids, Progress
-from gensim_tfw2v.monitor.progress import reading_bar
+from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.training.reading import CorpusReader, reading_of
 
 logger = logging.getLogger(__name__)
@@ -67,16 +67,27 @@ class Tags:
         """Give the packed provisional tags of documents, and their words; count the tags.
 
         A first document whose words are a string is warned of, as in gensim.
+
+        Raises
+        ------
+        TypeError
+            If a document lacks words or tags.
         """
         for place, document in enumerate(documents):
-            words = document.words
+            try:
+                words, tags = document.words, document.tags
+            except AttributeError:
+                raise TypeError(
+                    f"document {place} must have words and tags, got {quoted(document)} of type "
+                    f"{type(document).__name__}: give TaggedDocument(words, tags)"
+                ) from None
             if not place and isinstance(words, str):
                 logger.warning(
                     "Each 'words' should be a list of words (usually unicode strings). "
                     "First 'words' here is instead plain %s.",
                     type(words),
                 )
-            entries = [FIRST_TAG - self._number(tag, len(words)) for tag in document.tags]
+            entries = [FIRST_TAG - self._number(tag, len(words)) for tag in tags]
             yield struct.pack(f"<{len(entries)}i", *entries), words
 
     def _number(self, tag: Hashable, words: int) -> int:
@@ -143,16 +154,8 @@ class DocumentReader(CorpusReader):
         return scan
 
     def _encode(self, scan: Scan, key_to_index: Mapping[str, int]) -> EncodedCorpus:
-        return scan.encode(key_to_index, scan.tags.rows(self.dv))
-
-    def read(
-        self, what: str, source: Source, key_to_index: Mapping[str, int], config: TrainingConfig
-    ) -> EncodedCorpus:
-        """Read documents of which nothing is kept."""
-        with reading_bar(what, Extent.of(source), config.progress) as show:
-            scan = self._scan(source, config, show, key_to_index)
         with scan:
-            return self._encode(scan, key_to_index)
+            return scan.encode(key_to_index, scan.tags.rows(self.dv))
 
 
 def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = False) -> None:

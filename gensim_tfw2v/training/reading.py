@@ -70,12 +70,19 @@ class CorpusReader:
         )
         return scan
 
-    def _scan(self, source: Source, config: TrainingConfig, progress: Progress) -> Scan:
+    def _scan(
+        self,
+        source: Source,
+        config: TrainingConfig,
+        progress: Progress,
+        known: Mapping[str, int] | None = None,
+    ) -> Scan:
+        folder = config.encoded_dir
         if (paths := text_files(source)) is None:
             assert not isinstance(source, Path)
-            return encode.scan_sentences(source, config.encoded_dir, progress)
+            return encode.scan_sentences(source, folder, progress, key_to_index=known)
         reading = reading_of(source, config)
-        return encode.scan_texts(paths, config.encoded_dir, progress, reading)
+        return encode.scan_texts(paths, folder, progress, reading, key_to_index=known)
 
     def encoded(
         self, source: Source, key_to_index: Mapping[str, int], config: TrainingConfig
@@ -85,7 +92,7 @@ class CorpusReader:
         if scanned is not None:
             scan, identity = scanned
             with scan:  # the provisional ids are not needed any more
-                if _is_same(source, identity):
+                if identity == _identity_of(source):
                     with phase("encoding the corpus", config.progress):
                         return self._encode(scan, key_to_index)
         return self.read("reading the corpus", source, key_to_index, config)
@@ -98,11 +105,8 @@ class CorpusReader:
     ) -> EncodedCorpus:
         """Read a corpus of which nothing is kept; `what` is said of it on the progress bar."""
         with reading_bar(what, Extent.of(source), config.progress) as show:
-            if (paths := text_files(source)) is None:
-                assert not isinstance(source, Path)
-                return encode.encode_sentences(source, key_to_index, config.encoded_dir, show)
-            reading = reading_of(source, config)
-            return encode.encode_texts(paths, key_to_index, config.encoded_dir, show, reading)
+            scan = self._scan(source, config, show, key_to_index)
+        return self._encode(scan, key_to_index)
 
     def forget(self) -> None:
         """Remove what is kept."""
@@ -112,20 +116,13 @@ class CorpusReader:
 
 
 def _identity_of(source: Source) -> object:
-    """Identity of a file, another one once it changes; of sentences, the object itself."""
+    """Identity of a file, another one once it changes; of sentences, that of the object."""
     if not isinstance(source, Path):
-        return source
+        return id(source), source  # which is kept, so that no other object gets its id
     status = os.stat(source)
     if not stat.S_ISREG(status.st_mode):  # a pipe's time is that of its last byte
         return (os.path.realpath(source), status.st_dev, status.st_ino)
     return (os.path.realpath(source), status.st_size, status.st_mtime_ns)
-
-
-def _is_same(source: Source, identity: object) -> bool:
-    """Return whether this was counted: the same object, or a file that has not changed."""
-    if isinstance(source, Path):
-        return isinstance(identity, tuple) and identity == _identity_of(source)
-    return source is identity
 
 
 def reading_of(source: Source, config: TrainingConfig) -> Reading:

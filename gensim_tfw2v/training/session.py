@@ -20,7 +20,6 @@ from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 from gensim_tfw2v.kernel.choices import FEW_TOKENS
 from gensim_tfw2v.kernel.native import plain
-from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic
@@ -130,8 +129,7 @@ class Training:
         Of much text skip-gram's is another in each epoch, which makes analogies a little better.
         CBOW is as good in the order of the text, and there more like gensim.
         """
-        is_skipgram = isinstance(self.config.objective, SkipGram)
-        if not is_skipgram or self.corpus.total_tokens < FEW_TOKENS:
+        if not self.config.objective.skipgram or self.corpus.total_tokens < FEW_TOKENS:
             return self.units
         order = np.random.default_rng([self.seed, epoch]).permutation(len(self.units))
         return [self.units[place] for place in order]

@@ -16,7 +16,7 @@ from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.kernel import choices
 from gensim_tfw2v.kernel.native import load_ops, why_not
-from gensim_tfw2v.kernel.objectives import SkipGram, StepShape
+from gensim_tfw2v.kernel.objectives import StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.monitor.progress import phase
@@ -118,7 +118,7 @@ def unit_program(
         negative_shards=config.negative_shards,
         product_dtype="float32" if native else choices.choose_product_dtype(),
         span=_span(config, vocabulary, window) or 1,
-        max_norm=choices.choose_max_norm(isinstance(objective, SkipGram), objective.hierarchical),
+        max_norm=choices.choose_max_norm(objective.skipgram, objective.hierarchical),
         native=native,
         round_blocks=_round_blocks(config, vocabulary, shape),
         documents=config.has_documents,
@@ -132,8 +132,8 @@ def _round_blocks(config: TrainingConfig, vocabulary: Vocabulary, shape: StepSha
     has_lists = vocabulary.subwords is not None or config.has_documents
     if config.objective.hierarchical or has_lists or not config.deterministic:
         return 1
-    is_skipgram, steps = isinstance(config.objective, SkipGram), _steps(config, config.window)
-    return choices.choose_round_blocks(shape, is_skipgram, vocabulary.most_frequent, steps)
+    objective, steps = config.objective, _steps(config, config.window)
+    return choices.choose_round_blocks(shape, objective.skipgram, vocabulary.most_frequent, steps)
 
 
 def _step_shape(
@@ -149,7 +149,7 @@ def _step_shape(
         int(tokens * vocabulary.kept_share),
         window,
         config.objective.negative,
-        isinstance(config.objective, SkipGram),
+        config.objective.skipgram,
         config.objective.hierarchical,
         config.negative_shards,
         config.vector_size,
@@ -166,8 +166,8 @@ def _step_shape(
 def _span(config: TrainingConfig, vocabulary: Vocabulary, window: int) -> int | None:
     if vocabulary.subwords is None:
         return None
-    is_skipgram = isinstance(config.objective, SkipGram)
-    return choices.choose_span(vocabulary.subwords.sharing, _steps(config, window), is_skipgram)
+    steps, sharing = _steps(config, window), vocabulary.subwords.sharing
+    return choices.choose_span(sharing, steps, config.objective.skipgram)
 
 
 def _steps(config: TrainingConfig, window: int) -> float:
@@ -277,10 +277,9 @@ def _made(
 def doing_for(cluster: Cluster | LocalTasks) -> str:
     """Describe what is done for a cluster before it trains."""
     if isinstance(cluster, LocalTasks):
-        return f"starting {cluster.ps} ps and {cluster.workers} {_workers(cluster.workers)}"
-    workers = len(cluster.worker)
-    return f"waiting for {len(cluster.ps)} ps and {workers} {_workers(workers)}"
+        return f"starting {cluster.ps} ps and {_workers(cluster.workers)}"
+    return f"waiting for {len(cluster.ps)} ps and {_workers(len(cluster.worker))}"
 
 
 def _workers(number: int) -> str:
-    return "worker" if number == 1 else "workers"
+    return f"{number} worker{'' if number == 1 else 's'}"

@@ -1,6 +1,7 @@
 """Models whose arrays or vocabulary training cannot start from, found before anything changes."""
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -52,10 +53,11 @@ def check_state(model: Word2Vec, config: TrainingConfig) -> None:
         return  # gensim says what is missing
     words = len(model.wv)
     _check_indices(model.wv.key_to_index, words)
-    tables = list(_tables(model))
+    tables, inputs = list(_tables(model)), _inputs(model)
     for name, rows in tables:
-        times = config.concatenated or 1 if name in ("syn1neg", "syn1") else 1
-        _check_rows(name, rows, *_rows_of(name, model), model.vector_size * times)
+        times = 1 if name in inputs else config.concatenated or 1
+        size = model.vector_size * times
+        _check_rows(name, rows, *inputs.get(name, (words, "words")), size)
     if model.negative:
         _check_cum_table(model.cum_table, words)
     names = ["count"]
@@ -71,27 +73,24 @@ def check_state(model: Word2Vec, config: TrainingConfig) -> None:
         _check_finite(name, rows, keys)
 
 
-def _rows_of(name: str, model: Any) -> tuple[int, str]:
-    """Number of rows that an array should have, and what they are."""
-    if name == NGRAMS:
-        return model.wv.bucket, "buckets"
-    return (len(model.dv), "tags") if name == TAGS else (len(model.wv), "words")
+def _inputs(model: Any) -> dict[str, tuple[int, str]]:
+    """Arrays of inputs by their names: how many rows each should have, and of what."""
+    words = len(model.wv), "words"
+    if isinstance(model, FastText):
+        return {"wv.vectors_vocab": words, NGRAMS: (model.wv.bucket, "buckets")}
+    tags = {TAGS: (len(model.dv), "tags")} if isinstance(model, Doc2Vec) else {}
+    return {"wv.vectors": words} | tags
 
 
 def _tables(model: Any) -> Iterator[tuple[str, Any]]:
     """The arrays that training reads, by their names."""
-    if isinstance(model, FastText):
-        yield "wv.vectors_vocab", model.wv.vectors_vocab
-        yield NGRAMS, model.wv.vectors_ngrams
-        if len(model.wv.buckets_word or ()) != len(model.wv):
-            raise ValueError(
-                f"wv.buckets_word has lists for {len(model.wv.buckets_word or ())} of "
-                f"{len(model.wv)} words: make it again with wv.recalc_char_ngram_buckets()"
-            )
-    else:
-        yield "wv.vectors", model.wv.vectors
-    if isinstance(model, Doc2Vec):
-        yield TAGS, model.dv.vectors
+    for name in _inputs(model):
+        yield name, attrgetter(name)(model)
+    if isinstance(model, FastText) and len(model.wv.buckets_word or ()) != len(model.wv):
+        raise ValueError(
+            f"wv.buckets_word has lists for {len(model.wv.buckets_word or ())} of "
+            f"{len(model.wv)} words: make it again with wv.recalc_char_ngram_buckets()"
+        )
     if model.negative:
         if not hasattr(model, "syn1neg"):
             raise ValueError(
@@ -161,13 +160,8 @@ def _check_counts(name: str, counts: Any, words: int) -> None:
 
 def _check_locks(model: Any, regime: RegimeOptions) -> None:
     """Check the factors of rows: of words, buckets and tags."""
-    tables = ["wv.vectors"]
-    if isinstance(model, FastText):
-        tables = ["wv.vectors_vocab", NGRAMS]
-    elif isinstance(model, Doc2Vec):
-        tables.append(TAGS)
-    for table in tables:
-        name, (rows, what) = f"{table}_lockf", _rows_of(table, model)
+    for table, (rows, what) in _inputs(model).items():
+        name = f"{table}_lockf"
         holder, attribute = name.split(".")
         lock = np.asarray(getattr(getattr(model, holder), attribute, 1.0))
         if lock.dtype.kind not in "fiub":

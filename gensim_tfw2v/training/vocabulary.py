@@ -15,7 +15,6 @@ from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.kernel.objectives import SkipGram
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, noise_shares
 from gensim_tfw2v.keyed import held_counts
@@ -48,25 +47,21 @@ class Vocabulary:
         if model.sample and "sample_int" in of_words:
             keep = ((of_words["sample_int"].astype(np.float64) + 1) / 2**32).astype(np.float32)
         counts = of_words["count"].astype(np.float64)
-        subwords = None
+        subwords, tagged = None, [model.dv] if isinstance(model, Doc2Vec) else []
         if isinstance(model.wv, FastTextKeyedVectors):
             subwords = Subwords.of(model.wv, counts * keep)
-        if subwords is None:
-            lock = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
-            lock = np.broadcast_to(lock, len(model.wv))
-            if isinstance(model, Doc2Vec):
-                of_tags = np.asarray(getattr(model.dv, "vectors_lockf", 1.0), np.float32)
-                lock = np.append(lock, np.broadcast_to(of_tags, len(model.dv)))
-        else:
             lock = subwords.lock
+        else:
+            factors = ((getattr(of, "vectors_lockf", 1.0), len(of)) for of in (model.wv, *tagged))
+            lock = np.concatenate([np.broadcast_to(*each) for each in factors], dtype=np.float32)
         return cls(
             counts=counts,
             keep=keep,
             noise=np.diff(model.cum_table, prepend=0) if model.negative else None,
             paths=(of_words["point"], of_words["code"]) if model.hs else None,
-            lock=None if np.all(lock == 1.0) else np.array(lock),
+            lock=None if np.all(lock == 1.0) else lock,
             subwords=subwords,
-            tags=len(model.dv) if isinstance(model, Doc2Vec) else 0,
+            tags=sum(map(len, tagged)),
             padding=model.wv.key_to_index.get("\0", 0),
         )
 
@@ -108,7 +103,7 @@ class Vocabulary:
 
         Those of tags that one document alone has are below 0: no two jobs train them at a time.
         """
-        frequency, skipgram = self.counts * self.keep, isinstance(config.objective, SkipGram)
+        frequency, skipgram = self.counts * self.keep, config.objective.skipgram
         pairs: float = min(config.window + 1, 2 * window) if config.shrink_windows else 2 * window
         counts = corpus.tag_counts(self.tags) if self.tags else np.zeros(0)
         tags = counts / max(1, corpus.total_sentences)

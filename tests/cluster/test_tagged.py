@@ -66,6 +66,7 @@ def test_clusters_train_documents_as_threads_do(where, options):
     size = 4 if "regime" in where else 2  # bytes of a number
     rows = other.traffic.fetched_bytes / size / other.vector_size
     assert rows > 12 * (300 + 3 * len(other.wv))
+    assert other.traffic.tokens < 12 * other.corpus_total_words  # whose words count once
     assert not servers()
 
 

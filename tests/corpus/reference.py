@@ -5,6 +5,7 @@ from pathlib import Path
 from gensim.models.word2vec import LineSentence
 from gensim.test.utils import datapath
 
+from gensim_tfw2v.corpus.encode import scan_texts
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 
 LEE = datapath("lee_background.cor")
@@ -26,6 +27,11 @@ ODD = {
     "long line of unicode spaces": "слово\u3000".encode() * 20_000,
     "ties": b"b a c\nc a b d\nf e d\n",
 }
+
+
+def encode_texts(paths, key_to_index, parent=None) -> EncodedCorpus:
+    """Text files as ids of a vocabulary that is known."""
+    return scan_texts(paths, parent, key_to_index=key_to_index).encode(key_to_index)
 
 
 def folder_is_empty(folder: Path) -> bool:

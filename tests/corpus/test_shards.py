@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gensim_tfw2v.corpus.encode import encode_sentences, encode_texts
+from gensim_tfw2v.corpus.encode import encode_sentences
 from gensim_tfw2v.corpus.shards import SHARD, Shard, check_shards, save_ids, shares, unit_edges
+from tests.corpus.reference import encode_texts
 
 SENTENCES = [["a", "b", "x"], ["x"], [], ["b", "b"]]
 KNOWN = {"a": 0, "b": 1}

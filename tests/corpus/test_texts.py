@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v.corpus import files as module
-from gensim_tfw2v.corpus.encode import encode_texts, scan_texts
+from gensim_tfw2v.corpus.encode import scan_texts
 from gensim_tfw2v.corpus.files import cut_texts, find_texts, text_files
 from gensim_tfw2v.corpus.scanner import library
-from tests.corpus.reference import decoded, line_sentences
+from tests.corpus.reference import decoded, encode_texts, line_sentences
 
 LEE = datapath("lee_background.cor")
 
