@@ -225,6 +225,8 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     ) -> np.ndarray:
         """Infer vectors for many documents, on `workers` threads; the model stays as it is.
 
+        Documents share negative samples, so each vector depends a little on those beside it.
+
         Parameters
         ----------
         documents : iterable of list of str
