@@ -285,6 +285,15 @@ def test_any_tags(tags, dm):
         np.testing.assert_array_equal(moved, rows)
 
 
+@pytest.mark.parametrize("options", [{"dm": 1}, {"dm": 0}, {"dm": 0, "dbow_words": 1}], ids=str)
+def test_words_count_once_whatever_tags_their_documents_have(options):
+    words = sum(len(document.words) for document in DOCUMENTS)
+    for tags in ([], [0], [0, 1, "x"]):
+        documents = [TaggedDocument(document.words, tags) for document in DOCUMENTS]
+        model = built(documents, **options)
+        assert model.train(documents, total_examples=9, epochs=3) == (3 * words, 3 * words)
+
+
 @pytest.mark.parametrize(
     ("documents", "error", "said"),
     [

@@ -20,7 +20,9 @@ class NativeUnit(NamedTuple):
     negatives: tf.Tensor  # [blocks, S], int32, rows of the table of outputs
     documents: tf.Tensor  # [n], int32, of each token, whose tags its window holds; [0] without
     tags: Lists  # rows of the table of inputs, of each document
-    pairs: tf.Tensor  # [1], int64: of so many tokens at the end, the row alone predicts the target
+    # [2], int64: of so many tokens at the end, the row alone predicts the target; and how many words
+    # were left, each once; [1] without documents
+    pairs: tf.Tensor
     tokens: tf.Tensor  # [n], int32, word ids, however rows are numbered: they tell targets' shards
     leaves: tf.Tensor  # [n], int32, of each token in the lists of paths
     alphas: tf.Tensor  # [2], step size at the unit's first and last step
@@ -54,9 +56,8 @@ class NativeUnit(NamedTuple):
                 words.weights,
                 options=list(options_of(program)),
             )
-        pairs = tf.cast(self.pairs[0], tf.int32)
-        words = tf.where(pairs < self.kept, self.kept - pairs, self.kept)  # each counts once
-        return UnitResult(words, *tf.unstack(tf.cast(sums, tf.float32), num=3))
+        counted = tf.cast(self.pairs[1], tf.int32) if program.documents else self.kept
+        return UnitResult(counted, *tf.unstack(tf.cast(sums, tf.float32), num=3))
 
 
 def options_of(program: Program) -> Options:

@@ -66,11 +66,10 @@ class LocalRegime:
 
     def _trained(self, task: UnitTask, unit: plain.Unit) -> UnitReport:
         result = self._train(unit, np.asarray(task.alphas, np.float32))
-        kept = len(unit.inputs) - unit.pairs or unit.pairs  # words count once, as in gensim
         if any(task.alphas) and not np.isfinite(result.magnitude):  # else only a loss is asked for
             place = f"training of unit {task.unit.index} in epoch {task.epoch}"
             raise Divergence.at(place, self.program, task.alphas[0])
-        return UnitReport(task.unit, kept, result.loss, result.predictions, task.alphas[1])
+        return UnitReport(task.unit, unit.counted, result.loss, result.predictions, task.alphas[1])
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""

@@ -32,6 +32,7 @@ class Unit(NamedTuple):
     documents: np.ndarray = np.zeros(0, INT32)  # [n] or [0], whose tags each window holds
     tags: Lists = NO_LISTS  # rows of the table of inputs, of each document
     pairs: int = 0  # of so many at the end, the input alone predicts the target
+    counted: int = 0  # words that were left, each once
 
 
 class Result(NamedTuple):
@@ -67,7 +68,8 @@ class _Draws(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("kept", "blocks")),
         *((name, ctypes.c_void_p) for name in (*Unit._fields[:4], "words", "leaves")),
         *((name, _Lists) for name in ("paths", "subwords")),
-        *(("documents", ctypes.c_void_p), ("tags", _Lists), ("pairs", ctypes.c_int64)),
+        *(("documents", ctypes.c_void_p), ("tags", _Lists)),
+        *((name, ctypes.c_int64) for name in ("pairs", "counted")),
     ]
 
 
@@ -145,6 +147,7 @@ def draw(
                 copied(lists.entries, (lists.length,), INT32),
             ),
             found.pairs,
+            found.counted,
         )
     finally:
         functions.tfw2v_free(drawn)

@@ -117,7 +117,7 @@ def drawn_by_both(options, entries, key, keep, noise):
         entries, key, keep, noise, options=list(options)
     )
     inputs = inputs if unit.pairs else tokens
-    found = plain.Unit(inputs, tokens, *drawn, documents, Lists(first, tags), pairs[0])
+    found = plain.Unit(inputs, tokens, *drawn, documents, Lists(first, tags), *pairs)
     for of_ops, array in zip(tf.nest.flatten(found), tf.nest.flatten(unit), strict=True):
         np.testing.assert_array_equal(of_ops.numpy().reshape(np.shape(array)), array)
     return unit

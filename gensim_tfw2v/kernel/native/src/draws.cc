@@ -107,6 +107,7 @@ int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t
     kept += stays;  // as no processor can guess
   }
   end_sentence();
+  drawn.counted = kept;
   tokens.resize(kept);
   reaches.resize(2 * kept);
   if (options.documents) documents.resize(kept);

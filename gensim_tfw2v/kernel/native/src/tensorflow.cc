@@ -165,7 +165,7 @@ void draw(void* kernel, TF_OpKernelContext* context) {
   copy(4, drawn.documents, 0);
   copy(5, drawn.documents.empty() ? std::vector<int32_t>() : drawn.first, 0);
   copy(6, drawn.documents.empty() ? std::vector<int32_t>() : drawn.tags, 0);
-  if (auto* to = output<int64_t>(context, 7, kInt64, 1, 0)) *to = drawn.pairs;
+  if (auto* to = output<int64_t>(context, 7, kInt64, 2, 0)) to[0] = drawn.pairs, to[1] = drawn.counted;
 }
 
 Tfw2vLists lists_of(const Input& first, const Input& entries) {
@@ -187,7 +187,7 @@ void train(void* kernel, TF_OpKernelContext* context) {
                             leaves.data<int32_t>(), lists_of(paths, path),
                             lists_of(lists, subwords),
                             documents.size() ? documents.data<int32_t>() : nullptr,
-                            lists_of(first, tags), pairs.size() ? *pairs.data<int64_t>() : 0};
+                            lists_of(first, tags), pairs.size() ? *pairs.data<int64_t>() : 0, 0};
   const Tfw2vTables tables = {{inputs.data<float>(), inputs.dim(0)},
                               {outputs.data<float>(), outputs.dim(0)},
                               {nodes.data<float>(), nodes.dim(0)},
