@@ -20,8 +20,8 @@ class NativeUnit(NamedTuple):
     negatives: tf.Tensor  # [blocks, S], int32, rows of the table of outputs
     documents: tf.Tensor  # [n], int32, of each token, whose tags its window holds; [0] without
     tags: Lists  # rows of the table of inputs, of each document
-    # [2], int64: of so many tokens at the end, the row alone predicts the target; and how many words
-    # were left, each once; [1] without documents
+    # [2], int64: of so many tokens at the end, the row alone predicts the target; words that were
+    # left, each once. [1] without documents
     pairs: tf.Tensor
     tokens: tf.Tensor  # [n], int32, word ids, however rows are numbered: they tell targets' shards
     leaves: tf.Tensor  # [n], int32, of each token in the lists of paths
