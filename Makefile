@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# Or each process would compile TensorFlow's modules, which takes as long as running them.
+# Where it is set, each process compiles TensorFlow's modules anew: as much work as running them.
 unexport PYTHONDONTWRITEBYTECODE
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # One test process more than CI has cores: many wait for child processes.
