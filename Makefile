@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# Where it is set, each process compiles TensorFlow's modules anew: as much work as running them.
+unexport PYTHONDONTWRITEBYTECODE
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # One test process more than CI has cores: many wait for child processes.
 JOBS   ?= 3

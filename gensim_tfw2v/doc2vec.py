@@ -73,7 +73,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         train documents.
     RuntimeError
         From `train`, if the compiled kernels are missing, or TensorFlow sees a GPU and a `regime`
-        or `cluster` is given.
+        or remote `cluster` is given.
 
     Attributes
     ----------

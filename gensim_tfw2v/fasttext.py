@@ -48,7 +48,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         `tables_dir` is given.
     RuntimeError
         From `train`, if the compiled kernels are missing, or TensorFlow sees a GPU and a `regime`
-        or `cluster` is given.
+        or remote `cluster` is given.
 
     Examples
     --------

@@ -1,5 +1,6 @@
 """What is predicted to travel is what workers count; what is advised follows from its limits."""
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -151,9 +152,13 @@ def test_counts_are_subsampled_as_gensim_does():
 
 
 SHAPE = StepShape(512, 32, 5, 16, "centres")
-SMALL = Workload(Frequencies.zipf(100_000), 100, SHAPE)
-LARGE = Workload(Frequencies.zipf(1_000_000), 100, SHAPE)
-HUGE = Workload(Frequencies.zipf(5_000_000), 500, SHAPE)
+#: Words, and the size of their vectors.
+SMALL, LARGE, HUGE = (100_000, 100), (1_000_000, 100), (5_000_000, 500)
+
+
+@functools.cache
+def work(words, size):
+    return Workload(Frequencies.zipf(words), size, SHAPE)
 
 
 def by_name(choices):
@@ -161,33 +166,33 @@ def by_name(choices):
 
 
 def test_fast_networks_take_rows():
-    choices = compare(SMALL, 1e9, Machines(workers=8, shards=8))
+    choices = compare(work(*SMALL), 1e9, Machines(workers=8, shards=8))
     assert choices[0].name == "rows, asynchronous"
     assert choices[0].bound == "cores"
-    one = by_name(compare(SMALL, 1e9, Machines(workers=1, shards=1)))["rows"]
+    one = by_name(compare(work(*SMALL), 1e9, Machines(workers=1, shards=1)))["rows"]
     assert choices[0].words_a_second == pytest.approx(8 * one.words_a_second)
 
 
 def test_slow_networks_take_sub_models():
     machines = Machines(workers=16, shards=2, threads=2, net=1e8)
-    choices = compare(LARGE, 10e9, machines)
+    choices = compare(work(*LARGE), 10e9, machines)
     assert choices[0].name == "sub-models"
     assert by_name(choices)["rows"].bound == "network"
-    small = compare(LARGE, 1e8, machines)  # of which a sub-model would see too little
+    small = compare(work(*LARGE), 1e8, machines)  # of which a sub-model would see too little
     assert [one.bound for one in small] == ["cores", "network", "network", "corpus"]
     assert small[0].name == ALONE
 
 
 def test_many_long_rows_take_columns():
     machines = Machines(workers=4, shards=2, net=3e8, latency=2e-5, memory=12e9)
-    choices = compare(HUGE, 100e9, machines)
+    choices = compare(work(*HUGE), 100e9, machines)
     assert choices[0].name == "columns"
     assert choices[-1].name == "sub-models"  # no worker could hold one
     assert choices[-1].bound == "memory"
 
 
 def test_few_machines_are_not_worth_a_cluster():
-    small = compare(SMALL, 1e9, Machines(workers=2, shards=1))
+    small = compare(work(*SMALL), 1e9, Machines(workers=2, shards=1))
     assert small[0].name == ALONE and small[0].bound == "cores"
     rows = by_name(small)["rows"].words_a_second
     assert small[0].words_a_second == pytest.approx(rows / 2 * WORKER_FACTOR / MACHINE_FACTOR)
@@ -211,28 +216,28 @@ def test_workers_are_as_fast_as_in_the_study():
 
 
 def test_what_does_not_fit():
-    choices = compare(HUGE, 1e9, Machines(workers=4, shards=1, memory=1e9))
+    choices = compare(work(*HUGE), 1e9, Machines(workers=4, shards=1, memory=1e9))
     assert {one.bound for one in choices} == {"memory"}
     tables = 2 * 5_000_000 * 500 * 4
     assert by_name(choices)["columns"].ps_memory == tables
-    eight = compare(HUGE, 1e9, Machines(workers=4, shards=8))
+    eight = compare(work(*HUGE), 1e9, Machines(workers=4, shards=8))
     assert by_name(eight)["rows"].ps_memory == tables / 8
     assert by_name(eight)["sub-models"].worker_memory == tables
-    slow = compare(HUGE, 1e11, Machines(workers=4, shards=8, net=1e6, memory=16e9))
+    slow = compare(work(*HUGE), 1e11, Machines(workers=4, shards=8, net=1e6, memory=16e9))
     assert by_name(slow)["sub-models"].bound == "memory"  # whatever the network
 
 
 @pytest.mark.parametrize("net", [1e6, 1e8, 1e10])
 def test_no_task_is_asked_for_more_than_its_network_has(net):
     for workers, shards in ((1, 4), (8, 2)):
-        for one in compare(HUGE, 1e9, Machines(workers, shards, net=net)):
+        for one in compare(work(*HUGE), 1e9, Machines(workers, shards, net=net)):
             assert max(one.ps_net, one.worker_net) <= net * (1 + 1e-9)
 
 
 def test_waiting_slows_columns_alone():
     near = Machines(workers=4, shards=2, latency=1e-5)
     far = replace(near, latency=1e-2)
-    fast, slow = (by_name(compare(SMALL, 1e9, machines)) for machines in (near, far))
+    fast, slow = (by_name(compare(work(*SMALL), 1e9, machines)) for machines in (near, far))
     assert slow["columns"].bound == "latency"
     assert slow["columns"].words_a_second < fast["columns"].words_a_second / 5
     assert slow["rows"] == fast["rows"]

@@ -30,6 +30,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import Cluster, ClusterLost
 from gensim_tfw2v.files.whole import all_finite, pieces, save_array
+from gensim_tfw2v.kernel.native import load_ops, why_not
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.events import TaskLog
 from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS, Liveness
@@ -239,6 +240,8 @@ class CoordinatedRegime:
 
 def _opened(asked: ClusterSetup, liveness: Liveness) -> Any:
     """Make the regime that is asked for."""
+    if asked.setup.program.native and load_ops() is None:  # what asked may not have tried
+        raise RuntimeError(why_not())
     # it takes as long as building the graphs, and they are no faster for it
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     if asked.cluster is None:

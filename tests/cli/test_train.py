@@ -136,7 +136,6 @@ def test_what_has_no_documents(tfw2v, models, option):
         (("--dbow",), "--dm: an option of --doc2vec; give that too"),
         (("--doc2vec", "--cbow"), "--doc2vec: leave out --fasttext, --sg and --cbow"),
         (("--doc2vec", "--fasttext"), "--doc2vec: leave out --fasttext"),
-        (("--doc2vec", "--tables-dir", "t"), "--tables-dir is for the arrays of Word2Vec"),
     ],
 )
 def test_what_a_class_cannot_be_trained_with(tfw2v, corpus, tmp_path, options, said):

@@ -67,3 +67,10 @@ def test_one_that_reads_nothing_more_is_given_up(tmp_path, monkeypatch):
     regime = opened(DEAF, tmp_path)
     with contextlib.closing(regime), pytest.raises(ClusterLost, match="not answered for 1 s"):
         regime.train_epoch([bytes(1 << 20)], print)  # more than a pipe holds
+
+
+def test_kernels_that_tensorflow_does_not_load_are_named_with_the_cure(monkeypatch):
+    monkeypatch.setattr(coordinator, "load_ops", lambda: None)
+    asked = SimpleNamespace(setup=SimpleNamespace(program=SimpleNamespace(native=True)))
+    with pytest.raises(RuntimeError, match="cannot be loaded into TensorFlow .* Install"):
+        coordinator._opened(asked, None)
