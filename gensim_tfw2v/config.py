@@ -318,6 +318,9 @@ class TrainingConfig:
         if not given["sg"]:
             mean, corrected = bool(given["cbow_mean"]), given["corrected_cbow"]
             objective = Cbow(negative, mean, hierarchical, corrected)
+        concatenates = given["dm_concat"] and not given["sg"]
+        if concatenates:
+            given["shrink_windows"] = False  # as in gensim, each place has rows of its own
         if given["sg"] and given["has_documents"] and not given["dbow_words"]:
             given["window"] = 1  # tags alone predict
         same = {field.name for field in fields(cls)} & set(given)
@@ -325,11 +328,7 @@ class TrainingConfig:
             **{name: given[name] for name in same}
             | {"negative_shards": given["negative_shards"] if negative else 1},
             objective=objective,
-            concatenated=(
-                given["dm_tag_count"] + 2 * given["window"]
-                if given["dm_concat"] and not given["sg"]
-                else 0
-            ),
+            concatenated=given["dm_tag_count"] + 2 * given["window"] if concatenates else 0,
             log=given["log_dir"],
             checkpoint_seconds=60.0 * given["checkpoint_minutes"],
         )

@@ -190,8 +190,8 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     ) -> np.ndarray:
         """Infer a vector for a document; the model stays as it is.
 
-        The vector is the same each time: it begins at random numbers that depend on the words and
-        the model's `seed`.
+        The vector is the same each time: it begins at random numbers that depend on the known words
+        and the model's `seed`.
 
         Parameters
         ----------
@@ -211,7 +211,9 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         TypeError, ValueError
             If a document is a string, or a number is invalid.
         RuntimeError
-            If the vocabulary was not built, or the compiled kernels are missing.
+            If the vocabulary was not built.
+        FileNotFoundError
+            If the compiled kernels are missing.
         """
         vector: np.ndarray = self.infer_vectors([doc_words], alpha, min_alpha, epochs)[0]
         return vector
@@ -223,7 +225,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         min_alpha: float | None = None,
         epochs: int | None = None,
     ) -> np.ndarray:
-        """Infer vectors for many documents, on `workers` threads; the model stays as it is.
+        """Infer vectors for documents, many of them on `workers` threads; the model stays as it is.
 
         Documents share negative samples, so each vector depends a little on those beside it.
 
@@ -240,7 +242,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
 
         Raises
         ------
-        TypeError, ValueError, RuntimeError
+        TypeError, ValueError, RuntimeError, FileNotFoundError
             As `infer_vector`.
         """
         return infer(self, documents, alpha, min_alpha, epochs)

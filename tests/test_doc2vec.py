@@ -358,6 +358,19 @@ def test_concatenated_windows(window):
     np.testing.assert_array_equal(everything_is_rare.dv.vectors, built().dv.vectors)
 
 
+def test_concatenated_windows_are_whole_as_in_gensim():
+    options = {"dm_concat": 1, "window": 2, "vector_size": 20, "epochs": 20, "min_count": 2}
+    model, other = (cls(lee(100), workers=1, **options) for cls in (TFDoc2Vec, Doc2Vec))
+    own, gensims = (np.linalg.norm(m.dv.vectors, axis=1).mean() for m in (model, other))
+    assert own == pytest.approx(gensims, rel=0.05)
+    texts, plain = [document.words for document in lee(20)], model.to_gensim()
+    found = model.infer_vectors(texts)
+    expected = np.array([plain.infer_vector(words) for words in texts])
+    products = (found * expected).sum(1)
+    lengths = np.linalg.norm(found, axis=1) * np.linalg.norm(expected, axis=1)
+    assert (products / lengths).mean() > 0.95
+
+
 # Arrays of the user's
 
 

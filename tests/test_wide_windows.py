@@ -8,12 +8,12 @@ from gensim.test.utils import common_texts, datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.encode import encode_sentences
 from gensim_tfw2v.kernel.choices import NARROW_WINDOW, WIDEST_WINDOW, choose_window
 from gensim_tfw2v.kernel.draws import draw
 from gensim_tfw2v.kernel.objectives import SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.word_arrays import WordArrays
+from tests.corpus.reference import encode_sentences
 from tests.kernel.unit_function import word_tensors
 
 LEE = datapath("lee_background.cor")

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from dataclasses import replace
 from itertools import accumulate, repeat
@@ -175,38 +175,6 @@ def read_runs(
     yield from in_threads(read, len(runs), report, len(readers))
 
 
-def encode_sentences(
-    sentences: Iterable[Iterable[Hashable]],
-    key_to_index: Mapping[str, int],
-    parent: Parent = None,
-    progress: Progress | None = None,
-) -> EncodedCorpus:
-    """Encode token lists, which are read once.
-
-    A sentence of more than 10,000 words is cut, and none of its words lost (gensim drops what
-    comes after them). Words outside the vocabulary are left out.
-
-    Parameters
-    ----------
-    sentences : iterable of iterables of words
-        Words are strings as a rule, and may be whatever can be a key.
-    key_to_index, parent, progress
-        As in `scan_texts`.
-
-    Returns
-    -------
-    EncodedCorpus
-        Its `total_sentences` counts every item, empty ones too.
-
-    Raises
-    ------
-    OSError
-        As in `scan_texts`.
-    """
-    scan = scan_sentences(sentences, parent, progress, key_to_index=key_to_index)
-    return scan.encode(key_to_index)
-
-
 class Scan(OnDisk):
     """A corpus that was read once: its words and their counts, and provisional ids on disk.
 
@@ -257,7 +225,8 @@ class Scan(OnDisk):
     ) -> EncodedCorpus:
         """Turn the provisional ids into those of a vocabulary, in a folder beside.
 
-        Sentences whose ids are those already are the corpus as they are, in this folder.
+        Sentences whose ids are those already are the corpus as they are, in this folder: then do
+        not close the scan.
 
         Parameters
         ----------
@@ -369,8 +338,10 @@ def scan_sentences(
 ) -> Scan:
     """Count the words of token lists, as gensim's `build_vocab` does.
 
-    Parameters and errors are those of `encode_sentences` and `scan_texts`. A first sentence that
-    is a string is warned of, as in gensim. Of `tagged` documents items are packed tags, and words.
+    Parameters and errors are those of `scan_texts`. A sentence of more than 10,000 words is cut,
+    and none of its words lost (gensim drops what comes after them). Words may be whatever can be a
+    key. A first sentence that is a string is warned of, as in gensim. Of `tagged` documents items
+    are packed tags, and words.
     """
     with shards.fresh_folder(parent) as made:
         return _scanned(made, sentences, progress, tagged, key_to_index)

@@ -62,11 +62,13 @@ ROUND_JOBS, ROUNDS = 4, 32
 #: of a round start from the same rows: they count as so many times as many.
 ROUND_TIMES = 6
 
-#: Positions of a block of CBOW that share negatives: kGroup in native/src/cbow_sums.h.
+#: Positions of a block of CBOW that share negatives, and are trained at a time: kGroup in
+#: native/src/cbow_sums.h.
 SHARING = 4
 
-#: The same of a block's pairs of tags and words, a few of which are trained at a time. With as many
-#: negatives as CBOW has, vectors are no better, and a cluster's traffic is 40 % more.
+#: Pairs of a tag and a word that share K negatives. They are trained four at a time, so four groups
+#: in turn use the same ones. With `SHARING`, vectors are no better, and a cluster's traffic is 40 %
+#: more.
 PAIRS_SHARING = 16
 
 #: Uses of each of a block's negatives by windows of CBOW: more push it too far from the same hidden

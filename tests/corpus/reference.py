@@ -5,7 +5,7 @@ from pathlib import Path
 from gensim.models.word2vec import LineSentence
 from gensim.test.utils import datapath
 
-from gensim_tfw2v.corpus.encode import scan_texts
+from gensim_tfw2v.corpus.encode import scan_sentences, scan_texts
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 
 LEE = datapath("lee_background.cor")
@@ -27,6 +27,12 @@ ODD = {
     "long line of unicode spaces": "слово\u3000".encode() * 20_000,
     "ties": b"b a c\nc a b d\nf e d\n",
 }
+
+
+def encode_sentences(sentences, key_to_index, parent=None, progress=None) -> EncodedCorpus:
+    """Token lists as ids of a vocabulary that is known."""
+    scan = scan_sentences(sentences, parent, progress, key_to_index=key_to_index)
+    return scan.encode(key_to_index)
 
 
 def encode_texts(paths, key_to_index, parent=None) -> EncodedCorpus:

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import gensim_tfw2v.corpus.shards
-from gensim_tfw2v.corpus.encode import encode_sentences, scan_sentences, scan_texts
+from gensim_tfw2v.corpus.encode import scan_sentences, scan_texts
 from gensim_tfw2v.corpus.scanner import library
-from tests.corpus.reference import LEE, folder_is_empty
+from tests.corpus.reference import LEE, encode_sentences, folder_is_empty
 
 ROOT = Path(__file__).parents[2]
 
@@ -161,7 +161,9 @@ def test_reading_ends_with_the_program(tmp_path, temporary, how):
         assert errors.strip().endswith("KeyboardInterrupt") and errors.count("Traceback") == 1
         assert folder_is_empty(temporary)
     # the folder of a killed process goes when the next makes its own
-    assert script("encode.encode_sentences([['a']], {'a': 0})").communicate() == ("", "")
+    assert script(
+        "encode.scan_sentences([['a']], key_to_index={'a': 0}).encode({'a': 0})"
+    ).communicate() == ("", "")
     assert folder_is_empty(temporary)
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gensim_tfw2v.corpus.encode import encode_sentences
 from gensim_tfw2v.corpus.shards import SHARD, Shard, check_shards, save_ids, shares, unit_edges
-from tests.corpus.reference import encode_texts
+from tests.corpus.reference import encode_sentences, encode_texts
 
 SENTENCES = [["a", "b", "x"], ["x"], [], ["b", "b"]]
 KNOWN = {"a": 0, "b": 1}

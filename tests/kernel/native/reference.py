@@ -70,9 +70,10 @@ class Training:
 
     def some_pairs(self, positions, drawn, with_loss):
         hidden = {a: self.tables[INPUTS][self.unit.inputs[a]].copy() for a in positions}
-        block = positions[0] // self.o.block * self.o.block
-        alone = len(positions) == 1
-        gains = self.cbow_group(hidden, drawn, self.alpha(block), with_loss, False, alone)
+        pairs, alone = self.unit.pairs, len(positions) == 1
+        done = (positions[0] - len(self.unit.inputs) + pairs) / pairs
+        alpha = self.alphas[0] + (self.alphas[1] - self.alphas[0]) * done
+        gains = self.cbow_group(hidden, drawn, alpha, with_loss, False, alone)
         if not gains:  # they are wild
             for a in positions:
                 self.some_pairs([a], drawn, with_loss)

@@ -46,6 +46,12 @@ def test_of_any_documents(objective, lengths, vocabulary, size, changes, seed):
     check(model, some_documents(lengths, vocabulary, seed))
 
 
+def test_of_no_document():
+    model, nothing = Model("DM"), Lists(np.zeros(1, np.int32), np.zeros(0, np.int32))
+    found = plain.infer(model.options, model.tables, model.words, nothing, ALPHAS, 1)
+    assert found.shape == (0, 7)
+
+
 def test_a_document_alone_begins_at_the_same_vector():
     model, documents = Model("DM"), some_documents([5, 9, 5, 40], 12)
     documents += [documents[1], documents[1][::-1]]
@@ -74,6 +80,7 @@ def test_words_are_left_out_and_windows_shrink_anew_each_epoch(objective):
         ({"documents": [[0, -1]]}, "not in the vocabulary"),
         ({"documents": Lists(np.array([0, 3], np.int32), np.zeros(2, np.int32))}, "vocabulary"),
         ({"padding": 12}, "outside of a document"),
+        ({"window": 2}, "one tag is concatenated"),
         ({"padding": -1}, "outside of a document"),
         ({"outputs": 11}, "has no row"),
         ({"nodes": 3}, "a node"),

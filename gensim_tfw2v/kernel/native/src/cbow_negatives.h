@@ -1,4 +1,4 @@
-// CBOW's negative sampling, group after group.
+// Negative sampling of CBOW, and of tags with words, group after group.
 #pragma once
 
 #include "cbow_sums.h"

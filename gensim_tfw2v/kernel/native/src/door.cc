@@ -214,6 +214,8 @@ TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vWor
     return "a word has no row";
   if (o.concatenated && (o.padding < 0 || o.padding >= number))
     return "what lies outside of a document has no row";
+  if (o.concatenated && documents->epochs && o.concatenated != 2 * int64_t{o.window} + 1)
+    return "one tag is concatenated with a window";
   if (o.hierarchical && paths->number < number) return "a word has no path";
   for (int64_t i = 0; i < given.length && o.hierarchical; ++i) {
     const int32_t *ends = paths->first + given.entries[i], *entries = paths->entries + ends[0];

@@ -8,8 +8,8 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Rows as a model holds them, `size` floats apart. They are read by whole vectors: those at the end
-// from a copy, which other floats follow.
+// Rows as a model holds them, `size` floats apart. They are read by whole vectors, whose last lanes
+// are the next row's, times 0: these must be finite. Rows at the end are read from a copy.
 class ModelRows {
  public:
   ModelRows(const Tfw2vTable& table, int64_t size)
@@ -52,6 +52,7 @@ class Inference : Trainer {
   }
 
   void run() {
+    if (!all_.words.number) return;
     std::vector<std::vector<Lane>> groups(kGroups);
     Buffer vectors(kGroups * kLanes * N * W);
     float* place = vectors;
@@ -65,6 +66,7 @@ class Inference : Trainer {
     Random random(groups[0][0].key, kNegatives);
     for (bool is_left = true; is_left;) {
       draw_noise(words_, o, random, drawn_);
+      for (int32_t row : drawn_) fetch_ahead<0>(outputs_[row], HD);
       for (int i = 0; i < K * kSteps; ++i)
         std::memcpy(noise_ + i * HS, outputs_[drawn_[i]], HD * sizeof(float));
       is_left = false;
@@ -78,8 +80,8 @@ class Inference : Trainer {
 
  private:
   static constexpr float kNoAlphas[2] = {};
-  // Groups of documents pass through so many steps, whose negatives are at hand, one after the other:
-  // then rows of their words are, too.
+  // Each group runs kSteps steps in a row, so that the shared negatives and the rows of its words stay
+  // in cache.
   static constexpr int kGroups = 8, kLanes = 4, kSteps = 8;
 
   struct Lane {

@@ -39,7 +39,7 @@ class PairBlocks : Trainer {
     negatives_.predict(p / o.block, g, at);
     float* z = negatives_.z.data();
     const float* labels = negatives_.labels.data();
-    coefficients(z, labels, static_cast<int>(negatives_.labels.size()), alpha(p), z, with_loss);
+    coefficients(z, labels, static_cast<int>(negatives_.labels.size()), alpha(a), z, with_loss);
     if (!sane(number * (o.negative + 1), number > 1)) {
       for (int i = 0; i < number && number > 1; ++i) train(a + i, 1, p, g, with_loss);
       if (number > 1) return;

@@ -25,7 +25,7 @@ static inline void slices(int N, Use use, int64_t d = 0) {
 // Columns of a tile of R rows of scores.
 template <int R> constexpr int kColumns = R == 1 && W > 4 ? 8 : 4;
 
-// scores[r * ld + c] = x[r] . y[c], of R rows and C columns.
+// scores[r * ld + c] = x[r] . y[c], of R rows and C columns, and 0 up to kColumns.
 template <int R, int C>
 static inline void score_tile(const float* const* x, const float* const* y, int N, float* scores,
                               int64_t ld) {
@@ -42,11 +42,12 @@ static inline void score_tile(const float* const* x, const float* const* y, int 
   }
   repeat<R>([&](auto r) {
     const Vector some = sums(sum[r], most);
-    std::memcpy(scores + r * ld, &some, C * sizeof(float));
+    std::memcpy(scores + r * ld, &some, most * sizeof(float));
   });
 }
 
-// The same for any number of columns.
+// The same for any number of columns: a function of its own, for GCC makes slow code of two lambdas in
+// each other.
 template <int R>
 static inline void score_rows(const float* const* x, const float* const* y, int columns, int N,
                               float* scores, int64_t ld) {
