@@ -20,7 +20,7 @@ from gensim_tfw2v.training.setup import unit_program
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
 
 #: Words that a thread is handed at a time, in documents of which some train side by side.
-PORTION = 1 << 14
+PORTION = 1 << 15
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 
 #include "draws.h"
 #include "trainer.h"
@@ -89,6 +90,7 @@ class Inference : Trainer {
     int32_t key[2];
     Drawn drawn;
     float* vector;
+    std::unique_ptr<Buffer> sums = std::make_unique<Buffer>();  // of the words before each, in DM
   };
 
   // Puts documents in the place of those that are done: whether any is left.
@@ -135,8 +137,25 @@ class Inference : Trainer {
       const int32_t key[] = {static_cast<int32_t>(one), lane.key[1]};
       draw(of_tokens_, words_, all_.words.entries + ends[0], ends[1] - ends[0], key, lane.drawn);
       lane.at = 0;
+      if (!o.skipgram && !o.concatenated) sum_up(lane);
     }
     return true;
+  }
+
+  // No processor can guess where a window ends: so its sum is the difference of two of these.
+  void sum_up(Lane& lane) const {
+    const std::vector<int32_t>& tokens = lane.drawn.tokens;
+    float* to = lane.sums->of((tokens.size() + 1) * N * W);
+    slices<kSlice>(N, [&](auto L, int64_t d) {
+      Vector sum[L];
+      repeat<L>([&](auto l) { store(to + d + l * W, sum[l] = Vector{}); });
+      float* at = to + d;
+      for (int32_t token : tokens) {
+        const float* row = inputs_[token] + d;
+        at += N * W;
+        repeat<L>([&](auto l) { store(at + l * W, sum[l] += load(row + l * W)); });
+      }
+    });
   }
 
   // Trains a word of each document: scores, and updates by these, do not wait for each other.
@@ -146,7 +165,8 @@ class Inference : Trainer {
       float factor = 1;
       const float* hidden = hidden_of(lanes[l], hidden_ + l * HS, factor);
       columns[l] = add_predicted(lanes[l], step, l * most_, all_.alphas[lanes[l].epoch] * factor);
-      score(&hidden, 1, &y_[l * most_], columns[l], static_cast<int>(HS / W), scores_ + l * most_, 0);
+      score_rows<1>(&hidden, &y_[l * most_], columns[l], static_cast<int>(HS / W),
+                    scores_ + l * most_, 0);
       ++lanes[l].at;
     }
     const int all = static_cast<int>(rounded(lanes.size() * most_, W));
@@ -178,7 +198,7 @@ class Inference : Trainer {
         y[columns] = nodes_[u.paths.entries[k] / 2];
         labels[columns++] = u.paths.entries[k] % 2 ? -alpha : alpha;
       }
-    std::fill(labels + columns, labels + most_, 0.f);
+    if (o.hierarchical) std::fill(labels + columns, labels + most_, 0.f);  // paths differ
     return columns;
   }
 
@@ -196,16 +216,12 @@ class Inference : Trainer {
     }
     const float count = static_cast<float>(1 + last - first), mean = o.mean ? 1 / count : 1;
     factor = o.mean == o.corrected ? 1 / count : 1;
-    slices<kSlice>(N, [&](auto L, int64_t d) {
-      Vector h[L];
-      repeat<L>([&](auto l) { h[l] = load(lane.vector + d + l * W); });
-      for (int64_t j = first; j <= last; ++j) {
-        if (j == a) continue;
-        const float* row = inputs_[tokens[j]] + d;
-        repeat<L>([&](auto l) { h[l] += load(row + l * W); });
-      }
-      repeat<L>([&](auto l) { store(room + d + l * W, mean * h[l]); });
-    });
+    const float *sums = *lane.sums, *low = sums + first * N * W, *high = sums + (last + 1) * N * W;
+    const float *before = sums + a * N * W, *own = before + N * W;
+    for (int64_t d = 0; d < N * W; d += W) {
+      const Vector words = load(high + d) - load(low + d) - (load(own + d) - load(before + d));
+      store(room + d, mean * (load(lane.vector + d) + words));
+    }
     cut(room);
     return room;
   }
