@@ -178,23 +178,20 @@ def infer(
         noise=(words.noise, INT32, (number if options.negative else None, 2)),
         alphas=(alphas, FLOAT32, (None,)),
     )
-    vectors = np.empty((len(documents.first) - 1, size), np.float32)
-    wrong = _library().tfw2v_infer(
-        *map(
-            ctypes.byref,
-            (
-                struct,
-                _Words(words.keep.ctypes.data, words.noise.ctypes.data, number),
-                _Tables(*(_Table(t.ctypes.data, len(t)) for t in tables), stride=size, size=size),
-                _Lists.of(words.tree),
-                _Inference(
-                    *(_Lists.of(documents), alphas.ctypes.data, len(alphas)),
-                    *(vectors.ctypes.data, seed),
-                ),
-            ),
-        )
+    for lists in (documents, words.tree):
+        _require(first=(lists.first, INT32, (None,)), entries=(lists.entries, INT32, (None,)))
+    vectors = np.empty((max(0, len(documents.first) - 1), size), np.float32)
+    structs = (
+        struct,
+        _Words(words.keep.ctypes.data, words.noise.ctypes.data, number),
+        _Tables(*(_Table(t.ctypes.data, len(t)) for t in tables), stride=size, size=size),
+        _Lists.of(words.tree),
+        _Inference(
+            *(_Lists.of(documents), alphas.ctypes.data, len(alphas)),
+            *(vectors.ctypes.data, seed),
+        ),
     )
-    if wrong:
+    if wrong := _library().tfw2v_infer(*map(ctypes.byref, structs)):
         raise ValueError(f"no vector can be inferred: {wrong.decode()}")
     return vectors
 

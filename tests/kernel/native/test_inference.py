@@ -47,9 +47,10 @@ def test_of_any_documents(objective, lengths, vocabulary, size, changes, seed):
 
 
 def test_of_no_document():
-    model, nothing = Model("DM"), Lists(np.zeros(1, np.int32), np.zeros(0, np.int32))
-    found = plain.infer(model.options, model.tables, model.words, nothing, ALPHAS, 1)
-    assert found.shape == (0, 7)
+    model = Model("DM")
+    for nothing in (Lists(np.zeros(1, np.int32), np.zeros(0, np.int32)), Lists.of([])):
+        found = plain.infer(model.options, model.tables, model.words, nothing, ALPHAS, 1)
+        assert found.shape == (0, 7)
 
 
 def test_a_document_alone_begins_at_the_same_vector():
@@ -119,3 +120,9 @@ def test_other_arrays(place, table):
     tables = [*model.tables[:place], table, *model.tables[place + 1 :]]
     with pytest.raises((TypeError, ValueError), match="must be"):
         plain.infer(model.options, tables, model.words, Lists.of([np.arange(3)]), ALPHAS, 1)
+
+
+def test_documents_of_another_type():
+    model, documents = Model("DM"), Lists(np.array([0, 3]), np.arange(3, dtype=np.int32))
+    with pytest.raises(TypeError, match="first must be an array of int32"):
+        plain.infer(model.options, model.tables, model.words, documents, ALPHAS, 1)

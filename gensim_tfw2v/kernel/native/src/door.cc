@@ -208,7 +208,7 @@ TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vWor
   const auto& o = *options;
   const Tfw2vLists& given = documents->words;
   const int64_t number = words->words;
-  if (!ascend(given) || outside(given.entries, given.length, number) >= 0)
+  if ((given.number && !ascend(given)) || outside(given.entries, given.length, number) >= 0)
     return "a document has a word that is not in the vocabulary";
   if (tables->inputs.number < number || (o.negative && tables->outputs.number < number))
     return "a word has no row";

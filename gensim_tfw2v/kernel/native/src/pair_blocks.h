@@ -40,9 +40,10 @@ class PairBlocks : Trainer {
     float* z = negatives_.z.data();
     const float* labels = negatives_.labels.data();
     coefficients(z, labels, static_cast<int>(negatives_.labels.size()), alpha(a), z, with_loss);
-    if (!sane(number * (o.negative + 1), number > 1)) {
-      for (int i = 0; i < number && number > 1; ++i) train(a + i, 1, p, g, with_loss);
-      if (number > 1) return;
+    const bool several = number > 1;
+    if (!sane(number * (o.negative + 1), several) && several) {
+      for (int i = 0; i < number; ++i) train(a + i, 1, p, g, with_loss);
+      return;
     }
     if (with_loss) predicted(number);
     negatives_.update(at, dh_, true, nullptr);
