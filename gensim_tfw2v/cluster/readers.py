@@ -1,17 +1,16 @@
 """Reading a corpus with the machines of a cluster's workers.
 
-Each runs an op of the kernels' library, through a session that has to do with its task alone: what
+Each runs an op of the kernels' library, through sessions that have to do with its task alone: what
 is lost elsewhere does not concern it. Texts, ids and words are in files that all see.
 """
 
-import contextlib
 import logging
 import os
 import platform
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Waited
 from pathlib import Path
@@ -49,9 +48,6 @@ RUN_SECONDS, LEAST_SPEED = 120.0, 1e6
 #: Seconds between two looks whether a task that is waited for is there, and for such a look.
 PROBE_SECONDS, ALIVE_SECONDS = 5.0, 10.0
 
-#: Seconds that a task has to hear that no more is asked.
-CLOSE_SECONDS = 1.0
-
 #: What the op says of a text that is not UTF-8.
 UNDECODABLE = -1
 
@@ -64,12 +60,11 @@ class WorkerMachine:
 
     def __init__(self, task: Task, ops: Any) -> None:
         self.name, self.at_once, self._task = str(task), 1, task
-        with tf.Graph().as_default() as graph, tf.device(device_of(task)):
+        with tf.Graph().as_default() as self._graph, tf.device(device_of(task)):
             self._names = tf.compat.v1.placeholder(tf.uint8, [None])
             self._numbers = tf.compat.v1.placeholder(tf.int64, [None])
             self._looks = ops.tfw2v_look(self._names)
             self._report = ops.tfw2v_read_run(self._names, self._numbers)
-        self._session = session(f"grpc://{task.address}", task, graph)
 
     def look(self, folder: Path, sizes: dict[str, int]) -> tuple[str, int]:
         """Name its machine, and tell its cores; FileNotFoundError if it sees other files."""
@@ -124,9 +119,17 @@ class WorkerMachine:
         limit = tf.compat.v1.RunOptions(timeout_in_ms=round(1000 * seconds))
         answer: Future[Any] = Future()
 
+        def run() -> Any:
+            with session(f"grpc://{self._task.address}", self._task, self._graph) as running:
+                return running.run(what, given, options=limit)
+
         def ask() -> None:
             try:
-                answer.set_result(self._session.run(what, given, options=limit))
+                try:
+                    found = run()
+                except tf.errors.AbortedError:  # it starts anew when a training has left it
+                    found = run()
+                answer.set_result(found)
             except Exception as error:
                 answer.set_exception(error)
 
@@ -145,26 +148,14 @@ class WorkerMachine:
                     wait_for_tasks([self._task], ALIVE_SECONDS)
                     probe = time.monotonic() + PROBE_SECONDS
 
-    def close(self) -> None:
-        """End its session: a task that is there does it at once, another is not waited for."""
-
-        def close() -> None:
-            with contextlib.suppress(Exception):  # of a task that is gone
-                self._session.close()
-
-        closing = threading.Thread(target=close, name="tfw2v-closing", daemon=True)
-        closing.start()
-        closing.join(CLOSE_SECONDS)
-
 
 def _joined(names: Sequence[str]) -> Any:
     return np.frombuffer(b"".join(os.fsencode(name) + b"\0" for name in names), np.uint8)
 
 
-@contextlib.contextmanager
-def open_readers(
+def find_readers(
     cluster: Cluster, paths: Sequence[str], folder: Path, seconds: float = READY_SECONDS
-) -> Iterator[Sequence[WorkerMachine]]:
+) -> Sequence[WorkerMachine]:
     """Find the machines of a cluster's workers that see a corpus, and what this process writes.
 
     Parameters
@@ -177,8 +168,8 @@ def open_readers(
     seconds : float
         How long workers have to come up.
 
-    Yields
-    ------
+    Returns
+    -------
     sequence of WorkerMachine
         Those other than this one, each as often as it can read runs at a time; none if there is so
         little to read that this machine should do it alone.
@@ -190,21 +181,15 @@ def open_readers(
     """
     texts = find_texts(paths)
     if sum(text.bytes for text in texts) < LEAST_BYTES or tensorflow_is_lost():
-        yield ()
-        return
+        return ()
     workers = [task for task in cluster.servers() if task.role == "worker"]
     wait_for_tasks(workers, seconds)
     prepare_connections(workers)
     from gensim_tfw2v.kernel.native import load_ops
 
     if (ops := load_ops()) is None:
-        yield ()
-        return
-    with contextlib.ExitStack() as closing:
-        machines = [WorkerMachine(task, ops) for task in workers]
-        for machine in machines:
-            closing.callback(machine.close)
-        yield _that_see(machines, texts, folder)
+        return ()
+    return _that_see([WorkerMachine(task, ops) for task in workers], texts, folder)
 
 
 def _that_see(

@@ -60,14 +60,12 @@ class Machine(Protocol):
 
 
 #: Gives the other machines that read files and write to a folder.
-Reading = Callable[[Sequence[str], Path], contextlib.AbstractContextManager[Sequence[Machine]]]
+Reading = Callable[[Sequence[str], Path], Sequence[Machine]]
 
 
-def reading_here(
-    paths: Sequence[str], folder: Path
-) -> contextlib.AbstractContextManager[Sequence[Machine]]:
+def reading_here(paths: Sequence[str], folder: Path) -> Sequence[Machine]:
     """Let this machine read alone."""
-    return contextlib.nullcontext(())
+    return ()
 
 
 def in_threads(
@@ -310,7 +308,8 @@ def scan_texts(
     ValueError
         If a file holds compressed data without being named so.
     """
-    with shards.fresh_folder(parent) as made, reading(paths, made.folder) as machines:
+    with shards.fresh_folder(parent) as made:
+        machines = reading(paths, made.folder)
         runs = cut_texts(find_texts(paths, tagged))  # once machines have looked: texts may grow
         if library() is None:
             lines = TaggedLines(runs) if tagged else Lines(runs)

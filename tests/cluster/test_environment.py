@@ -78,7 +78,7 @@ def test_this_process_excepts_the_cluster_alone(asked, kept_forks, monkeypatch, 
     with (
         contextlib.closing(SharedLauncher(isolated=False)) as launcher,
         tasks(launcher) as (cluster, _),
-        readers.open_readers(cluster, [LEE], tmp_path),
     ):
+        readers.find_readers(cluster, [LEE], tmp_path)
         assert not asked
     assert set(os.environ.items()) ^ before == {("no_grpc_proxy", "example.org,127.0.0.1")}

@@ -33,6 +33,12 @@ LEE = datapath("lee_background.cor")
 pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
 
 
+def start(launcher, cluster, task):
+    config = {"TF_CONFIG": cluster.tf_config(task.role, task.index)}
+    server = ("gensim_tfw2v.cluster.server", "--with-parent")
+    return launcher.start_module(*server, environment=config, stdout=subprocess.PIPE)
+
+
 @contextlib.contextmanager
 def tasks(launcher):
     """A ps and two workers, each as if on a machine of its own; and their processes."""
@@ -41,11 +47,7 @@ def tasks(launcher):
     running = []
     try:
         for task in cluster.servers():
-            config = {"TF_CONFIG": cluster.tf_config(task.role, task.index)}
-            server = ("gensim_tfw2v.cluster.server", "--with-parent")
-            running.append(
-                launcher.start_module(*server, environment=config, stdout=subprocess.PIPE)
-            )
+            running.append(start(launcher, cluster, task))
         for process in running:
             assert b"serves" in process.stdout.readline()
         yield cluster, running
@@ -209,7 +211,7 @@ def test_a_text_that_grows_is_read_here(cluster, tmp_path, monkeypatch):
 
 
 def test_a_worker_that_is_not_there_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(readers.open_readers.__wrapped__, "__defaults__", (0.5,))
+    monkeypatch.setattr(readers.find_readers, "__defaults__", (0.5,))
     missing = Cluster(*((f"127.0.0.1:{port}",) for port in free_ports(2)))
     model = TFWord2Vec(min_count=2, cluster=missing, encoded_dir=tmp_path)
     with pytest.raises(MissingTasks, match="no answer within 0.5 s from worker 0"):
@@ -258,6 +260,25 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(
     assert not [name for name in os.listdir(tmp_path) if name != "text.txt"]
 
 
+def test_a_task_that_starts_anew_is_asked_again(launcher, tmp_path, monkeypatch):
+    with tasks(launcher) as (cluster, running):
+        machine = readers.find_readers(cluster, [LEE], tmp_path)[0]
+        made, first = [], running[1]
+
+        def session_before(*arguments):
+            made.append(handshake.session(*arguments))
+            if len(made) == 1:
+                made[0].list_devices()  # it is open
+                first.kill()
+                running.append(start(launcher, cluster, cluster.servers()[1]))
+                assert b"serves" in running[-1].stdout.readline()
+            return made[-1]
+
+        monkeypatch.setattr(readers, "session", session_before)
+        part = machine.read(files.find_texts([LEE]), tmp_path / "part-", None, threading.Event())
+        assert (part.sentences, len(made)) == (300, 2)
+
+
 def test_what_is_compressed_is_read_here(cluster, shards, tmp_path, monkeypatch):
     for path in shards.iterdir():
         path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
@@ -272,8 +293,7 @@ def test_a_process_that_cannot_ask_reads_alone(tmp_path, monkeypatch):
     text.write_bytes(Path(LEE).read_bytes())
     monkeypatch.setattr(readers, "tensorflow_is_lost", lambda: True)
     nobody = Cluster(("127.0.0.1:1",), ("127.0.0.1:2",))
-    with readers.open_readers(nobody, [str(text)], tmp_path, seconds=0.1) as alone:
-        assert not alone
+    assert not readers.find_readers(nobody, [str(text)], tmp_path, seconds=0.1)
 
 
 def test_they_number_documents(cluster, tmp_path):
