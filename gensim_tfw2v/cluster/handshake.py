@@ -121,8 +121,9 @@ def _variable() -> Any:
     return tf.raw_ops.VarHandleOp(dtype=tf.string, shape=[], shared_name=NAME)
 
 
-def session(target: str, task: Task, graph: Any) -> Any:
-    """A session that has to do with one task alone, where it would else wait for all.
+@contextlib.contextmanager
+def session(target: str, task: Task, graph: Any) -> Iterator[Any]:
+    """Open a session that has to do with one task alone, where it would else wait for all.
 
     Opening and closing it take `OPERATION_SECONDS` at most; give a run a limit of its own.
     """
@@ -130,7 +131,12 @@ def session(target: str, task: Task, graph: Any) -> Any:
         device_filters=[f"/job:{task.role}/task:{task.index}"],
         operation_timeout_in_ms=round(1000 * OPERATION_SECONDS),
     )
-    return tf.compat.v1.Session(target, graph=graph, config=config)
+    opened = tf.compat.v1.Session(target, graph=graph, config=config)
+    try:
+        yield opened
+    finally:
+        with contextlib.suppress(tf.errors.OpError):  # of a task that is gone
+            opened.close()
 
 
 def device_of(task: Task) -> str:

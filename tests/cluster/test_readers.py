@@ -265,14 +265,16 @@ def test_a_task_that_starts_anew_is_asked_again(launcher, tmp_path, monkeypatch)
         machine = readers.find_readers(cluster, [LEE], tmp_path)[0]
         made, first = [], running[1]
 
+        @contextlib.contextmanager
         def session_before(*arguments):
-            made.append(handshake.session(*arguments))
-            if len(made) == 1:
-                made[0].list_devices()  # it is open
-                first.kill()
-                running.append(start(launcher, cluster, cluster.servers()[1]))
-                assert b"serves" in running[-1].stdout.readline()
-            return made[-1]
+            with handshake.session(*arguments) as session:
+                made.append(session)
+                if len(made) == 1:
+                    session.list_devices()  # it is open
+                    first.kill()
+                    running.append(start(launcher, cluster, cluster.servers()[1]))
+                    assert b"serves" in running[-1].stdout.readline()
+                yield session
 
         monkeypatch.setattr(readers, "session", session_before)
         part = machine.read(files.find_texts([LEE]), tmp_path / "part-", None, threading.Event())
