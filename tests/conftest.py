@@ -61,7 +61,7 @@ def no_process_is_left():
     gc.freeze()  # or each search of later files would look at all that stays
     children = psutil.Process().children(recursive=True)
     started = [child for child in children if child.pid not in forks.shared()]
-    _, left = psutil.wait_procs(filter(_is_of_this_package, started), 5)
+    _, left = psutil.wait_procs(filter(_is_of_this_package, started), 60)
     assert not left
 
 

@@ -21,7 +21,7 @@ class Served:
 
     def get(self, path):
         try:
-            with urllib.request.urlopen(self.url + path, timeout=30) as answer:
+            with urllib.request.urlopen(self.url + path, timeout=300) as answer:
                 return answer.read()
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{path}: {error.code} {error.read().decode()}") from None
@@ -31,7 +31,7 @@ class Served:
 
     def wait_for(self, runs):
         """Until TensorBoard has found these runs."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while sorted(self.json("data/runs")) != sorted(runs):
             assert time.monotonic() < deadline, f"{self.json('data/runs')}, not {runs}"
             time.sleep(0.1)
@@ -50,4 +50,4 @@ def tensorboard(folder, *options, cwd=None):
         yield Served(process, process.stdout.readline())
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=300)

@@ -128,7 +128,7 @@ for model in ({name}.load("model"), pickle.load(open("pickle", "rb"))):
 assert "gensim_tfw2v" not in sys.modules
 """
     np.save(tmp_path / "vectors.npy", model.wv.vectors)
-    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, timeout=300)
 
 
 @OURS

@@ -44,7 +44,7 @@ def process():
             cwd=ROOT,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
             **options,
         )

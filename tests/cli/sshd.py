@@ -71,7 +71,7 @@ def openssh(folder):
 
 
 def _wait_for(port, server):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while True:
         try:
             socket.create_connection(("127.0.0.1", port)).close()

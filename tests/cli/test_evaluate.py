@@ -126,7 +126,7 @@ def test_scores_are_written_without_tensorflow(models, files, tmp_path):
         "app(sys.argv[1:], standalone_mode=False); assert 'tensorflow' not in sys.modules"
     )
     arguments = ["evaluate", models["model"], files[0], "--no-standard", "--log-dir", tmp_path]
-    subprocess.run([sys.executable, "-c", code, *map(str, arguments)], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code, *map(str, arguments)], check=True, timeout=300)
     assert Runs(tmp_path).names() == {"model"}
 
 

@@ -208,7 +208,7 @@ def test_a_terminal_is_asked_for_words(models):
     os.write(ours, b"system\nsistem\nuser\n\n")
     command = [sys.executable, "-m", "gensim_tfw2v", "nn", models / "words", "-n", "1"]
     with os.fdopen(ours, "rb"), os.fdopen(terminal, "rb") as stdin:
-        asked = subprocess.run(command, stdin=stdin, capture_output=True, text=True, timeout=120)
+        asked = subprocess.run(command, stdin=stdin, capture_output=True, text=True, timeout=300)
     assert asked.returncode == 0 and asked.stdout.count("neighbour\tsimilarity") == 2
     assert "'sistem' is not" in asked.stderr
 

@@ -66,7 +66,7 @@ def test_vectors_go_to_standard_output(corpus, tmp_path, is_file):
     path = tmp_path / "out"
     with path.open("wb") as file:
         out = file if is_file else subprocess.PIPE
-        done = subprocess.run(command, cwd=ROOT, stdout=out, timeout=120, check=True)
+        done = subprocess.run(command, cwd=ROOT, stdout=out, timeout=300, check=True)
     content = path.read_bytes() if is_file else done.stdout
     vectors, _, summary = content.rpartition(b"\nvocabulary")
     path.write_bytes(vectors + b"\n")

@@ -31,7 +31,7 @@ def test_an_ended_training_leaves_no_files(tmp_path, sent, status):
         assert list(temporary.glob("tfw2v-corpus-*"))
         process.send_signal(sent)
         start = time.monotonic()
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
     finally:
         process.kill()
     assert process.returncode == status

@@ -124,7 +124,7 @@ class Run:
 
     def end(self, seconds):
         self.process.wait(seconds)
-        self._reader.join(5)
+        self._reader.join(60)
         return "" if self.process.stdout.closed else self.process.stdout.read()
 
     def ports(self):
@@ -169,7 +169,7 @@ def test_a_training_ends_with_the_model_though_a_worker_is_killed(ssh, run):
     assert training.process.returncode == 0, training.error
     assert re.search(r"worker 1 \(.*\) ended with status .*; it is started again", training.error)
     assert "bytes per trained word" in out and len(Word2Vec.load(str(training.model)).wv) > 1000
-    until(lambda: gone(family) and not training.tasks() and not training.ports(), 10)
+    until(lambda: gone(family) and not training.tasks() and not training.ports())
 
 
 @pytest.mark.slow  # as local clusters do, of which this is tested always

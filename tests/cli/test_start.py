@@ -25,7 +25,7 @@ def run(*arguments, shell="", environment=None):
         cwd=ROOT,
         capture_output=True,
         env=os.environ | (environment or {}),
-        timeout=120,
+        timeout=300,
     )
 
 

@@ -45,10 +45,10 @@ def test_answers_and_ends(folder, sent, status):
         family = [process, *process.children(recursive=True)]
         served.process.send_signal(sent)
         began = time.monotonic()
-        out, err = served.process.communicate(timeout=30)
+        out, err = served.process.communicate(timeout=300)
         assert (served.process.returncode, out, err) == (status, "", "")
         while any(map(alive, family)):
-            assert time.monotonic() - began < 10, [process for process in family if alive(process)]
+            assert time.monotonic() - began < 60, [process for process in family if alive(process)]
             time.sleep(0.05)
 
 
@@ -80,7 +80,7 @@ def test_two_at_once_without_a_port(folder):
     finally:
         for process in processes:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=300)
     assert len(lines) == 2 and all("http://127.0.0.1:60" in line for line in lines)
 
 

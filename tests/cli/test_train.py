@@ -296,7 +296,7 @@ def test_standard_input_and_pipes_give_what_a_file_gives(tfw2v, corpus, tmp_path
     command = f"{sys.executable} -m gensim_tfw2v train"
     options = " ".join(map(str, QUICK))
     script = f"cat {corpus} | {command} - -o {tmp_path}/piped {options}"
-    subprocess.run(["bash", "-ec", script], cwd=ROOT, check=True, timeout=240)
+    subprocess.run(["bash", "-ec", script], cwd=ROOT, check=True, timeout=300)
     vectors = [
         Word2Vec.load(str(tmp_path / name)).wv.vectors for name in ("file", "piped", "substituted")
     ]
@@ -350,7 +350,7 @@ def test_ctrl_c_saves_nothing(tmp_path):
         while "EPOCH 1" not in running.stderr.readline():
             assert running.poll() is None
         os.kill(running.pid, signal.SIGINT)
-        _, errors = running.communicate(timeout=30)
+        _, errors = running.communicate(timeout=300)
     finally:
         running.kill()
     assert running.returncode == 130

@@ -90,7 +90,7 @@ def test_what_cannot_be_shown_does_not_hold_up_a_task():
     ssh = SshCluster(Cluster(ps=("a:1",), worker=("w:1", "b:2")), show, ready_seconds=1)
     ssh._start_process = lambda task: Process(written)
     ssh.start(TASKS[1])
-    assert ssh._tasks[TASKS[1]].serves.wait(5)
+    assert ssh._tasks[TASKS[1]].serves.wait(60)
 
 
 @pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])
@@ -126,8 +126,12 @@ def test_workers_are_started_again_but_not_for_ever(caplog, monkeypatch, fails_a
         return Process()
 
     with LocalCluster(process_launcher=Mock(start_module=start)) as local, local.restarting():
-        time.sleep(0.5)
+        ended = restarts + bool(fails_at)
+        deadline = time.monotonic() + 60
+        while caplog.text.count("worker 0 (") < ended and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.2)  # no more of them
     assert started == ["ps"] + ["worker"] * (1 + restarts)
-    assert caplog.text.count("worker 0 (") == restarts + bool(fails_at)
+    assert caplog.text.count("worker 0 (") == ended
     assert caplog.text.count("ended with exit status 3; it is started again") == restarts
     assert ("cannot be started again: no fork" in caplog.text) == bool(fails_at)

@@ -1,5 +1,6 @@
 """Training on real ps and worker processes."""
 
+import contextlib
 import gc
 import os
 import time
@@ -29,17 +30,18 @@ def same_units(monkeypatch):
 
 def servers():
     """Processes of clusters that this process has started."""
-    return [
-        child
-        for child in psutil.Process().children(recursive=True)
-        if child.pid not in forks.shared()
-        and (child.name().startswith("tfw2v") or "gensim_tfw2v" in " ".join(child.cmdline()))
-    ]
+    children = psutil.Process().children(recursive=True)
+    return [child for child in children if child.pid not in forks.shared() and is_of_a(child)]
+
+
+def is_of_a(child):
+    with contextlib.suppress(psutil.NoSuchProcess):  # it has ended since
+        return child.name().startswith("tfw2v") or "gensim_tfw2v" in " ".join(child.cmdline())
 
 
 def first_servers():
     """The same, when there are any: a process that is about to be another program has no name."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not (found := servers()) and time.monotonic() < deadline:
         time.sleep(0.01)
     return found

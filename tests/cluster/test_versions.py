@@ -70,12 +70,17 @@ def cluster(launcher, *codes):
             config = cluster.tf_config(task.role, task.index)
             environment = {"TF_CONFIG": config, "CUDA_VISIBLE_DEVICES": ""}
             run = ("tests.forked", "run", SERVE, code)
-            tasks.append(launcher.start_module(*run, environment=environment))
+            tasks.append(
+                launcher.start_module(*run, environment=environment, stdout=subprocess.PIPE)
+            )
+        for task in tasks:  # or one might answer before it has told its version
+            assert b"serves" in task.stdout.readline()
         yield cluster
     finally:
         for task in tasks:
             task.kill()
             task.wait()
+            task.stdout.close()
 
 
 def connected(launcher, cluster):
@@ -89,7 +94,7 @@ def connected(launcher, cluster):
     )
     with process.stdout:
         written = process.stdout.read().decode()
-    assert process.wait(90) == 0, written
+    assert process.wait(300) == 0, written
     return written
 
 
@@ -114,7 +119,7 @@ def test_another_version_is_refused_and_servers_that_say_nothing_are_named(launc
             [sys.executable, "-m", "gensim_tfw2v", "train", datapath("lee_background.cor")]
             + ["-o", str(tmp_path / "model"), "--cluster", "TF_CONFIG", "-v"],
             env=os.environ | {"TF_CONFIG": running.tf_config("chief", 0)},
-            capture_output=True, text=True, timeout=90,
+            capture_output=True, text=True, timeout=300,
         )  # fmt: skip
     assert done.returncode == 2 and not (tmp_path / "model").exists()
     error = done.stderr.splitlines()[-1]

@@ -63,14 +63,16 @@ def test_nobody_is_waited_for_after_an_error(tmp_path, monkeypatch):
     path = tmp_path / "text"
     path.write_bytes(b"a b\n" * 20_000 + b"\xff\n")
     monkeypatch.setattr(files, "BYTES_A_RUN", 10_000)
-    told = threading.Event()
+    begun, told = threading.Event(), threading.Event()
 
     def waiting(run, prefix, known, stopped):
-        assert stopped.wait(10)
+        begun.set()
+        assert stopped.wait(60)
         told.set()
         raise encode.Stopped
 
     def failing(*_):
+        assert begun.wait(60)
         raise OSError(5, "here")
 
     monkeypatch.setattr(encode, "scan", failing)

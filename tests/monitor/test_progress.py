@@ -76,7 +76,7 @@ def program(text, *closed):
     """Run a program, with some of its standard files closed from its start."""
     shell = 'exec "$@" ' + " ".join(f"{number}>&-" for number in closed)
     command = ["sh", "-c", shell, "sh", sys.executable, "-c", textwrap.dedent(text)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
 

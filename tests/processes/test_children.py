@@ -13,7 +13,7 @@ def leave(body):
     """Run a function with this body by `run_and_leave` in another process."""
     lines = [f"    {line}" for line in body.splitlines()]
     code = "\n".join([HEAD, "def run():", *lines, "run_and_leave(run)"])
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,6 @@ print(os.waitpid(child, 0)[1])
 
 def test_a_child_of_a_parent_that_has_not_trained_trains_itself():
     done = subprocess.run(
-        [sys.executable, "-c", UNUSED], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", UNUSED], capture_output=True, text=True, timeout=300, check=True
     )
     assert done.stdout == "0\n"

@@ -82,7 +82,7 @@ def test_ctrl_c_while_the_tool_starts_is_one_line(module):
         [sys.executable, "-c", TOOL, module, "--version"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "tfw2v: interrupted\n")

@@ -1,6 +1,7 @@
 """What the process that asks makes of a coordinator's answers."""
 
 import contextlib
+import itertools
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -49,12 +50,24 @@ def opened(program, folder):
     return CoordinatedRegime(asked, lambda: None, start)
 
 
+@pytest.fixture
+def by_looks(monkeypatch):
+    """A clock that goes on by 0.1 s with each look for answers, which takes as long or longer.
+
+    So a machine that stands still for seconds is no silence.
+    """
+    looks = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: 0.05 * next(looks))  # read twice a look
+    monkeypatch.setattr(coordinator, "time", clock)
+
+
 def test_what_the_system_refuses_names_the_folder(tmp_path):
     with pytest.raises(OSError, match="No space left on device") as refused:
         opened(FULL, tmp_path)
     assert refused.value.filename == str(tmp_path)
 
 
+@pytest.mark.usefixtures("by_looks")
 def test_one_that_falls_silent_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(coordinator, "SILENT_SECONDS", 2.0)
     opened(LIVING.format('pickle.dump(("done", None), sys.stdout.buffer)'), tmp_path).close()
@@ -63,8 +76,8 @@ def test_one_that_falls_silent_is_given_up(tmp_path, monkeypatch):
 
 
 def test_one_that_reads_nothing_more_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(coordinator, "SILENT_SECONDS", 1.0)
     regime = opened(DEAF, tmp_path)
+    monkeypatch.setattr(coordinator, "SILENT_SECONDS", 1.0)
     with contextlib.closing(regime), pytest.raises(ClusterLost, match="not answered for 1 s"):
         regime.train_epoch([bytes(1 << 20)], print)  # more than a pipe holds
 

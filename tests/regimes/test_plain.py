@@ -79,7 +79,7 @@ def test_with_one_thread_the_bits_are_those_with_tensorflow(options, monkeypatch
 
 def run(program):
     return subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300
     ).stdout
 
 

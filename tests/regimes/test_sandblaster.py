@@ -1,7 +1,6 @@
 """Sandblaster: a fixed function of the tables, its gradient, and what L-BFGS makes of them."""
 
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -156,12 +155,11 @@ def test_a_portion_that_is_run_twice_counts_once(units, steady, kind):
     workers = Flaky(2, 3, threading.Event() if kind == "hangs" else None)
     regime = make(trial, units, workers=workers)
     regime.load(trial.arrays)
-    began = time.monotonic()
     for loss, gradient in steady:
         found = epoch(regime, units)
         assert found[0] == pytest.approx(loss, rel=1e-5)
         np.testing.assert_allclose(found[1], gradient, atol=1e-4 * np.abs(gradient).max())
-    assert time.monotonic() - began < 50, "the straggler was waited for"
+    assert not workers.was_waited_for
     if workers.go:
         workers.go.set()
     regime.close()

@@ -1,7 +1,6 @@
 """Rounds: what comes out is the sum of what each job makes of one snapshot, however it is run."""
 
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -26,6 +25,14 @@ from tests.regimes.trials import (
     corpus,
     tasks,
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_straggler():
+    """Nobody is too slow, however busy the machine is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(synchronous, "STRAGGLER_SECONDS", np.inf)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -158,13 +165,21 @@ def test_stopping_leaves_whole_rounds(units):
 
 @pytest.mark.parametrize("kind", ["fails", "hangs"])
 def test_a_job_is_run_again_elsewhere_and_counts_once(units, undisturbed, kind, monkeypatch):
-    monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", 0.5)
+    begin = synchronous.Dealer._begin
+
+    def only_once(dealer, portion):
+        if portion.attempts:
+            monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", np.inf)
+        begin(dealer, portion)
+
+    monkeypatch.setattr(synchronous.Dealer, "_begin", only_once)
+    if kind == "hangs":
+        monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", 0.5)
     trial = Trial(OBJECTIVES[0], workers=3, native=True)
     workers = Flaky(3, 1, threading.Event() if kind == "hangs" else None)
     regime = SynchronousRegime(trial.setup, workers, ADASUM)
-    began = time.monotonic()
     reports = train(regime, trial, units)
-    assert time.monotonic() - began < 50, "the straggler was waited for"
+    assert not workers.was_waited_for
     assert [report.unit for report in reports] == units
     assert_equal(trial.exported(regime), undisturbed, atol=2e-6)
     assert regime.traffic.repeated == 1

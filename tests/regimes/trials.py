@@ -113,6 +113,7 @@ class Flaky(LocalWorkers):
     def __init__(self, number, attempt, go=None):
         super().__init__(number)
         self.attempt, self.go, self.jobs = attempt, go, 0
+        self.was_waited_for = False
 
     def schedule(self, function, *arguments):
         self.jobs += 1
@@ -124,7 +125,7 @@ class Flaky(LocalWorkers):
                 if is_flaky and self.go is None:
                     raise ClusterLost("a worker is gone")
                 if is_flaky:
-                    self.go.wait(60)
+                    self.was_waited_for = not self.go.wait(120)
                 return result
 
         return Late()

@@ -105,7 +105,7 @@ print(checkpoints.latest(lambda arrays, state: state))
 def test_a_full_disk_leaves_the_earlier_one(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(tmp_path)],
-        capture_output=True, text=True, timeout=120, check=True,
+        capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     assert "no checkpoint was written" in done.stdout and "File too large" in done.stdout
     assert done.stdout.endswith("{'at': 1}\n")

@@ -26,7 +26,7 @@ def results(folder, machine, run):
         timeout=900,
     )
     printed = subprocess.run(
-        [*run, program], check=True, timeout=60, capture_output=True, text=True
+        [*run, program], check=True, timeout=300, capture_output=True, text=True
     )
     return np.array(printed.stdout.split(), float)
 

@@ -59,7 +59,7 @@ def run(watched, kernel, *arguments, program="tests/kernel/native/sanitized.py")
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
 
 
