@@ -140,12 +140,15 @@ def test_a_failed_run_shows_its_error() -> None:
 
 
 def test_memory_of_descendants_is_seen() -> None:
-    inner = "import time; kept = bytearray(b'1') * 80_000_000; time.sleep(1.2)"
+    inner = "import sys; kept = bytearray(b'1') * 80_000_000; sys.stdin.read()"
     outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
-    with subprocess.Popen([sys.executable, "-c", outer]) as process:
+    with subprocess.Popen([sys.executable, "-c", outer], stdin=subprocess.PIPE) as process:
         watch = FamilyPeak(process.pid)
         watch.start()
-        process.wait(30)
+        deadline = time.monotonic() + 60
+        while watch.peak < 80e6 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.communicate(timeout=60)
         watch.stopped.set()
     assert 80e6 < watch.peak < 200e6
 
@@ -210,6 +213,9 @@ def test_tasks_are_killed_whatever_ends_by_itself_meanwhile(tmp_path: Path) -> N
     for _ in range(3):
         time.sleep(0.15)  # none is there when its time comes
         assert subprocess.run([task, "60"], timeout=300, check=False).returncode == -signal.SIGKILL
+    deadline = time.monotonic() + 60
+    while len(kills.done) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
     kills.end()
     assert [said.split(" at ")[0] for said in kills.done] == [task.name] * 3
 

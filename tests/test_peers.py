@@ -69,10 +69,15 @@ def test_cpu_seconds_are_of_the_command_alone() -> None:
 
 
 def test_memory_is_of_the_family() -> None:
-    inner = "import time; kept = bytearray(b'1') * 80_000_000; time.sleep(1)"
-    outer = "import subprocess, sys\n" + (
-        f"all = [subprocess.Popen([sys.executable, '-c', {inner!r}]) for _ in range(2)]\n"
-        "[one.wait() for one in all]"
+    inner = "import sys; kept = bytearray(b'1') * 80_000_000; print('kept'); sys.stdin.read()"
+    outer = (
+        "import subprocess, sys, time\n"
+        "pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+        f"command = [sys.executable, '-u', '-c', {inner!r}]\n"
+        "all = [subprocess.Popen(command, **pipes) for _ in range(2)]\n"
+        "[one.stdout.readline() for one in all]\n"
+        "time.sleep(1)\n"
+        "[one.communicate() for one in all]"
     )
     assert run(python(outer)).peak_bytes > 160e6
 

@@ -162,7 +162,13 @@ def test_a_training_ends_with_the_model_though_a_worker_is_killed(ssh, run):
     training = run(ssh, "--epochs", 16)
     family = training.wait_for_training()
     assert {("ps", 0), ("worker", 0), WORKER} == set(training.tasks())
-    training.tasks()[WORKER].kill()
+    ps, worker = (training.tasks()[task] for task in (("ps", 0), WORKER))
+    ps.suspend()  # or the training might be over before
+    try:
+        worker.kill()
+        until(lambda: "it is started again" in training.error or training.ended)
+    finally:
+        ps.resume()
     with contextlib.suppress(AssertionError):  # the training may be over before
         until(lambda: training.served(*WORKER) == 2 or training.ended)
     out = training.end(120)

@@ -38,7 +38,8 @@ def test_connections_are_kept_as_they_come_and_go():
         known = keep_new_alive(set(), None)
         with connected(server) as (near, far):
             assert not kept(near)
-            assert len(keep_new_alive(known, None) - known) == 2
+            ends = {f"socket:[{os.fstat(end.fileno()).st_ino}]" for end in (near, far)}
+            assert keep_new_alive(known, None) - known >= ends
             for connection in (near, far):
                 assert kept(connection)
                 limit = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
