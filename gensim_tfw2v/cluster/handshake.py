@@ -172,9 +172,7 @@ def stay_with(tasks: Sequence[Task], seconds: float) -> list[Task]:
     name = f"tfw2v-training-{uuid.uuid4().hex}"
     arrived = {task: threading.Event() for task in tasks}
     for task, event in arrived.items():
-        threading.Thread(
-            target=_stay, args=(task, name, event), name=f"tfw2v-present-{task}", daemon=True
-        ).start()
+        threading.Thread(target=_stay, args=(task, name, event), daemon=True).start()
     deadline = time.monotonic() + seconds
     return [
         task
@@ -188,8 +186,10 @@ def _stay(task: Task, name: str, arrived: threading.Event) -> None:
         here = _queue(f"{name}-here")
         lock = tf.raw_ops.MutexLock(mutex=_mutex(name))
         with tf.control_dependencies([lock]):
-            announced = _put(_queue(ARRIVALS), name), _put(here, name)
-        with tf.control_dependencies(announced):
+            announced = _put(_queue(ARRIVALS), name)
+        with tf.control_dependencies([announced]):
+            arrival = _put(here, name)
+        with tf.control_dependencies([arrival]):
             never = _take(_queue(f"{name}-never"))
         with tf.control_dependencies([never]):
             staying = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
@@ -229,7 +229,10 @@ def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
     with _graph_of(task) as graph:
         arrivals = _queue(ARRIVALS)
         came, waiting = _take(arrivals), tf.raw_ops.QueueSizeV2(handle=arrivals)
-    with _running(task, graph, target) as run:
+        close = tf.raw_ops.QueueCloseV2(handle=arrivals)
+    # of a queue that is closed, and empty or closed once more
+    ended = contextlib.suppress(tf.errors.OutOfRangeError, tf.errors.CancelledError)
+    with _running(task, graph, target) as run, ended:
         while True:
             name = run(came).decode()
             with _graph_of(task) as of_one:
@@ -239,7 +242,7 @@ def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
                 run_of_one(left)
             time.sleep(grace_seconds)
             if not run(waiting):
-                return
+                run(close)  # who comes later is refused, and asks again when this has started anew
 
 
 @contextlib.contextmanager
@@ -253,8 +256,7 @@ def _running(task: Task, graph: Any, target: str | None = None) -> Iterator[Call
     """Give what runs an operation of a graph there, however long it takes or for some seconds."""
 
     def run(what: Any, seconds: float = FOREVER) -> Any:
-        options = tf.compat.v1.RunOptions(timeout_in_ms=round(1000 * seconds))
-        return running.run(what, options=options)
+        return running.run(what, options=tf.compat.v1.RunOptions(timeout_in_ms=int(1000 * seconds)))
 
     with session(target or f"grpc://{task.address}", task, graph) as running:
         yield run
@@ -273,5 +275,4 @@ def _put(queue: Any, name: str) -> Any:
 
 
 def _take(queue: Any) -> Any:
-    (name,) = tf.raw_ops.QueueDequeueV2(handle=queue, component_types=[tf.string])
-    return name
+    return tf.raw_ops.QueueDequeueV2(handle=queue, component_types=[tf.string])[0]

@@ -11,7 +11,8 @@ import pytest
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import wait_for_tasks
-from gensim_tfw2v.cluster.local_cluster import LocalCluster
+from gensim_tfw2v.cluster.local_cluster import LocalCluster, free_ports
+from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.processes import children
 from tests.forks import SharedLauncher, shared
 
@@ -46,6 +47,14 @@ logging.basicConfig(level=logging.INFO)
 assert not stay_with(Cluster((sys.argv[1],), (sys.argv[2],)).servers(), 60)
 print("here", flush=True)
 sys.stdin.read()
+"""
+
+#: A task that is about to start anew, and never does.
+LATE = """
+import sys
+from gensim_tfw2v.cluster import server
+server.become_module = lambda *_, **options: sys.stdin.read()
+server.main()
 """
 
 
@@ -84,10 +93,10 @@ def train_and_be_killed(cluster):
 
 
 @contextlib.contextmanager
-def program(code, cluster):
+def program(code, cluster, **options):
     """A process that runs this, until it ends once its input closes, if it is not killed before."""
     process = SharedLauncher(isolated=False).start_module(
-        "tests.forked", "run", code, *cluster.ps, *cluster.worker, stdout=subprocess.PIPE
+        "tests.forked", "run", code, *cluster.ps, *cluster.worker, stdout=subprocess.PIPE, **options
     )
     with process.stdout:
         with process.stdin:
@@ -175,3 +184,27 @@ def test_tasks_wait_until_the_last_training_has_left(standing):
     while renewals(standing) != after and time.monotonic() < deadline:
         time.sleep(0.1)
     assert renewals(standing) == after
+
+
+def test_a_training_that_comes_while_tasks_start_anew_is_refused(kept_forks):
+    """It is not present yet: it comes again, until it is."""
+    cluster = Cluster(*((f"127.0.0.1:{port}",) for port in free_ports(2)))
+    with contextlib.ExitStack() as stack:
+        tasks = []
+        for task in cluster.servers():
+            config = {"TF_CONFIG": cluster.tf_config(task.role, task.index)}
+            tasks.append(stack.enter_context(program(LATE, cluster, environment=config)))
+            stack.callback(tasks[-1].kill)
+        for task in tasks:
+            assert b"serves" in task.stdout.readline()
+        with program(STAY, cluster) as one:
+            assert one.stdout.readline() == b"here\n"
+            one.kill()
+        for task in tasks:
+            assert b"starts anew" in task.stdout.readline()
+        with program(STAY, cluster, stderr=subprocess.STDOUT) as late:
+            refused = 0
+            while refused < len(tasks):
+                assert (line := late.stdout.readline()) and line != b"here\n"
+                refused += b"closed" in line
+            late.kill()
