@@ -133,7 +133,7 @@ def pipe(tmp_path):
     writer = threading.Thread(target=path.write_text, args=(TEXT,), daemon=True)
     writer.start()
     yield str(path)
-    writer.join(10)
+    writer.join(120)
 
 
 def test_a_pipe_is_read_once(pipe, tmp_path):
@@ -159,7 +159,7 @@ def test_compressed_data_in_a_pipe_are_refused(tmp_path):
     writer.start()
     with pytest.raises(ValueError, match="holds gzip data, not text: decompress it"):
         TFWord2Vec(corpus_file=str(tmp_path / "pipe"))
-    writer.join(10)
+    writer.join(120)
 
 
 @pytest.mark.parametrize("compressed", [gzip], indirect=True)

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 
-SECONDS = 60.0
+SECONDS = 180.0
 SIZE = (1400, 900)
 
 OPTIONS = (

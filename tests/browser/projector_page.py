@@ -70,11 +70,13 @@ class ProjectorPage:
         field = one(self.driver, "#search-box", "input")
         field.clear()
         field.send_keys(text)
-        # a single one is selected at once, and not listed
-        return until(
-            f"words that hold {text!r}",
-            lambda: texts(self.driver, MATCHES) or texts(self.driver, CARD),
-        )
+
+        def found():
+            matches = texts(self.driver, MATCHES)
+            # not those of a part of it; and a single one is selected at once, and not listed
+            return all(text in word for word in matches) and (matches or texts(self.driver, CARD))
+
+        return until(f"words that hold {text!r}", found)
 
     def select(self, word):
         """Search a word, and click on it in the list."""

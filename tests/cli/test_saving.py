@@ -38,7 +38,7 @@ def test_vectors_go_to_a_pipe(models, tmp_path, binary):
     reader = threading.Thread(target=lambda: path.write_bytes(pipe.read_bytes()), daemon=True)
     reader.start()
     saved = list(save_model(Model(models), tmp_path / "model", pipe, binary))
-    reader.join(30)
+    reader.join(120)
     assert saved == [tmp_path / "model", pipe] and pipe.is_fifo()
     expected = models["binary.bin"]
     if not binary:

@@ -63,11 +63,11 @@ def listening(pids):
 
 def own_ports(pid):
     """Ports that wait for connections in the network where a process is."""
-    lines = [
-        line.split()
-        for table in ("tcp", "tcp6")
-        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
-    ]
+    lines = []
+    with contextlib.suppress(OSError):  # it has ended since
+        for table in ("tcp", "tcp6"):
+            read = Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
+            lines += [line.split() for line in read]
     return {int(line[1].rpartition(":")[2], 16) for line in lines if line[3] == "0A"}
 
 
@@ -152,7 +152,7 @@ class Watch:
     def on_epoch_begin(self, model):
         if model._training is None:
             return  # the first epoch, for which the tasks are still to be started
-        children = [child for child in own_children() if child.name().startswith("tfw2v")]
+        children = servers()
         self.ports.append(set().union(*(own_ports(child.pid) for child in children)))
         self.reached += [reached(task.port) for task in self.local.cluster.tasks()]
         self.listening += listening([child.pid for child in children])

@@ -129,7 +129,7 @@ def test_a_pipe_is_written_to(tmp_path, older):
     reader = threading.Thread(target=lambda: read.append(path.read_bytes()), daemon=True)
     reader.start()
     assert save_whole(path, older.save) == [path]
-    reader.join(30)
+    reader.join(120)
     assert path.is_fifo()
     np.testing.assert_array_equal(pickle.loads(read[0]).syn1neg, older.syn1neg)
 

@@ -181,7 +181,7 @@ def test_threads_of_a_job_share_its_rows():
         # not the same: one overwrites what the other has just written
         along = np.vdot(change, expected) / np.vdot(expected, expected)
         across = np.linalg.norm(change - along * expected) / np.linalg.norm(expected)
-        assert along > 0.5 and across < 0.5
+        assert along > 0.5 and across < 0.6
 
 
 def test_units_may_be_read_from_files(tmp_path):
