@@ -25,9 +25,19 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Python has it, takes a quarter of the time.
 gc.set_threshold(50_000, 20, 20)
 
-# Where cores are shared, the time of one example says nothing.
-hypothesis.settings.register_profile("without deadline", deadline=None)
-hypothesis.settings.load_profile("without deadline")
+# Where cores are shared, the time of an example says nothing. Examples are the same each time; by
+# others faults are looked for: --hypothesis-profile=searching
+for profile, is_steady in (("steady", True), ("searching", False)):
+    hypothesis.settings.register_profile(
+        profile,
+        deadline=None,
+        derandomize=is_steady,
+        suppress_health_check=[
+            hypothesis.HealthCheck.too_slow,
+            hypothesis.HealthCheck.function_scoped_fixture,
+        ],
+    )
+hypothesis.settings.load_profile("steady")
 
 
 @functools.cache

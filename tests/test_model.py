@@ -19,7 +19,7 @@ from gensim.models.callbacks import CallbackAny2Vec
 from gensim.models.word2vec import LineSentence
 from gensim.test.test_word2vec import LeeCorpus, lee_corpus_list
 from gensim.test.utils import common_texts, datapath
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
@@ -530,8 +530,7 @@ ODD = given(
 
 
 def odd_settings(examples):
-    allowed = [HealthCheck.function_scoped_fixture]
-    return settings(max_examples=examples, deadline=None, suppress_health_check=allowed)
+    return settings(max_examples=examples)
 
 
 @pytest.mark.parametrize("each_engine", ["plain", "kernels"], indirect=True)

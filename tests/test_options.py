@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from gensim import utils
 from gensim.models import KeyedVectors, Word2Vec
-from hypothesis import HealthCheck, Phase, example, given, reject, settings
+from hypothesis import Phase, example, given, reject, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
@@ -162,10 +162,8 @@ def dead_threads_end_the_wait():
 
 @settings(
     max_examples=30,
-    deadline=None,
-    derandomize=True,  # others now and then meet one more fault of gensim's
+    derandomize=True,  # always: others now and then meet one more fault of gensim's
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # shrinking would take minutes
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(SENTENCES, OPTIONS, st.booleans())
 @example(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gensim.models import KeyedVectors
 from gensim.models.doc2vec import Doc2Vec, TaggedDocument, TaggedLineDocument
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec
@@ -135,9 +135,7 @@ LINES = st.lists(
 )
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(LINES, st.integers(1, 12))
 def test_lines_are_numbered_wherever_parts_begin(tmp_path, monkeypatch, long_lines, pieces, size):
     monkeypatch.setattr(files, "BYTES_A_RUN", size)
@@ -221,9 +219,7 @@ DOCUMENTS = st.lists(
 )
 
 
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=30)
 @given(DOCUMENTS, DOCUMENTS)
 def test_any_tags_as_gensim(long_lines, items, more):
     model, counted = gensims({"corpus_iterable": items})

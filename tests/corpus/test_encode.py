@@ -2,7 +2,7 @@
 
 import pytest
 from gensim.models.word2vec import LineSentence
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v.corpus import files, scanner, shards
@@ -64,9 +64,7 @@ text = st.lists(st.text(st.sampled_from("ab ж\u3000\t\r\n\n🧬\x85"), max_size
     shard=st.integers(1, 20),
     size=st.integers(1, 30),
 )
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150)
 def test_round_trip(tmp_path_factory, way, text, drop, block, longest, shard, size):
     path = tmp_path_factory.mktemp("text") / "text.txt"
     path.write_bytes(text.encode())
@@ -95,7 +93,7 @@ def test_round_trip(tmp_path_factory, way, text, drop, block, longest, shard, si
 
 
 @given(st.lists(st.lists(st.sampled_from("abc\n"), max_size=9), max_size=12), st.integers(1, 20))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_round_trip_of_iterables(sentences, shard):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shards, "MAX_SENTENCE", 4)

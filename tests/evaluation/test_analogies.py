@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from gensim.models import KeyedVectors
 from gensim.test.utils import datapath
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v.evaluation import EvaluationFileError, analogies, evaluate_analogies
@@ -100,9 +100,7 @@ spellings = sorted({"".join(s) for w in ("ab", "c", "d", "e") for s in
                     itertools.product(*((x, x.upper()) for x in w))})  # fmt: skip
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_equals_gensim_on_odd_vocabularies(data, tmp_path):
     words = data.draw(st.lists(st.sampled_from(spellings), min_size=2, unique=True))

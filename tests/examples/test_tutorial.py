@@ -79,6 +79,7 @@ def execute(folder, less=()):
     )
     assert result.returncode == 0, result.stdout + result.stderr
     left = [process for process in psutil.process_iter() if has_mark(process, mark)]
+    _, left = psutil.wait_procs(left, 60)  # those that were just ending
     assert not left, left
     return path
 

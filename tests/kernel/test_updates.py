@@ -20,7 +20,7 @@ from gensim_tfw2v.kernel.updates import (
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     hnp.arrays(
         np.int32, st.tuples(st.integers(0, 6), st.just(3), st.just(4)), elements=st.integers(0, 63)
@@ -117,7 +117,7 @@ def test_adagrad_hides_no_update_that_is_not_finite(bad):
     assert not np.isfinite(clipped(sums, sizes, 0.5)[1])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 1000), max_size=300))
 def test_running_sums(numbers):
     sums = running_sum(tf.constant(numbers, tf.int32))

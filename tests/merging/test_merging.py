@@ -111,7 +111,7 @@ def test_equals_whole_matrices(method, missing, rng, truth, pieces):
     assert_rotated(merged.inputs, method.reference(models, V, D), atol=1e-3)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(data=st.data(), method=st.sampled_from(TABLE))
 def test_equals_whole_matrices_of_any_shape(data, method):
     number, size = data.draw(st.integers(1, 5)), data.draw(st.integers(2, 4))

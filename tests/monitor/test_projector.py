@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gensim.models import KeyedVectors
 from google.protobuf import text_format
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
@@ -125,7 +125,6 @@ def test_without_counts_the_first_words(tmp_path, counts):
     np.testing.assert_array_equal(values, vectors.vectors[:2])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.text(st.characters(), max_size=6), min_size=1, max_size=20, unique=True))
 def test_a_row_a_word_whatever_the_words(tmp_path, words):
     vectors = vectors_of(words)
@@ -170,7 +169,6 @@ def test_norms_of_each_band():
     assert 5_000 < len(found["10001-100000"]) <= 10_000
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     st.lists(
         # 0.5, its like and numbers without a zero byte: their bytes can be text

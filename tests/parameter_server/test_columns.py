@@ -36,7 +36,7 @@ def test_rows_come_out_as_they_went_in(number, shards, monkeypatch):
     assert layout.finite()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 5), st.lists(st.integers(0, 10), unique=True), st.booleans())
 def test_reading_and_adding(shards, ids, locked):
     layout, array = table(11, shards)

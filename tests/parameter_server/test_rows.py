@@ -44,7 +44,7 @@ def test_rows_come_out_as_they_went_in(number, shards, monkeypatch):
     assert sum(len(shard.numpy()) for shard in layout.shards) == number
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 4), st.lists(st.integers(0, 10), unique=True))
 def test_fetching_and_pushing(shards, ids):
     layout, array = table(11, shards)

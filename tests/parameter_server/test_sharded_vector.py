@@ -34,7 +34,7 @@ def values(one):
     return flat(arrays)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(st.sampled_from([0, 1, 2, 7]), min_size=1, max_size=3).filter(any),
     st.integers(1, 4),

@@ -140,7 +140,7 @@ def test_a_direction_that_is_none_is_given_up():
     np.testing.assert_array_equal(search.trial.values, start)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.integers(1, 6), st.floats(1, 1e4), st.integers(1, 4), st.integers(0, 5), st.integers(1, 40)
 )
@@ -164,7 +164,7 @@ PHI = {
 }
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.sampled_from(sorted(PHI)), st.floats(-6, 6))
 def test_a_line_search_ends_where_wolfe_says(name, exponent):
     phi, slope = PHI[name]

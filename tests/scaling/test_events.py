@@ -88,7 +88,7 @@ def test_programs_within_a_program():
     assert ends == pytest.approx([6, 1])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.lists(

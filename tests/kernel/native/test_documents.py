@@ -35,7 +35,7 @@ DOCUMENT = st.tuples(
 )
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 @given(
     st.lists(DOCUMENT, max_size=30),
     st.sampled_from([0.5, 1.5]),
@@ -123,7 +123,7 @@ def test_of_any_option(objective, changes):
     assert (moved > 1e-3) or changes.get("tokens", 60) < 3
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(
     tokens=st.integers(0, 70),
     vocabulary=st.integers(2, 40),

@@ -30,7 +30,7 @@ def test_of_any_length_of_rows(objective, size):
     assert np.abs(moved).max() > 0.01
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30)
 @given(
     objective=st.sampled_from([*DOCUMENTS]),
     lengths=st.lists(st.integers(0, 40), min_size=1, max_size=50),

@@ -96,7 +96,7 @@ def test_of_any_option(objective, changes):
     assert (moved == 0) if alone else (moved > 1e-3)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 @given(
     tokens=st.integers(0, 70),
     vocabulary=st.integers(2, 40),

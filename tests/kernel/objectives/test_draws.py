@@ -220,7 +220,7 @@ def test_other_keys_give_other_draws(draws_of, key):
     assert (same[0].negatives == other.negatives).mean() < 0.1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(
         st.one_of(st.integers(0, 5), st.floats(0, 1e6), st.floats(1e-9, 1e-3)), min_size=1

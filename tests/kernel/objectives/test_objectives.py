@@ -368,7 +368,7 @@ def test_cbow_needs_whole_windows():
         )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(st.lists(st.integers(0, VOCABULARY - 1), max_size=30), max_size=12),
     st.sampled_from(sorted(OBJECTIVES)),
