@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 from statistics import fmean
@@ -78,9 +79,10 @@ def execute(folder, less=()):
         timeout=900,
     )
     assert result.returncode == 0, result.stdout + result.stderr
-    left = [process for process in psutil.process_iter() if has_mark(process, mark)]
-    _, left = psutil.wait_procs(left, 60)  # those that were just ending
-    assert not left, left
+    deadline = time.monotonic() + 60
+    while left := [process for process in psutil.process_iter() if has_mark(process, mark)]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
     return path
 
 
