@@ -112,19 +112,19 @@ def test_tasks_by_hand(tfw2v, models, tmp_path, monkeypatch):
     chief = json.dumps(config | {"task": {"type": "chief", "index": 0}})
     monkeypatch.setenv("TF_CONFIG", chief)
 
-    def shown(status):
-        return tfw2v("cluster", "status", "--seconds", 1, status=status).stdout
+    def shown(status, seconds):
+        return tfw2v("cluster", "status", "--seconds", seconds, status=status).stdout
 
     tasks = [subprocess.Popen([*TFW2V, "task", "--hosts", str(hosts), "--role", "ps"])]
     try:
-        wait_for_tasks([Task("ps", 0, ps)], 120)
-        found = shown(status=1)
+        wait_for_tasks([Task("ps", 0, ps)], 300)
+        found = shown(status=1, seconds=3)
         assert re.search(r"ps +0 +\S+ +answers", found)
         assert re.search(r"worker +0 +\S+ +does not", found)
         own = json.dumps(config | {"task": {"type": "worker", "index": 0}})
         tasks.append(subprocess.Popen([*TFW2V, "task"], env=os.environ | {"TF_CONFIG": own}))
-        wait_for_tasks([Task("worker", 0, worker)], 120)
-        assert re.search(r"worker +0 +\S+ +answers", shown(status=0))
+        wait_for_tasks([Task("worker", 0, worker)], 300)
+        assert re.search(r"worker +0 +\S+ +answers", shown(status=0, seconds=60))
         monkeypatch.delenv("TF_CONFIG")
         assert tfw2v("cluster", "status", "--hosts", hosts).stdout.count("answers") == 2
         options = ("--init", models["model"], "--epochs", 1, "--hosts", hosts)

@@ -68,7 +68,7 @@ class Run:
         hosts.write_text(json.dumps(self.cluster.addresses()))
         arguments = (
             "cluster", "ssh", "--hosts", hosts, "--ssh", ssh, "--command", COMMAND, "--seconds",
-            "120", "--", "train", LEE, "-o", self.model, "--vector-size", 8, "--checkpoint-dir",
+            "300", "--", "train", LEE, "-o", self.model, "--vector-size", 8, "--checkpoint-dir",
             self.checkpoints, "--checkpoint-minutes", "0.01", *options,
         )  # fmt: skip
         self.process = subprocess.Popen(
@@ -234,11 +234,12 @@ def test_what_does_not_start_is_named(tfw2v, tmp_path, script, message):
     path = tmp_path / "ssh"
     path.write_text(f"#!/bin/bash\n{script}\n")
     path.chmod(0o755)
-    options = ("--hosts", hosts_file(tmp_path), "--ssh", path, "--seconds", 1)
+    seconds = 1 if "sleep" in script else 60
+    options = ("--hosts", hosts_file(tmp_path), "--ssh", path, "--seconds", seconds)
     started = time.monotonic()
     result = tfw2v("cluster", "ssh", *options, *TRAINING, status=2)
     assert re.search(message, result.stderr.splitlines()[-1]), result.stderr
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 30
     if "echo" in script:
         assert f"worker 0 | {script.split(chr(39))[1]}" in result.stderr
 

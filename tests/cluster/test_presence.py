@@ -111,7 +111,7 @@ def running(kept_forks):
     class Launcher:
         start_module = staticmethod(children.start_module)
 
-    with LocalCluster(1, 1, process_launcher=Launcher()) as running:
+    with LocalCluster(1, 1, ready_seconds=120, process_launcher=Launcher()) as running:
         yield running
 
 
@@ -134,11 +134,11 @@ def renewals(running):
     return [running.log(task).read_text().count("starts anew") for task in running.cluster.tasks()]
 
 
-def is_as_before(running, before, seconds=60):
+def is_as_before(running, before, seconds=180):
     """Whether tasks come to answer with the memory and the threads that they had."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        wait_for_tasks(running.cluster.tasks())
+        wait_for_tasks(running.cluster.tasks(), seconds)
         now = used(running)
         if all(
             abs(memory - memory_before) < HALF_A_MODEL and abs(threads - threads_before) < 3
@@ -180,7 +180,7 @@ def test_tasks_wait_until_the_last_training_has_left(standing):
         time.sleep(3)
         assert renewals(standing) == before
         other.kill()
-    deadline, after = time.monotonic() + 30, [number + 1 for number in before]
+    deadline, after = time.monotonic() + 120, [number + 1 for number in before]
     while renewals(standing) != after and time.monotonic() < deadline:
         time.sleep(0.1)
     assert renewals(standing) == after
