@@ -13,7 +13,7 @@ from gensim.utils import simple_preprocess
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.monitor.projector import write_projector
-from tests.browser.chromium import chromium, why_no_chromium
+from tests.browser.chromium import chromium, until, why_no_chromium
 from tests.browser.projector_page import ProjectorPage
 from tests.served import tensorboard
 
@@ -58,7 +58,7 @@ def check_neighbours(shown, expected):
 
 def test_it_opens_laid_out_and_coloured(page):
     page.until_laid_out()
-    assert page.hues() >= 6
+    until("the colours", lambda: page.hues() >= 6)
 
 
 def test_points_and_card(page, vectors):
