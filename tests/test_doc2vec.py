@@ -122,6 +122,10 @@ def test_inference_meets_what_the_model_is_now():
     assert (model.infer_vector(["new"]) != model.infer_vector(["human"])).any()
     model.seed = 5
     assert (model.infer_vector(["human", "graph"]) != known).any()
+    known = model.infer_vector(["human", "graph"])
+    model.dv.vectors_lockf = np.zeros(3, np.float32)  # of fewer tags: inference needs none
+    model.workers = 2
+    np.testing.assert_array_equal(model.infer_vector(["human", "graph"]), known)
 
 
 @pytest.mark.filterwarnings("error")
@@ -335,6 +339,17 @@ def test_more_documents():
     assert len(started.dv) == 9
 
 
+def test_a_stream_for_concatenated_windows():
+    """Each update adds gensim's null word again, under the same key."""
+    model = TFDoc2Vec(DOCUMENTS, dm_concat=1, window=2, **SMALL)
+    for number in range(4):
+        more = [TaggedDocument([f"new {number} {n}" for n in range(3)], [number])]
+        model.partial_fit(more)
+    before = model.wv["new 3 2"].copy()
+    model.train(more, total_examples=1, epochs=9)
+    assert (model.wv["new 3 2"] != before).any()
+
+
 def test_windows_that_are_not_there():
     model = TFDoc2Vec(DOCUMENTS, dm=0, window=0, **SMALL)
     same = TFDoc2Vec(DOCUMENTS, dm=0, window=9, **SMALL)
@@ -403,6 +418,22 @@ def test_replaced_vectors_are_trained(holder, change):
     for one in (model, as_made):
         one.train(DOCUMENTS, **TOLD)
         one.train(DOCUMENTS, **TOLD)  # from arrays that are parts of one
+    assert_same(model, as_made)
+
+
+@pytest.mark.parametrize("dm", [0, 1])
+def test_vectors_that_are_parts_of_one_array_in_another_order(dm):
+    model, as_made = (TFDoc2Vec(DOCUMENTS, **SMALL, dm=dm) for _ in range(2))
+    for vectors in (model.dv, model.wv):
+        vectors.vectors[:] = vectors.vectors[::-1].copy()
+        vectors.vectors = vectors.vectors[::-1]
+    for one in (model, as_made):
+        one.train(DOCUMENTS, **TOLD)
+    assert_same(model, as_made)
+    whole = np.concatenate([model.dv.vectors, model.wv.vectors])
+    model.dv.vectors, model.wv.vectors = whole[:9], whole[9:]
+    for one in (model, as_made):
+        one.train(DOCUMENTS, **TOLD)
     assert_same(model, as_made)
 
 
