@@ -88,6 +88,17 @@ def test_documents_are_as_similar_as_in_gensim(name):
     assert of_pairs[2, 3] > between_gensims - 0.02
 
 
+def test_tags_are_trained_among_the_words():
+    """Trained after all words of a unit, vectors would be a third shorter."""
+    options = {"dm": 0, "dbow_words": 1, "window": 30, "hs": 1, "negative": 0, "alpha": 0.05}
+    options |= {"vector_size": 20, "epochs": 8, "min_count": 2, "workers": 1}
+    own, gensims = (
+        np.linalg.norm(cls(lee(60), **options).dv.vectors, axis=1).mean()
+        for cls in (TFDoc2Vec, Doc2Vec)
+    )
+    assert own == pytest.approx(gensims, rel=0.05)
+
+
 @of_all
 def test_inferred_vectors(options):
     documents = lee(60)

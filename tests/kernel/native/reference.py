@@ -82,10 +82,17 @@ class Training:
             self.change([(INPUTS, row, self.lock[row] * gain)])
 
     def windows(self, first, last, loss_every):
+        """Windows and, with each, its share of the pairs, if there are both."""
+        number, pairs = len(self.unit.inputs) - self.unit.pairs, self.unit.pairs
         for begin in range(first, last, self.o.block):
             groups = itertools.count()  # each takes other negatives of the block
-            for position in range(begin, min(begin + self.o.block, last)):
-                self.window(position, groups, self.has_loss(begin, loss_every))
+            with_loss = self.has_loss(begin, loss_every)
+            for position in range(begin, min(begin + self.o.block, last, number or last)):
+                self.window(position, groups, with_loss)
+                share = range(position * pairs, (position + 1) * pairs)
+                for pair in range(share.start // number, share.stop // number) if number else []:
+                    place = itertools.count((number + pair) % self.o.block)
+                    self.window(number + pair, place, with_loss)
 
     def cbow(self, first, last, loss_every):
         for begin in range(first, last, self.o.block):
@@ -132,8 +139,8 @@ class Training:
         first, last = self.alphas
         block = position // self.o.block * self.o.block
         windows = len(self.unit.inputs) - self.unit.pairs
-        if block >= windows:
-            return first + (last - first) * (block - windows) / self.unit.pairs
+        if position >= windows:
+            return first + (last - first) * (position - windows) / self.unit.pairs
         return first + (last - first) * block / windows
 
     def reached(self, position):

@@ -14,23 +14,36 @@ class SkipgramWindows : Windows {
   SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
       : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group) {}
 
+  // With each of a unit's windows its share of the pairs: as in gensim, tags predict a word after the
+  // words around it. That is exact where documents have equally many tags.
   void block(int64_t p, bool with_loss) {
-    const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));
-    int64_t groups = 0;
-    for (int i = 0; i < nb; ++i) {
-      look_ahead(p + i, p / o.block, i);
-      const int words = add_words(p + i, 0);
-      for (int first = 0; first < words; first += group_) {
-        const int columns = add_predicted(p + i, p / o.block, groups++, 0);
-        if (columns) train(first, std::min(group_, words - first), columns, alpha(p), with_loss);
-      }
-      if (with_loss) predicted(words);
+    const int64_t windows = u.kept - u.pairs, end = std::min(p + o.block, windows ? windows : u.kept);
+    for (int64_t a = p, groups = 0, k = pairs_before(p); a < end; ++a) {
+      groups = train(a, groups, with_loss);
+      for (; windows && k < pairs_before(a + 1); ++k)
+        train(windows + k, (windows + k) % o.block, with_loss);
     }
   }
 
   using Trainer::take;
 
  private:
+  int64_t pairs_before(int64_t a) const { return a * u.pairs / std::max<int64_t>(1, u.kept - u.pairs); }
+
+  // A position, whose groups of words are numbered from here on in its block: the next number.
+  int64_t train(int64_t a, int64_t groups, bool with_loss) {
+    const int64_t block = a / o.block;
+    look_ahead(a, block, static_cast<int>(a % o.block));
+    const int words = add_words(a, 0);
+    const float step = alpha(paired(a) ? a : block * o.block);
+    for (int first = 0; first < words; first += group_) {
+      const int columns = add_predicted(a, block, groups++, 0);
+      if (columns) train(first, std::min(group_, words - first), columns, step, with_loss);
+    }
+    if (with_loss) predicted(words);
+    return groups;
+  }
+
   // The words x_[first] to before x_[first + m].
   void train(int first, int m, int columns, float alpha, bool with_loss) {
     const int ld = static_cast<int>(rounded(columns, W)), lm = static_cast<int>(rounded(m, W));
