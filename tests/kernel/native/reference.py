@@ -82,17 +82,22 @@ class Training:
             self.change([(INPUTS, row, self.lock[row] * gain)])
 
     def windows(self, first, last, loss_every):
-        """Windows and, with each, its share of the pairs, if there are both."""
-        number, pairs = len(self.unit.inputs) - self.unit.pairs, self.unit.pairs
-        for begin in range(first, last, self.o.block):
-            groups = itertools.count()  # each takes other negatives of the block
-            with_loss = self.has_loss(begin, loss_every)
-            for position in range(begin, min(begin + self.o.block, last, number or last)):
-                self.window(position, groups, with_loss)
-                share = range(position * pairs, (position + 1) * pairs)
-                for pair in range(share.start // number, share.stop // number) if number else []:
-                    place = itertools.count((number + pair) % self.o.block)
-                    self.window(number + pair, place, with_loss)
+        """Windows, after each the pairs of its word if there are both, and the others at the end."""
+        number, targets = len(self.unit.inputs) - self.unit.pairs, self.unit.targets
+        pair = number
+        for position in range(number or last):
+            begin = position // self.o.block * self.o.block
+            if position == begin:
+                groups = itertools.count()  # each takes other negatives of the block
+            places, pairs = {position: groups}, range(pair, len(targets) if number else pair)
+            for pair in pairs:
+                if targets[pair] != targets[position] and position < number - 1:
+                    break
+                places[pair] = itertools.count(pair % self.o.block)
+            else:
+                pair = pairs.stop
+            for place in places if first <= position < last else []:
+                self.window(place, places[place], self.has_loss(begin, loss_every))
 
     def cbow(self, first, last, loss_every):
         for begin in range(first, last, self.o.block):

@@ -12,24 +12,30 @@ namespace tfw2v::TFW2V_ISA {
 class SkipgramWindows : Windows {
  public:
   SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
-      : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group) {}
+      : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group),
+        windows_(u.kept - u.pairs) {
+    if (!u.pairs || !windows_) return;
+    for (int64_t a = 0, k = windows_; a < windows_; ++a) {
+      while (k < u.kept && u.targets[k] == u.targets[a]) ++k;
+      pairs_.push_back(k);
+    }
+    pairs_.back() = u.kept;
+  }
 
-  // With each of a unit's windows its share of the pairs: as in gensim, tags predict a word after the
-  // words around it. That is exact where documents have equally many tags.
+  // After the window of a word come its pairs: as in gensim, tags predict it after the words around.
   void block(int64_t p, bool with_loss) {
-    const int64_t windows = u.kept - u.pairs, end = std::min(p + o.block, windows ? windows : u.kept);
-    for (int64_t a = p, groups = 0, k = pairs_before(p); a < end; ++a) {
+    const int64_t end = std::min(p + o.block, windows_ ? windows_ : u.kept);
+    for (int64_t a = p, groups = 0; a < end; ++a) {
       groups = train(a, groups, with_loss);
-      for (; windows && k < pairs_before(a + 1); ++k)
-        train(windows + k, (windows + k) % o.block, with_loss);
+      if (pairs_.empty()) continue;
+      for (int64_t k = a ? pairs_[a - 1] : windows_; k < pairs_[a]; ++k)
+        train(k, k % o.block, with_loss);
     }
   }
 
   using Trainer::take;
 
  private:
-  int64_t pairs_before(int64_t a) const { return a * u.pairs / std::max<int64_t>(1, u.kept - u.pairs); }
-
   // A position, whose groups of words are numbered from here on in its block: the next number.
   int64_t train(int64_t a, int64_t groups, bool with_loss) {
     const int64_t block = a / o.block;
@@ -66,6 +72,8 @@ class SkipgramWindows : Windows {
 
   std::vector<float*> dx_, g_;
   int group_;
+  const int64_t windows_;
+  std::vector<int64_t> pairs_;  // where those of each window's word end
   Buffer z_, d_, gram_;
 };
 
