@@ -82,7 +82,7 @@ class Training:
             self.change([(INPUTS, row, self.lock[row] * gain)])
 
     def windows(self, first, last, loss_every):
-        """Windows, after each the pairs of its word if there are both, and the others at the end."""
+        """Windows, after each the pairs of its word if there are both, the others at the end."""
         number, targets = len(self.unit.inputs) - self.unit.pairs, self.unit.targets
         pair = number
         for position in range(number or last):
