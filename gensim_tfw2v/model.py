@@ -410,7 +410,8 @@ class TFWord2Vec(Word2Vec):
                     corpus_iterable, corpus_file, progress_per, trim_rule=trim_rule
                 )
         source = corpus_iterable if corpus_file is None else Path(corpus_file)
-        assert source is not None
+        if source is None:
+            raise TypeError("there is no corpus: give corpus_iterable or corpus_file")
         scan = self._corpus_reader.scan(source, config)
         self.raw_vocab = scan.raw_vocab
         return scan.total_words, scan.corpus_count

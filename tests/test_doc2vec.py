@@ -88,6 +88,18 @@ def test_documents_are_as_similar_as_in_gensim(name):
     assert of_pairs[2, 3] > between_gensims - 0.02
 
 
+def test_tags_are_trained_among_the_words():
+    """Trained after all words of a unit, vectors would be a third shorter."""
+    options = {"dm": 0, "dbow_words": 1, "window": 30, "hs": 1, "negative": 0, "alpha": 0.05}
+    options |= {"vector_size": 20, "epochs": 8, "min_count": 2, "workers": 1}
+    documents = [d._replace(tags=[n, "x", "y"][: 1 + n % 3]) for n, d in enumerate(lee(60))]
+    own, gensims = (
+        np.linalg.norm(cls(documents, **options).dv.vectors[:60], axis=1).mean()
+        for cls in (TFDoc2Vec, Doc2Vec)
+    )
+    assert own == pytest.approx(gensims, rel=0.05)
+
+
 @of_all
 def test_inferred_vectors(options):
     documents = lee(60)
@@ -122,6 +134,10 @@ def test_inference_meets_what_the_model_is_now():
     assert (model.infer_vector(["new"]) != model.infer_vector(["human"])).any()
     model.seed = 5
     assert (model.infer_vector(["human", "graph"]) != known).any()
+    known = model.infer_vector(["human", "graph"])
+    model.dv.vectors_lockf = np.zeros(3, np.float32)  # of fewer tags: inference needs none
+    model.workers = 2
+    np.testing.assert_array_equal(model.infer_vector(["human", "graph"]), known)
 
 
 @pytest.mark.filterwarnings("error")
@@ -335,6 +351,17 @@ def test_more_documents():
     assert len(started.dv) == 9
 
 
+def test_a_stream_for_concatenated_windows():
+    """Each update adds gensim's null word again, under the same key."""
+    model = TFDoc2Vec(DOCUMENTS, dm_concat=1, window=2, **SMALL)
+    for number in range(4):
+        more = [TaggedDocument([f"new {number} {n}" for n in range(3)], [number])]
+        model.partial_fit(more)
+    before = model.wv["new 3 2"].copy()
+    model.train(more, total_examples=1, epochs=9)
+    assert (model.wv["new 3 2"] != before).any()
+
+
 def test_windows_that_are_not_there():
     model = TFDoc2Vec(DOCUMENTS, dm=0, window=0, **SMALL)
     same = TFDoc2Vec(DOCUMENTS, dm=0, window=9, **SMALL)
@@ -403,6 +430,22 @@ def test_replaced_vectors_are_trained(holder, change):
     for one in (model, as_made):
         one.train(DOCUMENTS, **TOLD)
         one.train(DOCUMENTS, **TOLD)  # from arrays that are parts of one
+    assert_same(model, as_made)
+
+
+@pytest.mark.parametrize("dm", [0, 1])
+def test_vectors_that_are_parts_of_one_array_in_another_order(dm):
+    model, as_made = (TFDoc2Vec(DOCUMENTS, **SMALL, dm=dm) for _ in range(2))
+    for vectors in (model.dv, model.wv):
+        vectors.vectors[:] = vectors.vectors[::-1].copy()
+        vectors.vectors = vectors.vectors[::-1]
+    for one in (model, as_made):
+        one.train(DOCUMENTS, **TOLD)
+    assert_same(model, as_made)
+    whole = np.concatenate([model.dv.vectors, model.wv.vectors])
+    model.dv.vectors, model.wv.vectors = whole[:9], whole[9:]
+    for one in (model, as_made):
+        one.train(DOCUMENTS, **TOLD)
     assert_same(model, as_made)
 
 

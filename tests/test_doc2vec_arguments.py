@@ -34,6 +34,11 @@ def test_what_the_constructor_refuses(options, error, said):
         TFDoc2Vec(DOCUMENTS, **SMALL, **options)
 
 
+def test_a_vocabulary_of_nothing():
+    with pytest.raises(TypeError, match="give corpus_iterable or corpus_file"):
+        TFDoc2Vec().build_vocab(documents=DOCUMENTS)  # a name that gensim, too, takes for an option
+
+
 def test_vectors_alone_have_no_documents(model):
     with pytest.raises(TypeError, match=r"TFWord2Vec\.from_vectors"):
         TFDoc2Vec.from_vectors(model.wv)

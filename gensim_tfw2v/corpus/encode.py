@@ -241,7 +241,8 @@ class Scan(OnDisk):
         if self._words is None:
             if rows is None:
                 return EncodedCorpus(self.temporary, self._parts)
-            numbers = np.arange(len(key_to_index), dtype=shards.ID)
+            # gensim adds its null word anew in each update, under the same key
+            numbers = np.arange(1 + max(key_to_index.values(), default=-1), dtype=shards.ID)
         else:
             found = map(key_to_index.get, self._words, repeat(shards.UNKNOWN))
             numbers = np.fromiter(found, shards.ID, len(self._words))

@@ -53,7 +53,7 @@ class Vocabulary:
             lock = subwords.lock
         else:
             factors = ((getattr(of, "vectors_lockf", 1.0), len(of)) for of in (model.wv, *tagged))
-            lock = np.concatenate([np.broadcast_to(*each) for each in factors], dtype=np.float32)
+            lock = np.concatenate([np.resize(*each) for each in factors], dtype=np.float32)
         return cls(
             counts=counts,
             keep=keep,
@@ -159,11 +159,12 @@ def joined(model: Any) -> np.ndarray:
 
     The model's own arrays become parts of it, so that none is there twice.
     """
-    words, tags = model.wv.vectors, model.dv.vectors
+    words, tags = parts = model.wv.vectors, model.dv.vectors
     whole = words.base
-    shape = len(words) + len(tags), model.vector_size
-    if whole is None or whole is not tags.base or whole.shape != shape:
-        whole = np.concatenate([words, tags], dtype=np.float32)
+    rows = np.split(whole, [len(words)]) if whole is not None and whole is tags.base else ()
+    # views may have the rows in another place or order
+    if [x.__array_interface__ for x in rows] != [x.__array_interface__ for x in parts]:
+        whole = np.concatenate(parts, dtype=np.float32)
         model.wv.vectors, model.dv.vectors = whole[: len(words)], whole[len(words) :]
     return whole
 

@@ -82,10 +82,22 @@ class Training:
             self.change([(INPUTS, row, self.lock[row] * gain)])
 
     def windows(self, first, last, loss_every):
-        for begin in range(first, last, self.o.block):
-            groups = itertools.count()  # each takes other negatives of the block
-            for position in range(begin, min(begin + self.o.block, last)):
-                self.window(position, groups, self.has_loss(begin, loss_every))
+        """Windows, after each the pairs of its word if there are both, the others at the end."""
+        number, targets = len(self.unit.inputs) - self.unit.pairs, self.unit.targets
+        pair = number
+        for position in range(number or last):
+            begin = position // self.o.block * self.o.block
+            if position == begin:
+                groups = itertools.count()  # each takes other negatives of the block
+            places, pairs = {position: groups}, range(pair, len(targets) if number else pair)
+            for pair in pairs:
+                if targets[pair] != targets[position] and position < number - 1:
+                    break
+                places[pair] = itertools.count(pair % self.o.block)
+            else:
+                pair = pairs.stop
+            for place in places if first <= position < last else []:
+                self.window(place, places[place], self.has_loss(begin, loss_every))
 
     def cbow(self, first, last, loss_every):
         for begin in range(first, last, self.o.block):
@@ -132,8 +144,8 @@ class Training:
         first, last = self.alphas
         block = position // self.o.block * self.o.block
         windows = len(self.unit.inputs) - self.unit.pairs
-        if block >= windows:
-            return first + (last - first) * (block - windows) / self.unit.pairs
+        if position >= windows:
+            return first + (last - first) * (position - windows) / self.unit.pairs
         return first + (last - first) * block / windows
 
     def reached(self, position):

@@ -12,25 +12,44 @@ namespace tfw2v::TFW2V_ISA {
 class SkipgramWindows : Windows {
  public:
   SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
-      : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group) {}
+      : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group),
+        windows_(u.kept - u.pairs) {
+    if (!u.pairs || !windows_) return;
+    for (int64_t a = 0, k = windows_; a < windows_; ++a) {
+      while (k < u.kept && u.targets[k] == u.targets[a]) ++k;
+      pairs_.push_back(k);
+    }
+    pairs_.back() = u.kept;
+  }
 
+  // After the window of a word come its pairs: as in gensim, tags predict it after the words around.
   void block(int64_t p, bool with_loss) {
-    const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));
-    int64_t groups = 0;
-    for (int i = 0; i < nb; ++i) {
-      look_ahead(p + i, p / o.block, i);
-      const int words = add_words(p + i, 0);
-      for (int first = 0; first < words; first += group_) {
-        const int columns = add_predicted(p + i, p / o.block, groups++, 0);
-        if (columns) train(first, std::min(group_, words - first), columns, alpha(p), with_loss);
-      }
-      if (with_loss) predicted(words);
+    const int64_t end = std::min(p + o.block, windows_ ? windows_ : u.kept);
+    for (int64_t a = p, groups = 0; a < end; ++a) {
+      groups = train(a, groups, with_loss);
+      if (pairs_.empty()) continue;
+      for (int64_t k = a ? pairs_[a - 1] : windows_; k < pairs_[a]; ++k)
+        train(k, k % o.block, with_loss);
     }
   }
 
   using Trainer::take;
 
  private:
+  // A position, whose groups of words are numbered from here on in its block: the next number.
+  int64_t train(int64_t a, int64_t groups, bool with_loss) {
+    const int64_t block = a / o.block;
+    look_ahead(a, block, static_cast<int>(a % o.block));
+    const int words = add_words(a, 0);
+    const float step = alpha(paired(a) ? a : block * o.block);
+    for (int first = 0; first < words; first += group_) {
+      const int columns = add_predicted(a, block, groups++, 0);
+      if (columns) train(first, std::min(group_, words - first), columns, step, with_loss);
+    }
+    if (with_loss) predicted(words);
+    return groups;
+  }
+
   // The words x_[first] to before x_[first + m].
   void train(int first, int m, int columns, float alpha, bool with_loss) {
     const int ld = static_cast<int>(rounded(columns, W)), lm = static_cast<int>(rounded(m, W));
@@ -53,6 +72,8 @@ class SkipgramWindows : Windows {
 
   std::vector<float*> dx_, g_;
   int group_;
+  const int64_t windows_;
+  std::vector<int64_t> pairs_;  // where those of each window's word end
   Buffer z_, d_, gram_;
 };
 
