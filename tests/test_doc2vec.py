@@ -132,7 +132,9 @@ def test_inference_meets_what_the_model_is_now():
     np.testing.assert_allclose(model.infer_vector(["human", "graph"]), known, atol=1e-6)
     model.build_vocab([TaggedDocument(["new"], ["n"])], update=True)
     assert (model.infer_vector(["new"]) != model.infer_vector(["human"])).any()
-    model.seed = 5
+    model.seed, model.cbow_mean = 5, np.int64(1)
+    assert ((known := model.infer_vector(["human", "graph"])) != changed).any()
+    model.cbow_mean = np.int64(0)
     assert (model.infer_vector(["human", "graph"]) != known).any()
     known = model.infer_vector(["human", "graph"])
     model.dv.vectors_lockf = np.zeros(3, np.float32)  # of fewer tags: inference needs none

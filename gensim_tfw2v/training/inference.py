@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class Frozen:
     @classmethod
     def of(cls, model: Any) -> Frozen:
         """That of a model."""
-        plain_ones = {k: v for k, v in vars(model).items() if isinstance(v, int | float | bool)}
+        plain_ones = {k: v for k, v in vars(model).items() if isinstance(v, Real | np.bool_)}
         arrays = [*model.wv.expandos.values(), getattr(model, "cum_table", None)]
         made_of = [str(plain_ones), *map(id, arrays)]
         if model._frozen is None or model._frozen.made_of[: len(made_of)] != made_of:
