@@ -321,7 +321,7 @@ def test_arrays_that_do_not_fit_are_refused(change, error, said):
     ids=str,
 )
 def test_spans_are_short_where_words_share_much(n_grams, span):
-    model = TFFastText(min_n=n_grams.pop("min_n", 3), vector_size=4, **n_grams)
+    model = TFFastText(**{"min_n": 3, "vector_size": 4} | n_grams)
     model.build_vocab(corpus_file=datapath("lee_background.cor"))
     vocabulary = Vocabulary.of(model)
     sharing = vocabulary.subwords.sharing
