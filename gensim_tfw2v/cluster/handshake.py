@@ -230,7 +230,7 @@ def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
         arrivals = _queue(ARRIVALS)
         came, waiting = _take(arrivals), tf.raw_ops.QueueSizeV2(handle=arrivals)
         close = tf.raw_ops.QueueCloseV2(handle=arrivals)
-    # of a queue that is closed, and empty or closed once more
+    # raised when the queue is closed: by taking from it when it is empty, and by closing it again
     ended = contextlib.suppress(tf.errors.OutOfRangeError, tf.errors.CancelledError)
     with _running(task, graph, target) as run, ended:
         while True:

@@ -127,7 +127,7 @@ class WorkerMachine:
             try:
                 try:
                     found = run()
-                except tf.errors.AbortedError:  # it starts anew when a training has left it
+                except tf.errors.AbortedError:  # the task has started anew: a training has left it
                     found = run()
                 answer.set_result(found)
             except Exception as error:
