@@ -187,7 +187,8 @@ def choose_shape(
         word_steps = block * most_frequent * steps
         in_blocks = not (documents and negative_shards > 1)
         in_blocks &= tokens >= FEW_TOKENS and steps <= BLOCK_STEPS and word_steps <= WORD_STEPS
-        if skipgram and (in_blocks or sharing > MUCH_SHARED):
+        shares_much = sharing > MUCH_SHARED
+        if skipgram and (in_blocks or shares_much and steps <= BLOCK_STEPS):
             own = max(1, -(-block // PAIRS_SHARING) * negative)
             shared = own if documents and window == 1 else max(NATIVE_SHARED, least)
             return StepShape(step, block, window, shared)
@@ -200,7 +201,10 @@ def choose_shape(
                 if fits and size >= LEAST_BLOCK:
                     return StepShape(step, size, window, max(1, -(-size // SHARING) * negative))
         if skipgram:
-            group = _at_least_1(GROUP_STEPS / alpha if alpha else 2 * window, 2 * window)
+            # of few words, the most frequent is several times among the negatives of a group
+            of_output = alpha * max(1.0, negative * most_frequent)
+            of_output = math.inf if shares_much else of_output  # pairs are trained one by one
+            group = _at_least_1(GROUP_STEPS / of_output if alpha else 2 * window, 2 * window)
             negatives: float = negative * -(-pairs // group)
         else:
             group = _at_least_1(HIDDEN_STEPS / hidden if hidden else LARGEST_GROUP, LARGEST_GROUP)
