@@ -9,7 +9,8 @@ class Windows : protected Trainer {
  protected:
   // Room for the rows of `number` windows at a time.
   Windows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int number)
-      : Trainer(unit, alphas, result), sampled_(o.negative && (!o.skipgram || o.windows)) {
+      : Trainer(unit, alphas, result), sampled_(o.negative && (!o.skipgram || o.windows)),
+        limit_(!t.weights ? 6.f : o.skipgram || o.hierarchical ? 8.f : 80.f) {
     int64_t longest = 0;
     for (int64_t a = 0; o.hierarchical && a < u.kept; ++a)
       longest = std::max<int64_t>(longest, path_end(a) - path_begin(a));
@@ -74,7 +75,8 @@ class Windows : protected Trainer {
       std::copy_n(&labels_[first], number, turn_labels_.begin());
       std::fill_n(turn_labels_.begin() + number, ld - number, 0.f);
       score(&hidden, 1, &y_[first], number, n, turn_scores_.data(), 0);
-      coefficients(turn_scores_.data(), turn_labels_.data(), ld, alpha, turn_scores_.data(), with_loss);
+      coefficients(turn_scores_.data(), turn_labels_.data(), ld, alpha, turn_scores_.data(), with_loss,
+                   limit_);
       slices<kSlice>(n, [&](auto L, int64_t d) {
         Vector dh[L];
         exchange<L>(turn_scores_.data(), &y_[first], number, hidden, d, dh);
@@ -102,6 +104,7 @@ class Windows : protected Trainer {
   }
 
   const bool sampled_;
+  const float limit_;  // 8 in gensim's FastText, whose CBOW learns from any score
   std::vector<float> turn_labels_, turn_scores_;  // of distinct rows
 };
 
