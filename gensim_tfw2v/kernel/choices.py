@@ -201,10 +201,8 @@ def choose_shape(
                 if fits and size >= LEAST_BLOCK:
                     return StepShape(step, size, window, max(1, -(-size // SHARING) * negative))
         if skipgram:
-            # of few words, the most frequent is several times among the negatives of a group
-            of_output = alpha * max(1.0, negative * most_frequent)
-            of_output = math.inf if shares_much else of_output  # pairs are trained one by one
-            group = _at_least_1(GROUP_STEPS / of_output if alpha else 2 * window, 2 * window)
+            most = 1 if shares_much else 2 * window  # an input predicts its window, pair by pair
+            group = _at_least_1(GROUP_STEPS / alpha if alpha else most, most)
             negatives: float = negative * -(-pairs // group)
         else:
             group = _at_least_1(HIDDEN_STEPS / hidden if hidden else LARGEST_GROUP, LARGEST_GROUP)
