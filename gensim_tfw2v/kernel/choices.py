@@ -37,6 +37,9 @@ BLOCK_STEPS, WORD_STEPS = 1.0, 2.0
 #: Steps of a centre's output by the words of its window that start from the same rows.
 GROUP_STEPS = 0.25
 
+#: Negatives of a prediction, at most, that may be the most frequent word without shorter groups.
+SAME_NEGATIVES = 4
+
 #: Steps of a hidden layer by the windows of CBOW that start from the same rows, and how many these
 #: are at most. A path of hierarchical softmax takes steps as so many predictions do.
 HIDDEN_STEPS, LARGEST_GROUP, PATH_PREDICTIONS = 0.8, 4, 6
@@ -202,7 +205,9 @@ def choose_shape(
                     return StepShape(step, size, window, max(1, -(-size // SHARING) * negative))
         if skipgram:
             most = 1 if shares_much else 2 * window  # an input predicts its window, pair by pair
-            group = _at_least_1(GROUP_STEPS / alpha if alpha else most, most)
+            # of few words, some negatives of a group are the same word
+            of_output = alpha * max(1.0, negative * most_frequent / SAME_NEGATIVES)
+            group = _at_least_1(GROUP_STEPS / of_output if alpha else most, most)
             negatives: float = negative * -(-pairs // group)
         else:
             group = _at_least_1(HIDDEN_STEPS / hidden if hidden else LARGEST_GROUP, LARGEST_GROUP)

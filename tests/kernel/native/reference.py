@@ -32,6 +32,7 @@ class Training:
         self.travelled = [np.zeros_like(table) for table in self.tables]
         self.lock = np.ones(len(tables[INPUTS])) if lock is None else lock
         self.alphas = alphas
+        self.group = options.group  # 1 once scores are wild
         self.loss = self.predictions = 0.0
 
     def train(self, first, last, loss_every):
@@ -104,9 +105,10 @@ class Training:
             block = range(begin, min(begin + self.o.block, last))
             alone = [position for position in block if not len(self.window_rows(position))]
             windows = [position for position in block if position not in alone]
-            group = min(self.o.group, MOST_GROUPED)
-            for place in range(0, len(windows), group):
-                self.cbow_windows(windows[place : place + group], self.has_loss(begin, loss_every))
+            while windows:
+                group = min(self.group, MOST_GROUPED)
+                self.cbow_windows(windows[:group], self.has_loss(begin, loss_every))
+                windows = windows[group:]
 
     def cbow_blocks(self, first, last, loss_every):
         for begin in range(first, last, self.o.block):
@@ -184,7 +186,7 @@ class Training:
     @property
     def in_turn(self):
         """True if a row that a hidden layer meets again is scored again."""
-        return self.o.group == 1 and bool(self.o.skip_targets)
+        return self.group == 1 and bool(self.o.skip_targets)
 
     def predict_in_turn(self, hidden, layers, alpha, with_loss):
         """Train what a hidden layer predicts, row after row: what the layer gains."""
@@ -274,15 +276,34 @@ class Training:
                         *(self.alpha(position), with_loss),
                     )
                     self.change(
-                        [(table, rows, of_rows), (INPUTS, inputs[one], self.lock[inputs[one]] * gain)]
+                        [
+                            (table, rows, of_rows),
+                            (INPUTS, inputs[one], self.lock[inputs[one]] * gain),
+                        ]
                     )
             self.predictions += with_loss * len(reached)
             return
         words = inputs[reached]
-        for first in range(0, len(words), self.o.group):
-            changes, place = [], next(groups)
+        first = 0
+        while first < len(words):
+            if self.in_turn:
+                hidden, word = self.tables[INPUTS][words[first]].copy(), words[first]
+                layers = self.layers(position, next(groups))
+                gain = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
+                self.change([(INPUTS, word, self.lock[word] * gain)])
+                first += 1
+                continue
+            changes, place, group = [], next(groups), self.group
             layers = [[*layer, 0.0] for layer in self.layers(position, place)]
-            for word in words[first : first + self.o.group]:
+            sizes = [
+                np.abs(
+                    self.tables[table][rows] @ self.tables[INPUTS][words[first : first + group]].T
+                )
+                for table, rows, *_ in layers
+            ]
+            if layers and np.concatenate(sizes).mean() > WILD:
+                self.group = 1
+            for word in words[first : first + group]:
                 for layer in layers:
                     table, rows, labels, moved = layer
                     d_x, d_rows = self.predict(
@@ -293,6 +314,7 @@ class Training:
                     layer[3] = moved + d_rows  # each place moves: twice, a row that is there twice
                     changes += [(table, rows, d_rows), (INPUTS, word, self.lock[word] * d_x)]
             self.change(changes)
+            first += group
         self.predictions += with_loss * len(words)
 
     def cbow_block(self, block, with_loss):
@@ -356,7 +378,7 @@ class Training:
 
     def cbow_windows(self, positions, with_loss, alone=False):
         """Some windows: their scores are computed, then one trains after the other."""
-        o, predicted = self.o, []
+        o, predicted, sizes = self.o, [], []
         for position in positions:
             words = self.window_rows(position)
             number = self.weights[words].sum()
@@ -371,10 +393,13 @@ class Training:
             for table, rows, labels in layers:
                 scores = self.tables[table][rows] @ hidden
                 g = self.alpha(position) * self.errors(labels, scores)
+                sizes += np.abs(scores).tolist()
                 if with_loss:
                     self.loss += softplus(np.where(labels, -scores, scores)).sum()
                 predicted.append((words, share, hidden, table, rows, g))
             self.predictions += with_loss
+        if sizes and np.mean(sizes) > WILD:
+            self.group = 1
         for words, share, hidden, table, rows, g in predicted:
             d_hidden = np.zeros_like(hidden)
             for row, coefficient in zip(rows, g, strict=True):
