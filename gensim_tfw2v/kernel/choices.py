@@ -37,6 +37,9 @@ BLOCK_STEPS, WORD_STEPS = 1.0, 2.0
 #: Steps of a centre's output by the words of its window that start from the same rows.
 GROUP_STEPS = 0.25
 
+#: Negatives of a prediction, at most, that may be the most frequent word without shorter groups.
+SAME_NEGATIVES = 4
+
 #: Steps of a hidden layer by the windows of CBOW that start from the same rows, and how many these
 #: are at most. A path of hierarchical softmax takes steps as so many predictions do.
 HIDDEN_STEPS, LARGEST_GROUP, PATH_PREDICTIONS = 0.8, 4, 6
@@ -187,7 +190,8 @@ def choose_shape(
         word_steps = block * most_frequent * steps
         in_blocks = not (documents and negative_shards > 1)
         in_blocks &= tokens >= FEW_TOKENS and steps <= BLOCK_STEPS and word_steps <= WORD_STEPS
-        if skipgram and (in_blocks or sharing > MUCH_SHARED):
+        shares_much = sharing > MUCH_SHARED
+        if skipgram and (in_blocks or shares_much and steps <= BLOCK_STEPS):
             own = max(1, -(-block // PAIRS_SHARING) * negative)
             shared = own if documents and window == 1 else max(NATIVE_SHARED, least)
             return StepShape(step, block, window, shared)
@@ -200,7 +204,10 @@ def choose_shape(
                 if fits and size >= LEAST_BLOCK:
                     return StepShape(step, size, window, max(1, -(-size // SHARING) * negative))
         if skipgram:
-            group = _at_least_1(GROUP_STEPS / alpha if alpha else 2 * window, 2 * window)
+            most = 1 if shares_much else 2 * window  # an input predicts its window, pair by pair
+            # of few words, some negatives of a group are the same word
+            of_output = alpha * max(1.0, negative * most_frequent / SAME_NEGATIVES)
+            group = _at_least_1(GROUP_STEPS / of_output if alpha else most, most)
             negatives: float = negative * -(-pairs // group)
         else:
             group = _at_least_1(HIDDEN_STEPS / hidden if hidden else LARGEST_GROUP, LARGEST_GROUP)

@@ -32,6 +32,7 @@ class Training:
         self.travelled = [np.zeros_like(table) for table in self.tables]
         self.lock = np.ones(len(tables[INPUTS])) if lock is None else lock
         self.alphas = alphas
+        self.group = options.group  # 1 once scores are wild
         self.loss = self.predictions = 0.0
 
     def train(self, first, last, loss_every):
@@ -104,9 +105,10 @@ class Training:
             block = range(begin, min(begin + self.o.block, last))
             alone = [position for position in block if not len(self.window_rows(position))]
             windows = [position for position in block if position not in alone]
-            group = min(self.o.group, MOST_GROUPED)
-            for place in range(0, len(windows), group):
-                self.cbow_windows(windows[place : place + group], self.has_loss(begin, loss_every))
+            while windows:
+                group = min(self.group, MOST_GROUPED)
+                self.cbow_windows(windows[:group], self.has_loss(begin, loss_every))
+                windows = windows[group:]
 
     def cbow_blocks(self, first, last, loss_every):
         for begin in range(first, last, self.o.block):
@@ -171,15 +173,36 @@ class Training:
         """Those of a block that are of a target's shard."""
         return self.unit.negatives[block][target % self.o.shards :: self.o.shards]
 
-    def errors(self, labels, scores):
+    def errors(self, labels, scores, limit=TAUGHT):
         """How far predictions are off; nothing is learnt from large scores, as in gensim."""
-        return np.where(np.abs(scores) < TAUGHT, labels - 1.0 / (1.0 + np.exp(-scores)), 0.0)
+        return np.where(np.abs(scores) < limit, labels - 1.0 / (1.0 + np.exp(-scores)), 0.0)
 
     def change(self, changes):
         """Make all of these: (table, rows, what is added to them)."""
         for table, rows, added in changes:
             np.add.at(self.tables[table], rows, added)
             np.add.at(self.travelled[table], rows, np.abs(added))
+
+    @property
+    def in_turn(self):
+        """True if a row that a hidden layer meets again is scored again."""
+        return self.group == 1 and bool(self.o.skip_targets)
+
+    def predict_in_turn(self, hidden, layers, alpha, with_loss):
+        """Train what a hidden layer predicts, row after row: what the layer gains."""
+        gain, width, size = np.zeros_like(hidden), max(1, self.o.concatenated), len(hidden)
+        limit = TAUGHT if self.subwords is None else 8 if self.o.skipgram else 80
+        limit = min(limit, 8) if self.o.hierarchical else limit
+        for table, rows, labels in layers:
+            for row, label in zip(rows, labels, strict=True):
+                output = self.tables[table].reshape(-1, size)[row]
+                score = output @ hidden
+                self.loss += with_loss * softplus(-score if label else score)
+                g = alpha * self.errors(label, score, limit)
+                gain += g * output
+                own = row * width + np.arange(width)
+                self.change([(table, own, g * hidden.reshape(width, -1))])
+        return gain
 
     def predict(self, hidden, table, rows, labels, weights, alpha, with_loss, moved=0.0):
         """Updates of a row that predicts others, and of these: [D], [rows, D].
@@ -214,14 +237,14 @@ class Training:
                 self.predictions += with_loss
         self.change(changes)
 
-    def layers(self, position, place):
+    def layers(self, position, place, block=None):
         """What a window predicts, with the block's negatives at a place: (table, rows, labels)."""
         o, target = self.o, self.unit.targets[position]
         if o.hierarchical:
             path = self.paths[target]
             yield NODES, path // 2, 1.0 - path % 2
         if o.negative and (o.windows or not o.skipgram):
-            own = self.negatives(position // o.block, target)
+            own = self.negatives(position // o.block if block is None else block, target)
             places = place * o.negative + np.arange(o.negative)
             negatives = own[places % len(own)]
             if o.skip_targets:
@@ -235,11 +258,52 @@ class Training:
         A word meets outputs that the words before it have moved, as in gensim; its scores are those
         of the outputs at the group's beginning.
         """
-        words = self.unit.inputs[self.reached(position)]
-        for first in range(0, len(words), self.o.group):
-            changes, place = [], next(groups)
+        reached, inputs = self.reached(position), self.unit.inputs
+        by_input = self.subwords is not None and self.o.span == self.o.group == 1
+        if by_input or self.in_turn:  # pair by pair, of FastText those of the position's input
+            for other in reached:
+                one, target = (position, other) if by_input else (other, position)
+                layers = self.layers(target, next(groups), position // self.o.block)
+                if self.in_turn:
+                    hidden = self.tables[INPUTS][inputs[one]].copy()
+                    gain = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
+                    self.change([(INPUTS, inputs[one], self.lock[inputs[one]] * gain)])
+                    continue
+                for table, rows, labels in layers:
+                    hidden = self.tables[INPUTS][inputs[one]].copy()
+                    gain, of_rows = self.predict(
+                        *(hidden, table, rows, labels, np.ones(len(rows))),
+                        *(self.alpha(position), with_loss),
+                    )
+                    self.change(
+                        [
+                            (table, rows, of_rows),
+                            (INPUTS, inputs[one], self.lock[inputs[one]] * gain),
+                        ]
+                    )
+            self.predictions += with_loss * len(reached)
+            return
+        words = inputs[reached]
+        first = 0
+        while first < len(words):
+            if self.in_turn:
+                hidden, word = self.tables[INPUTS][words[first]].copy(), words[first]
+                layers = self.layers(position, next(groups))
+                gain = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
+                self.change([(INPUTS, word, self.lock[word] * gain)])
+                first += 1
+                continue
+            changes, place, group = [], next(groups), self.group
             layers = [[*layer, 0.0] for layer in self.layers(position, place)]
-            for word in words[first : first + self.o.group]:
+            sizes = [
+                np.abs(
+                    self.tables[table][rows] @ self.tables[INPUTS][words[first : first + group]].T
+                )
+                for table, rows, *_ in layers
+            ]
+            if layers and np.concatenate(sizes).mean() > WILD:
+                self.group = 1
+            for word in words[first : first + group]:
                 for layer in layers:
                     table, rows, labels, moved = layer
                     d_x, d_rows = self.predict(
@@ -250,6 +314,7 @@ class Training:
                     layer[3] = moved + d_rows  # each place moves: twice, a row that is there twice
                     changes += [(table, rows, d_rows), (INPUTS, word, self.lock[word] * d_x)]
             self.change(changes)
+            first += group
         self.predictions += with_loss * len(words)
 
     def cbow_block(self, block, with_loss):
@@ -274,7 +339,7 @@ class Training:
             for a, gain in gains.items()
         )
         for a in wild:
-            self.cbow_windows([a], with_loss)
+            self.cbow_windows([a], with_loss, alone=True)
 
     def cbow_group(self, hidden, drawn, alpha, with_loss, hierarchical, even_wild=False):
         """Train outputs: what each position's hidden layer gains, or nothing if scores are wild."""
@@ -311,22 +376,30 @@ class Training:
         self.predictions += with_loss * len(hidden)
         return gains
 
-    def cbow_windows(self, positions, with_loss):
+    def cbow_windows(self, positions, with_loss, alone=False):
         """Some windows: their scores are computed, then one trains after the other."""
-        o, predicted = self.o, []
+        o, predicted, sizes = self.o, [], []
         for position in positions:
             words = self.window_rows(position)
             number = self.weights[words].sum()
             hidden = self.tables[INPUTS][words].sum(0) / (number if o.mean else 1)
             # gensim divides the gradient of a sum, and leaves that of a mean undivided
             share = 1.0 / number if o.mean == o.corrected else 1.0
-            for table, rows, labels in self.layers(position, position % o.block):
+            layers = self.layers(position, position % o.block)
+            if self.in_turn or alone and o.skip_targets:
+                gain = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
+                self.change([(INPUTS, words, share * self.lock[words, None] * gain)])
+                layers = ()
+            for table, rows, labels in layers:
                 scores = self.tables[table][rows] @ hidden
                 g = self.alpha(position) * self.errors(labels, scores)
+                sizes += np.abs(scores).tolist()
                 if with_loss:
                     self.loss += softplus(np.where(labels, -scores, scores)).sum()
                 predicted.append((words, share, hidden, table, rows, g))
             self.predictions += with_loss
+        if sizes and np.mean(sizes) > WILD:
+            self.group = 1
         for words, share, hidden, table, rows, g in predicted:
             d_hidden = np.zeros_like(hidden)
             for row, coefficient in zip(rows, g, strict=True):
@@ -346,12 +419,20 @@ class Training:
                 continue
             hidden, size = self.tables[INPUTS][rows].ravel(), self.tables[INPUTS].shape[1]
             with_loss, predicted = self.has_loss(position // o.block * o.block, loss_every), []
-            for table, outputs, labels in self.layers(position, position % o.block):
+            layers = list(self.layers(position, position % o.block))
+            if self.in_turn:
+                gain = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
+                self.change([(INPUTS, rows, self.lock[rows, None] * gain.reshape(-1, size))])
+                layers = []
+            for table, outputs, labels in layers:
                 scores = self.tables[table].reshape(-1, len(hidden))[outputs] @ hidden
                 if with_loss:
                     self.loss += softplus(np.where(labels, -scores, scores)).sum()
                 g = self.alpha(position) * self.errors(labels, scores)
                 predicted += [(table, row, factor) for row, factor in zip(outputs, g, strict=True)]
+            if not layers:
+                self.predictions += with_loss
+                continue
             gain = np.zeros_like(hidden)
             for table, row, factor in predicted:
                 gain += factor * self.tables[table].reshape(-1, len(hidden))[row]

@@ -32,16 +32,25 @@ class CbowConcat : Windows {
     for (int c = 0; c < C; ++c)
       std::memcpy(hidden_ + c * S, input(rows_[c]), S * sizeof(float));
     const float* hidden = hidden_;
+    if (o.group == 1 && o.skip_targets) {
+      train_in_turn(hidden, columns, NC, alpha, with_loss, gain_);
+      return end(columns, with_loss);
+    }
     std::fill(labels_.begin() + columns, labels_.begin() + rounded(columns, W), 0.f);
     score(&hidden, 1, y_.data(), columns, NC, scores_, 0);
     coefficients(scores_, labels_.data(), static_cast<int>(rounded(columns, W)), alpha, scores_,
                  with_loss);
-    sane(columns);
     slices<kSlice>(NC, [&](auto L, int64_t d) {
       Vector dh[L];
       exchange<L>(scores_, y_.data(), columns, hidden, d, dh);
       repeat<L>([&](auto l) { store(gain_ + d + l * W, dh[l]); });
     });
+    end(columns, with_loss);
+  }
+
+  // Adds what the rows of a hidden layer gain.
+  void end(int columns, bool with_loss) {
+    sane(columns);
     for (int c = 0; c < C; ++c) add(input(rows_[c]), gain_ + c * S, locked(rows_[c]));
     if (with_loss) predicted(1);
   }

@@ -17,7 +17,7 @@ namespace tfw2v::TFW2V_ISA {
 class SkipgramSampled : Trainer {
  public:
   SkipgramSampled(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
-      : Trainer(unit, alphas, result), alone_(one_by_one(o)), windows_({alone_, u, t}, alphas, result),
+      : Trainer(unit, alphas, result), alone_(alone(o)), windows_({alone_, u, t}, alphas, result),
         B(o.block), K(o.shared), Kr(static_cast<int>(rounded(K, W))), w(o.window),
         capacity(std::min<int64_t>(2 * int64_t{w}, u.kept)),
         halo(std::min<int64_t>(B + 2 * int64_t{w}, u.kept + 1)),
@@ -83,9 +83,9 @@ class SkipgramSampled : Trainer {
     }
   }
 
-  static Tfw2vOptions one_by_one(Tfw2vOptions options) {
+  static Tfw2vOptions alone(Tfw2vOptions options) {
     options.hierarchical = 0;  // which is trained apart
-    options.windows = options.group = 1;
+    options.windows = options.group = options.span = 1;
     return options;
   }
 

@@ -13,7 +13,7 @@ class SkipgramWindows : Windows {
  public:
   SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
       : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group),
-        windows_(u.kept - u.pairs) {
+        windows_(u.kept - u.pairs), by_input_(t.weights && one_by_one()) {
     if (!u.pairs || !windows_) return;
     for (int64_t a = 0, k = windows_; a < windows_; ++a) {
       while (k < u.kept && u.targets[k] == u.targets[a]) ++k;
@@ -40,13 +40,27 @@ class SkipgramWindows : Windows {
   int64_t train(int64_t a, int64_t groups, bool with_loss) {
     const int64_t block = a / o.block;
     look_ahead(a, block, static_cast<int>(a % o.block));
-    const int words = add_words(a, 0);
     const float step = alpha(paired(a) ? a : block * o.block);
+    if (by_input_) return train_input(a, groups, step, with_loss);
+    const int words = add_words(a, 0);
     for (int first = 0; first < words; first += group_) {
       const int columns = add_predicted(a, block, groups++, 0);
       if (columns) train(first, std::min(group_, words - first), columns, step, with_loss);
     }
     if (with_loss) predicted(words);
+    return groups;
+  }
+
+  // A position whose input predicts the words of its window, as in gensim's FastText.
+  int64_t train_input(int64_t a, int64_t groups, float step, bool with_loss) {
+    x_[0] = input(u.inputs[a]);
+    factors_[0] = locked(u.inputs[a]);
+    for (int64_t j = a - u.reaches[2 * a]; j <= a + u.reaches[2 * a + 1]; ++j) {
+      if (j == a) continue;
+      const int columns = add_predicted(j, a / o.block, groups++, 0);
+      if (columns) train(0, 1, columns, step, with_loss);
+      if (with_loss) predicted(1);
+    }
     return groups;
   }
 
@@ -57,6 +71,11 @@ class SkipgramWindows : Windows {
     float* common = gram_.of(int64_t{m} * lm);  // g_i . g_j
     float* dx = d_.of(m * S);
     float* const* x = x_.data() + first;
+    if (group_ == 1 && o.skip_targets) {
+      train_in_turn(x[0], columns, N, alpha, with_loss, dx);
+      sane(columns);
+      return add(x[0], dx, factors_[first]);
+    }
     for (int i = 0; i < m; ++i) dx_[i] = dx + i * S, g_[i] = g + int64_t{i} * ld;
     std::fill(labels_.begin() + columns, labels_.begin() + ld, 0.f);
     score(x, m, y_.data(), columns, N, g, ld);
@@ -73,6 +92,7 @@ class SkipgramWindows : Windows {
   std::vector<float*> dx_, g_;
   int group_;
   const int64_t windows_;
+  const bool by_input_;
   std::vector<int64_t> pairs_;  // where those of each window's word end
   Buffer z_, d_, gram_;
 };

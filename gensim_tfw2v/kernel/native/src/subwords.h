@@ -49,7 +49,10 @@ class Subwords : UnitRows {
  private:
   int64_t length() const { return rounded(o.span, o.block); }  // of a span: whole blocks
   // Positions before and after a span whose words are inputs of its blocks.
-  int64_t around() const { return o.skipgram && !o.hierarchical && !o.windows ? 0 : o.window; }
+  int64_t around() const {
+    const bool in_blocks = o.skipgram && !o.hierarchical && !o.windows;
+    return in_blocks || one_by_one() ? 0 : o.window;
+  }
   static constexpr int kAhead = 6;  // rows that are fetched before they are needed
 
   // Numbers the distinct words of positions, and lists all their rows.

@@ -69,16 +69,16 @@ class Trainer : protected UnitRows {
   }
 
   // Coefficients of scores: how far each is off, times alpha. Weights below 0 are of negatives, and
-  // of 0 of what does not count. As in gensim, nothing is learnt from scores of 6 and more, in
-  // either direction: that keeps rows short that others have moved too far. `columns` is a multiple
-  // of W.
+  // of 0 of what does not count. As in gensim, nothing is learnt from scores of 6 (`limit`) and more,
+  // in either direction: that keeps rows short that others have moved too far. `columns` is a
+  // multiple of W.
   void coefficients(const float* scores, const float* weights, int columns, float alpha, float* g,
-                    bool with_loss) {
+                    bool with_loss, float limit = 6.f) {
     Vector sizes = new_sizes_, cost = new_cost_;  // in registers, unlike members
     for (int c = 0; c < columns; c += W) {
       const Vector z = load(scores + c), w = load(weights + c);
       const Vector wrong = w > Vector{} ? -z : z;  // the score of the other label
-      store(g + c, absolute(z) < all(6.f) ? w * alpha * sigmoid(wrong) : Vector{});
+      store(g + c, absolute(z) < all(limit) ? w * alpha * sigmoid(wrong) : Vector{});
       sizes += w == Vector{} ? Vector{} : absolute(z);
       if (with_loss) cost += absolute(w) * softplus(wrong);
     }

@@ -9,7 +9,8 @@ class Windows : protected Trainer {
  protected:
   // Room for the rows of `number` windows at a time.
   Windows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int number)
-      : Trainer(unit, alphas, result), sampled_(o.negative && (!o.skipgram || o.windows)) {
+      : Trainer(unit, alphas, result), sampled_(o.negative && (!o.skipgram || o.windows)),
+        limit_(!t.weights ? 6.f : o.skipgram || o.hierarchical ? 8.f : 80.f) {
     int64_t longest = 0;
     for (int64_t a = 0; o.hierarchical && a < u.kept; ++a)
       longest = std::max<int64_t>(longest, path_end(a) - path_begin(a));
@@ -21,6 +22,8 @@ class Windows : protected Trainer {
     factors_.resize(x_.size());
     y_.resize(most);
     labels_.resize(rounded(most, W));
+    turn_labels_.resize(labels_.size());
+    turn_scores_.resize(labels_.size() + W);
   }
 
   // Adds the words and tags of a position's window from x_[end] on: the new end.
@@ -60,6 +63,28 @@ class Windows : protected Trainer {
     return end;
   }
 
+  // Trains y_[0] to before y_[columns] with a hidden layer of n vectors, and sets `gain` to the update
+  // of that layer. As in gensim, a row that comes again is scored again: of few words many do, and
+  // long steps from the same score add up too far.
+  void train_in_turn(const float* hidden, int columns, int n, float alpha, bool with_loss,
+                     float* gain) {
+    std::fill_n(gain, int64_t{n} * W, 0.f);
+    for (int first = 0, end; first < columns; first = end) {
+      for (end = first + 1; end < columns && !is_repeated(first, end);) ++end;
+      const int number = end - first, ld = static_cast<int>(rounded(number, W));
+      std::copy_n(&labels_[first], number, turn_labels_.begin());
+      std::fill_n(turn_labels_.begin() + number, ld - number, 0.f);
+      score(&hidden, 1, &y_[first], number, n, turn_scores_.data(), 0);
+      coefficients(turn_scores_.data(), turn_labels_.data(), ld, alpha, turn_scores_.data(), with_loss,
+                   limit_);
+      slices<kSlice>(n, [&](auto L, int64_t d) {
+        Vector dh[L];
+        exchange<L>(turn_scores_.data(), &y_[first], number, hidden, d, dh);
+        repeat<L>([&](auto l) { store(gain + d + l * W, load(gain + d + l * W) + dh[l]); });
+      });
+    }
+  }
+
   // Fetches what the next windows need, and a position's share of the next block's negatives.
   void look_ahead(int64_t a, int64_t block, int i) const {
     constexpr int kWindows = 3;  // memory takes this long
@@ -73,7 +98,14 @@ class Windows : protected Trainer {
   std::vector<float> factors_, labels_;
 
  private:
+  // Whether y_[end] is one of the rows from y_[first] on.
+  bool is_repeated(int first, int end) const {
+    return std::find(&y_[first], &y_[end], y_[end]) != &y_[end];
+  }
+
   const bool sampled_;
+  const float limit_;  // 8 in gensim's FastText, whose CBOW learns from any score
+  std::vector<float> turn_labels_, turn_scores_;  // of distinct rows
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -1,0 +1,87 @@
+"""Few words and long steps: losses are as gensim's, which trains one word after the other."""
+
+import itertools
+
+import numpy as np
+import pytest
+from gensim.models import Doc2Vec, FastText, Word2Vec
+from gensim.models.doc2vec import TaggedDocument
+
+from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+
+CLASSES = {TFWord2Vec: Word2Vec, TFFastText: FastText, TFDoc2Vec: Doc2Vec}
+OBJECTIVES = {
+    "skip-gram": (TFWord2Vec, {"sg": 1}),
+    "CBOW": (TFWord2Vec, {"sg": 0}),
+    "CBOW, sum": (TFWord2Vec, {"sg": 0, "cbow_mean": 0}),
+    "CBOW hs": (TFWord2Vec, {"sg": 0, "hs": 1, "negative": 0}),
+    "DM": (TFDoc2Vec, {"dm": 1}),
+    "DM, concatenated": (TFDoc2Vec, {"dm": 1, "dm_concat": 1}),
+    "DBOW": (TFDoc2Vec, {"dm": 0}),
+    "FastText skip-gram": (TFFastText, {"sg": 1}),
+    "FastText skip-gram hs": (TFFastText, {"sg": 1, "hs": 1, "negative": 0}),
+    "FastText CBOW": (TFFastText, {"sg": 0}),
+}
+
+CASES = [
+    ("skip-gram", 2, {"alpha": 0.2, "window": 1, "negative": 50}),
+    ("CBOW", 10, {"alpha": 0.2, "window": 50}),
+    ("CBOW", 4, {"alpha": 0.1, "window": 5, "negative": 31}),
+    ("CBOW, sum", 4, {"alpha": 0.05, "min_alpha": 0.5}),
+    ("CBOW, sum", 2, {"alpha": 0.2, "window": 1, "negative": 31}),
+    ("DM", 4, {"alpha": 0.1, "negative": 31}),
+    ("DM", 2, {"alpha": 0.5, "window": 1}),
+    ("DM, concatenated", 21, {"alpha": 0.5}),
+    ("DBOW", 4, {"alpha": 0.2, "negative": 31}),
+    ("FastText skip-gram", 4, {"alpha": 0.1, "window": 1, "negative": 31, "bucket": 1}),
+    ("FastText skip-gram", 14, {"alpha": 0.1, "bucket": 1}),
+    ("FastText skip-gram", 10, {"alpha": 0.1, "window": 50, "negative": 31, "bucket": 2000}),
+    ("FastText skip-gram hs", 10, {"alpha": 0.1, "window": 50, "bucket": 1}),
+    ("FastText CBOW", 2, {"alpha": 0.1, "negative": 50, "bucket": 50}),
+]
+
+GRID = [
+    (objective, words, {"alpha": alpha, "window": window, "negative": negative})
+    for objective, words, alpha, window, negative in itertools.product(
+        OBJECTIVES, (2, 10, 100), (0.01, 0.1, 0.5), (1, 50), (1, 31)
+    )
+]
+
+
+def sentences(words):
+    """Walks on a circle of words."""
+    random = np.random.default_rng(words)
+    steps = random.integers(0, 3, (60, 20)) + random.integers(0, words, (60, 20)) * (
+        random.random((60, 20)) < 0.3
+    )
+    return [[f"w{place:02d}" for place in walk] for walk in steps.cumsum(1) % words]
+
+
+def loss_of(cls, texts, options, is_ours):
+    ours, gensims = cls, CLASSES[cls]
+    documents = [TaggedDocument(text, [i % 20]) for i, text in enumerate(texts)]
+    given = documents if cls is TFDoc2Vec else texts
+    model = (ours if is_ours else gensims)(given, **options)
+    return (model if is_ours else ours.take_over(model)).held_out_loss(given)
+
+
+def check(objective, words, changes):
+    cls, of_objective = OBJECTIVES[objective]
+    common = {"vector_size": 20, "min_count": 1, "sample": 0, "workers": 1, "seed": 1}
+    options = common | changes | of_objective
+    texts = sentences(words)
+    gensims = loss_of(cls, texts, options, False)
+    if not gensims < (1 + options.get("negative", 5)) * np.log(2) + 1:
+        return  # worse than untrained: it has diverged
+    assert loss_of(cls, texts, options, True) < 1.3 * gensims + 0.3, gensims
+
+
+@pytest.mark.parametrize(("objective", "words", "changes"), CASES)
+def test_losses_are_as_gensims(objective, words, changes):
+    check(objective, words, changes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("objective", "words", "changes"), GRID)
+def test_losses_of_the_grid(objective, words, changes):
+    check(objective, words, changes)
