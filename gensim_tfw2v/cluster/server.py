@@ -44,7 +44,7 @@ def serve(
     log_dir : str, optional
         A folder where this writes a run for TensorBoard, with what it takes of the machine.
     """
-    name_process(f"tfw2v {task.role} {task.index}")
+    name_process(f"tfw2v-{task.role}-{task.index}")
     prepare_environment()
     status, ended, is_left, is_serving = 0, threading.Event(), False, False
 

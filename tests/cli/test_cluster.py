@@ -87,7 +87,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     try:
         # in the middle of training: the first checkpoint is written before it
         until(lambda: any(checkpoints.glob("checkpoint-000002*")), 120)
-        assert children(process.pid, "tfw2v chief")
+        assert children(process.pid, "tfw2v-chief")
         family = psutil.Process(process.pid).children(recursive=True)
         # of ps, workers and chief, in a network of their own
         ports = until(lambda: len(found := ports_of(process.pid)) >= 4 and found)
