@@ -117,7 +117,8 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     MissingTasks
         Naming the tasks that have not answered in time.
     OtherVersion, MissingKernels
-        Naming the tasks with another version of TensorFlow, or without the kernels.
+        Naming the tasks with another version of TensorFlow or of this package, or without the
+        kernels.
     """
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.cluster.handshake import check_versions, stay_with
