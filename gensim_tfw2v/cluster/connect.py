@@ -2,16 +2,20 @@
 
 import contextlib
 import os
+import socket
 import time
 import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from gensim_tfw2v.cluster.spec import Cluster, Task
-from gensim_tfw2v.processes.machine import keep_alive
+from gensim_tfw2v.processes.machine import keep_alive, port_user
 
 #: Seconds that all tasks together have to come up.
 READY_SECONDS = 30.0
+
+#: Seconds that a port has to become free, and what an error says if it does not.
+PORT_SECONDS, CANNOT_LISTEN = 5.0, "cannot listen at port"
 
 #: Where gRPC finds a proxy, which it would ask for addresses inside a cluster too.
 PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
@@ -78,6 +82,35 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
         raise MissingTasks(missing, seconds)
 
 
+def check_port(task: Task) -> None:
+    """Check that a task of this machine can listen at its port; all servers of TensorFlow do.
+
+    A predecessor on another host has `PORT_SECONDS` to end.
+
+    Raises
+    ------
+    OSError
+        Naming the task, and who has the port.
+    """
+    deadline = time.monotonic() + (0.0 if task.is_loopback else PORT_SECONDS)
+    has_both = socket.has_dualstack_ipv6()
+    while True:
+        with socket.socket(socket.AF_INET6 if has_both else socket.AF_INET) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if has_both:
+                tried.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            try:
+                return tried.bind(("", task.port))
+            except OSError as error:
+                reason = error.strerror
+        if time.monotonic() >= deadline:
+            raise OSError(
+                f"{task} {CANNOT_LISTEN} {task.port}: {reason}{port_user(task.port)}. Free the "
+                "port on that host, or give the task another one"
+            )
+        time.sleep(0.2)
+
+
 def prepare_connections(tasks: Iterable[Task]) -> None:
     """Let this process connect to tasks without a proxy, and notice when a host falls silent.
 
@@ -114,6 +147,8 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
 
     Raises
     ------
+    OSError
+        If the chief's port is in use.
     MissingTasks
         Naming the tasks that have not answered in time.
     OtherVersion, MissingKernels
@@ -123,6 +158,8 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.cluster.handshake import check_versions, stay_with
 
+    if cluster.chief:
+        check_port(cluster.task("chief", 0))
     wait_for_tasks(cluster.servers(), seconds)
     prepare_connections(cluster.servers())
     if missing := stay_with(cluster.servers(), seconds):

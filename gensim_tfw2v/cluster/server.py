@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import NoReturn
 
-from gensim_tfw2v.cluster.connect import bypass_proxies
+from gensim_tfw2v.cluster.connect import bypass_proxies, check_port
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
 from gensim_tfw2v.processes.children import become_module, name_process
 from gensim_tfw2v.processes.hazards import prepare_environment
@@ -43,6 +43,11 @@ def serve(
         Whether to end when standard input is closed.
     log_dir : str, optional
         A folder where this writes a run for TensorBoard, with what it takes of the machine.
+
+    Raises
+    ------
+    OSError
+        If the task's port is in use.
     """
     name_process(f"tfw2v-{task.role}-{task.index}")
     prepare_environment()
@@ -64,6 +69,7 @@ def serve(
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # one may have come while this started anew
     if with_parent:
         threading.Thread(target=wait_for_parent, daemon=True).start()
+    check_port(task)  # TensorFlow's own error names neither the port nor who has it
 
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.cluster.handshake import publish_version, wait_for_trainings
@@ -123,11 +129,15 @@ def serve(
 
 def main() -> None:
     """Serve as ``TF_CONFIG`` says."""
-    serve(
-        *from_tf_config(os.environ),
-        with_parent=WITH_PARENT in sys.argv[1:],
-        log_dir=os.environ.get(LOG_DIR) or None,
-    )
+    try:
+        serve(
+            *from_tf_config(os.environ),
+            with_parent=WITH_PARENT in sys.argv[1:],
+            log_dir=os.environ.get(LOG_DIR) or None,
+        )
+    except OSError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":
