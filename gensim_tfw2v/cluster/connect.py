@@ -39,12 +39,12 @@ class MissingTasks(ConnectionError):
         Those tasks.
     """
 
-    def __init__(self, tasks: Iterable[Task], seconds: float) -> None:
+    def __init__(self, tasks: Iterable[Task], seconds: float, advice: str = "") -> None:
         self.tasks = tuple(tasks)
         names = ", ".join(map(str, self.tasks))
         super().__init__(
             f"no answer within {seconds:g} s from {names}: check that these tasks are running, "
-            "that the addresses are right, and that no firewall is between"
+            f"that the addresses are right, and that no firewall is between{advice}"
         )
 
 
