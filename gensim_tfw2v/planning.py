@@ -238,8 +238,8 @@ def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
 
 
 def transfer_seconds(size: float, machines: Machines) -> tuple[float, float]:
-    """Seconds that a thread waits for so many bytes of rows: for the link, and for round trips."""
-    return size / (LINK_SHARE * machines.net), size / WINDOW * machines.latency
+    """Seconds that a thread waits for so many bytes of rows: for round trips, and for the link."""
+    return size / WINDOW * machines.latency, size / (LINK_SHARE * machines.net)
 
 
 def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
@@ -269,7 +269,7 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     held = 1.5 * sum(distinct_rows(work, job)) * work.vector_size * FLOAT
     waiting = ROUND_TRIPS * machines.latency / work.shape.tokens / kept
     rows = row_bytes(work, job)
-    sending, answering = transfer_seconds(kept * sum(rows), machines)
+    waits = transfer_seconds(kept * sum(rows), machines)
     columns = column_bytes(work, machines.shards)
     # what travels is the text, from the program that trains, and each sub-model once
     option, text = f'regime="submodels:models={workers}"', (ENTRY / kept, 0.0)
@@ -280,9 +280,7 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     alone = _choice(ALONE, "", work, one, (0.0, 0.0), work.tables, factor=MACHINE_FACTOR)
     choices = [
         alone._replace(ps_memory=0.0),
-        _choice(
-            "rows, asynchronous", "(the default)", work, machines, rows, held, answering, sending
-        ),
+        _choice("rows, asynchronous", "(the default)", work, machines, rows, held, *waits),
         _choice("columns", 'layout="columns"', work, machines, columns, waiting=waiting),
         apart,
     ]

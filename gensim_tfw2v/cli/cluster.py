@@ -153,11 +153,8 @@ def status(
         answers = "does not answer" if task in missing else "answers"
         print(f"{task.role:<7}{task.index:<4}{task.address:<24}{answers}")
     if missing:
-        print(
-            f"tfw2v: no answer within {seconds:g} s. After a start, and after each training, a "
-            "task may take longer on a slow machine: set --seconds",
-            file=sys.stderr,
-        )
+        advice = "a task that starts, also anew after a training, may need longer --seconds"
+        print(f"tfw2v: no answer within {seconds:g} s; {advice}", file=sys.stderr)
         raise typer.Exit(1)
 
 

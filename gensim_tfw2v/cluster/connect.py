@@ -14,8 +14,8 @@ from gensim_tfw2v.processes.machine import keep_alive, port_user
 #: Seconds that all tasks together have to come up.
 READY_SECONDS = 30.0
 
-#: Seconds that a port has to become free, and what an error says if it does not.
-PORT_SECONDS, CANNOT_LISTEN = 5.0, "cannot listen at port"
+#: What an error says of a port in use.
+CANNOT_LISTEN = "cannot listen at port"
 
 #: Where gRPC finds a proxy, which it would ask for addresses inside a cluster too.
 PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
@@ -83,32 +83,21 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
 
 
 def check_port(task: Task) -> None:
-    """Check that a task of this machine can listen at its port; all servers of TensorFlow do.
-
-    A predecessor on another host has `PORT_SECONDS` to end.
+    """Check that a task of this machine can listen at its port, on all interfaces.
 
     Raises
     ------
     OSError
         Naming the task, and who has the port.
     """
-    deadline = time.monotonic() + (0.0 if task.is_loopback else PORT_SECONDS)
     has_both = socket.has_dualstack_ipv6()
-    while True:
-        with socket.socket(socket.AF_INET6 if has_both else socket.AF_INET) as tried:
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if has_both:
-                tried.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-            try:
-                return tried.bind(("", task.port))
-            except OSError as error:
-                reason = error.strerror
-        if time.monotonic() >= deadline:
-            raise OSError(
-                f"{task} {CANNOT_LISTEN} {task.port}: {reason}{port_user(task.port)}. Free the "
-                "port on that host, or give the task another one"
-            )
-        time.sleep(0.2)
+    family = socket.AF_INET6 if has_both else socket.AF_INET
+    try:
+        socket.create_server(("", task.port), family=family, dualstack_ipv6=has_both).close()
+    except OSError as error:
+        reason = f"{os.strerror(error.errno or 0)}{port_user(task.port)}"
+        cure = "Free the port on that host, or give the task another one"
+        raise OSError(f"{task} {CANNOT_LISTEN} {task.port}: {reason}. {cure}") from None
 
 
 def prepare_connections(tasks: Iterable[Task]) -> None:

@@ -64,11 +64,11 @@ def own_versions() -> Versions:
 class OtherVersion(ConnectionError):
     """Tasks with a different version of TensorFlow, or of this package, than the coordinator's."""
 
-    def __init__(self, versions: dict[Task, str], own: str, requirement: str) -> None:
+    def __init__(self, versions: dict[Task, str], package: str, own: str) -> None:
         found = ", ".join(f"{version} on {task}" for task, version in versions.items())
         super().__init__(
-            f"this program has {own}, but there is {found}. Install the same on all, as by: "
-            f"pip install '{requirement}'"
+            f"this program has {package} {own}, but there is {found}. Install the same on all, as "
+            f"by: pip install {package.lower()}=={own}"
         )
 
 
@@ -122,18 +122,13 @@ def check_versions(tasks: Iterable[Task]) -> None:
         elif own.ops and not versions.ops:
             lacking.append(task)
     if unknown:
-        logger.warning(
-            "not known to have this program's TensorFlow, %s, for they were not started by tfw2v: "
-            "%s",
-            own.tensorflow,
-            ", ".join(unknown),
-        )
+        names = ", ".join(unknown)
+        text = "not known to have this program's TensorFlow, %s, for they were not started by tfw2v"
+        logger.warning(f"{text}: %s", own.tensorflow, names)
     if others:
-        series = f"tensorflow=={_series(own.tensorflow)}.*"
-        raise OtherVersion(others, f"TensorFlow {own.tensorflow}", series)
+        raise OtherVersion(others, "TensorFlow", own.tensorflow)
     if packages:
-        release = f"gensim-tfw2v=={own.package}"
-        raise OtherVersion(packages, f"gensim-tfw2v {own.package}", release)
+        raise OtherVersion(packages, "gensim-tfw2v", own.package)
     if lacking:
         raise MissingKernels(lacking)
 

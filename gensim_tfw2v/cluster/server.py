@@ -86,13 +86,8 @@ def serve(
     # the threads of an idle task would look for work all the time, and take it from others' cores
     config.experimental.disable_thread_spinning = True
     bypass_proxies(cluster.tasks())
-    server = tf.distribute.Server(
-        tf.train.ClusterSpec(cluster.addresses()),
-        job_name=task.role,
-        task_index=task.index,
-        protocol="grpc",
-        config=config,
-    )
+    spec = tf.train.ClusterSpec(cluster.addresses())
+    server = tf.distribute.Server(spec, job_name=task.role, task_index=task.index, config=config)
     if not all(one.is_loopback for one in cluster.tasks()):
         keep_alive(None)  # who calls has a port that nobody knows
     publish_version(server, task)
@@ -115,26 +110,19 @@ def serve(
     if is_left and not status:
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         print(f"{task} starts anew: the last training has left it", flush=True)
-        become_module(
-            "gensim_tfw2v.cluster.server",
-            *([WITH_PARENT] if with_parent else []),
-            environment={
-                "TF_CONFIG": cluster.tf_config(task.role, task.index),
-                LOG_DIR: log_dir or "",
-            },
-        )
+        flags = [WITH_PARENT] if with_parent else []
+        config = cluster.tf_config(task.role, task.index)
+        environment = {"TF_CONFIG": config, LOG_DIR: log_dir or ""}
+        become_module("gensim_tfw2v.cluster.server", *flags, environment=environment)
     # TensorFlow's server cannot be stopped, and would keep the interpreter from ending
     os._exit(status)
 
 
 def main() -> None:
     """Serve as ``TF_CONFIG`` says."""
+    with_parent = WITH_PARENT in sys.argv[1:]
     try:
-        serve(
-            *from_tf_config(os.environ),
-            with_parent=WITH_PARENT in sys.argv[1:],
-            log_dir=os.environ.get(LOG_DIR) or None,
-        )
+        serve(*from_tf_config(os.environ), with_parent, os.environ.get(LOG_DIR) or None)
     except OSError as error:
         print(error, file=sys.stderr)
         sys.exit(2)

@@ -114,7 +114,7 @@ def test_tasks_by_hand(tfw2v, models, tmp_path, monkeypatch):
 
     def shown(status, seconds):
         result = tfw2v("cluster", "status", "--seconds", seconds, status=status)
-        advice = f"no answer within {seconds} s. After a start, and after each training, a task may"
+        advice = f"no answer within {seconds} s; a task that starts, also anew after a training"
         assert (advice in result.stderr) == bool(status)
         return result.stdout
 

@@ -4,7 +4,6 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -82,13 +81,6 @@ def test_a_port_in_use_is_named_with_its_user(address):
     assert f"(process {os.getpid()}, user " in str(raised.value)
     assert "\n" not in str(raised.value)
     check_port(task)
-
-
-def test_a_port_that_becomes_free_is_waited_for():
-    with socket.create_server(("", 0)) as taken:
-        task = Task("ps", 0, f"host.example:{taken.getsockname()[1]}")
-        threading.Timer(0.5, taken.close).start()
-        check_port(task)
 
 
 def test_a_program_whose_own_port_is_in_use_says_so_at_once():

@@ -131,7 +131,7 @@ def test_another_version_is_refused_and_servers_that_say_nothing_are_named(launc
     error = done.stderr.splitlines()[-1]
     assert error.startswith("tfw2v: this program has TensorFlow 2.")
     assert f"there is 2.20.3 on worker 0 ({running.worker[0]}). Install the same" in error
-    assert "pip install 'tensorflow==2." in error
+    assert "pip install tensorflow==2." in error
     assert "WARNING : not known to have this program's TensorFlow" in done.stderr
     assert f"tfw2v: ps 0 ({running.ps[0]})\n" in done.stderr
 

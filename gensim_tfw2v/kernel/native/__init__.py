@@ -86,8 +86,8 @@ def ops_hash() -> str:
         return ""
     graph = tf.compat.v1.get_default_graph()
     names = sorted(name for name in vars(ops) if name.startswith("Tfw2v"))
-    signatures = [graph.op_def_for_type(name).SerializeToString() for name in names]
-    return hashlib.sha256(b"".join(signatures)).hexdigest()[:12]
+    signatures = b"".join(graph.op_def_for_type(name).SerializeToString() for name in names)
+    return hashlib.sha256(signatures).hexdigest()[:12]
 
 
 def why_not() -> str:
