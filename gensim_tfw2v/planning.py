@@ -35,6 +35,12 @@ KERNEL_NS = {False: (12.5, 0.87), True: (70.0, 1.27)}
 MACHINE_FACTOR, WORKER_FACTOR = 1.4, 3.4
 ROUND_TRIPS = 3
 
+# Rows. A thread fetches, trains and pushes a job one after the other. Fitted to 2 + 2 tasks with
+# links of 20 Mbit/s to 1 Gbit/s, and with round trips of 1 to 40 ms: the share of a link's rate
+# that rows get, and the bytes that arrive per round trip, which gRPC and TCP limit.
+LINK_SHARE = 0.7
+WINDOW = 310e3
+
 #: Name of the way without a cluster.
 ALONE = "one machine"
 
@@ -231,6 +237,11 @@ def column_bytes(work: Workload, shards: int) -> tuple[float, float]:
     return shards * fetched / shape.tokens, shards * pushed / shape.tokens
 
 
+def transfer_seconds(size: float, machines: Machines) -> tuple[float, float]:
+    """Seconds that a thread waits for so many bytes of rows: for round trips, and for the link."""
+    return size / WINDOW * machines.latency, size / (LINK_SHARE * machines.net)
+
+
 def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     """Compare ways to train a corpus of so many words, the recommended one first.
 
@@ -257,6 +268,8 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     # a worker has the rows of two jobs: as they came, and as they are
     held = 1.5 * sum(distinct_rows(work, job)) * work.vector_size * FLOAT
     waiting = ROUND_TRIPS * machines.latency / work.shape.tokens / kept
+    rows = row_bytes(work, job)
+    waits = transfer_seconds(kept * sum(rows), machines)
     columns = column_bytes(work, machines.shards)
     # what travels is the text, from the program that trains, and each sub-model once
     option, text = f'regime="submodels:models={workers}"', (ENTRY / kept, 0.0)
@@ -267,7 +280,7 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     alone = _choice(ALONE, "", work, one, (0.0, 0.0), work.tables, factor=MACHINE_FACTOR)
     choices = [
         alone._replace(ps_memory=0.0),
-        _choice("rows, asynchronous", "(the default)", work, machines, row_bytes(work, job), held),
+        _choice("rows, asynchronous", "(the default)", work, machines, rows, held, *waits),
         _choice("columns", 'layout="columns"', work, machines, columns, waiting=waiting),
         apart,
     ]
@@ -290,20 +303,23 @@ def _choice(
     traffic: tuple[float, float],
     worker_memory: float = 0.0,
     waiting: float = 0.0,
+    sending: float = 0.0,
     senders: int = 0,
     factor: float = WORKER_FACTOR,
 ) -> Choice:
     """A way to train with this traffic, in bytes a token, fetched and pushed.
 
-    A thread waits so many seconds for each raw word, and cannot use them. What workers fetch is
+    For each raw word, a thread waits so many seconds for round trips and, while rows are sent, for
+    its link. It cannot use them. What workers fetch is
     from as many senders; by default from the ps tasks, which else have no traffic. A core takes
     `factor` times what it does in the kernels alone.
     """
     raw = work.frequencies.kept * max(traffic)  # bytes a raw word, in the busier direction
     ps_memory = work.tables / machines.shards
     computing = work.core_ns * factor * 1e-9
-    speed = machines.threads / (computing + waiting)  # raw words/s of a worker
-    bound = "latency" if waiting > computing else "cores"
+    speed = machines.threads / (computing + waiting + sending)  # raw words/s of a worker
+    seconds = {"cores": computing, "latency": waiting, "network": sending}
+    bound = max(seconds, key=seconds.__getitem__)
     # the busier end: what all workers send arrives at all ps tasks
     share = max(1.0, machines.workers / (senders or machines.shards))
     if raw and (limit := machines.net / (raw * share)) < speed:

@@ -206,7 +206,7 @@ def test_lee_pass_by_pass(tmp_path: Path) -> None:
 def test_tasks_are_killed_whatever_ends_by_itself_meanwhile(tmp_path: Path) -> None:
     from benchmarks.faults.compared import Kills
 
-    task = tmp_path / "tfw2v worker 0"
+    task = tmp_path / "tfw2v-worker-0"
     shutil.copy(shutil.which("sleep") or "sleep", task)
     kills = Kills({"worker": 3}, seconds=0.1, seed=1)
     kills.begin()

@@ -27,6 +27,7 @@ from gensim_tfw2v.planning import (
     compare,
     distinct_rows,
     row_bytes,
+    transfer_seconds,
 )
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 from tests.kernel.unit_function import word_tensors
@@ -170,7 +171,7 @@ def test_fast_networks_take_rows():
     assert choices[0].name == "rows, asynchronous"
     assert choices[0].bound == "cores"
     one = by_name(compare(work(*SMALL), 1e9, Machines(workers=1, shards=1)))["rows"]
-    assert choices[0].words_a_second == pytest.approx(8 * one.words_a_second)
+    assert choices[0].words_a_second == pytest.approx(8 * one.words_a_second, rel=0.1)
 
 
 def test_slow_networks_take_sub_models():
@@ -195,7 +196,35 @@ def test_few_machines_are_not_worth_a_cluster():
     small = compare(work(*SMALL), 1e9, Machines(workers=2, shards=1))
     assert small[0].name == ALONE and small[0].bound == "cores"
     rows = by_name(small)["rows"].words_a_second
-    assert small[0].words_a_second == pytest.approx(rows / 2 * WORKER_FACTOR / MACHINE_FACTOR)
+    alone = rows / 2 * WORKER_FACTOR / MACHINE_FACTOR
+    assert alone < small[0].words_a_second < 1.3 * alone  # rows also wait for the network
+
+
+@pytest.mark.parametrize(
+    ("net", "latency", "alone", "measured"),
+    [
+        (1e9, 0.0, 475e3, 372e3),
+        (100e6, 0.0, 475e3, 113e3),
+        (20e6, 0.0, 475e3, 26e3),
+        (1e12, 1e-3, 185e3, 165e3),
+        (1e12, 20e-3, 185e3, 104e3),
+        (1e12, 40e-3, 185e3, 76e3),
+    ],
+)
+def test_rows_over_slow_links_train_as_was_measured(net, latency, alone, measured):
+    # words/s of 2 workers with a thread each and 2 ps; 169 bytes per word that is kept, 70 %
+    machines = Machines(2, 2, 1, net / 8, latency)
+    waiting = sum(transfer_seconds(0.7 * 169, machines))
+    assert 2 / (2 / alone + waiting) == pytest.approx(measured, rel=0.1)
+
+
+def test_slow_links_and_round_trips_slow_rows_down():
+    fast, slow, far = (
+        by_name(compare(work(*SMALL), 17e6, Machines(2, 2, 1, net, latency)))["rows"]
+        for net, latency in ((1.25e9, 0.0), (12.5e6, 0.0), (1.25e9, 20e-3))
+    )
+    assert slow.words_a_second < 0.1 * fast.words_a_second and slow.bound == "network"
+    assert far.words_a_second < 0.2 * fast.words_a_second and far.bound == "latency"
 
 
 @pytest.mark.parametrize(
@@ -234,10 +263,10 @@ def test_no_task_is_asked_for_more_than_its_network_has(net):
             assert max(one.ps_net, one.worker_net) <= net * (1 + 1e-9)
 
 
-def test_waiting_slows_columns_alone():
+def test_waiting_slows_columns_most():
     near = Machines(workers=4, shards=2, latency=1e-5)
     far = replace(near, latency=1e-2)
     fast, slow = (by_name(compare(work(*SMALL), 1e9, machines)) for machines in (near, far))
     assert slow["columns"].bound == "latency"
     assert slow["columns"].words_a_second < fast["columns"].words_a_second / 5
-    assert slow["rows"] == fast["rows"]
+    assert slow["rows"].words_a_second > fast["rows"].words_a_second / 2

@@ -60,7 +60,7 @@ class Kills:
         for child in psutil.Process().children(recursive=True):
             with contextlib.suppress(psutil.Error):
                 # what was killed stays, under its name, until its parent has taken notice
-                if (name := child.name()).startswith(f"tfw2v {role}") and child not in self._dead:
+                if (name := child.name()).startswith(f"tfw2v-{role}") and child not in self._dead:
                     found.append((name, child))
         if not found:
             return None

@@ -117,9 +117,9 @@ FAULTS: dict[str, Fault] = {
     **{f"kill {role}": kill(f"tfw2v {role}") for role in ("worker", "ps", "chief", "forks")},
     "kill program": kill_program(),
     **{f"stop {role}": stop(f"tfw2v {role}") for role in ("worker", "ps", "chief")},
-    "stop worker for good": stop("tfw2v worker", for_good=True),
-    "kill ps while exporting": kill("tfw2v ps", "exporting"),
-    "kill chief while exporting": kill("tfw2v chief", "exporting"),
+    "stop worker for good": stop("tfw2v-worker", for_good=True),
+    "kill ps while exporting": kill("tfw2v-ps", "exporting"),
+    "kill chief while exporting": kill("tfw2v-chief", "exporting"),
     "kill program while exporting": kill_program("exporting"),
     "kill program while saving": kill_program("saving"),
 }

@@ -132,11 +132,14 @@ def local(
 
 @app.command()
 def status(
-    seconds: Annotated[float, option("Seconds to wait for each task.", min=0.1)] = 3.0,
+    seconds: Annotated[float, option("Seconds to wait for all tasks.", min=0.1)] = 10.0,
     hosts: Hosts = None,
     verbose: Verbose = False,
 ) -> None:
-    """List the tasks of a cluster and whether each answers; exit status 1 if one does not."""
+    """List the tasks of a cluster and whether each answers; exit status 1 if one does not.
+
+    After a training, tasks restart to free their memory. They are waited for.
+    """
     from gensim_tfw2v.cluster import MissingTasks, wait_for_tasks
     from gensim_tfw2v.cluster.spec import from_tf_config, read_hosts
 
@@ -150,6 +153,8 @@ def status(
         answers = "does not answer" if task in missing else "answers"
         print(f"{task.role:<7}{task.index:<4}{task.address:<24}{answers}")
     if missing:
+        advice = "a task that starts, also anew after a training, may need longer --seconds"
+        print(f"tfw2v: no answer within {seconds:g} s; {advice}", file=sys.stderr)
         raise typer.Exit(1)
 
 

@@ -2,16 +2,20 @@
 
 import contextlib
 import os
+import socket
 import time
 import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from gensim_tfw2v.cluster.spec import Cluster, Task
-from gensim_tfw2v.processes.machine import keep_alive
+from gensim_tfw2v.processes.machine import keep_alive, port_user
 
 #: Seconds that all tasks together have to come up.
 READY_SECONDS = 30.0
+
+#: What an error says of a port in use.
+CANNOT_LISTEN = "cannot listen at port"
 
 #: Where gRPC finds a proxy, which it would ask for addresses inside a cluster too.
 PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
@@ -35,12 +39,12 @@ class MissingTasks(ConnectionError):
         Those tasks.
     """
 
-    def __init__(self, tasks: Iterable[Task], seconds: float) -> None:
+    def __init__(self, tasks: Iterable[Task], seconds: float, advice: str = "") -> None:
         self.tasks = tuple(tasks)
         names = ", ".join(map(str, self.tasks))
         super().__init__(
             f"no answer within {seconds:g} s from {names}: check that these tasks are running, "
-            "that the addresses are right, and that no firewall is between"
+            f"that the addresses are right, and that no firewall is between{advice}"
         )
 
 
@@ -76,6 +80,24 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
                 ready.cancel()
     if missing:
         raise MissingTasks(missing, seconds)
+
+
+def check_port(task: Task) -> None:
+    """Check that a task of this machine can listen at its port, on all interfaces.
+
+    Raises
+    ------
+    OSError
+        Naming the task, and who has the port.
+    """
+    has_both = socket.has_dualstack_ipv6()
+    family = socket.AF_INET6 if has_both else socket.AF_INET
+    try:
+        socket.create_server(("", task.port), family=family, dualstack_ipv6=has_both).close()
+    except OSError as error:
+        reason = f"{os.strerror(error.errno or 0)}{port_user(task.port)}"
+        cure = "Free the port on that host, or give the task another one"
+        raise OSError(f"{task} {CANNOT_LISTEN} {task.port}: {reason}. {cure}") from None
 
 
 def prepare_connections(tasks: Iterable[Task]) -> None:
@@ -114,14 +136,19 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
 
     Raises
     ------
+    OSError
+        If the chief's port is in use.
     MissingTasks
         Naming the tasks that have not answered in time.
     OtherVersion, MissingKernels
-        Naming the tasks with another version of TensorFlow, or without the kernels.
+        Naming the tasks with another version of TensorFlow or of this package, or without the
+        kernels.
     """
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.cluster.handshake import check_versions, stay_with
 
+    if cluster.chief:
+        check_port(cluster.task("chief", 0))
     wait_for_tasks(cluster.servers(), seconds)
     prepare_connections(cluster.servers())
     if missing := stay_with(cluster.servers(), seconds):

@@ -11,11 +11,12 @@ connections end with it: the server cancels the call, which releases the mutex.
 
 import contextlib
 import logging
+import sys
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
@@ -32,18 +33,42 @@ PUBLISHED_SECONDS = 1.0
 #: Seconds that a session may take to be opened, extended or closed.
 OPERATION_SECONDS = 30.0
 
-#: What a task adds to its version where it has no compiled kernels.
-WITHOUT_KERNELS = " without kernels"
+#: Between the parts of what a task publishes.
+SEPARATOR = " / "
+
+
+class Versions(NamedTuple):
+    """Versions of a process; all but `tensorflow` are empty in a task older than 0.2.
+
+    Attributes
+    ----------
+    tensorflow : str
+        Version of TensorFlow.
+    package : str
+        Version of gensim-tfw2v.
+    ops : str
+        Hash of the compiled kernels' ops; empty without kernels.
+    """
+
+    tensorflow: str
+    package: str = ""
+    ops: str = ""
+
+
+def own_versions() -> Versions:
+    """Return this process's versions."""
+    package = sys.modules["gensim_tfw2v"].__version__  # it imports this module, not the reverse
+    return Versions(tf.version.VERSION, package, native.ops_hash())
 
 
 class OtherVersion(ConnectionError):
-    """Tasks with a different version of TensorFlow than the coordinator's."""
+    """Tasks with a different version of TensorFlow, or of this package, than the coordinator's."""
 
-    def __init__(self, versions: dict[Task, str], own: str) -> None:
+    def __init__(self, versions: dict[Task, str], package: str, own: str) -> None:
         found = ", ".join(f"{version} on {task}" for task, version in versions.items())
         super().__init__(
-            f"this program has TensorFlow {own}, but there is {found}. Install the same on all, as "
-            f"by: pip install 'tensorflow=={_series(own)}.*'"
+            f"this program has {package} {own}, but there is {found}. Install the same on all, as "
+            f"by: pip install {package.lower()}=={own}"
         )
 
 
@@ -59,8 +84,8 @@ class MissingKernels(ConnectionError):
 
 
 def publish_version(server: Any, task: Task) -> None:
-    """Let the clients of a task's server know its version of TensorFlow."""
-    version = tf.version.VERSION + (WITHOUT_KERNELS if native.load_ops() is None else "")
+    """Let the clients of a task's server know its versions."""
+    version = SEPARATOR.join(own_versions())
     with tf.Graph().as_default() as graph, tf.device(device_of(task)):
         assign = tf.raw_ops.AssignVariableOp(resource=_variable(), value=tf.constant(version))
     with session(server.target, task, graph) as running:
@@ -68,10 +93,10 @@ def publish_version(server: Any, task: Task) -> None:
 
 
 def check_versions(tasks: Iterable[Task]) -> None:
-    """See that the tasks to which this process is connected have its version of TensorFlow.
+    """See that the tasks to which this process is connected have its versions.
 
-    2.21.0 and 2.21.1 are the same. A task that keeps no version is warned of: it was not started by
-    this package.
+    TensorFlow 2.21.0 and 2.21.1 are the same. A task that keeps no version is warned of: it was not
+    started by this package.
 
     Raises
     ------
@@ -79,28 +104,32 @@ def check_versions(tasks: Iterable[Task]) -> None:
     ConnectionError
         If a task is gone.
     """
-    own = tf.version.VERSION
+    own = own_versions()
     deadline = time.monotonic() + PUBLISHED_SECONDS
-    others, unknown, lacking = {}, [], []
+    others, packages, unknown, lacking = {}, {}, [], []
     for task in tasks:
         while (version := _version_of(task)) is None and time.monotonic() < deadline:
             time.sleep(0.05)
+        versions = Versions(*(version or "").split(SEPARATOR))
         if version is None:
             unknown.append(str(task))
-        elif _series(version) != _series(own):
-            others[task] = version
-        elif version.endswith(WITHOUT_KERNELS):
+        elif _series(versions.tensorflow) != _series(own.tensorflow):
+            others[task] = versions.tensorflow
+        elif versions.package != own.package:
+            packages[task] = versions.package or "an older one"
+        elif versions.ops and own.ops not in ("", versions.ops):
+            packages[task] = f"{own.package} with different compiled kernels"
+        elif own.ops and not versions.ops:
             lacking.append(task)
     if unknown:
-        logger.warning(
-            "not known to have this program's TensorFlow, %s, for they were not started by tfw2v: "
-            "%s",
-            own,
-            ", ".join(unknown),
-        )
+        names = ", ".join(unknown)
+        text = "not known to have this program's TensorFlow, %s, for they were not started by tfw2v"
+        logger.warning(f"{text}: %s", own.tensorflow, names)
     if others:
-        raise OtherVersion(others, own)
-    if lacking and native.load_ops() is not None:
+        raise OtherVersion(others, "TensorFlow", own.tensorflow)
+    if packages:
+        raise OtherVersion(packages, "gensim-tfw2v", own.package)
+    if lacking:
         raise MissingKernels(lacking)
 
 
@@ -117,7 +146,7 @@ def _version_of(task: Task) -> str | None:
 
 
 def _variable() -> Any:
-    """The resource of the version, on the device that is current."""
+    """The resource of the versions, on the device that is current."""
     return tf.raw_ops.VarHandleOp(dtype=tf.string, shape=[], shared_name=NAME)
 
 

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from gensim_tfw2v.cluster.connect import READY_SECONDS, wait_for_tasks
+from gensim_tfw2v.cluster.connect import CANNOT_LISTEN, READY_SECONDS, wait_for_tasks
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, ClusterError, Task, from_tf_config
 from gensim_tfw2v.cluster.tasks import StartedCluster, TaskEnded, is_noise, prefixed
 from gensim_tfw2v.messages import quoted
@@ -23,8 +23,9 @@ logger = logging.getLogger("gensim_tfw2v.cluster")
 #: How many operations a process of TensorFlow runs side by side.
 OP_THREADS = "TF_NUM_INTEROP_THREADS"
 
-#: How often a local cluster is started, and what TensorFlow says if a port was taken meanwhile.
-STARTS, PORT_TAKEN = 3, "Could not start gRPC server"
+#: How often a local cluster is started, and what is said if a port was taken meanwhile: by us, or
+#: by TensorFlow if it was taken after we had looked.
+STARTS, PORT_TAKEN = 3, (CANNOT_LISTEN, "Could not start gRPC server")
 
 _LOCAL = re.compile(r"local:ps=([1-9][0-9]{0,3}),worker=([1-9][0-9]{0,3})")
 
@@ -209,7 +210,7 @@ def _start(
             local.__enter__()
             break
         except TaskEnded as error:
-            if attempt == STARTS or PORT_TAKEN not in str(error):
+            if attempt == STARTS or not any(said in str(error) for said in PORT_TAKEN):
                 raise
             logger.info("%s is taken: starting the cluster with other ports", error.task)
     with contextlib.closing(local):

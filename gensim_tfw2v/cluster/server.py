@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import NoReturn
 
-from gensim_tfw2v.cluster.connect import bypass_proxies
+from gensim_tfw2v.cluster.connect import bypass_proxies, check_port
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
 from gensim_tfw2v.processes.children import become_module, name_process
 from gensim_tfw2v.processes.hazards import prepare_environment
@@ -43,8 +43,13 @@ def serve(
         Whether to end when standard input is closed.
     log_dir : str, optional
         A folder where this writes a run for TensorBoard, with what it takes of the machine.
+
+    Raises
+    ------
+    OSError
+        If the task's port is in use.
     """
-    name_process(f"tfw2v {task.role} {task.index}")
+    name_process(f"tfw2v-{task.role}-{task.index}")
     prepare_environment()
     status, ended, is_left, is_serving = 0, threading.Event(), False, False
 
@@ -64,6 +69,7 @@ def serve(
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # one may have come while this started anew
     if with_parent:
         threading.Thread(target=wait_for_parent, daemon=True).start()
+    check_port(task)  # TensorFlow's own error names neither the port nor who has it
 
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.cluster.handshake import publish_version, wait_for_trainings
@@ -80,13 +86,8 @@ def serve(
     # the threads of an idle task would look for work all the time, and take it from others' cores
     config.experimental.disable_thread_spinning = True
     bypass_proxies(cluster.tasks())
-    server = tf.distribute.Server(
-        tf.train.ClusterSpec(cluster.addresses()),
-        job_name=task.role,
-        task_index=task.index,
-        protocol="grpc",
-        config=config,
-    )
+    spec = tf.train.ClusterSpec(cluster.addresses())
+    server = tf.distribute.Server(spec, job_name=task.role, task_index=task.index, config=config)
     if not all(one.is_loopback for one in cluster.tasks()):
         keep_alive(None)  # who calls has a port that nobody knows
     publish_version(server, task)
@@ -109,25 +110,22 @@ def serve(
     if is_left and not status:
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         print(f"{task} starts anew: the last training has left it", flush=True)
-        become_module(
-            "gensim_tfw2v.cluster.server",
-            *([WITH_PARENT] if with_parent else []),
-            environment={
-                "TF_CONFIG": cluster.tf_config(task.role, task.index),
-                LOG_DIR: log_dir or "",
-            },
-        )
+        flags = [WITH_PARENT] if with_parent else []
+        config = cluster.tf_config(task.role, task.index)
+        environment = {"TF_CONFIG": config, LOG_DIR: log_dir or ""}
+        become_module("gensim_tfw2v.cluster.server", *flags, environment=environment)
     # TensorFlow's server cannot be stopped, and would keep the interpreter from ending
     os._exit(status)
 
 
 def main() -> None:
     """Serve as ``TF_CONFIG`` says."""
-    serve(
-        *from_tf_config(os.environ),
-        with_parent=WITH_PARENT in sys.argv[1:],
-        log_dir=os.environ.get(LOG_DIR) or None,
-    )
+    with_parent = WITH_PARENT in sys.argv[1:]
+    try:
+        serve(*from_tf_config(os.environ), with_parent, os.environ.get(LOG_DIR) or None)
+    except OSError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -102,6 +102,9 @@ class StartedCluster(abc.ABC):
     restarted: Sequence[Role] = ROLES
     pause_seconds = 0.0
 
+    #: How to give tasks more time than `ready_seconds`, for the error that names them.
+    more_time = ""
+
     def __init__(self, cluster: Cluster, ready_seconds: float) -> None:
         self.cluster, self.ready_seconds = cluster, ready_seconds
         self._tasks: dict[Task, _StartedTask] = {}
@@ -158,7 +161,7 @@ class StartedCluster(abc.ABC):
         while waiting := [task for task in tasks if not self._tasks[task].serves.is_set()]:
             self.check(tasks)
             if time.monotonic() >= deadline:
-                raise MissingTasks(waiting, self.ready_seconds)
+                raise MissingTasks(waiting, self.ready_seconds, self.more_time)
             time.sleep(0.05)
 
     def check(self, tasks: Iterable[Task] | None = None) -> None:
@@ -318,6 +321,7 @@ class SshCluster(StartedCluster):
     """
 
     pause_seconds = 2.0
+    more_time = ". If they are only slow to start, set a longer --seconds"
 
     def __init__(
         self,
@@ -375,4 +379,4 @@ class SshCluster(StartedCluster):
         try:
             wait_for_tasks(tasks, max(1.0, deadline - time.monotonic()))
         except MissingTasks as missing:
-            raise MissingTasks(missing.tasks, self.ready_seconds) from None
+            raise MissingTasks(missing.tasks, self.ready_seconds, self.more_time) from None

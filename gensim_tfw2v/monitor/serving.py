@@ -15,6 +15,7 @@ from tensorboard.plugins.projector.projector_plugin import LRUCache, ProjectorPl
 from werkzeug.wrappers import Request
 
 from gensim_tfw2v.monitor.events import do_without_tensorflow
+from gensim_tfw2v.processes.machine import port_user
 
 #: How long the first page waits for the search for vectors.
 SEARCH_SECONDS = 5.0
@@ -92,7 +93,7 @@ def _launched(board: Any, host: str) -> str:
         with contextlib.redirect_stderr(noise):
             return str(board.launch())
     except program.TensorBoardServerException as error:
-        raise RuntimeError(error.msg) from error
+        raise RuntimeError(f"{error.msg}{port_user(board.flags.port or 0)}") from error
     except SystemExit as error:  # of the web server below it, which says why where it logs
         reason = noise.getvalue().strip().rpartition("\n")[2]
         raise _NotListeningError(f"TensorBoard cannot listen on {host}: {reason}") from error

@@ -31,7 +31,10 @@ def last_lines(log: Path) -> str:
 
 
 def name_process(name: str) -> None:
-    """Give this process a name that ``ps`` and ``top`` show, of 15 bytes at most."""
+    """Give this process a name that ``ps`` and ``top`` show, of 15 bytes at most.
+
+    It has no blanks: Slurm, for one, splits ``/proc/PID/stat`` at them, and misses processes.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0)
 

@@ -183,7 +183,7 @@ class ForkServer:
 
 def main() -> None:
     """Fork until the other end of the socket is closed; then kill what was forked and runs."""
-    children.name_process("tfw2v forks")
+    children.name_process("tfw2v-forks")
     requests = socket.socket(fileno=os.dup(0))
     with without_collection():
         for module in MODULES:

@@ -47,6 +47,18 @@ def cores_each(processes: int) -> int:
     return max(1, len(usable_cores()) // processes)
 
 
+def port_user(port: int) -> str:
+    """Describe the process that has a port of this machine, as far as this user may see it."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        for one in psutil.net_connections("tcp"):
+            if one.pid and one.laddr and one.laddr.port == port:
+                process = psutil.Process(one.pid)
+                return f" by {process.name()} (process {one.pid}, user {process.username()})"
+    return ""
+
+
 def own_connections() -> Iterator[tuple[str, socket.socket]]:
     """TCP sockets of this process, each under a name that no other has while it lasts.
 

@@ -264,7 +264,7 @@ class _Forwarding(logging.Handler):
 
 def main() -> None:
     """Answer the requests on standard input until it ends."""
-    name_process("tfw2v chief")
+    name_process("tfw2v-chief")
     prepare_environment()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what others print is not an answer

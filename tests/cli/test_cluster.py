@@ -87,7 +87,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     try:
         # in the middle of training: the first checkpoint is written before it
         until(lambda: any(checkpoints.glob("checkpoint-000002*")), 120)
-        assert children(process.pid, "tfw2v chief")
+        assert children(process.pid, "tfw2v-chief")
         family = psutil.Process(process.pid).children(recursive=True)
         # of ps, workers and chief, in a network of their own
         ports = until(lambda: len(found := ports_of(process.pid)) >= 4 and found)
@@ -113,7 +113,10 @@ def test_tasks_by_hand(tfw2v, models, tmp_path, monkeypatch):
     monkeypatch.setenv("TF_CONFIG", chief)
 
     def shown(status, seconds):
-        return tfw2v("cluster", "status", "--seconds", seconds, status=status).stdout
+        result = tfw2v("cluster", "status", "--seconds", seconds, status=status)
+        advice = f"no answer within {seconds} s; a task that starts, also anew after a training"
+        assert (advice in result.stderr) == bool(status)
+        return result.stdout
 
     tasks = [subprocess.Popen([*TFW2V, "task", "--hosts", str(hosts), "--role", "ps"])]
     try:
@@ -130,6 +133,9 @@ def test_tasks_by_hand(tfw2v, models, tmp_path, monkeypatch):
         options = ("--init", models["model"], "--epochs", 1, "--hosts", hosts)
         trained = tfw2v("train", LEE, "-o", tmp_path / "model", *options).stdout
         assert "bytes per trained word" in trained and (tmp_path / "model").is_file()
+        # its tasks are starting anew, and are waited for
+        answer = tfw2v("cluster", "status", "--hosts", hosts, "--seconds", 60)
+        assert answer.stdout.count(" answers") == 2 and not answer.stderr
         tasks[0].terminate()
         assert tasks[0].wait(180) == 128 + signal.SIGTERM  # also while it starts anew
     finally:

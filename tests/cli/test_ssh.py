@@ -227,7 +227,7 @@ TRAINING = ("--", "train", LEE, "-o", "model")
     [
         ("echo 'no route to host' >&2; exit 255", r"(ps|worker) 0 .*255 \(ssh could not connect"),
         ("echo 'sh: 1: tfw2v: not found' >&2; exit 127", r"127 \(the command was not found"),
-        ("sleep 60", "no answer within 1 s from ps 0 .*worker 0"),
+        ("sleep 60", "no answer within 1 s from ps 0 .*worker 0.* set a longer --seconds"),
     ],
 )
 def test_what_does_not_start_is_named(tfw2v, tmp_path, script, message):

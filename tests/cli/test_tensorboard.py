@@ -120,4 +120,6 @@ def test_a_port_that_is_taken(process, folder):
         port = server.getsockname()[1]
         result = process("tensorboard", folder, "--port", port)
     assert result.returncode == 2
-    assert f"port {port}, it was already in use" in result.stderr
+    (error,) = result.stderr.splitlines()
+    assert f"port {port}, it was already in use" in error
+    assert f"(process {os.getpid()}, user " in error

@@ -112,7 +112,7 @@ def test_a_killed_ps_and_killed_forks_cost_what_came_after_the_last_checkpoint(
             back = caplog.text.count(BACK)
             if model._training is not None and not self.tasks and self.back is None and back > 1:
                 self.back = back
-                (pid,) = (child.pid for child in servers() if child.name() == "tfw2v forks")
+                (pid,) = (child.pid for child in servers() if child.name() == "tfw2v-forks")
                 os.kill(pid, signal.SIGKILL)
             super().on_epoch_begin(model)
 

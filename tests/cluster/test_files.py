@@ -322,6 +322,37 @@ def test_the_job_ends_as_the_training_does(tmp_path, options, status, message):
     assert result.returncode == status and message in result.stderr
 
 
+#: Starts its tasks, and when it is sent SIGTERM signals the one process of each that Slurm knows.
+DEAF_SRUN = """
+while [[ $1 == --* ]]; do shift; done
+for i in 0 1 2; do SLURM_PROCID=$i setsid "$@" & tasks+=" $!"; done
+trap 'kill -$SIGNAL $tasks; wait; exit 143' TERM
+wait
+"""
+
+
+@pytest.mark.parametrize("number", ["TERM", "HUP"])
+def test_a_job_that_is_cancelled_leaves_nothing(tmp_path, number):
+    of_this = str(random.randrange(10**6))
+    script = tmp_path / "job.sh"
+    script.write_text(SLURM.read_text().replace("PS=2\n", "PS=1\n"))
+    stub(tmp_path, "scontrol", "echo n")
+    stub(tmp_path, "srun", DEAF_SRUN)
+    sleeps = f"touch {tmp_path}/serves-$SLURM_PROCID; exec sleep 60"
+    stub(tmp_path, "tfw2v", f'case "$*" in task) {sleeps};; cluster*) sleep 1; false;; esac')
+    env = os.environ | {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}", "TMPDIR": str(tmp_path), "SLURM_NTASKS": "4",
+        "SLURM_JOB_ID": of_this, "SLURM_JOB_NODELIST": "n", "SLURM_TASKS_PER_NODE": "4",
+        "SLURM_CPUS_PER_TASK": "1", "SIGNAL": number,
+    }  # fmt: skip
+    job = subprocess.Popen(["bash", script], env=env, stderr=subprocess.DEVNULL)
+    until(lambda: len(list(tmp_path.glob("serves-*"))) == 3, 60)
+    job.send_signal(getattr(signal, f"SIG{number}"))
+    assert job.wait(60) == 128 + getattr(signal, f"SIG{number}")
+    until(lambda: not of_job(of_this))
+    assert not list(tmp_path.glob("tmp.*"))
+
+
 SRUN = """
 while [[ $1 == --* ]]; do [[ $1 == --ntasks=* ]] && tasks=${1#*=}; shift; done
 set -m  # each task has a process group, which gets its signals

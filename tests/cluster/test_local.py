@@ -112,7 +112,8 @@ def test_a_task_whose_port_is_taken_shows_its_log(shared_forks):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", local.cluster.task("ps", 0).port))
         taken.listen()
-        with pytest.raises(TaskEnded, match=r"(?s)ps 0 .* exit status 1; its log.*gRPC server"):
+        taken_by = rf"cannot listen at port \d+: .* in use by .* \(process {os.getpid()}, user "
+        with pytest.raises(TaskEnded, match=rf"(?s)ps 0 .* exit status 2; its log.*{taken_by}"):
             local.__enter__()
     launcher.close()
     assert not servers()

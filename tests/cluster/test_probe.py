@@ -1,5 +1,6 @@
 """Waiting for tasks, with real servers."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -7,7 +8,8 @@ import time
 
 import pytest
 
-from gensim_tfw2v.cluster import MissingTasks, Task, wait_for_tasks
+from gensim_tfw2v.cluster import Cluster, MissingTasks, Task, wait_for_tasks
+from gensim_tfw2v.cluster.connect import check_port, connect
 
 SERVER = """
 import sys, time, grpc
@@ -65,3 +67,24 @@ def test_missing_tasks_are_named_in_time(serve):
             wait_for_tasks(tasks, seconds=2)
         assert time.monotonic() - begin < 20  # not 2 s for each
     assert error.value.tasks == tuple(tasks[1:])
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "0.0.0.0"])
+def test_a_port_in_use_is_named_with_its_user(address):
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.create_server((address, 0), family=family) as taken:
+        task = Task("chief", 0, f"localhost:{taken.getsockname()[1]}")
+        with pytest.raises(OSError, match="") as raised:
+            check_port(task)
+    said = f"{task} cannot listen at port {task.port}: Address already in use by "
+    assert str(raised.value).startswith(said)
+    assert f"(process {os.getpid()}, user " in str(raised.value)
+    assert "\n" not in str(raised.value)
+    check_port(task)
+
+
+def test_a_program_whose_own_port_is_in_use_says_so_at_once():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        chief = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(OSError, match="^chief 0 .* cannot listen at port"):
+            connect(Cluster(("127.0.0.1:1",), ("127.0.0.1:2",), chief), seconds=60)

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -127,6 +128,10 @@ def test_a_running_cluster_is_used_again_and_again(shared_forks, monkeypatch):
     monkeypatch.setattr(coordinators, launcher.start_module)
     with LocalCluster(1, 1, process_launcher=launcher) as running:
         pids = [running.pid(task) for task in running.cluster.tasks()]
+        if sys.platform == "linux":  # as Slurm reads them: number, name, state, parent
+            stats = [Path(f"/proc/{pid}/stat").read_text().split() for pid in pids]
+            assert [stat[1] for stat in stats] == ["(tfw2v-ps-0)", "(tfw2v-worker-0)"]
+            assert all(int(stat[3]) for stat in stats)
         model = trained(running.cluster, epochs=2)
         before = model.wv.vectors.copy()
         model.train(corpus_file=LEE, total_words=model.corpus_total_words, epochs=1)
@@ -191,7 +196,7 @@ def test_processes_get_ready_while_words_are_counted():
     assert not servers()
     model.build_vocab(corpus_file=LEE)
     (server,) = first_servers()
-    assert server.name() in ("tfw2v forks", "python")
+    assert server.name() in ("tfw2v-forks", "python")
     model.train(corpus_file=LEE, total_words=model.corpus_total_words, epochs=1)
     assert not servers()
     model.build_vocab(corpus_file=LEE, update=True)

@@ -3,14 +3,18 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
+import types
 
 import pytest
 from gensim.test.utils import datapath
 
+from gensim_tfw2v import __version__
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.kernel import native
 from tests.forks import SharedLauncher
 
 #: A task; what it says of its version is changed first by the code that is given.
@@ -26,8 +30,10 @@ OLDER = "tf.version.VERSION = '2.20.3'"
 PATCHED = "tf.version.VERSION = '.'.join(tf.version.VERSION.split('.')[:2]) + '.77'"
 BARE = """
 from gensim_tfw2v.kernel import native
-native.load_ops = lambda: None
+native.ops_hash = lambda: ""
 """
+OTHER_PACKAGE = "import gensim_tfw2v; gensim_tfw2v.__version__ = '0.0.9'"
+OTHER_OPS = "from gensim_tfw2v.kernel import native; native.ops_hash = lambda: '0123456789ab'"
 PLAIN = """
 from gensim_tfw2v.cluster import handshake
 handshake.publish_version = lambda server, task: None
@@ -125,7 +131,7 @@ def test_another_version_is_refused_and_servers_that_say_nothing_are_named(launc
     error = done.stderr.splitlines()[-1]
     assert error.startswith("tfw2v: this program has TensorFlow 2.")
     assert f"there is 2.20.3 on worker 0 ({running.worker[0]}). Install the same" in error
-    assert "pip install 'tensorflow==2." in error
+    assert "pip install tensorflow==2." in error
     assert "WARNING : not known to have this program's TensorFlow" in done.stderr
     assert f"tfw2v: ps 0 ({running.ps[0]})\n" in done.stderr
 
@@ -135,3 +141,29 @@ def test_a_worker_without_kernels_is_refused(launcher):
         written = connected(launcher, running)
     assert "MissingKernels: this program has compiled kernels, but there are" in written
     assert f"are none on worker 0 ({running.worker[0]}). Install the package there" in written
+
+
+@pytest.mark.parametrize(
+    ("code", "has"),
+    [
+        pytest.param(OTHER_PACKAGE, "0.0.9", marks=pytest.mark.slow),
+        (OTHER_OPS, f"{__version__} with different compiled kernels"),
+    ],
+)
+def test_another_release_of_the_package_is_refused(launcher, code, has):
+    with cluster(launcher, OWN, code) as running:
+        written = connected(launcher, running)
+    this = f"OtherVersion: this program has gensim-tfw2v {__version__}, but there is {has} on"
+    assert f"{this} worker 0 ({running.worker[0]}). Install the same on all" in written
+
+
+def test_the_hash_of_the_ops_covers_names_and_signatures(monkeypatch):
+    before = native.ops_hash()
+    assert re.fullmatch("[0-9a-f]{12}", before) and native.ops_hash() == before
+    names = [name for name in vars(native.load_ops()) if name.startswith("Tfw2v")]
+    assert len(names) > 2
+    fewer = types.SimpleNamespace(**dict.fromkeys(names[1:]))
+    monkeypatch.setattr(native, "load_ops", lambda: fewer)
+    assert native.ops_hash() != before
+    monkeypatch.setattr(native, "load_ops", lambda: None)
+    assert native.ops_hash() == ""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import hashlib
 import logging
 import os
 from pathlib import Path
@@ -77,6 +78,16 @@ def load_ops() -> Any:
     variant.restype = ctypes.c_char_p
     logger.info("compiled kernels train, those for %s", variant().decode())
     return ops
+
+
+def ops_hash() -> str:
+    """Return a hash of the ops' names and signatures; empty if there are no ops."""
+    if (ops := load_ops()) is None:
+        return ""
+    graph = tf.compat.v1.get_default_graph()
+    names = sorted(name for name in vars(ops) if name.startswith("Tfw2v"))
+    signatures = b"".join(graph.op_def_for_type(name).SerializeToString() for name in names)
+    return hashlib.sha256(signatures).hexdigest()[:12]
 
 
 def why_not() -> str:

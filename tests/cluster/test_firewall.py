@@ -1,0 +1,80 @@
+"""The firewall's rules in cluster/README.md, on hosts of their own."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.hosts import Hosts, why_not
+
+README = Path(__file__).parents[2] / "cluster/README.md"
+RULES = re.findall(r"^nft -f - <<'END'\n(.*?)^END$", README.read_text("utf-8"), re.M | re.S)
+PORT = 20_222
+
+#: As TensorFlow's servers do, it listens on all interfaces.
+LISTEN = f"""
+import socket
+server = socket.create_server(("", {PORT}), family=socket.AF_INET6, dualstack_ipv6=True)
+print("listens", flush=True)
+while True:
+    server.accept()[0].close()
+"""
+CONNECT = f"""
+import socket, sys
+for address in sys.argv[1:]:
+    try:
+        socket.create_connection((address, {PORT}), 0.5).close()
+        print(address)
+    except OSError:
+        pass
+"""
+
+
+@pytest.fixture(scope="module")
+def hosts():
+    if reason := why_not():
+        pytest.skip(reason)
+    if not shutil.which("nft"):
+        pytest.skip("nft (nftables) is missing")
+    with Hosts("task", "member", "outsider") as made:
+        for number, name in enumerate(made.names, 1):
+            address = ("address", "add", f"fd77::{number}/64", "dev", "eth0", "nodad")
+            made.ip("-6", *address, of=name)
+        listener = made.start("task", sys.executable, "-c", LISTEN, stdout=subprocess.PIPE)
+        assert listener.stdout.readline() == b"listens\n"
+        yield made
+
+
+def reached(hosts, name):
+    """Addresses at which a host reaches the task."""
+    addresses = (hosts.address("task"), "fd77::1")
+    process = hosts.start(
+        name, sys.executable, "-c", CONNECT, *addresses, stdout=subprocess.PIPE, text=True
+    )
+    return process.communicate(timeout=60)[0].split()
+
+
+@pytest.mark.parametrize("rules", RULES, ids=["slurm", "ssh"])
+def test_only_members_reach_a_task_by_ipv4_and_ipv6(hosts, rules):
+    both = [hosts.address("task"), "fd77::1"]
+    of_ours = f"ip saddr {{ {both[0]}, {hosts.address('member')} }} accept"
+    rules, found = re.subn("ip saddr .* accept", of_ours, rules)
+    assert found == 1
+    rules = re.sub("tcp dport .* drop", f"tcp dport {PORT} drop", rules)
+    for _ in range(2):  # they may be set again
+        setting = hosts.start("task", "nft", "-f", "-", stdin=subprocess.PIPE, text=True)
+        setting.communicate(rules, timeout=60)
+        assert setting.returncode == 0
+    assert reached(hosts, "member") == both[:1]
+    assert reached(hosts, "outsider") == []
+    assert reached(hosts, "task") == both
+    clearing = hosts.start("task", "nft", "delete", "table", "inet", "tfw2v")
+    assert clearing.wait(60) == 0
+    assert reached(hosts, "outsider") == both
+
+
+def test_both_sections_have_rules():
+    assert len(RULES) == 2
