@@ -166,6 +166,8 @@ def _read_text(file: BinaryIO, encoding: str) -> KeyedVectors:
         at += len(line)
     if len(words) < rows:
         raise Unreadable(f"ends after {len(words):,} of the {rows:,} words in its header")
+    if not words:
+        raise Unreadable("holds no vectors")
     if not rows and (size < 2 or _are_numbers(words)):
         raise Unreadable(
             "has rows of numbers without words; put the words in front, as in: "
@@ -247,7 +249,7 @@ def _decoded(word: bytes, at: int, encoding: str) -> str:
         raise ValueError(undecodable(error, at + error.start, cure)) from error
 
 
-def _from_file(words: list[str], numbers: array[float], size: int) -> KeyedVectors:
+def _from_file(words: list[str], numbers: "array[float]", size: int) -> KeyedVectors:
     rows = np.frombuffer(numbers, np.float32).reshape(len(words), size)
     vectors = keyed(words, rows)
     vectors.expandos["count"] = np.arange(len(words), 0, -1)  # as gensim makes them up
