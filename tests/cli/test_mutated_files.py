@@ -142,9 +142,13 @@ def read_by_gensim(path, form, content):
         if max((len(size) for size in sizes if size.isdigit()), default=0) > 6:
             return None  # gensim would take all that memory first
         bare = path.with_name("bare")
-        bare.write_bytes(content.removeprefix(BOM).replace(b"\t", b" " if form == "tsv" else b"\t"))
+        content = content.removeprefix(BOM).replace(b"\t", b" " if form == "tsv" else b"\t")
+        # empty lines at the end are read over, and no others
+        bare.write_bytes(content if form == "binary" else content.rstrip() + b"\n")
         options = {"binary": form == "binary", "no_header": form in ("glove", "tsv")}
         found = KeyedVectors.load_word2vec_format(str(bare), **options)
+        if not found.vector_size:  # rows with tabs, each taken for a word
+            return None
         kept = len(found.key_to_index)
         return found.index_to_key[:kept], found.vectors[:kept]
     except Exception:  # gensim raises anything
