@@ -139,7 +139,7 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
 def _read_text(file: BinaryIO, encoding: str) -> KeyedVectors:
     words: list[str] = []
     numbers, separator = array("f"), b" "
-    rows = size = empty = at = 0
+    rows, size, empty, at = -1, 0, 0, 0  # -1 without a header
     for line_number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), 1):
         if line_number == 1 and (sizes := _HEADER.fullmatch(line.removeprefix(codecs.BOM_UTF8))):
             rows, size = map(int, sizes.groups())
@@ -155,7 +155,7 @@ def _read_text(file: BinaryIO, encoding: str) -> KeyedVectors:
             size = size or len(fields)
             if empty:
                 wrong = f"comes after line {empty}, which is empty"
-            elif rows and len(words) == rows:
+            elif len(words) == rows:
                 wrong = f"comes after the {rows:,} words that the header announces"
             else:
                 wrong = _wrong_numbers(fields, size)
@@ -168,7 +168,7 @@ def _read_text(file: BinaryIO, encoding: str) -> KeyedVectors:
         raise Unreadable(f"ends after {len(words):,} of the {rows:,} words in its header")
     if not words:
         raise Unreadable("holds no vectors")
-    if not rows and (size < 2 or _are_numbers(words)):
+    if rows < 0 and (size < 2 or _are_numbers(words)):
         raise Unreadable(
             "has rows of numbers without words; put the words in front, as in: "
             "paste metadata.tsv vectors.tsv"
