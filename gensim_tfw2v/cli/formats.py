@@ -185,32 +185,27 @@ FORMATS = (
     Format("sentence-transformers", _save_sentence_transformers, (), rf"\s|{_UNKNOWN}"),
 )
 
-_UNPACK = "unpack it, and give the file of vectors in it"
 _EXPORT = "export words and vectors with the program that wrote it"
 
-#: First bytes of files that are not read, what they are, and what to do.
-OTHERS: dict[bytes, tuple[str, str]] = {
-    magic: (f"{name}-compressed", f"let its name end with {ending}, or decompress it")
+#: First bytes (a regular expression) of files that are not read, what they are, and what to do.
+OTHERS = {
+    rb"version https://git-lfs": "a pointer of Git LFS, not the file: run git lfs pull",
+    rb"\x93NUMPY": "an array of NumPy without words: save both as .npz, with "
+    "numpy.savez(FILE, words=words, vectors=vectors)",
+    rb"PK\x03\x04": "a ZIP archive, but not an .npz with words and vectors: unpack it",
+    rb".{257}ustar": "a tar archive: unpack it, and give the file of vectors in it",
+    rb"\x80\x02\x8a\nl\xfc\x9cF": f"saved by PyTorch: {_EXPORT}",
+    rb"\x89HDF": f"HDF5 (as of Keras): {_EXPORT}",
+    rb"SQLite format 3": f"a SQLite database (as of Magnitude): {_EXPORT}",
+    rb"PAR1|ARROW1": f"Parquet or Arrow: {_EXPORT}",
+    rb"GGUF|.{7}\0\{": f"GGUF or safetensors: {_EXPORT}",
+    rb"\x08[\x01-\x1f]\x12": f"ONNX: {_EXPORT}",
+    rb"<[!?h]": "HTML or XML, perhaps a download that failed: download it again",
+    rb"\{\s*\"|\[\s*[\[{\"]": "JSON: write a word and its numbers on each line, with blanks between",
+} | {
+    re.escape(magic): f"{name}-compressed: let its name end with {ending}, or decompress it"
     for magic, (ending, name) in MAGIC.items()
     if ending in COMPRESSED
-} | {
-    b"version https://git-lfs": ("a pointer of Git LFS, not the file itself", "run git lfs pull"),
-    b"\x93NUMPY": (
-        "an array of NumPy without words",
-        "save both with numpy.savez(FILE, words=words, vectors=vectors), as .npz",
-    ),
-    b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19": ("saved by PyTorch", _EXPORT),
-    b"PK\x03\x04": ("a ZIP archive, but not an .npz with words and vectors", _UNPACK),
-    b"\x89HDF\r\n": ("HDF5 (as of Keras)", _EXPORT),
-    b"SQLite format 3": ("a SQLite database (as of Magnitude)", _EXPORT),
-    b"PAR1": ("Parquet", _EXPORT),
-    b"ARROW1": ("Arrow", _EXPORT),
-    b"GGUF": ("GGUF", _EXPORT),
-    b"IxF": ("an index of Faiss", _EXPORT),
-    b"%PDF": ("a PDF", "give a file of vectors"),
-    b"<": ("HTML or XML, perhaps a download that failed", "download it again"),
-    b"{": ("JSON", "write each word and its numbers on a line, separated by blanks"),
-    b"[": ("JSON", "write each word and its numbers on a line, separated by blanks"),
 }
 
 
@@ -218,15 +213,9 @@ def describe(path: Path) -> str:
     """Say what a file is that is not read, and what to do; "" if that is not known."""
     with open_decompressed(path) as file:
         start = file.read(4096)
-    if start[257:262] == b"ustar":
-        return f"is a tar archive: {_UNPACK}"
-    if re.match(rb".{7}\0\{", start, re.DOTALL):
-        return f"is safetensors: {_EXPORT}"
-    if re.match(rb"\x08[\x01-\x1f]\x12", start):
-        return f"is ONNX: {_EXPORT}"
-    for magic, (what, cure) in OTHERS.items():
-        if start.startswith(magic):
-            return f"is {what}: {cure}"
+    for magic, what in OTHERS.items():
+        if re.match(magic, start, re.DOTALL):
+            return f"is {what}"
     values = [abs(value) for (value,) in struct.iter_unpack("<d", start[: len(start) // 8 * 8])]
     if values and all(1e-12 < value < 1e4 for value in values):
         return (

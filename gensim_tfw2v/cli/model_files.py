@@ -213,12 +213,12 @@ def _load_word2vec(path: Path, encoding: str, first: bytes) -> KeyedVectors:
     try:
         return read_word2vec(path, encoding)
     except Unreadable as error:
-        if wide := wide_encoding(first):
-            raise BadInput(f"{path}: is not {encoding.upper()} text. {converting(wide)}") from error
         if _has_sizes(first) or _numbers_after_word(first) > 1:
             raise
         if described := describe(path):
             raise BadInput(f"{path}: {described}") from error
+        if wide := wide_encoding(first):
+            raise BadInput(f"{path}: is not {encoding.upper()} text. {converting(wide)}") from error
         raise BadInput(
             f"{path}: no vectors in a known format; give what gensim or fastText has saved, "
             "word2vec's text or binary format, or an .npz of tfw2v convert"
