@@ -61,7 +61,7 @@ def test_what_text_is_read(tmp_path, content, words):
         (ARRAY.getvalue(), r"array of NumPy without words.*numpy\.savez"),
         (gzip.compress(ROWS), "gzip-compressed: let its name end with .gz"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "git lfs pull"),
-        (b"<!DOCTYPE html>\n<html>\n", "HTML or XML"),
+        (b"\n\n<!DOCTYPE html>\n<html>\n", "HTML or XML"),
         (b"\x89HDF\r\n\x1a\n" + bytes(99), "HDF5"),
         (b"PAR1" + bytes(99), "Parquet"),
         (b"\x08\x07\x12\x07pytorch", "ONNX"),
