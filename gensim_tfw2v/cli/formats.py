@@ -201,7 +201,7 @@ OTHERS = {
     rb"GGUF|.{7}\0\{": f"GGUF or safetensors: {_EXPORT}",
     rb"\x08[\x01-\x1f]\x12": f"ONNX: {_EXPORT}",
     rb"\s*<[!?h]": "HTML or XML, perhaps a download that failed: download it again",
-    rb"\{\s*\"|\[\s*[\[{\"]": "JSON: write each word and its numbers on a line, separated by blanks",
+    rb"\{\s*\"|\[\s*[\[{\"]": "JSON: write a word and its numbers on each line, with single blanks",
 } | {
     re.escape(magic): f"{name}-compressed: let its name end with {ending}, or decompress it"
     for magic, (ending, name) in MAGIC.items()
