@@ -158,11 +158,10 @@ def _read_text(file: BinaryIO, encoding: str) -> KeyedVectors:
             elif len(words) == rows:
                 wrong = f"comes after the {rows:,} words that the header announces"
             else:
-                wrong = _wrong_numbers(fields, size)
+                wrong = _wrong_numbers(fields, size, numbers)
             if wrong:
                 raise Unreadable(f"line {line_number:,} ({quoted(line[:30])}...) {wrong}")
             words.append(_decoded(word, at + line.index(word), encoding))
-            numbers.extend(map(float, fields))
         at += len(line)
     if len(words) < rows:
         raise Unreadable(f"ends after {len(words):,} of the {rows:,} words in its header")
@@ -176,13 +175,15 @@ def _read_text(file: BinaryIO, encoding: str) -> KeyedVectors:
     return _from_file(words, numbers, size)
 
 
-def _wrong_numbers(fields: list[bytes], size: int) -> str:
-    """Return what is wrong with the fields after a word, "" if they are D finite numbers."""
+def _wrong_numbers(fields: list[bytes], size: int, to: "array[float] | None" = None) -> str:
+    """Return what is wrong with the fields after a word; "" if D numbers, which `to` then gets."""
     if not fields or len(fields) != (size or len(fields)):
         return f"has {len(fields):,} numbers after its word, and not {size or 'some'}"
     try:
         if not b"".join(fields).translate(None, _OF_NUMBERS):
-            list(map(float, fields))
+            values = list(map(float, fields))
+            if to is not None:
+                to.fromlist(values)
             return ""
     except ValueError:
         pass
