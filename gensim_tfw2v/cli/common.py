@@ -110,7 +110,10 @@ Verbose = Annotated[
 READABLE = "or vectors, in any format that `evaluate` reads."
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=f"Model {READABLE}")]
 Output = Annotated[Path, option("Where to save the model (gensim's format).", "--output", "-o")]
-Vectors = Annotated[Path | None, option("Also write the vectors alone, in word2vec's text format.")]
+Vectors = Annotated[
+    Path | None,
+    option("Also write the vectors alone: text, or what the suffix says (.bin, .npz, .kv)."),
+]
 Encoding = Annotated[
     str, option("Encoding of a MODEL in word2vec's text or binary format: latin-1, cp1252, ...")
 ]

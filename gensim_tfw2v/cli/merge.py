@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gensim_tfw2v.cli import common, model_files
+from gensim_tfw2v.cli import common, formats, model_files
 from gensim_tfw2v.cli.common import Verbose, option
-from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
@@ -68,7 +65,7 @@ def convert(
         option(
             "gensim: KeyedVectors; text, binary: word2vec's; numpy: .npz of words, vectors; "
             "fasttext: .bin of a FastText model; keras: word lookup and Embedding; "
-            "sentence-transformers: a folder. By default by suffix (.txt, .bin, .npz, .keras)."
+            "sentence-transformers: a folder. By default by suffix (.kv, .txt, .bin, .npz, .keras)."
         ),
     ] = None,
     words: Annotated[int | None, option("Keep this many of the first words.", min=1)] = None,
@@ -78,52 +75,31 @@ def convert(
     verbose: Verbose = False,
 ) -> None:
     """Convert vectors, or the vectors of a model, to another format."""
-    suffixes = {".txt": "text", ".bin": "binary", ".npz": "numpy", ".keras": "keras"}
     if (output := output or out) is None or out not in (None, output):
         raise common.BadInput("give one file to write: tfw2v convert MODEL OUT")
-    form = to or suffixes.get(output.suffix, "gensim")
-    if form not in (forms := ("gensim", "fasttext", "sentence-transformers", *suffixes.values())):
-        raise common.BadInput(f"--to is {quoted(form)}: give one of {', '.join(forms)}")
-    if half and form != "numpy":
+    form = formats.find_format(output, to, "gensim")
+    if half and not form.holds_half:
         raise common.BadInput("--half is for --to numpy: the other formats hold float32")
-    if form == "sentence-transformers" and output.exists():
+    if form.name == "sentence-transformers" and output.exists():
         raise common.BadInput(f"{output}: is there, and a new folder is written; give another name")
     model_files.check_outputs(output, None, False, [model], "is to be converted")
     saved = model_files.load_saved(model, encoding, mapped=True)
     held = model_files.documents_of(saved, model) if documents else getattr(saved, "wv", saved)
-    if form == "fasttext" and (words or held is saved or not hasattr(held, "vectors_ngrams")):
+    if form.of_model and (words or held is saved or not hasattr(held, "vectors_ngrams")):
         raise common.BadInput("fastText's .bin holds a whole FastText model, with all words")
 
     import numpy as np
 
-    from gensim_tfw2v.cli import exports
     from gensim_tfw2v.keyed import keyed
 
-    rows = held.vectors[:words]
+    rows = held.vectors[:words].astype(np.float16 if half else np.float32, copy=False)
+    if not np.isfinite(rows).all():
+        raise common.BadInput("--half: numbers above 65504 are too large for float16; leave it out")
     chosen = keyed(held.index_to_key[:words], rows)
     if "count" in held.expandos:
         chosen.expandos["count"] = held.expandos["count"][:words]
-    if form == "gensim":
-        write: Callable[..., object] = chosen.save
-    elif form == "fasttext":
-        from gensim.models.fasttext import save_facebook_model
-
-        def write(to: Any) -> None:
-            save_facebook_model(saved, model_files.place(to))
-    elif form in ("keras", "sentence-transformers"):
-        save = exports.save_keras if form == "keras" else exports.save_sentence_transformers
-        table = np.insert(rows, 0, 0, axis=0).astype(np.float32)
-        write = partial(save, words=chosen.index_to_key, table=table)
-    elif form == "numpy":
-        numbers = rows.astype(np.float16 if half else np.float32)
-
-        def write(to: Any) -> None:
-            file = open(to, "wb") if isinstance(to, str) else contextlib.nullcontext(to)
-            with file as opened:
-                np.savez(opened, words=np.array(chosen.index_to_key), vectors=numbers)
-    else:
-        write = model_files.vectors_writer(chosen, form == "binary")
-    model_files.save_whole(output, write)
+    formats.check_holds(form, chosen, output)
+    model_files.save_whole(output, partial(form.write, saved if form.of_model else chosen))
     common.print_rows([("saved", f"{output}: {len(rows):,} words x {rows.shape[1]} dimensions")])
 
 

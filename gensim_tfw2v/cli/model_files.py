@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import pickle
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput, one_line
 from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.messages import converting, open_decompressed, quoted, undecodable, wide_encoding
+from gensim_tfw2v.messages import converting, open_decompressed, quoted, wide_encoding
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors, Word2Vec
+
+    from gensim_tfw2v.cli.formats import Format
 
 UTF8 = "utf-8"
 PICKLE_MARK = b"\x80"  # first byte of every pickle since protocol 2
@@ -71,8 +74,9 @@ def load_saved(
         vectors = getattr(saved, "wv", saved)
         if not len(vectors):
             raise BadInput(f"{path}: holds no vectors")
-        if not np.isfinite(vectors.vectors).all():
-            raise BadInput(f"{path}: holds vectors that are NaN or infinite")
+        if len(bad := np.flatnonzero(~np.isfinite(vectors.vectors).all(axis=1))):
+            word = quoted(vectors.index_to_key[bad[0]])
+            raise BadInput(f"{path}: holds vectors that are NaN or infinite, the first for {word}")
     for notice in notices:
         print(f"tfw2v: {path}: {notice}", file=sys.stderr)
     return saved
@@ -92,20 +96,26 @@ def check_encoding(name: str) -> None:
 
 
 def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
+    from gensim_tfw2v.cli import formats
+
+    first = b""
     try:
-        first, second = _first_lines(path)
+        first, _ = _first_lines(path)
         if first[:1] == PICKLE_MARK:
             return _load_pickled(path, mapped)
         if first.startswith(FASTTEXT_MARK):
             from gensim.models.fasttext import load_facebook_model
 
+            formats.check_fasttext(path)
             return load_facebook_model(str(path), encoding)
         if first.startswith(ZIP_MARK) and (vectors := _load_numpy(path)):
             return vectors
-        return _load_word2vec(path, encoding, first, second)
+        return _load_word2vec(path, encoding, first)
     except (BadInput, ImportError):
         raise
     except Exception as error:  # a damaged pickle can raise nearly anything
+        if isinstance(error, ValueError) and first[:1] != PICKLE_MARK:
+            raise BadInput(f"{path}: {one_line(error)}") from error
         raise BadInput(
             f"{path}: cannot be loaded; it is damaged, or was saved by software that is not "
             f"installed here ({type(error).__name__}: {one_line(error)})"
@@ -136,6 +146,7 @@ def _load_pickled(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
     from gensim.models import KeyedVectors
     from gensim.utils import SaveLoad
 
+    from gensim_tfw2v.cli.formats import describe
     from gensim_tfw2v.training.state import check_loaded
 
     is_mappable = mapped and path.suffix not in (".gz", ".bz2")
@@ -149,7 +160,23 @@ def _load_pickled(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
             f"{error.filename}: missing; large arrays of {path} are kept in files beside it, "
             "copy them together"
         ) from error
-    except (AttributeError, pickle.UnpicklingError, EOFError) as error:
+    except (AttributeError, pickle.UnpicklingError, EOFError, ImportError, TypeError) as error:
+        with open_decompressed(path) as file:
+            is_old = re.search(rb"index2word|DocvecsArray|models.wrappers", file.read(1 << 28))
+        if is_old:
+            raise BadInput(
+                f"{path}: a model of gensim 3 or older, which gensim 4 cannot read; load it with "
+                f"gensim 3.8.3 and save it again ({one_line(error)})"
+            ) from error
+        if described := describe(path):
+            raise BadInput(f"{path}: {described}") from error
+        if found := re.fullmatch(r"'(\w+)' object has no attribute '_load_specials'", str(error)):
+            raise BadInput(
+                f"{path}: a pickle of {found[1]}, not word vectors; make KeyedVectors of it with "
+                "add_vectors(words, rows), and save these"
+            ) from error
+        if isinstance(error, ImportError):
+            raise
         raise BadInput(
             f"{path}: no gensim model or vectors, or a damaged one ({one_line(error)})"
         ) from error
@@ -169,50 +196,33 @@ def _load_numpy(path: Path) -> KeyedVectors | None:
     with np.load(path) as arrays:
         if not {"words", "vectors"} <= set(arrays):
             return None
-        return keyed(arrays["words"].tolist(), arrays["vectors"].astype(np.float32))
+        words, rows = arrays["words"], arrays["vectors"]
+    if words.dtype.kind not in "Uiu" or rows.dtype.kind not in "fiu":
+        raise ValueError(f"has words of {words.dtype} and vectors of {rows.dtype}: save str, float")
+    if rows.ndim != 2 or words.shape != rows.shape[:1]:
+        raise ValueError(
+            f"has words [{words.shape}] and vectors [{rows.shape}], not [V] and [V, D]"
+        )
+    return keyed(words.tolist(), np.ascontiguousarray(rows, np.float32))
 
 
-def _load_word2vec(path: Path, encoding: str, first: bytes, second: bytes) -> KeyedVectors:
-    """Load vectors in the word2vec tool's format, which the first two lines tell."""
-    from gensim.models import KeyedVectors, keyedvectors
+def _load_word2vec(path: Path, encoding: str, first: bytes) -> KeyedVectors:
+    from gensim_tfw2v.cli.formats import describe
+    from gensim_tfw2v.keyed import Unreadable, read_word2vec
 
-    # one line for all of them is enough, and `with_keys` counts them
-    keyedvectors.logger.addFilter(_is_no_duplicate)
-
-    def load(**form: bool) -> KeyedVectors:
-        try:
-            return KeyedVectors.load_word2vec_format(str(path), encoding=encoding, **form)
-        except UnicodeDecodeError as error:
-            cure = "Give its encoding, as in: --encoding latin-1"
-            said = undecodable(error, _place(path, error.object) + error.start, cure)
-            raise BadInput(f"{path}: {said}") from error
-
-    numbers = _numbers_after_word(second)
-    if _has_sizes(first):
-        is_text = numbers == int(first.split()[1])
-        return load(binary=not is_text)
-    if _numbers_after_word(first) == numbers > 1:
-        return load(binary=False, no_header=True)
-    if wide := wide_encoding(first):
-        raise BadInput(f"{path}: is not {encoding.upper()} text. {converting(wide)}")
-    raise BadInput(
-        f"{path}: no vectors in a known format; give what gensim or fastText has saved, word2vec's "
-        "text or binary format, or an .npz of tfw2v convert"
-    )
-
-
-def _is_no_duplicate(record: logging.LogRecord) -> bool:
-    return not str(record.msg).startswith("duplicate word")
-
-
-def _place(path: Path, text: bytes) -> int:
-    """Where in a file, decompressed, some bytes are; they are there."""
-    begin, held = 0, b""
-    with open_decompressed(path) as file:
-        while (at := held.find(text)) < 0:
-            begin, held = begin + max(0, len(held) - len(text)), held[-len(text) :]
-            held += file.read(2**20)
-    return begin + at
+    try:
+        return read_word2vec(path, encoding)
+    except Unreadable as error:
+        if _has_sizes(first) or _numbers_after_word(first) > 1:
+            raise
+        if described := describe(path):
+            raise BadInput(f"{path}: {described}") from error
+        if wide := wide_encoding(first):
+            raise BadInput(f"{path}: is not {encoding.upper()} text. {converting(wide)}") from error
+        raise BadInput(
+            f"{path}: no vectors in a known format; give what gensim or fastText has saved, "
+            "word2vec's text or binary format, or an .npz of tfw2v convert"
+        ) from error
 
 
 def _numbers_after_word(line: bytes) -> int:
@@ -232,6 +242,8 @@ def check_outputs(
         raise BadInput("--binary is the format of --vectors; give --vectors FILE too")
     if vectors is not None and vectors.resolve() == output.resolve():
         raise BadInput(f"{vectors}: named by both --output and --vectors")
+    if vectors is not None:
+        vectors_format(vectors, binary)
     read = [path.resolve() for path in inputs]
     for path in filter(None, (output, vectors)):
         check_can_save(path)
@@ -258,31 +270,24 @@ def check_can_save(path: Path) -> None:
         raise BadInput(f"{real.parent}: cannot be written to ({error.strerror})") from error
 
 
+def vectors_format(vectors: Path, binary: bool) -> Format:
+    """Return the format of --vectors; by its suffix, and text without one."""
+    from gensim_tfw2v.cli.formats import find_format
+
+    return find_format(vectors, "binary" if binary else None, "text")
+
+
 def save_model(
     model: Word2Vec, output: Path, vectors: Path | None, binary: bool, progress: bool | None = None
 ) -> Iterator[Path]:
     """Save a model, and its vectors alone where that is asked for; name each file when it is."""
+    from gensim_tfw2v.cli import formats
+
     yield from save_whole(output, model.save, progress)
     if vectors is not None:
-        yield from save_whole(vectors, vectors_writer(model.wv, binary), progress)
-
-
-def vectors_writer(vectors: KeyedVectors, binary: bool) -> Callable[[Any], None]:
-    """Give what writes vectors to a path or an open file in word2vec's text or binary format."""
-    from gensim_tfw2v.keyed import save_text
-
-    def write(to: Any) -> None:
-        if binary:
-            vectors.save_word2vec_format(place(to), binary=True)
-        else:
-            save_text(vectors, place(to))
-
-    return write
-
-
-def place(to: Any) -> Any:
-    """The path, or the number of an open file, which gensim can open."""
-    return to if isinstance(to, str) else to.fileno()
+        form = vectors_format(vectors, binary)
+        formats.check_holds(form, model.wv, vectors)
+        yield from save_whole(vectors, partial(form.write, model.wv), progress)
 
 
 def save_whole(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.messages import converting, quoted, wide_encoding
 
 Role = Literal["ps", "worker", "chief"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -23,6 +23,9 @@ EXAMPLE = f'{{"cluster": {HOSTS_EXAMPLE}, "task": {{"type": "worker", "index": 0
 
 #: What a text in JSON or YAML raises that is wrong, nested too deeply, or has too many digits.
 UNREADABLE = (ValueError, RecursionError)
+
+#: A host's name or address; never what ssh would take for an option.
+HOST = re.compile(r"\[[\w:.%]+\]|\w[\w.-]*")
 
 #: The environment variable that tells a task where its training logs for TensorBoard.
 LOG_DIR = "TFW2V_LOG_DIR"
@@ -115,10 +118,21 @@ class Cluster:
         by_address: dict[str, list[Task]] = {}
         for task in self.tasks():
             host, _, port = task.address.rpartition(":")
-            if not host or not re.fullmatch("[0-9]{1,5}", port) or not 0 < int(port) < 1 << 16:
+            if "@" in host:
                 raise ClusterError(
                     f"{task.role} {task.index} has the address {quoted(task.address)}: write "
-                    "host:port, with a port from 1 to 65535"
+                    f"host:port without a user, and log in as one with --ssh 'ssh -l "
+                    f"{host.partition('@')[0]}'"
+                )
+            if (
+                not HOST.fullmatch(host)
+                or not re.fullmatch("[0-9]{1,5}", port)
+                or not 0 < int(port) < 1 << 16
+            ):
+                raise ClusterError(
+                    f"{task.role} {task.index} has the address {quoted(task.address)}: write "
+                    "host:port, with a host's name or address (IPv6 in brackets) and a port from 1 "
+                    "to 65535"
                 )
             by_address.setdefault(task.address, []).append(task)
         for same in by_address.values():
@@ -232,7 +246,10 @@ def read_hosts(path: Path) -> Cluster:
 
 
 def _parsed(path: Path) -> Any:
-    text = path.read_text(encoding="utf-8")
+    content = path.read_bytes()
+    if encoding := wide_encoding(content[:64]):
+        raise ClusterError(f"is not UTF-8 text. {converting(encoding)}")
+    text = content.decode("utf-8-sig")  # Notepad and PowerShell begin files with a mark
     if path.suffix.lower() not in {".yaml", ".yml"}:
         try:
             return json.loads(text)

@@ -187,7 +187,8 @@ def test_what_is_converted_is_read(tfw2v, models, tmp_path, name):
 
 def test_archives_of_other_things_are_refused(tfw2v, models, tmp_path):
     np.savez(tmp_path / "other.npz", rows=np.zeros(3))
-    assert "known format" in tfw2v("info", tmp_path / "other.npz", status=2).stderr
+    said = tfw2v("info", tmp_path / "other.npz", status=2).stderr
+    assert "a ZIP archive, but not an .npz with words and vectors" in said
 
 
 @pytest.mark.parametrize("files", [(), ("x", "-o", "y")])
@@ -216,7 +217,7 @@ def test_a_terminal_is_asked_for_words(models):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--to", "torch"), "--to is 'torch': give one of gensim, fasttext, sent"),
+        (("--to", "torch"), "--to is 'torch': give one of gensim, text, binary, numpy"),
         (("--half",), "--half is for --to numpy"),
         (("--to", "fasttext"), "whole FastText model"),
     ],

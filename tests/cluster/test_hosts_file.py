@@ -19,6 +19,12 @@ def test_both_forms_are_read(tmp_path, name):
     assert read_hosts(tmp_path / name) == CLUSTER
 
 
+@pytest.mark.parametrize("name", ["hosts.json", "hosts.yaml"])
+def test_a_byte_order_mark_is_read_over(tmp_path, name):
+    (tmp_path / name).write_text(json.dumps(ADDRESSES), "utf-8-sig")
+    assert read_hosts(tmp_path / name) == CLUSTER
+
+
 def test_yaml_as_it_is_written_by_hand(tmp_path):
     path = tmp_path / "hosts.yaml"
     path.write_text("# ours\nchief: ['a:1']\nps:\n- b:2\nworker:\n- c:3\n- '[::1]:4'\n")
@@ -45,6 +51,11 @@ def test_a_chief_is_optional(tmp_path):
         ("h.json", '{"ps": ["a:1"], "worker": ["b"]}', "address 'b': write host:port"),
         ("h.json", '{"ps": ["a:1"], "worker": ["b:1"], "chief": ["c:1", "d:1"]}', "has 2 chiefs"),
         ("h.yaml", b"\xff", "decode"),
+        ("h.json", json.dumps(ADDRESSES).encode("utf-16"), "looks like UTF-16: .*iconv"),
+        ("h.json", '{"ps": ["me@a:1"], "worker": ["b:1"]}', "'me@a:1': .*--ssh 'ssh -l me'"),
+        ("h.json", '{"ps": ["-oProxyCommand=x:1"], "worker": ["b:1"]}', "write host:port"),
+        ("h.json", '{"ps": ["http://a:1"], "worker": ["b:1"]}', "write host:port"),
+        ("h.json", '{"ps": ["::1:1"], "worker": ["b:1"]}', "IPv6 in brackets"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, name, text, message):

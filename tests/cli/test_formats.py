@@ -1,0 +1,141 @@
+"""Formats of vector files: what is read, what is refused and why, what is written where."""
+
+import gzip
+import io
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors
+from gensim.test.utils import datapath
+
+from gensim_tfw2v.cli.common import BadInput
+from gensim_tfw2v.cli.formats import FORMATS
+from gensim_tfw2v.cli.model_files import load_saved
+
+ROWS = b"the 1 2\nof 3 4\n"
+GLOVE = np.random.default_rng(1).normal(0, 0.3, 300).tobytes()
+ARRAY = io.BytesIO()
+np.save(ARRAY, np.eye(3))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"3 2\nthe 1 2\n 3 4\na 5 6\n", ["the", "", "a"]),  # as text.split(" ") makes them
+        (b"the\t1\t2\nof\t3\t4\n", ["the", "of"]),
+        (b"New York\t1\t2\nOld Man 3\t3\t4\n", ["New York", "Old Man 3"]),
+        (b"\xef\xbb\xbf2 2\n" + ROWS, ["the", "of"]),
+        (b"\xef\xbb\xbf" + ROWS, ["the", "of"]),
+        (b"2 2\r\nthe 1 2\r\nof 3 4\r\n\r\n", ["the", "of"]),
+        (b"2 2\n1990 1 2 \n<s> 3 4 \n", ["1990", "<s>"]),
+        (b"[PAD] 1 2\n{ 3 4\n", ["[PAD]", "{"]),
+        (b"34 1 .5\n1 -2 1e-3\n", ["34", "1"]),  # nodes of a graph
+        (b"a\tb 1 2\nc 3 4\n", ["a\tb", "c"]),
+        ("a\u00a0b 1 2\nc 3 4\n".encode(), ["a\u00a0b", "c"]),
+    ],
+)
+def test_what_text_is_read(tmp_path, content, words):
+    (tmp_path / "v").write_bytes(content)
+    assert load_saved(tmp_path / "v").index_to_key == words
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"2 2\n. . 1 2\nof 3 4\n", "line 2 .* has 3 numbers after its word, and not 2"),
+        (b"2 3\n" + ROWS, "line 2 .* has 2 numbers after its word, and not 3"),
+        (b"2 2\nthe 1,5 2\nof 3 4\n", "line 2 .* has b'1,5', which is not a finite number"),
+        (b"2 2\nthe 1 2\nof 3 1_0\n", "line 3 .* has b'1_0'"),
+        (b"2 2\nthe 1 2\nof 3 1e999\n", "NaN or infinite, the first for 'of'"),
+        (b"3 2\n" + ROWS, "ends after 2 of the 3 words in its header"),
+        (b"1 2\n" + ROWS, "line 3 .* comes after the 1 words that the header"),
+        (b"2 2\nthe 1 2\n\nof 3 4\n", "line 4 .* comes after line 3, which is empty"),
+        (b"999999999999 9\n" + ROWS, "line 2"),
+        (b"0.5\t1\n0.7\t2\n", "no vectors in a known"),
+        (b"0.5\t1\t2\n0.7\t2\t3\n", "rows of numbers without words; .*paste metadata.tsv"),
+        (b"2 2\na " + struct.pack("<2f", 1, -2.7) + b"b " + struct.pack("<f", 1), "word 2"),
+        (b"1 2\na " + struct.pack("<2f", 1, -2.7) + b"more", "there is more behind"),
+        (GLOVE, "GloVe's vectors.bin.*vectors.txt"),
+        (ARRAY.getvalue(), r"array of NumPy without words.*numpy\.savez"),
+        (gzip.compress(ROWS), "gzip-compressed: let its name end with .gz"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "git lfs pull"),
+        (b"\n\n<!DOCTYPE html>\n<html>\n", "HTML or XML"),
+        (b"\x89HDF\r\n\x1a\n" + bytes(99), "HDF5"),
+        (b"PAR1" + bytes(99), "Parquet"),
+        (b"\x08\x07\x12\x07pytorch", "ONNX"),
+        (bytes(257) + b"ustar\x0000", "tar archive"),
+    ],
+)
+def test_what_is_refused_and_why(tmp_path, content, said):
+    (tmp_path / "v").write_bytes(content)
+    with pytest.raises(BadInput, match=f"v: .*{said}"):
+        load_saved(tmp_path / "v")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("old_d2v_models/d2v_3.4.0.mdl", "gensim 3 or older.*3.8.3 and save it again"),
+        ("old_d2v_models/d2v_0.12.0.mdl", "gensim 3 or older.*3.8.3 and save it again"),
+        ("old_w2v_models/w2v_0.12.0.mdl", "gensim 3 or older.*3.8.3 and save it again"),
+        ("fasttext_old", "gensim 3 or older.*3.8.3 and save it again"),
+        ("ft_kv_3.6.0.model.gz", "gensim 3 or older.*3.8.3 and save it again"),
+        ("pang_lee_polarity_fasttext.bin", "a supervised fastText model.*give the .vec"),
+        ("pretrained.vec", "ends after 1 of the 3 words"),
+    ],
+)
+def test_files_of_other_programs_and_times(name, said):
+    with pytest.raises(BadInput, match=said):
+        load_saved(Path(datapath(name)))
+
+
+@pytest.mark.parametrize(("words", "rows"), [(2, (3, 4)), (3, (3,)), (3, (3, 4, 1))])
+def test_archives_whose_shapes_do_not_fit(tmp_path, words, rows):
+    np.savez(tmp_path / "v.npz", words=np.array([*"abc"][:words]), vectors=np.zeros(rows))
+    with pytest.raises(BadInput, match=r"not \[V\] and \[V, D\]"):
+        load_saved(tmp_path / "v.npz")
+
+
+def saved(path, *words):
+    vectors = KeyedVectors(2)
+    vectors.add_vectors(list(words), np.eye(len(words), 2))
+    vectors.save(str(path))
+    return path
+
+
+@pytest.mark.parametrize("name", ["out.onnx", "out.parquet", "out.tsv", "out.onnx.gz"])
+def test_unknown_suffixes_are_refused(tfw2v, tmp_path, name):
+    printed = tfw2v("convert", saved(tmp_path / "m.kv", "a"), tmp_path / name, status=2).stderr
+    assert "no format has the suffix" in printed and ".npz" in printed and ".txt" in printed
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("word", ["Old Man 3", "", "a\nb", "nul\0", "a\u00a0b", "\ud800", "[UNK]"])
+@pytest.mark.parametrize("form", ["text", "binary", "numpy", "gensim"])
+def test_what_is_written_is_read_or_refused(tfw2v, tmp_path, word, form):
+    model, out = saved(tmp_path / "m.kv", "x", word), tmp_path / "out"
+    out.write_bytes(b"before")
+    try:
+        tfw2v("convert", model, out, "--to", form)
+    except AssertionError as error:
+        assert f"the format {form} cannot hold" in str(error) and "gensim" in str(error)
+        assert out.read_bytes() == b"before"
+        return
+    assert load_saved(out).index_to_key == ["x", word]
+    if form == "text":
+        assert KeyedVectors.load_word2vec_format(str(out)).index_to_key == ["x", word]
+
+
+def test_each_format_has_its_suffixes():
+    suffixes = [suffix for form in FORMATS for suffix in form.suffixes]
+    assert len(set(suffixes)) == len(suffixes)
+
+
+def test_numbers_too_large_for_half(tfw2v, tmp_path):
+    vectors = KeyedVectors(1)
+    vectors.add_vectors(["a"], np.full((1, 1), 1e6))
+    vectors.save(str(tmp_path / "m.kv"))
+    out = tmp_path / "out.npz"
+    assert "float16" in tfw2v("convert", tmp_path / "m.kv", out, "--half", status=2).stderr
