@@ -72,20 +72,23 @@ const std::vector<Kernel>& usable() {
 }
 
 // The fastest, or the one that TFW2V_ISA names: in any case, with blanks around it or without.
-// Callers refuse other names.
-Kernel choose() {
+// `is_known` is whether it is one of these.
+Kernel choose(bool& is_known) {
   std::string asked;
   if (const char* text = std::getenv("TFW2V_ISA"))
     for (; *text; ++text)
       if (!std::isspace(static_cast<unsigned char>(*text)))
         asked += static_cast<char>(std::tolower(static_cast<unsigned char>(*text)));
+  is_known = true;
   for (const Kernel& kernel : usable())
     if (asked == kernel.name) return kernel;
+  is_known = asked.empty();
   return usable().front();
 }
 
 const Kernel& chosen() {
-  static const Kernel kernel = choose();
+  static bool is_known;
+  static const Kernel kernel = choose(is_known);
   return kernel;
 }
 
@@ -247,5 +250,18 @@ TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vWor
 }
 
 TFW2V_EXPORT const char* tfw2v_variant(void) { return tfw2v::chosen().name; }
+
+// Names of the kernels that run here, if TFW2V_ISA names another; else null.
+TFW2V_EXPORT const char* tfw2v_unknown_isa(void) {
+  bool is_known;
+  tfw2v::choose(is_known);
+  if (is_known) return nullptr;
+  static const std::string names = [] {
+    std::string joined;
+    for (const auto& kernel : tfw2v::usable()) joined += (joined.empty() ? "" : ", ") + std::string(kernel.name);
+    return joined;
+  }();
+  return names.c_str();
+}
 
 }  // extern "C"
