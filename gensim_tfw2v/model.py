@@ -423,34 +423,15 @@ class TFWord2Vec(Word2Vec):
         self.raw_vocab = scan.raw_vocab
         return scan.total_words, scan.corpus_count
 
-    def build_vocab(
-        self,
-        corpus_iterable: Iterable[Any] | None = None,
-        corpus_file: str | None = None,
-        update: bool = False,
-        *args: Any,
-        **kwargs: Any,
-    ) -> None:
-        """Build the vocabulary; see gensim. An `update` that fails changes nothing."""
-        with self._updating(update):
-            super().build_vocab(corpus_iterable, corpus_file, update, *args, **kwargs)
+    def build_vocab(self, *args: Any, **kwargs: Any) -> None:
+        """Build the vocabulary; see gensim. If it fails, the model stays as it was."""
+        with undone_if_it_fails(self):
+            super().build_vocab(*args, **kwargs)
 
-    def build_vocab_from_freq(
-        self,
-        word_freq: Mapping[str, int],
-        keep_raw_vocab: bool = False,
-        corpus_count: int | None = None,
-        trim_rule: Any = None,
-        update: bool = False,
-    ) -> None:
-        """Build the vocabulary of counts; see gensim. An `update` that fails changes nothing."""
-        with self._updating(update):
-            super().build_vocab_from_freq(
-                word_freq, keep_raw_vocab, corpus_count, trim_rule, update
-            )
-
-    def _updating(self, update: bool) -> contextlib.AbstractContextManager[None]:
-        return undone_if_it_fails(self) if update else contextlib.nullcontext()
+    def build_vocab_from_freq(self, *args: Any, **kwargs: Any) -> None:
+        """Build the vocabulary of given counts; see gensim. As `build_vocab` if it fails."""
+        with undone_if_it_fails(self):
+            super().build_vocab_from_freq(*args, **kwargs)
 
     def update_weights(self) -> None:
         """Add rows for new words; gensim's hook."""

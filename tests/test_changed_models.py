@@ -136,7 +136,9 @@ def test_many_tags_are_added_to_as_in_gensim():
         model.dv.add_vectors(["two", 80_000], np.ones((2, 2)))
     assert ours.dv.index_to_key == gensims.dv.index_to_key
     assert ours.dv.key_to_index == gensims.dv.key_to_index
-    assert "one" in ours.dv and 70_000 in ours.dv and 70_001 not in ours.dv
+    for tag in ("one", "three", 70_000, 80_000, 90_000, np.int64(7)):
+        assert (tag in ours.dv) == (tag in gensims.dv)
+        assert ours.dv.get_index(tag, -1) == gensims.dv.get_index(tag, -1)
     assert ours.dv.vectors.shape == gensims.dv.vectors.shape
 
 

@@ -207,7 +207,7 @@ def fill_outputs(model: Any, words: int) -> None:
 def undone_if_it_fails(model: Any) -> Iterator[None]:
     """Within it, an error or Ctrl-C leaves the vocabulary and the weights as they were.
 
-    This is for updates, which only append to the keys, and replace arrays except attributes.
+    gensim appends to the keys or replaces them, and replaces arrays, except the words' attributes.
     """
     before, parts = dict(vars(model)), [model.wv, *([model.dv] if model.has_documents else [])]
     held = [dict(vars(part), expandos=copy.deepcopy(part.expandos)) for part in parts]
@@ -215,7 +215,6 @@ def undone_if_it_fails(model: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        vars(model).clear()
         vars(model).update(before)
         for part, attributes, (keys, indices) in zip(parts, held, numbers, strict=True):
             vars(part).update(attributes)
