@@ -78,8 +78,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     Attributes
     ----------
     dv : KeyedVectors
-        Vectors of the tags. More than 65,536 tags that are all integers are a ``range`` in
-        ``dv.index_to_key``, not a list.
+        Vectors of the tags.
 
     Examples
     --------
@@ -129,6 +128,14 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         assert isinstance(reader, DocumentReader)
         reader.dv = vars(self).get("dv")  # none yet in the constructor
         return reader
+
+    @classmethod
+    def take_over(cls, model: Any) -> Any:
+        """Turn a model of gensim's class into one of this class; its tags' keys become a list."""
+        model = super().take_over(model)
+        if isinstance(model, Doc2Vec):  # earlier versions have saved a range
+            model.dv.index_to_key = list(model.dv.index_to_key)
+        return model
 
     def build_vocab(
         self,

@@ -92,6 +92,11 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         model.__class__ = cls
         return model
 
+    @classmethod
+    def load_fasttext_format(cls, model_file: str, encoding: str = "utf8") -> "TFFastText":
+        """Load a model file of fastText; deprecated in gensim, see `load_facebook_model`."""
+        return cls.load_facebook_model(model_file, encoding)
+
     def save_facebook_model(self, path: str | os.PathLike[str]) -> None:
         """Save the model in fastText's own format (``.bin``)."""
         fasttext.save_facebook_model(self, os.fspath(path))

@@ -42,7 +42,13 @@ from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_loaded, check_state
 from gensim_tfw2v.training.sub_model_training import begin_training
-from gensim_tfw2v.training.vocabulary import renew_norms, take_vectors
+from gensim_tfw2v.training.vocabulary import (
+    complete,
+    fill_outputs,
+    renew_norms,
+    take_vectors,
+    undone_if_it_fails,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -257,8 +263,9 @@ class TFWord2Vec(Word2Vec):
     @classmethod
     def take_over(cls, model: Any) -> Any:
         """Turn a model of gensim's class into one of this class, in place, and return it."""
-        if type(model) is cls._of_gensim:
-            model.__class__ = cls  # the same attributes; what is new has class defaults
+        for own in (cls, TFWord2Vec, *TFWord2Vec.__subclasses__()):
+            if type(model) is own._of_gensim:
+                model.__class__ = own  # the same attributes; what is new has class defaults
         return model
 
     @classmethod
@@ -415,6 +422,21 @@ class TFWord2Vec(Word2Vec):
         scan = self._corpus_reader.scan(source, config)
         self.raw_vocab = scan.raw_vocab
         return scan.total_words, scan.corpus_count
+
+    def build_vocab(self, *args: Any, **kwargs: Any) -> None:
+        """Build the vocabulary; see gensim. If it fails, the model stays as it was."""
+        with undone_if_it_fails(self):
+            super().build_vocab(*args, **kwargs)
+
+    def build_vocab_from_freq(self, *args: Any, **kwargs: Any) -> None:
+        """Build the vocabulary of given counts; see gensim. As `build_vocab` if it fails."""
+        with undone_if_it_fails(self):
+            super().build_vocab_from_freq(*args, **kwargs)
+
+    def update_weights(self) -> None:
+        """Add rows for new words; gensim's hook."""
+        fill_outputs(self, len(self.wv.vectors))  # of words that wv.add_vector has added, too
+        super().update_weights()
 
     def train(
         self,
@@ -589,6 +611,7 @@ class TFWord2Vec(Word2Vec):
         """Refuse what training cannot run with, before anything is changed."""
         config = TrainingConfig.of(self)
         parse(arguments, ARGUMENTS)
+        complete(self)
         check_state(self, config)
         # gensim takes these of `train` in place of the model's
         start, end = arguments.get("start_alpha"), arguments.get("end_alpha")

@@ -17,7 +17,6 @@ from gensim.models.doc2vec import TaggedDocument
 from gensim.test.utils import common_texts, datapath
 
 from gensim_tfw2v import EarlyStopping, TFDoc2Vec, patch_gensim
-from gensim_tfw2v.training import documents as reading
 
 LEE = datapath("lee_background.cor")
 SMALL = {"vector_size": 8, "min_count": 1, "sample": 0, "epochs": 3, "workers": 1}
@@ -202,11 +201,10 @@ def test_files_and_copies(options, tmp_path):
         np.testing.assert_array_equal(array, before[name])
 
 
-def test_plain_gensim_trains_on_and_so_do_we(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_LISTED", 5)
+def test_plain_gensim_trains_on_and_so_do_we(tmp_path):
     documents = [document._replace(tags=[n]) for n, document in enumerate(DOCUMENTS)]
     model = TFDoc2Vec(documents, dm=1, **SMALL)
-    assert model.dv.index_to_key == range(9)
+    assert model.dv.index_to_key == list(range(9))
     path = str(tmp_path / "model")
     model.to_gensim().save(path)
     model.save_word2vec_format(str(tmp_path / "text"), doctag_vec=True)

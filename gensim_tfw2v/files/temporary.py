@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
+from gensim_tfw2v.processes.hazards import holding_interrupts
+
 try:
     import fcntl
 except ImportError:  # not a POSIX system: what a killed program leaves stays
@@ -54,7 +56,8 @@ class TemporaryFolder:
 
     def close(self) -> None:
         """Remove the folder and what is in it; again does nothing."""
-        self._finalizer()
+        with holding_interrupts():  # a finalizer that is interrupted isn't called again
+            self._finalizer()
 
     def __enter__(self) -> Path:
         return self.folder

@@ -74,7 +74,7 @@ class LocalRegime:
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
         words = self._words
-        inputs, outputs, nodes = (np.asarray(array, np.float32) for array in arrays)
+        inputs, outputs, nodes = (np.ascontiguousarray(array, np.float32) for array in arrays)
         lock = words.lock if self.program.locked else None
         weights = words.weights if len(words.weights) else None
         self._tables = plain.Tables(

@@ -21,9 +21,6 @@ from gensim_tfw2v.training.reading import CorpusReader, reading_of
 
 logger = logging.getLogger(__name__)
 
-#: More tags than these are kept as a range, if all are integers.
-MOST_LISTED = 1 << 16
-
 INTEGERS = (int, np.integer)
 
 #: Provisional number of the first tag that is no integer; the next one's is lower by 1.
@@ -162,8 +159,7 @@ def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = 
     """Make the tags of counted documents the keys of vectors, which get no rows yet.
 
     Integer tags are their rows, from 0 to the highest; other tags follow, in order of first
-    occurrence, with their ``word_count`` and ``doc_count``. That is as in gensim, except that more
-    than 65,536 keys that are all integers are a ``range`` in place of a list.
+    occurrence, with their ``word_count`` and ``doc_count``. That is as in gensim.
 
     Parameters
     ----------
@@ -194,9 +190,7 @@ def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = 
     if own:
         own.update(zip(ints, count(len(keys)), strict=False))
     own.update(zip(others, count(len(keys) + len(ints)), strict=False))
-    total = len(keys) + len(ints) + len(others)
-    is_range = not own and total > MOST_LISTED
-    vectors.index_to_key = range(total) if is_range else [*keys, *ints, *others]
+    vectors.index_to_key = [*keys, *ints, *others]
     if tags.counted:
         rows = [own[tag] for tag in tags.counted]
         for column, name in enumerate(COUNTS):

@@ -15,6 +15,7 @@ from gensim_tfw2v.corpus.files import Source
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_state
+from gensim_tfw2v.training.vocabulary import complete
 
 logger = logging.getLogger(__name__)
 
@@ -95,8 +96,10 @@ def _tasks_of(
     is_corpus_file_mode = is_corpus_file_mode and not training.config.deterministic
     # in gensim each thread counts only what it has trained of a file itself
     threads = training.config.counting_threads if is_corpus_file_mode else 1
-    # gensim trains a batch with the step size at its beginning, so it never reaches the smallest
+    # gensim trains a batch, which has a sentence or more, with the learning rate at its beginning:
+    # so it never reaches the smallest
     batch = threads * FILE_BATCH_WORDS if is_corpus_file_mode else model.batch_words
+    batch = max(batch, all_words // max(1, training.corpus.total_sentences))
     last = 1 - min(batch, all_words) / all_words
     reached = last * np.cumsum([0] + [unit.raw_words for unit in units]) / all_words
     reached *= corpus_ratio / threads
@@ -123,6 +126,7 @@ def held_out_loss(model: Any, source: Source) -> float:
     threads, also if the model, a `TFWord2Vec`, has a cluster. `TFWord2Vec.held_out_loss` says what
     is raised.
     """
+    complete(model)
     observer = copy.copy(model)  # with the model's own arrays, which nothing is written to
     config = replace(
         TrainingConfig.of(model),

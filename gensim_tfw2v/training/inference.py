@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from gensim_tfw2v.kernel.native_unit import options_of
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.training.setup import unit_program
-from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
+from gensim_tfw2v.training.vocabulary import Vocabulary, complete, seed_of
 
 #: Words that a thread is handed at a time, in documents of which some train side by side.
 PORTION = 1 << 15
@@ -62,6 +62,7 @@ def infer(
     Number(least=0, whole=True, exact=True, none=True)("epochs", epochs)
     if not len(model.wv):
         raise RuntimeError("you must first build vocabulary and train before inferring vectors")
+    complete(model)
     frozen = Frozen.of(model)
     alphas = np.linspace(alpha or model.alpha, min_alpha or model.min_alpha, epochs or model.epochs)
     if frozen.options.concatenated not in (0, 2 * model.window + 1):
@@ -90,6 +91,8 @@ def infer(
 def _portions(model: Any, documents: Iterable[Sequence[str]]) -> Iterator[Lists]:
     """Documents for a thread at a time: the numbers of their words."""
     number_of, words, first = model.wv.key_to_index.get, list[int](), [0]
+    own = model.wv.index_to_key[0]  # of other kinds than str, if the training text was
+    kinds = str, Integral if isinstance(own, Integral) else type(own)
     for document in documents:
         text = getattr(document, "words", document)  # of a TaggedDocument
         if isinstance(text, str):
@@ -97,7 +100,14 @@ def _portions(model: Any, documents: Iterable[Sequence[str]]) -> Iterator[Lists]
                 f"a document must be a list of words, got {quoted(text)}: give the words as the "
                 "training text had them, such as text.split()"
             )
-        words += [number for number in map(number_of, text) if number is not None]
+        for word in text:
+            if (number := number_of(word)) is not None:
+                words.append(number)
+            elif not isinstance(word, kinds):
+                raise TypeError(
+                    f"words of a document must be strings, got {quoted(word)} of type "
+                    f"{type(word).__name__}: decode or convert them as the training text was"
+                )
         first.append(len(words))
         if len(words) >= PORTION:
             yield Lists(np.array(first, np.int32), np.array(words, np.int32))

@@ -227,13 +227,13 @@ class Training:
     def _write(self, fill: Callable[[Tables], None]) -> None:
         """Have the model's arrays filled, and put right what is made of them."""
         model, subwords = self._model, self._subwords
-        # copies in place of arrays to which float32 rows cannot be written
+        # copies in place of arrays to which float32 rows, in C order, cannot be written
         for name in ("vectors_vocab", "vectors_ngrams") if model.has_subwords else ("vectors",):
-            setattr(model.wv, name, np.require(getattr(model.wv, name), np.float32, "W"))
+            setattr(model.wv, name, np.require(getattr(model.wv, name), np.float32, ["C", "W"]))
         if model.negative:
-            model.syn1neg = np.require(model.syn1neg, np.float32, "W")
+            model.syn1neg = np.require(model.syn1neg, np.float32, ["C", "W"])
         if model.hs:
-            model.syn1 = np.require(model.syn1, np.float32, "W")
+            model.syn1 = np.require(model.syn1, np.float32, ["C", "W"])
         tables = tables_of(model)
         if subwords is not None:
             rows = np.empty((len(subwords.weights), model.vector_size), np.float32)

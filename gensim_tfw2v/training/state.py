@@ -86,9 +86,11 @@ def _tables(model: Any) -> Iterator[tuple[str, Any]]:
     """The arrays that training reads, by their names."""
     for name in _inputs(model):
         yield name, attrgetter(name)(model)
-    if isinstance(model, FastText) and len(model.wv.buckets_word or ()) != len(model.wv):
+    lists = getattr(model.wv, "buckets_word", None)
+    number = 0 if lists is None else len(lists)
+    if isinstance(model, FastText) and number != len(model.wv):
         raise ValueError(
-            f"wv.buckets_word has lists for {len(model.wv.buckets_word or ())} of "
+            f"wv.buckets_word has lists for {number} of "
             f"{len(model.wv)} words: make it again with wv.recalc_char_ngram_buckets()"
         )
     if model.negative:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -43,10 +45,10 @@ class Vocabulary:
     def of(cls, model: Word2Vec) -> Vocabulary:
         """Read the attributes of a model."""
         of_words = model.wv.expandos
-        keep = np.ones(len(model.wv), np.float32)
+        keep = np.ones(len(model.wv))
         if model.sample and "sample_int" in of_words:
-            keep = ((of_words["sample_int"].astype(np.float64) + 1) / 2**32).astype(np.float32)
-        counts = of_words["count"].astype(np.float64)
+            keep = (np.array(of_words["sample_int"], np.float64) + 1) / 2**32
+        counts = np.array(of_words["count"], np.float64)
         subwords, tagged = None, [model.dv] if isinstance(model, Doc2Vec) else []
         if isinstance(model.wv, FastTextKeyedVectors):
             subwords = Subwords.of(model.wv, counts * keep)
@@ -56,7 +58,7 @@ class Vocabulary:
             lock = np.concatenate([np.resize(*each) for each in factors], dtype=np.float32)
         return cls(
             counts=counts,
-            keep=keep,
+            keep=keep.astype(np.float32),
             noise=np.diff(model.cum_table, prepend=0) if model.negative else None,
             paths=(of_words["point"], of_words["code"]) if model.hs else None,
             lock=None if np.all(lock == 1.0) else lock,
@@ -143,15 +145,83 @@ def seed_of(model: Any) -> int:
 
 
 def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
-    """The model's arrays, with subwords a copy of the inputs' rows; none of what is not trained."""
+    """The model's arrays, with subwords a copy of the inputs' rows; none of what is not trained.
+
+    Arrays that are not in C order, such as slices of columns, are copied.
+    """
     nothing = np.zeros((0, model.vector_size), np.float32)
     inputs = joined(model) if isinstance(model, Doc2Vec) else model.wv.vectors
-    return Tables(
+    tables = Tables(
         inputs=inputs if subwords is None else subwords.gather(model.wv),
         # where hidden layers are several rows, so are these
         outputs=model.syn1neg.reshape(-1, model.vector_size) if model.negative else nothing,
         nodes=model.syn1.reshape(-1, model.vector_size) if model.hs else nothing,
     )
+    return Tables(*(np.require(table, requirements="C") for table in tables))
+
+
+def _output_layers(model: Any) -> list[str]:
+    return ["syn1neg"] * bool(model.negative) + ["syn1"] * bool(model.hs)
+
+
+def complete(model: Any) -> None:
+    """Give words that ``wv.add_vector`` has added what else training needs of each word.
+
+    They are neither subsampled nor drawn as negatives, and their output rows start from 0. If other
+    arrays do not fit the vocabulary, nothing is changed.
+    """
+    vectors, words, outputs = model.wv, len(model.wv), _output_layers(model)
+    arrays = [getattr(model, name, ()) for name in ["cum_table"] * bool(model.negative) + outputs]
+    known = min((0 if array is None else len(array) for array in arrays), default=0)
+    fits = all(len(array) == known for array in arrays)
+    if not (fits and 0 < known < words == len(vectors.vectors)):
+        return
+    paths = vectors.expandos["point"][known:] if model.hs else ()
+    if any(isinstance(path, np.ndarray) for path in paths):
+        return  # these words were counted: syn1 has lost their nodes
+    vectors.allocate_vecattrs()
+    if "sample_int" in vectors.expandos:
+        vectors.expandos["sample_int"][known:] = 2**32 - 1
+    for name in ("point", "code") if model.hs else ():
+        for word in range(known, words):
+            vectors.expandos[name][word] = vectors.expandos[name][0][:0]
+    if model.negative:
+        model.cum_table = np.pad(model.cum_table, (0, words - known), "edge")
+    fill_outputs(model, words)
+    if isinstance(vectors, FastTextKeyedVectors):
+        vectors.recalc_char_ngram_buckets()
+        for word in range(len(vectors.vectors_vocab), words):
+            of_ngrams = vectors.vectors_ngrams[vectors.buckets_word[word]]
+            own = vectors.vectors[word] * (1 + len(of_ngrams)) - of_ngrams.sum(axis=0)
+            vectors.vectors_vocab = np.vstack([vectors.vectors_vocab, own])
+
+
+def fill_outputs(model: Any, words: int) -> None:
+    """Append rows of 0 to output layers that have fewer rows than there are words."""
+    for name in _output_layers(model):
+        rows = getattr(model, name)
+        setattr(model, name, np.pad(rows, ((0, max(0, words - len(rows))), (0, 0))))
+
+
+@contextlib.contextmanager
+def undone_if_it_fails(model: Any) -> Iterator[None]:
+    """Within it, an error or Ctrl-C leaves the vocabulary and the weights as they were.
+
+    gensim appends to the keys or replaces them, and replaces arrays, except the words' attributes.
+    """
+    before, parts = dict(vars(model)), [model.wv, *([model.dv] if model.has_documents else [])]
+    held = [dict(vars(part), expandos=copy.deepcopy(part.expandos)) for part in parts]
+    numbers = [(len(part.index_to_key), len(part.key_to_index)) for part in parts]
+    try:
+        yield
+    except BaseException:
+        vars(model).update(before)
+        for part, attributes, (keys, indices) in zip(parts, held, numbers, strict=True):
+            vars(part).update(attributes)
+            del part.index_to_key[keys:]
+            while len(part.key_to_index) > indices:
+                part.key_to_index.popitem()  # the last that was added
+        raise
 
 
 def joined(model: Any) -> np.ndarray:

@@ -17,7 +17,6 @@ from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import encode, files, scanner, shards
 from gensim_tfw2v.corpus.encode import scan_texts
 from gensim_tfw2v.corpus.shards import END, FIRST_TAG, Sampling, unit_edges
-from gensim_tfw2v.training import documents
 from gensim_tfw2v.training.documents import DocumentReader, Tags, take_tags
 from tests.corpus.reference import LEE
 
@@ -271,31 +270,6 @@ def test_gensims_own_counts_are_taken_over():
     dv = KeyedVectors(4)
     take_tags(dv, Tags.of(model.dv), len(MIXED))
     assert_same_keys(dv, model.dv)
-
-
-def test_many_integer_tags_are_a_range(monkeypatch, tmp_path):
-    monkeypatch.setattr(documents, "MOST_LISTED", 9)
-    items = [TaggedDocument(["a"], [number]) for number in range(10)]
-    reader, _ = scanned(items[:9])
-    assert reader.dv.index_to_key == list(range(9))
-    dv = scanned(items)[0].dv
-    assert dv.index_to_key == range(10) and dv.key_to_index == {}
-    dv.resize_vectors(seed=1)
-    assert 9 in dv and 10 not in dv and dv.get_index(np.int64(3)) == 3
-    assert [key for key, _ in dv.most_similar(3, topn=9)] == sorted(
-        set(range(10)) - {3}, key=lambda key: -dv.similarity(3, key)
-    )
-    assert dv.closer_than(1, 2) == [
-        key for key in range(10) if dv.similarity(1, key) > dv.similarity(1, 2) and key != 1
-    ]
-    dv.save(str(tmp_path / "dv"))
-    assert KeyedVectors.load(str(tmp_path / "dv")).index_to_key == range(10)
-    dv.save_word2vec_format(str(tmp_path / "text"))
-    assert len(KeyedVectors.load_word2vec_format(str(tmp_path / "text"))) == 10
-    scanned([TaggedDocument(["a"], [11])], update=dv)
-    assert dv.index_to_key == range(12)
-    scanned([TaggedDocument(["a"], ["x", 12])], update=dv)
-    assert dv.index_to_key == [*range(13), "x"] and dv.key_to_index == {"x": 13}
 
 
 def test_units_hold_whole_documents(tmp_path, way):

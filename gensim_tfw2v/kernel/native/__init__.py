@@ -74,7 +74,9 @@ def load_ops() -> Any:
             slower = "training on a cluster or by a regime is several times slower"
         logger.warning("%s: %s (%s)", slower, why_not(), error)
         return None
-    variant = ctypes.CDLL(path).tfw2v_variant
+    kernels = ctypes.CDLL(path)
+    check_isa(kernels)
+    variant = kernels.tfw2v_variant
     variant.restype = ctypes.c_char_p
     logger.info("compiled kernels train, those for %s", variant().decode())
     return ops
@@ -88,6 +90,16 @@ def ops_hash() -> str:
     names = sorted(name for name in vars(ops) if name.startswith("Tfw2v"))
     signatures = b"".join(graph.op_def_for_type(name).SerializeToString() for name in names)
     return hashlib.sha256(signatures).hexdigest()[:12]
+
+
+def check_isa(kernels: ctypes.CDLL) -> None:
+    """Raise a ValueError if ``TFW2V_ISA`` names no kernel of a library that runs here."""
+    kernels.tfw2v_unknown_isa.restype = ctypes.c_char_p
+    if names := kernels.tfw2v_unknown_isa():
+        raise ValueError(
+            f"TFW2V_ISA={os.environ.get('TFW2V_ISA')!r} is no kernel for this processor: set it to "
+            f"one of {names.decode()}, or unset it for the fastest"
+        )
 
 
 def why_not() -> str:

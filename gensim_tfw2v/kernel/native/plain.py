@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v.corpus.scanner import copied, loaded
-from gensim_tfw2v.kernel.native import Options, library, stride
+from gensim_tfw2v.kernel.native import Options, check_isa, library, stride
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 INT32, FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
@@ -330,7 +330,7 @@ def _library() -> Any:
             f"{path} is missing: install a C++ compiler (Debian: apt-get install g++), and the "
             "package again"
         )
-    return loaded(
+    functions = loaded(
         path,
         ("variant", text, []),
         ("check_options", text, [pointer]),
@@ -343,6 +343,8 @@ def _library() -> Any:
         ("dismiss", None, [pointer]),
         ("train_together", None, [*[pointer] * 4, number, number, pointer, pointer]),
     )
+    check_isa(functions)
+    return functions
 
 
 def _options(options: Options) -> _Options:

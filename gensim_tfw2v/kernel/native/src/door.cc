@@ -1,7 +1,8 @@
 // The door for programs without TensorFlow: plain functions on arrays; and the choice of a kernel.
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
-#include <cstring>
+#include <string>
 #include <vector>
 
 #include "draws.h"
@@ -41,8 +42,7 @@ struct Features {
 };
 #endif
 
-// The first that was compiled, and that this processor runs; or the one that TFW2V_ISA names.
-Kernel choose() {
+std::vector<Kernel> find_usable() {
 #if defined(__x86_64__)
   const Features has;
 #endif
@@ -59,14 +59,36 @@ Kernel choose() {
       TFW2V_USE(avx2, has.avx2),
 #endif
       TFW2V_USE(portable, true)};
-  const char* asked = std::getenv("TFW2V_ISA");
+  std::vector<Kernel> found;
   for (const Kernel& kernel : kernels)
-    if (kernel.runs_here && (!asked || !std::strcmp(asked, kernel.name))) return kernel;
-  return kernels[sizeof(kernels) / sizeof(Kernel) - 1];
+    if (kernel.runs_here) found.push_back(kernel);
+  return found;
+}
+
+// Kernels that were compiled and that this processor runs, the fastest first.
+const std::vector<Kernel>& usable() {
+  static const std::vector<Kernel> found = find_usable();
+  return found;
+}
+
+// The fastest, or the one that TFW2V_ISA names: in any case, with blanks around it or without.
+// `is_known` is whether it is one of these.
+Kernel choose(bool& is_known) {
+  std::string asked;
+  if (const char* text = std::getenv("TFW2V_ISA"))
+    for (; *text; ++text)
+      if (!std::isspace(static_cast<unsigned char>(*text)))
+        asked += static_cast<char>(std::tolower(static_cast<unsigned char>(*text)));
+  is_known = true;
+  for (const Kernel& kernel : usable())
+    if (asked == kernel.name) return kernel;
+  is_known = asked.empty();
+  return usable().front();
 }
 
 const Kernel& chosen() {
-  static const Kernel kernel = choose();
+  static bool is_known;
+  static const Kernel kernel = choose(is_known);
   return kernel;
 }
 
@@ -228,5 +250,18 @@ TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vWor
 }
 
 TFW2V_EXPORT const char* tfw2v_variant(void) { return tfw2v::chosen().name; }
+
+// Names of the kernels that run here, if TFW2V_ISA names another; else null.
+TFW2V_EXPORT const char* tfw2v_unknown_isa(void) {
+  bool is_known;
+  tfw2v::choose(is_known);
+  if (is_known) return nullptr;
+  static const std::string names = [] {
+    std::string joined;
+    for (const auto& kernel : tfw2v::usable()) joined += (joined.empty() ? "" : ", ") + std::string(kernel.name);
+    return joined;
+  }();
+  return names.c_str();
+}
 
 }  // extern "C"

@@ -1,0 +1,199 @@
+"""Models that a program has changed between two trainings: their arrays, words and tags."""
+
+import copy
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from gensim.models import Doc2Vec, KeyedVectors, Word2Vec
+from gensim.models.doc2vec import TaggedDocument
+from gensim.test.utils import common_texts, datapath
+
+from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+from gensim_tfw2v.kernel.native import plain
+
+DOCUMENTS = [TaggedDocument(text, [number]) for number, text in enumerate(common_texts)]
+CORPORA = {TFWord2Vec: common_texts, TFFastText: common_texts, TFDoc2Vec: DOCUMENTS}
+NEW = ["new", "human", "graph"]
+
+FORMS = {
+    "fortran": np.asfortranarray,
+    "strided": lambda array: np.repeat(array, 2, axis=1)[:, ::2],
+    "reversed": lambda array: array[::-1].copy()[::-1],
+    "float64": lambda array: array.astype(np.float64),
+    "big-endian": lambda array: array.astype(">f4"),
+    "matrix": np.matrix,
+}
+
+
+def small(class_, **options):
+    options = {"bucket": 50} | options if class_ is TFFastText else options
+    given = {"vector_size": 4, "min_count": 1, "workers": 1, "seed": 1, "hs": 1} | options
+    return class_(CORPORA[class_], **given)
+
+
+def train(model, texts=None, epochs=1):
+    corpus = CORPORA[type(model)] if texts is None else texts
+    model.train(corpus, total_examples=len(corpus), epochs=epochs)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("class_", "names"),
+    [
+        (TFWord2Vec, ["wv.vectors", "syn1neg", "syn1"]),
+        (TFFastText, ["wv.vectors_vocab", "wv.vectors_ngrams", "syn1neg"]),
+        (TFDoc2Vec, ["wv.vectors", "dv.vectors", "syn1"]),
+    ],
+)
+def test_arrays_in_any_order_train_alike(class_, names, form):
+    expected = small(class_)
+    model = copy.deepcopy(expected)
+    for name in names:
+        *holder, attribute = name.split(".")
+        owner = getattr(model, holder[0]) if holder else model
+        setattr(owner, attribute, FORMS[form](getattr(owner, attribute)))
+    train(expected)
+    train(model)
+    np.testing.assert_array_equal(model.wv.vectors, expected.wv.vectors)
+    np.testing.assert_array_equal(model.syn1neg, expected.syn1neg)
+
+
+@pytest.mark.parametrize("add", [("new",), ("new", "newer")])
+@pytest.mark.parametrize(
+    ("class_", "options"),
+    [
+        (TFWord2Vec, {}),
+        (TFWord2Vec, {"hs": 0, "sg": 1}),
+        (TFWord2Vec, {"negative": 0}),
+        (TFFastText, {}),
+        (TFDoc2Vec, {"dm_concat": 1}),
+    ],
+)
+def test_words_that_were_added_need_no_vocabulary(class_, options, add):
+    model = small(class_, **options)
+    if len(add) == 1:
+        model.wv.add_vector(*add, np.ones(4))
+    else:
+        model.wv.add_vectors(list(add), np.ones((len(add), 4)))
+    if class_ is TFDoc2Vec:
+        assert np.isfinite(model.infer_vector(NEW)).all()
+    train(model)
+    np.testing.assert_allclose(model.wv["new"], 1, atol=1e-3)  # it has n-grams of other words
+    updated = copy.deepcopy(model)
+    texts = [TaggedDocument(NEW, [0])] * 3 if class_ is TFDoc2Vec else [NEW] * 3
+    train(model, texts, epochs=20)
+    assert (model.wv["new"] != 1).all()
+    updated.build_vocab(texts, update=True)
+    assert updated.wv.get_vecattr("new", "count") == 3
+    train(updated, texts)
+
+
+def test_short_output_layers_are_still_refused():
+    model = small(TFWord2Vec)
+    model.syn1neg = model.syn1neg[:-1]
+    with pytest.raises(ValueError, match="syn1neg has the shape"):
+        train(model)
+
+
+@pytest.mark.parametrize("hook", ["prepare_vocab", "make_cum_table", "update_weights"])
+@pytest.mark.parametrize("class_", CORPORA)
+def test_an_update_that_is_interrupted_changes_nothing(class_, hook, monkeypatch):
+    model = small(class_)
+    before = copy.deepcopy(model)
+
+    def interrupted(*args, **kwargs):
+        own(*args, **kwargs)
+        raise KeyboardInterrupt
+
+    own = getattr(model, hook)
+    texts = [[f"word{number}", "human"] for number in range(9)]
+    if class_ is TFDoc2Vec:
+        texts = [TaggedDocument(text, ["tag", 20]) for text in texts]
+    with monkeypatch.context() as patched:
+        patched.setattr(class_, hook, lambda self, *args, **kwargs: interrupted(*args, **kwargs))
+        with pytest.raises(KeyboardInterrupt):
+            model.build_vocab(texts, update=True)
+    for part in ("wv", "dv") if class_ is TFDoc2Vec else ("wv",):
+        ours, was = getattr(model, part), getattr(before, part)
+        assert ours.index_to_key == was.index_to_key and ours.key_to_index == was.key_to_index
+        np.testing.assert_array_equal(ours.vectors, was.vectors)
+    np.testing.assert_array_equal(model.wv.expandos["count"], before.wv.expandos["count"])
+    model.build_vocab(texts, update=True)
+    train(model, texts)
+    assert len(model.syn1neg) == len(model.wv) == len(before.wv) + 9
+
+
+def test_many_tags_are_added_to_as_in_gensim():
+    documents = [*DOCUMENTS, TaggedDocument(["human"], [70_000])]
+    ours, gensims = (
+        class_(documents, vector_size=2, min_count=1, epochs=1) for class_ in (TFDoc2Vec, Doc2Vec)
+    )
+    for model in (ours, gensims):
+        model.dv.add_vector("one", np.ones(2))
+        model.dv.add_vectors(["two", 80_000], np.ones((2, 2)))
+    assert ours.dv.index_to_key == gensims.dv.index_to_key
+    assert ours.dv.key_to_index == gensims.dv.key_to_index
+    for tag in ("one", "three", 70_000, 80_000, 90_000, np.int64(7)):
+        assert (tag in ours.dv) == (tag in gensims.dv)
+        assert ours.dv.get_index(tag, -1) == gensims.dv.get_index(tag, -1)
+    assert ours.dv.vectors.shape == gensims.dv.vectors.shape
+
+
+def test_ranges_of_tags_become_lists_when_loaded(tmp_path):
+    model = small(TFDoc2Vec)
+    model.dv.index_to_key = range(len(model.dv))
+    model.save(str(tmp_path / "model"))
+    assert TFDoc2Vec.load(str(tmp_path / "model")).dv.index_to_key == list(range(9))
+
+
+def test_constructors_of_every_kind_make_our_class(tmp_path):
+    path = datapath("lee_fasttext.bin")
+    assert type(TFFastText.load_fasttext_format(path)) is TFFastText
+    for class_ in CORPORA:
+        name = str(tmp_path / class_.__name__)
+        small(class_).to_gensim().save(name)
+        assert type(class_.load(name)) is type(TFWord2Vec.load(name)) is class_
+
+
+@pytest.mark.parametrize("word", [b"the", 3, None, ("a", "b")])
+def test_words_of_another_kind_are_refused(word):
+    with pytest.raises(TypeError, match="must be strings"):
+        small(TFDoc2Vec).infer_vector(["human", word])
+
+
+def test_numbers_are_inferred_from_if_the_words_are_numbers():
+    model = TFDoc2Vec([TaggedDocument([1, 2, 3], [0])] * 5, vector_size=2, min_count=1)
+    assert np.isfinite(model.infer_vector([1, np.int64(2), 99, "a"])).all()
+
+
+@pytest.mark.parametrize("class_", [Word2Vec, TFWord2Vec])
+def test_a_sentence_longer_than_a_batch_has_one_learning_rate(class_):
+    model = class_([list("abcdefghij") * 3], min_count=1, batch_words=4, epochs=1, alpha=0.02)
+    assert model.min_alpha_yet_reached == 0.02
+
+
+@pytest.mark.skipif(not plain.is_available(), reason="no kernels")
+@pytest.mark.parametrize("value", ["", " ", "PORTABLE", " portable ", "bogus", "sse4"])
+def test_kernels_are_named_in_any_case_or_refused(value):
+    program = (
+        "from gensim_tfw2v.kernel.native import plain\n"
+        "try:\n    print(plain.variant())\nexcept ValueError as error:\n    print(error)"
+    )
+    environment = {**os.environ, "TFW2V_ISA": value}
+    said = subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
+    if value in ("bogus", "sse4"):
+        assert f"TFW2V_ISA={value!r} is no kernel" in said and "portable, or unset it" in said
+    else:
+        assert said.strip() == ("portable" if value.strip() else plain.variant())
+
+
+def test_added_vectors_alone_stay_as_gensims():
+    vectors = KeyedVectors(2)
+    vectors.add_vectors(["a", "b"], np.eye(2))
+    model = TFWord2Vec.from_vectors(vectors, min_count=1)
+    model.wv.add_vector("c", np.ones(2))
+    train(model, [["a", "b", "c"]] * 3)
+    assert len(model.syn1neg) == 3
