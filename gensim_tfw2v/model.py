@@ -1,6 +1,7 @@
 """TFWord2Vec: gensim's Word2Vec with another engine under `train`."""
 
 import contextlib
+import functools
 import inspect
 import logging
 import math
@@ -39,7 +40,7 @@ from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.training.early_stopping import UntilStopped
 from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
 from gensim_tfw2v.training.reading import CorpusReader
-from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.session import Training, current_config
 from gensim_tfw2v.training.state import check_loaded, check_state
 from gensim_tfw2v.training.sub_model_training import begin_training
 from gensim_tfw2v.training.vocabulary import renew_norms, take_vectors
@@ -69,6 +70,12 @@ TRANSIENT = (
 CHANGED = (
     *("alpha", "min_alpha", "epochs", "compute_loss", "running_training_loss"),
     *("min_alpha_yet_reached", "mean_losses"),
+)
+
+#: gensim's methods that change the vocabulary, or replace arrays; so do some that are overridden.
+CHANGING = (
+    *("build_vocab", "build_vocab_from_freq", "prepare_vocab", "prepare_weights", "reset_from"),
+    *("update_weights", "create_binary_tree", "add_null_word"),
 )
 
 #: One thread at a time says that it trains a model, or finds that another does.
@@ -318,6 +325,7 @@ class TFWord2Vec(Word2Vec):
 
     def init_weights(self) -> None:
         """Initialize the weights, as gensim does, in the files of `tables_dir` if it is set."""
+        self._refuse_while_training()
         if self.tables_dir is None:
             super().init_weights()
         else:
@@ -394,6 +402,7 @@ class TFWord2Vec(Word2Vec):
         CorpusDecodeError
             If the corpus is not UTF-8.
         """
+        self._refuse_while_training()
         self._corpus_reader.forget()
         is_own = type(self)._scan_vocab is self._of_gensim._scan_vocab
         by_gensim = self.max_vocab_size or not is_own
@@ -696,19 +705,37 @@ class TFWord2Vec(Word2Vec):
         cur_epoch: int = 0,
         total_examples: int | None = None,
         total_words: int | None = None,
-        queue_factor: int = 2,  # this and callbacks are for gensim's code
+        queue_factor: int = 2,  # for gensim's code
         report_delay: float = 1.0,
         callbacks: Any = (),
     ) -> tuple[int, int, int]:
         """Train an epoch."""
         if self._training is None:
             assert self._config is not None
+            self._config = current_config(self, self._config.alpha)  # as callbacks have left it
+            if callbacks:
+                check_state(self, self._config)
             corpus = self._corpus_reader.encoded(source, self.wv.key_to_index, self._config)
             self._training = begin_training(self, self._config, corpus, self._process_launcher)
         is_file = isinstance(source, Path) and not is_compressed(source)
         return train_epoch(
             self, self._training, cur_epoch, total_examples, total_words, report_delay, is_file
         )
+
+
+def _refused_while_training(name: str) -> Any:
+    """Gensim's method of this name, which raises a RuntimeError during training."""
+
+    @functools.wraps(getattr(Word2Vec, name))
+    def method(self: TFWord2Vec, *args: Any, **kwargs: Any) -> Any:
+        self._refuse_while_training()
+        return getattr(super(TFWord2Vec, self), name)(*args, **kwargs)
+
+    return method
+
+
+for _name in CHANGING:
+    setattr(TFWord2Vec, _name, _refused_while_training(_name))
 
 
 def signature_of(class_: type[TFWord2Vec], **more: Any) -> inspect.Signature:

@@ -45,7 +45,9 @@ def train_epoch(
     )
     if epoch < position.epoch:  # trained before the checkpoint, or with those before
         _tasks_of(model, training, epoch, corpus_ratio, is_corpus_file_mode)  # notes the step sizes
+        training.pass_over_epoch()
         return position.finished[epoch]
+    training.renew()
     epochs = [
         _tasks_of(model, training, number, corpus_ratio, is_corpus_file_mode)
         for number in range(epoch, epoch + training.epochs_at_once)

@@ -9,7 +9,8 @@ import logging
 import threading
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,17 @@ from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
+from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
 from gensim_tfw2v.training.setup import open_regime, setup_of, unit_entries
-from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of
+from gensim_tfw2v.training.state import check_state
+from gensim_tfw2v.training.vocabulary import (
+    Vocabulary,
+    renew_norms,
+    seed_of,
+    tables_of,
+    weights_of,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +51,15 @@ SUBWORDS, DOCUMENTS = ("min_n", "max_n", "bucket"), ("dbow_words", "dm_concat", 
 
 #: TensorBoard's log takes the loss of every so manieth block: that costs a hundredth of the time.
 LOGGED_EVERY = 16
+
+#: Settings that a training is made for; besides them, words, tags and the shapes of arrays.
+FIXED = (
+    *("cluster", "regime", "layout", "log", "checkpoint_dir", "deterministic"),
+    *("has_subwords", "has_documents"),
+)
+
+#: Factors of rows' updates.
+LOCKS = ("vectors_lockf", "vectors_vocab_lockf", "vectors_ngrams_lockf")
 
 #: How often in a row a cluster may be lost without a checkpoint in between.
 LOSSES = 5
@@ -83,10 +101,12 @@ class Training:
                 _note_kernel(model)
                 corpus.cut_anew()
             vocabulary = Vocabulary.of(model)
+            self._settings = settings_of(model, config)
+            self._weights = weights_of(model)
             self._subwords = vocabulary.subwords
             self._inputs: np.ndarray | None = None  # what the model's rows of n-grams were
-            entries = unit_entries(config, vocabulary, corpus.total_tokens)
-            self.units: list[WorkUnit] = corpus.units(entries)
+            self._entries = unit_entries(config, vocabulary, corpus.total_tokens)
+            self.units: list[WorkUnit] = corpus.units(self._entries)
             self._checkpoints: Checkpoints | None = None
             if config.checkpoint_dir is not None:
                 resources.callback(lock_folder(config.checkpoint_dir).close)
@@ -95,12 +115,9 @@ class Training:
                 resources.callback(self._checkpoints.wait)
                 if not self._resume():
                     self.save()
-            loss_every = 1 if model.compute_loss else 0 if config.log is None else LOGGED_EVERY
-            units = len(self.units)
-            setup = setup_of(config, vocabulary, corpus, units, entries, self.seed, loss_every)
+            self._process_launcher = process_launcher
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
-            self._open = functools.partial(open_regime, config, setup, process_launcher)
-            self.regime = self._regime_stack.enter_context(self._open())
+            setup = self._set_up(vocabulary)
             # after the regime: workers set TensorFlow's threads while TensorFlow has none
             self.log: RunLog | None = None
             if config.log is not None:
@@ -122,6 +139,62 @@ class Training:
             resources.callback(self.bar.close)
             #: Frees the tables and removes the encoded corpus.
             self.close = resources.pop_all().close
+
+    def _set_up(self, vocabulary: Vocabulary) -> Setup:
+        """Open a regime for the vocabulary, the configuration and the work units."""
+        config = self.config
+        loss_every = 1 if self._model.compute_loss else 0 if config.log is None else LOGGED_EVERY
+        sizes = len(self.units), self._entries, self.seed, loss_every
+        setup = setup_of(config, vocabulary, self.corpus, *sizes)
+        self._open = functools.partial(open_regime, config, setup, self._process_launcher)
+        self.regime = self._regime_stack.enter_context(self._open())
+        return setup
+
+    def renew(self) -> None:
+        """Apply the settings that callbacks or threads have changed since the last epoch.
+
+        The regime is opened again; the work units stay the same.
+
+        Raises
+        ------
+        RuntimeError
+            If a setting has changed that cannot change during training.
+        TypeError, ValueError
+            If the model cannot be trained with the new settings.
+        """
+        model = self._model
+        # steps that are safe for a learning rate are safe for lower ones
+        config = current_config(model, self.config.alpha)
+        settings = settings_of(model, config)
+        changed = changed_names(self._settings, settings)
+        if not changed:
+            return
+        if any(name in FIXED or name.endswith(("shape", "key_to_index")) for name in changed):
+            raise self._refusal(changed, settings)
+        check_state(model, config)
+        logger.info("changed during training: %s", ", ".join(changed))
+        self._settings, self.config = settings, config
+        vocabulary = Vocabulary.of(model)
+        self._subwords = vocabulary.subwords
+        self._traffic = self.traffic or self._traffic
+        self._regime_stack.close()
+        self._set_up(vocabulary)
+
+    def pass_over_epoch(self) -> None:
+        """Leave out an epoch that a checkpoint has."""
+
+    def _refusal(self, changed: list[str], now: Mapping[str, Any]) -> RuntimeError:
+        """Error about settings that cannot change during training."""
+        before = self._settings
+        what = [
+            f"{n} was {before.get(n)} and is {now[n]}" if n.endswith("shape") else n
+            for n in changed
+        ]
+        return RuntimeError(
+            f"the model was changed while it was being trained, by a callback or another thread: "
+            f"{', '.join(what)}. What was trained until then is in the model. Add vectors, and "
+            "change words, arrays' shapes and options of this kind, before or after train()"
+        )
 
     def units_of(self, epoch: int) -> list[WorkUnit]:
         """The units in the order in which an epoch trains them.
@@ -227,6 +300,10 @@ class Training:
     def _write(self, fill: Callable[[Tables], None]) -> None:
         """Have the model's arrays filled, and put right what is made of them."""
         model, subwords = self._model, self._subwords
+        now, arrays_now = shapes_of(model), weights_of(model)
+        if changed := changed_names(self._settings, now):
+            for held, arrays in self._weights:
+                held.update(arrays)
         # copies in place of arrays to which float32 rows cannot be written
         for name in ("vectors_vocab", "vectors_ngrams") if model.has_subwords else ("vectors",):
             setattr(model.wv, name, np.require(getattr(model.wv, name), np.float32, "W"))
@@ -242,13 +319,21 @@ class Training:
         if subwords is not None:
             subwords.scatter(model.wv, rows, self._inputs)
             self._inputs = rows
+        for (held, _), (_, arrays) in (
+            zip(self._weights, arrays_now, strict=True) if changed else ()
+        ):
+            # vectors that were added stay behind those that are trained
+            if (trained := held.get("vectors")) is not None:
+                held["vectors"] = np.concatenate([trained, arrays["vectors"][len(trained) :]])
         for vectors in (model.wv, model.dv) if model.has_documents else (model.wv,):
             renew_norms(vectors)
+        if changed:
+            raise self._refusal(changed, now)
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
         tables = tables_of(self._model, self._subwords)
-        self._inputs = tables.inputs
+        self._inputs, self._weights = tables.inputs, weights_of(self._model)
         self.regime.load(tables)
 
     def _reopen(self, lost: ClusterLost) -> None:
@@ -311,6 +396,47 @@ class Training:
 
     def _set_model_position(self) -> None:
         self._model_position = copy.deepcopy(self.position)
+
+
+def current_config(model: Any, least_alpha: float) -> TrainingConfig:
+    """Configuration of a model as it is now, for learning rates up to at least `least_alpha`."""
+    config = TrainingConfig.of(model)
+    return replace(config, alpha=max(least_alpha, config.alpha, model.min_alpha))
+
+
+def settings_of(model: Any, config: TrainingConfig) -> dict[str, Any]:
+    """Settings of a model that training reads, by their names; arrays are copied."""
+    settings = vars(config) | shapes_of(model)
+    settings |= {"sample": bool(model.sample), "compute_loss": bool(model.compute_loss)}
+    settings["cum_table"] = np.array(getattr(model, "cum_table", None))
+    settings["sample_int"] = np.array(model.wv.expandos.get("sample_int"))
+    for place in ("wv", "dv") if model.has_documents else ("wv",):
+        vectors = getattr(model, place)
+        settings[f"{place}.key_to_index"] = vectors.key_to_index
+        for name in LOCKS:
+            settings[f"{place}.{name}"] = np.array(getattr(vectors, name, None))
+    return settings
+
+
+def shapes_of(model: Any) -> dict[str, tuple[int, ...]]:
+    """Shapes of a model's arrays, by their names."""
+    places = ("", "wv.", "dv.")
+    return {
+        f"{place}{name}.shape": np.shape(array)
+        for place, (_, arrays) in zip(places, weights_of(model), strict=False)
+        for name, array in arrays.items()
+    }
+
+
+def changed_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Names of the settings `now` that were different before."""
+    return [name for name, value in now.items() if not _same(before.get(name), value)]
+
+
+def _same(before: Any, now: Any) -> bool:
+    if isinstance(now, np.ndarray):
+        return np.array_equal(before, now)
+    return bool(before is now or before == now)
 
 
 def _note_kernel(model: Any) -> None:

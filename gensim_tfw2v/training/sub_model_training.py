@@ -17,7 +17,12 @@ from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, 
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.regimes.options import SubModels
 from gensim_tfw2v.training.checkpoints import Checkpoints
-from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.session import (
+    Training,
+    changed_names,
+    current_config,
+    settings_of,
+)
 from gensim_tfw2v.training.state import check_corpus
 from gensim_tfw2v.training.subwords import Subwords
 from gensim_tfw2v.training.vocabulary import renew_norms, seed_of, tables_of
@@ -41,6 +46,21 @@ class SubModelTraining(Training):
         assert isinstance(self.config.regime, SubModels)
         self._options = self.config.regime
         self._done: set[int] = set()  # sub-models that are in their files
+        self._alphas = model.alpha, model.min_alpha
+
+    def pass_over_epoch(self) -> None:
+        """Refuse options that a callback has changed: all epochs have been trained."""
+        model = self._model
+        config = current_config(model, self.config.alpha)
+        changed = changed_names(self._settings, settings_of(model, config))
+        if (model.alpha, model.min_alpha) != self._alphas:
+            changed.append("alpha")
+        if changed:
+            raise RuntimeError(
+                f"{', '.join(changed)} changed during training, but sub-models train all epochs "
+                "before the first ends, so the change would have no effect. What was trained is in "
+                "the model. Leave out the callback, or choose another regime"
+            )
 
     def _train(self, epochs: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
         """Train all sub-models and merge them.
@@ -75,6 +95,7 @@ class SubModelTraining(Training):
             for checkpoints in writing:
                 checkpoints.wait()
         _merge(self._model, self._subwords, options, folder)
+        self._settings = settings_of(self._model, current_config(self._model, self.config.alpha))
 
     def export(self) -> None:
         """Leave the model's arrays: they are what sub-models start from, or merged from them."""
