@@ -40,7 +40,7 @@ from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.training.early_stopping import UntilStopped
 from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
 from gensim_tfw2v.training.reading import CorpusReader
-from gensim_tfw2v.training.session import Training, current_config
+from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_loaded, check_state
 from gensim_tfw2v.training.sub_model_training import begin_training
 from gensim_tfw2v.training.vocabulary import renew_norms, take_vectors
@@ -72,10 +72,10 @@ CHANGED = (
     *("min_alpha_yet_reached", "mean_losses"),
 )
 
-#: gensim's methods that change the vocabulary, or replace arrays; so do some that are overridden.
+#: gensim's methods that change the vocabulary or replace arrays.
 CHANGING = (
-    *("build_vocab", "build_vocab_from_freq", "prepare_vocab", "prepare_weights", "reset_from"),
-    *("update_weights", "create_binary_tree", "add_null_word"),
+    *("build_vocab", "build_vocab_from_freq", "prepare_vocab", "create_binary_tree"),
+    *("update_weights", "reset_from"),
 )
 
 #: One thread at a time says that it trains a model, or finds that another does.
@@ -712,8 +712,7 @@ class TFWord2Vec(Word2Vec):
         """Train an epoch."""
         if self._training is None:
             assert self._config is not None
-            self._config = current_config(self, self._config.alpha)  # as callbacks have left it
-            if callbacks:
+            if any(callbacks):  # which may have changed arrays
                 check_state(self, self._config)
             corpus = self._corpus_reader.encoded(source, self.wv.key_to_index, self._config)
             self._training = begin_training(self, self._config, corpus, self._process_launcher)

@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,7 @@ from gensim_tfw2v.training.setup import open_regime, setup_of, unit_entries
 from gensim_tfw2v.training.state import check_state
 from gensim_tfw2v.training.vocabulary import (
     Vocabulary,
+    Weights,
     renew_norms,
     seed_of,
     tables_of,
@@ -52,14 +53,8 @@ SUBWORDS, DOCUMENTS = ("min_n", "max_n", "bucket"), ("dbow_words", "dm_concat", 
 #: TensorBoard's log takes the loss of every so manieth block: that costs a hundredth of the time.
 LOGGED_EVERY = 16
 
-#: Settings that a training is made for; besides them, words, tags and the shapes of arrays.
-FIXED = (
-    *("cluster", "regime", "layout", "log", "checkpoint_dir", "deterministic"),
-    *("has_subwords", "has_documents"),
-)
-
-#: Factors of rows' updates.
-LOCKS = ("vectors_lockf", "vectors_vocab_lockf", "vectors_ngrams_lockf")
+#: Settings that a training is made for, and keeps.
+FIXED = {"cluster", "regime", "layout", "log", "checkpoint_dir", "deterministic", "words", "shapes"}
 
 #: How often in a row a cluster may be lost without a checkpoint in between.
 LOSSES = 5
@@ -103,7 +98,6 @@ class Training:
             vocabulary = Vocabulary.of(model)
             self._settings = settings_of(model, config)
             self._weights = weights_of(model)
-            self._subwords = vocabulary.subwords
             self._inputs: np.ndarray | None = None  # what the model's rows of n-grams were
             self._entries = unit_entries(config, vocabulary, corpus.total_tokens)
             self.units: list[WorkUnit] = corpus.units(self._entries)
@@ -142,7 +136,7 @@ class Training:
 
     def _set_up(self, vocabulary: Vocabulary) -> Setup:
         """Open a regime for the vocabulary, the configuration and the work units."""
-        config = self.config
+        config, self._subwords = self.config, vocabulary.subwords
         loss_every = 1 if self._model.compute_loss else 0 if config.log is None else LOGGED_EVERY
         sizes = len(self.units), self._entries, self.seed, loss_every
         setup = setup_of(config, vocabulary, self.corpus, *sizes)
@@ -151,7 +145,7 @@ class Training:
         return setup
 
     def renew(self) -> None:
-        """Apply the settings that callbacks or threads have changed since the last epoch.
+        """Apply settings that callbacks or other threads have changed since the last epoch.
 
         The regime is opened again; the work units stay the same.
 
@@ -162,39 +156,27 @@ class Training:
         TypeError, ValueError
             If the model cannot be trained with the new settings.
         """
-        model = self._model
+        model, at_once = self._model, self.epochs_at_once > 1
         # steps that are safe for a learning rate are safe for lower ones
-        config = current_config(model, self.config.alpha)
+        least = 0.0 if at_once else self.config.alpha
+        config = TrainingConfig.of(model)
+        config = replace(config, alpha=max(least, config.alpha, model.min_alpha))
         settings = settings_of(model, config)
-        changed = changed_names(self._settings, settings)
-        if not changed:
-            return
-        if any(name in FIXED or name.endswith(("shape", "key_to_index")) for name in changed):
-            raise self._refusal(changed, settings)
-        check_state(model, config)
-        logger.info("changed during training: %s", ", ".join(changed))
-        self._settings, self.config = settings, config
-        vocabulary = Vocabulary.of(model)
-        self._subwords = vocabulary.subwords
-        self._traffic = self.traffic or self._traffic
-        self._regime_stack.close()
-        self._set_up(vocabulary)
-
-    def pass_over_epoch(self) -> None:
-        """Leave out an epoch that a checkpoint has."""
-
-    def _refusal(self, changed: list[str], now: Mapping[str, Any]) -> RuntimeError:
-        """Error about settings that cannot change during training."""
-        before = self._settings
-        what = [
-            f"{n} was {before.get(n)} and is {now[n]}" if n.endswith("shape") else n
-            for n in changed
-        ]
-        return RuntimeError(
-            f"the model was changed while it was being trained, by a callback or another thread: "
-            f"{', '.join(what)}. What was trained until then is in the model. Add vectors, and "
-            "change words, arrays' shapes and options of this kind, before or after train()"
-        )
+        changed = [name for name in settings if settings[name] != self._settings.get(name)]
+        if FIXED.intersection(changed):
+            raise _refusal(changed)
+        if at_once and self.position.epoch and changed:
+            raise RuntimeError(
+                f"a callback has changed {', '.join(changed)}, which has no effect: sub-models "
+                "train all epochs before the first ends. Their merged vectors are in the model. "
+                "Set options before train(), or give another regime"
+            )
+        if changed:
+            check_state(model, config)
+            self.config, self._settings = config, settings
+            self._traffic = self.traffic or self._traffic
+            self._regime_stack.close()
+            self._set_up(Vocabulary.of(model))
 
     def units_of(self, epoch: int) -> list[WorkUnit]:
         """The units in the order in which an epoch trains them.
@@ -300,8 +282,9 @@ class Training:
     def _write(self, fill: Callable[[Tables], None]) -> None:
         """Have the model's arrays filled, and put right what is made of them."""
         model, subwords = self._model, self._subwords
-        now, arrays_now = shapes_of(model), weights_of(model)
-        if changed := changed_names(self._settings, now):
+        current = weights_of(model)
+        is_other = _shapes(current) != self._settings["shapes"]
+        if is_other:
             for held, arrays in self._weights:
                 held.update(arrays)
         # copies in place of arrays to which float32 rows cannot be written
@@ -319,16 +302,14 @@ class Training:
         if subwords is not None:
             subwords.scatter(model.wv, rows, self._inputs)
             self._inputs = rows
-        for (held, _), (_, arrays) in (
-            zip(self._weights, arrays_now, strict=True) if changed else ()
-        ):
-            # vectors that were added stay behind those that are trained
-            if (trained := held.get("vectors")) is not None:
-                held["vectors"] = np.concatenate([trained, arrays["vectors"][len(trained) :]])
+        if is_other:
+            for held, arrays in current[1:]:  # vectors that were added stay behind the trained ones
+                trained, added = held["vectors"], arrays["vectors"][len(held["vectors"]) :]
+                held["vectors"] = np.concatenate([trained, added])
         for vectors in (model.wv, model.dv) if model.has_documents else (model.wv,):
             renew_norms(vectors)
-        if changed:
-            raise self._refusal(changed, now)
+        if is_other:
+            raise _refusal(["shapes"])
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
@@ -398,45 +379,31 @@ class Training:
         self._model_position = copy.deepcopy(self.position)
 
 
-def current_config(model: Any, least_alpha: float) -> TrainingConfig:
-    """Configuration of a model as it is now, for learning rates up to at least `least_alpha`."""
-    config = TrainingConfig.of(model)
-    return replace(config, alpha=max(least_alpha, config.alpha, model.min_alpha))
-
-
 def settings_of(model: Any, config: TrainingConfig) -> dict[str, Any]:
-    """Settings of a model that training reads, by their names; arrays are copied."""
-    settings = vars(config) | shapes_of(model)
-    settings |= {"sample": bool(model.sample), "compute_loss": bool(model.compute_loss)}
-    settings["cum_table"] = np.array(getattr(model, "cum_table", None))
-    settings["sample_int"] = np.array(model.wv.expandos.get("sample_int"))
-    for place in ("wv", "dv") if model.has_documents else ("wv",):
-        vectors = getattr(model, place)
-        settings[f"{place}.key_to_index"] = vectors.key_to_index
-        for name in LOCKS:
-            settings[f"{place}.{name}"] = np.array(getattr(vectors, name, None))
-    return settings
-
-
-def shapes_of(model: Any) -> dict[str, tuple[int, ...]]:
-    """Shapes of a model's arrays, by their names."""
-    places = ("", "wv.", "dv.")
+    """Settings of a model that training reads, by their names."""
+    weights = weights_of(model)
+    arrays = {name: getattr(model, name, None) for name in ("cum_table", "compute_loss")}
+    arrays |= {"sample": not model.sample, "sample_int": model.wv.expandos.get("sample_int")}
+    for place, (held, _) in zip(("", "wv.", "dv."), weights, strict=False):
+        arrays |= {place + name: held[name] for name in held if name.endswith("_lockf")}
     return {
-        f"{place}{name}.shape": np.shape(array)
-        for place, (_, arrays) in zip(places, weights_of(model), strict=False)
-        for name, array in arrays.items()
+        **vars(config),
+        **{name: np.asarray(array).tobytes() for name, array in arrays.items()},
+        "words": [held.get("key_to_index") for held, _ in weights],
+        "shapes": _shapes(weights),
     }
 
 
-def changed_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Names of the settings `now` that were different before."""
-    return [name for name, value in now.items() if not _same(before.get(name), value)]
+def _shapes(weights: Weights) -> list[dict[str, tuple[int, ...]]]:
+    return [{name: array.shape for name, array in arrays.items()} for _, arrays in weights]
 
 
-def _same(before: Any, now: Any) -> bool:
-    if isinstance(now, np.ndarray):
-        return np.array_equal(before, now)
-    return bool(before is now or before == now)
+def _refusal(changed: list[str]) -> RuntimeError:
+    return RuntimeError(
+        f"a callback or another thread has changed the model during training: {', '.join(changed)}."
+        " What was trained is in the model. Add vectors or words, replace arrays by longer ones, "
+        "and set such options before or after train()"
+    )
 
 
 def _note_kernel(model: Any) -> None:

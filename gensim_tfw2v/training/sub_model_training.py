@@ -3,6 +3,7 @@
 import contextlib
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,6 @@ from gensim_tfw2v.regimes.options import SubModels
 from gensim_tfw2v.training.checkpoints import Checkpoints
 from gensim_tfw2v.training.session import (
     Training,
-    changed_names,
-    current_config,
     settings_of,
 )
 from gensim_tfw2v.training.state import check_corpus
@@ -46,21 +45,6 @@ class SubModelTraining(Training):
         assert isinstance(self.config.regime, SubModels)
         self._options = self.config.regime
         self._done: set[int] = set()  # sub-models that are in their files
-        self._alphas = model.alpha, model.min_alpha
-
-    def pass_over_epoch(self) -> None:
-        """Refuse options that a callback has changed: all epochs have been trained."""
-        model = self._model
-        config = current_config(model, self.config.alpha)
-        changed = changed_names(self._settings, settings_of(model, config))
-        if (model.alpha, model.min_alpha) != self._alphas:
-            changed.append("alpha")
-        if changed:
-            raise RuntimeError(
-                f"{', '.join(changed)} changed during training, but sub-models train all epochs "
-                "before the first ends, so the change would have no effect. What was trained is in "
-                "the model. Leave out the callback, or choose another regime"
-            )
 
     def _train(self, epochs: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
         """Train all sub-models and merge them.
@@ -95,7 +79,10 @@ class SubModelTraining(Training):
             for checkpoints in writing:
                 checkpoints.wait()
         _merge(self._model, self._subwords, options, folder)
-        self._settings = settings_of(self._model, current_config(self._model, self.config.alpha))
+        self.config = replace(
+            self.config, vector_size=self._model.vector_size
+        )  # which merging sets
+        self._settings = settings_of(self._model, self.config)
 
     def export(self) -> None:
         """Leave the model's arrays: they are what sub-models start from, or merged from them."""
