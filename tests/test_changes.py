@@ -233,7 +233,12 @@ REFUSED = {
         (TFWord2Vec, setting(window="wide"), TypeError, "window must be a whole number"),
     ],
     "words, tags and the shapes of arrays": [
-        (model_class, change, RuntimeError, "has changed the model during training: .*shapes")
+        (
+            model_class,
+            change,
+            RuntimeError,
+            "must stay the same during training: .*shapes of arrays",
+        )
         for model_class in OURS.values()
         for change in (
             lambda model: model.wv.add_vectors(["new"], np.ones((1, 8), np.float32)),
@@ -241,7 +246,12 @@ REFUSED = {
         )
     ],
     "`cluster`, `regime`, `layout`, `checkpoint_dir`, `log_dir`, `deterministic`": [
-        (TFWord2Vec, setting(**{name: value}), RuntimeError, f"training: {attribute}")
+        (
+            TFWord2Vec,
+            setting(**{name: value}),
+            RuntimeError,
+            f"must stay the same during training: {attribute}",
+        )
         for name, value, attribute in (
             ("cluster", "local:ps=1,worker=1", "cluster"),
             ("regime", "downpour", "regime"),
@@ -352,7 +362,7 @@ def test_vectors_added_within_an_epoch(model_class, monkeypatch):
     errors = once_within_an_epoch(
         monkeypatch, lambda model: model.wv.add_vectors(["new", "newer"], added)
     )
-    with pytest.raises(RuntimeError, match="has changed the model during training: shapes"):
+    with pytest.raises(RuntimeError, match="during training: shapes of arrays"):
         model.train(corpus, total_examples=len(corpus), epochs=3)
     assert errors == [None]
     words = len(alone.wv)
@@ -393,8 +403,33 @@ def test_changes_count_in_each_regime(options):
     assert frozen.moved["wv.vectors"].max() == 0 < frozen.moved["syn1neg"].max()
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"deterministic": True, "log_dir": "log", "checkpoint_dir": "kept"},
+        pytest.param({"regime": "submodels:models=2,merging=concat"}, marks=pytest.mark.slow),
+        pytest.param({"cluster": "local:ps=1,worker=1", "log_dir": "l"}, marks=pytest.mark.slow),
+    ],
+    ids=repr,
+)
+def test_falling_learning_rates_open_no_regime_anew(options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    regimes = []
+
+    class Look(CallbackAny2Vec):
+        def on_epoch_end(self, model):
+            regimes.append(model._training.regime)
+            if "submodels" not in str(model.regime):
+                model.alpha *= 0.9
+
+    model, corpus = built(TFWord2Vec, **options)
+    model.train(corpus, total_examples=len(corpus), epochs=3, callbacks=[Look()])
+    assert regimes == [regimes[0]] * 3
+
+
 def test_sub_models_have_trained_all_epochs():
-    with pytest.raises(RuntimeError, match="a callback has changed window, which has no effect"):
+    with pytest.raises(RuntimeError, match="during training: window. .* sub-models"):
         run(TFWord2Vec, setting(window=1), regime="submodels:models=2")
 
 

@@ -29,14 +29,7 @@ from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
 from gensim_tfw2v.training.setup import open_regime, setup_of, unit_entries
 from gensim_tfw2v.training.state import check_state
-from gensim_tfw2v.training.vocabulary import (
-    Vocabulary,
-    Weights,
-    renew_norms,
-    seed_of,
-    tables_of,
-    weights_of,
-)
+from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of, weights_of
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +47,10 @@ SUBWORDS, DOCUMENTS = ("min_n", "max_n", "bucket"), ("dbow_words", "dm_concat", 
 LOGGED_EVERY = 16
 
 #: Settings that a training is made for, and keeps.
-FIXED = {"cluster", "regime", "layout", "log", "checkpoint_dir", "deterministic", "words", "shapes"}
+FIXED = {
+    *("cluster", "regime", "layout", "log", "checkpoint_dir", "deterministic"),
+    *("words of wv", "shapes of arrays"),
+}
 
 #: How often in a row a cluster may be lost without a checkpoint in between.
 LOSSES = 5
@@ -97,7 +93,7 @@ class Training:
                 corpus.cut_anew()
             vocabulary = Vocabulary.of(model)
             self._settings = settings_of(model, config)
-            self._weights = weights_of(model)
+            self._weights, self._subwords = weights_of(model), vocabulary.subwords
             self._inputs: np.ndarray | None = None  # what the model's rows of n-grams were
             self._entries = unit_entries(config, vocabulary, corpus.total_tokens)
             self.units: list[WorkUnit] = corpus.units(self._entries)
@@ -136,7 +132,7 @@ class Training:
 
     def _set_up(self, vocabulary: Vocabulary) -> Setup:
         """Open a regime for the vocabulary, the configuration and the work units."""
-        config, self._subwords = self.config, vocabulary.subwords
+        config = self.config
         loss_every = 1 if self._model.compute_loss else 0 if config.log is None else LOGGED_EVERY
         sizes = len(self.units), self._entries, self.seed, loss_every
         setup = setup_of(config, vocabulary, self.corpus, *sizes)
@@ -163,20 +159,16 @@ class Training:
         config = replace(config, alpha=max(least, config.alpha, model.min_alpha))
         settings = settings_of(model, config)
         changed = [name for name in settings if settings[name] != self._settings.get(name)]
-        if FIXED.intersection(changed):
+        if changed and at_once and self.position.epoch or FIXED.intersection(changed):
             raise _refusal(changed)
-        if at_once and self.position.epoch and changed:
-            raise RuntimeError(
-                f"a callback has changed {', '.join(changed)}, which has no effect: sub-models "
-                "train all epochs before the first ends. Their merged vectors are in the model. "
-                "Set options before train(), or give another regime"
-            )
         if changed:
             check_state(model, config)
             self.config, self._settings = config, settings
             self._traffic = self.traffic or self._traffic
             self._regime_stack.close()
-            self._set_up(Vocabulary.of(model))
+            vocabulary = Vocabulary.of(model)
+            self._subwords = vocabulary.subwords
+            self._set_up(vocabulary)
 
     def units_of(self, epoch: int) -> list[WorkUnit]:
         """The units in the order in which an epoch trains them.
@@ -283,7 +275,7 @@ class Training:
         """Have the model's arrays filled, and put right what is made of them."""
         model, subwords = self._model, self._subwords
         current = weights_of(model)
-        is_other = _shapes(current) != self._settings["shapes"]
+        is_other = _shapes(current) != self._settings["shapes of arrays"]
         if is_other:
             for held, arrays in self._weights:
                 held.update(arrays)
@@ -309,7 +301,7 @@ class Training:
         for vectors in (model.wv, model.dv) if model.has_documents else (model.wv,):
             renew_norms(vectors)
         if is_other:
-            raise _refusal(["shapes"])
+            raise _refusal(["shapes of arrays"])
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
@@ -385,24 +377,25 @@ def settings_of(model: Any, config: TrainingConfig) -> dict[str, Any]:
     arrays = {name: getattr(model, name, None) for name in ("cum_table", "compute_loss")}
     arrays |= {"sample": not model.sample, "sample_int": model.wv.expandos.get("sample_int")}
     for place, (held, _) in zip(("", "wv.", "dv."), weights, strict=False):
-        arrays |= {place + name: held[name] for name in held if name.endswith("_lockf")}
+        arrays |= {place + name: held[name] for name in tuple(held) if "_lockf" in name}
     return {
         **vars(config),
         **{name: np.asarray(array).tobytes() for name, array in arrays.items()},
-        "words": [held.get("key_to_index") for held, _ in weights],
-        "shapes": _shapes(weights),
+        "words of wv": [held.get("key_to_index") for held, _ in weights],
+        "shapes of arrays": _shapes(weights),
     }
 
 
-def _shapes(weights: Weights) -> list[dict[str, tuple[int, ...]]]:
-    return [{name: array.shape for name, array in arrays.items()} for _, arrays in weights]
+def _shapes(weights: list[Any]) -> list[dict[str, tuple[int, ...]]]:
+    return [{name: np.shape(array) for name, array in arrays.items()} for _, arrays in weights]
 
 
 def _refusal(changed: list[str]) -> RuntimeError:
     return RuntimeError(
-        f"a callback or another thread has changed the model during training: {', '.join(changed)}."
-        " What was trained is in the model. Add vectors or words, replace arrays by longer ones, "
-        "and set such options before or after train()"
+        "a callback or another thread has changed what must stay the same during training: "
+        f"{', '.join(changed)}. The model keeps what was trained. Add vectors (wv.add_vector) and "
+        "change words, shapes or such options before train() or after it; with sub-models, which "
+        "train all epochs at once, so do with any option"
     )
 
 

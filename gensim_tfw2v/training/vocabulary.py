@@ -23,9 +23,6 @@ from gensim_tfw2v.originals import Doc2Vec, Word2Vec
 from gensim_tfw2v.parameter_server.combining import pair_rates
 from gensim_tfw2v.training.subwords import Subwords
 
-#: Attributes of a model and of each of its vectors, and those of them that are trained arrays.
-Weights = list[tuple[dict[str, Any], dict[str, np.ndarray]]]
-
 #: A model's arrays, and those of its vectors.
 WEIGHTS = ("vectors", "vectors_vocab", "vectors_ngrams", "syn1neg", "syn1")
 
@@ -175,7 +172,7 @@ def joined(model: Any) -> np.ndarray:
     return whole
 
 
-def weights_of(model: Any) -> Weights:
+def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
     """Attributes of a model and of each of its vectors, and those that are trained arrays."""
     keyed = [model.wv, model.dv] if model.has_documents else [model.wv]
     of_holders = [vars(holder) for holder in (model, *keyed)]
