@@ -456,8 +456,9 @@ class TFWord2Vec(Word2Vec):
             If the initial vectors are not finite, or the length of ``wv.vectors_lockf`` is
             neither 1 nor V.
         RuntimeError
-            If the vocabulary was not built, or has no word of the corpus; or if another thread,
-            or the `train` that called this callback, is training the model.
+            If the vocabulary was not built, or has no word of the corpus; if another thread, or
+            the `train` that called this callback, is training the model; or if a callback or
+            another thread has changed what must stay the same meanwhile, such as the words.
         CorpusDecodeError
             If the corpus is not UTF-8.
         CheckpointError

@@ -47,10 +47,7 @@ SUBWORDS, DOCUMENTS = ("min_n", "max_n", "bucket"), ("dbow_words", "dm_concat", 
 LOGGED_EVERY = 16
 
 #: Settings that a training is made for, and keeps.
-FIXED = {
-    *("cluster", "regime", "layout", "log", "checkpoint_dir", "deterministic"),
-    *("words of wv", "shapes of arrays"),
-}
+FIXED = {"cluster", "regime", "layout", "log", "checkpoint_dir", "deterministic", "words", "shapes"}
 
 #: How often in a row a cluster may be lost without a checkpoint in between.
 LOSSES = 5
@@ -275,7 +272,7 @@ class Training:
         """Have the model's arrays filled, and put right what is made of them."""
         model, subwords = self._model, self._subwords
         current = weights_of(model)
-        is_other = _shapes(current) != self._settings["shapes of arrays"]
+        is_other = _shapes(current) != self._settings["shapes"]
         if is_other:
             for held, arrays in self._weights:
                 held.update(arrays)
@@ -301,7 +298,7 @@ class Training:
         for vectors in (model.wv, model.dv) if model.has_documents else (model.wv,):
             renew_norms(vectors)
         if is_other:
-            raise _refusal(["shapes of arrays"])
+            raise _refusal(["shapes"])
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
@@ -381,8 +378,8 @@ def settings_of(model: Any, config: TrainingConfig) -> dict[str, Any]:
     return {
         **vars(config),
         **{name: np.asarray(array).tobytes() for name, array in arrays.items()},
-        "words of wv": [held.get("key_to_index") for held, _ in weights],
-        "shapes of arrays": _shapes(weights),
+        "words": [held.get("key_to_index") for held, _ in weights],
+        "shapes": _shapes(weights),
     }
 
 
@@ -393,9 +390,9 @@ def _shapes(weights: list[Any]) -> list[dict[str, tuple[int, ...]]]:
 def _refusal(changed: list[str]) -> RuntimeError:
     return RuntimeError(
         "a callback or another thread has changed what must stay the same during training: "
-        f"{', '.join(changed)}. The model keeps what was trained. Add vectors (wv.add_vector) and "
-        "change words, shapes or such options before train() or after it; with sub-models, which "
-        "train all epochs at once, so do with any option"
+        f"{', '.join(changed)}. The model keeps what was trained. Before train() or after it, add "
+        "vectors (wv.add_vector) and change words, arrays' shapes, and options such as these. With "
+        "sub-models, which train all epochs at once, that goes for every option"
     )
 
 
