@@ -150,10 +150,9 @@ class Training:
             If the model cannot be trained with the new settings.
         """
         model, at_once = self._model, self.epochs_at_once > 1
-        # steps that are safe for a learning rate are safe for lower ones
-        least = 0.0 if at_once else self.config.alpha
         config = TrainingConfig.of(model)
-        config = replace(config, alpha=max(least, config.alpha, model.min_alpha))
+        if not at_once:  # each epoch has its own learning rate in any case
+            config = replace(config, alpha=self.config.alpha)
         settings = settings_of(model, config)
         changed = [name for name in settings if settings[name] != self._settings.get(name)]
         if changed and at_once and self.position.epoch or FIXED.intersection(changed):
