@@ -1,6 +1,7 @@
 """TFWord2Vec: gensim's Word2Vec with another engine under `train`."""
 
 import contextlib
+import functools
 import inspect
 import logging
 import math
@@ -75,6 +76,12 @@ TRANSIENT = (
 CHANGED = (
     *("alpha", "min_alpha", "epochs", "compute_loss", "running_training_loss"),
     *("min_alpha_yet_reached", "mean_losses"),
+)
+
+#: gensim's methods that change the vocabulary or replace arrays.
+CHANGING = (
+    *("build_vocab", "build_vocab_from_freq", "prepare_vocab", "create_binary_tree"),
+    *("update_weights", "reset_from"),
 )
 
 #: One thread at a time says that it trains a model, or finds that another does.
@@ -325,6 +332,7 @@ class TFWord2Vec(Word2Vec):
 
     def init_weights(self) -> None:
         """Initialize the weights, as gensim does, in the files of `tables_dir` if it is set."""
+        self._refuse_while_training()
         if self.tables_dir is None:
             super().init_weights()
         else:
@@ -401,6 +409,7 @@ class TFWord2Vec(Word2Vec):
         CorpusDecodeError
             If the corpus is not UTF-8.
         """
+        self._refuse_while_training()
         self._corpus_reader.forget()
         is_own = type(self)._scan_vocab is self._of_gensim._scan_vocab
         by_gensim = self.max_vocab_size or not is_own
@@ -469,8 +478,9 @@ class TFWord2Vec(Word2Vec):
             If the initial vectors are not finite, or the length of ``wv.vectors_lockf`` is
             neither 1 nor V.
         RuntimeError
-            If the vocabulary was not built, or has no word of the corpus; or if another thread,
-            or the `train` that called this callback, is training the model.
+            If the vocabulary was not built, or has no word of the corpus; if another thread, or
+            the `train` that called this callback, is training the model; or if a callback or
+            another thread has changed what must stay the same meanwhile, such as the words.
         CorpusDecodeError
             If the corpus is not UTF-8.
         CheckpointError
@@ -719,19 +729,36 @@ class TFWord2Vec(Word2Vec):
         cur_epoch: int = 0,
         total_examples: int | None = None,
         total_words: int | None = None,
-        queue_factor: int = 2,  # this and callbacks are for gensim's code
+        queue_factor: int = 2,  # for gensim's code
         report_delay: float = 1.0,
         callbacks: Any = (),
     ) -> tuple[int, int, int]:
         """Train an epoch."""
         if self._training is None:
             assert self._config is not None
+            if any(callbacks):  # which may have changed arrays
+                check_state(self, self._config)
             corpus = self._corpus_reader.encoded(source, self.wv.key_to_index, self._config)
             self._training = begin_training(self, self._config, corpus, self._process_launcher)
         is_file = isinstance(source, Path) and not is_compressed(source)
         return train_epoch(
             self, self._training, cur_epoch, total_examples, total_words, report_delay, is_file
         )
+
+
+def _refused_while_training(name: str) -> Any:
+    """Gensim's method of this name, which raises a RuntimeError during training."""
+
+    @functools.wraps(getattr(Word2Vec, name))
+    def method(self: TFWord2Vec, *args: Any, **kwargs: Any) -> Any:
+        self._refuse_while_training()
+        return getattr(super(TFWord2Vec, self), name)(*args, **kwargs)
+
+    return method
+
+
+for _name in CHANGING:
+    setattr(TFWord2Vec, _name, _refused_while_training(_name))
 
 
 def signature_of(class_: type[TFWord2Vec], **more: Any) -> inspect.Signature:

@@ -13,12 +13,9 @@ from gensim_tfw2v.config import Number
 from gensim_tfw2v.evaluation.analogies import NAMED_SETS
 from gensim_tfw2v.evaluation.sets import file_kind, shipped
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.training.vocabulary import renew_norms
+from gensim_tfw2v.training.vocabulary import renew_norms, weights_of
 
 SETS = evaluation.NAMED_SETS | NAMED_SETS
-
-#: A model's arrays, and those of its vectors.
-WEIGHTS = {"vectors", "vectors_vocab", "vectors_ngrams", "syn1neg", "syn1"}
 
 
 class EarlyStopping(CallbackAny2Vec):
@@ -118,8 +115,8 @@ class EarlyStopping(CallbackAny2Vec):
         if not (is_worse or math.isnan(score)):
             self.best_epoch, self.best_score, self._best = epoch, score, []
             if self.restore_best_weights:
-                for held in [vars(holder) for holder in (model, *_keyed(model))]:
-                    self._best.append((held, {n: held[n].copy() for n in WEIGHTS & held.keys()}))
+                for held, arrays in weights_of(model):
+                    self._best.append((held, {n: array.copy() for n, array in arrays.items()}))
         waited = 0 if self.best_epoch is None else epoch - self.best_epoch
         # after the last epoch too: the checkpoint that remains is to be of the best one
         if waited >= max(1, self.patience) or epoch + 1 == model.epochs:
@@ -141,6 +138,9 @@ class UntilStopped:
 
     def __init__(self, callbacks: Iterable[Any]) -> None:
         self._callbacks = callbacks
+
+    def __bool__(self) -> bool:
+        return bool(self._callbacks)
 
     def __getattr__(self, event: str) -> Callable[[Any], None]:
         def call(model: Any) -> None:

@@ -10,6 +10,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,11 @@ from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
+from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
 from gensim_tfw2v.training.setup import open_regime, setup_of, unit_entries
-from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of
+from gensim_tfw2v.training.state import check_state
+from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of, weights_of
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +45,9 @@ SUBWORDS, DOCUMENTS = ("min_n", "max_n", "bucket"), ("dbow_words", "dm_concat", 
 
 #: TensorBoard's log takes the loss of every so manieth block: that costs a hundredth of the time.
 LOGGED_EVERY = 16
+
+#: Settings that a training is made for, and keeps.
+FIXED = {"cluster", "regime", "layout", "log", "checkpoint_dir", "deterministic", "words", "shapes"}
 
 #: How often in a row a cluster may be lost without a checkpoint in between.
 LOSSES = 5
@@ -83,10 +89,11 @@ class Training:
                 _note_kernel(model)
                 corpus.cut_anew()
             vocabulary = Vocabulary.of(model)
-            self._subwords = vocabulary.subwords
+            self._settings = settings_of(model, config)
+            self._weights, self._subwords = weights_of(model), vocabulary.subwords
             self._inputs: np.ndarray | None = None  # what the model's rows of n-grams were
-            entries = unit_entries(config, vocabulary, corpus.total_tokens)
-            self.units: list[WorkUnit] = corpus.units(entries)
+            self._entries = unit_entries(config, vocabulary, corpus.total_tokens)
+            self.units: list[WorkUnit] = corpus.units(self._entries)
             self._checkpoints: Checkpoints | None = None
             if config.checkpoint_dir is not None:
                 resources.callback(lock_folder(config.checkpoint_dir).close)
@@ -95,12 +102,9 @@ class Training:
                 resources.callback(self._checkpoints.wait)
                 if not self._resume():
                     self.save()
-            loss_every = 1 if model.compute_loss else 0 if config.log is None else LOGGED_EVERY
-            units = len(self.units)
-            setup = setup_of(config, vocabulary, corpus, units, entries, self.seed, loss_every)
+            self._process_launcher = process_launcher
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
-            self._open = functools.partial(open_regime, config, setup, process_launcher)
-            self.regime = self._regime_stack.enter_context(self._open())
+            setup = self._set_up(vocabulary)
             # after the regime: workers set TensorFlow's threads while TensorFlow has none
             self.log: RunLog | None = None
             if config.log is not None:
@@ -122,6 +126,45 @@ class Training:
             resources.callback(self.bar.close)
             #: Frees the tables and removes the encoded corpus.
             self.close = resources.pop_all().close
+
+    def _set_up(self, vocabulary: Vocabulary) -> Setup:
+        """Open a regime for the vocabulary, the configuration and the work units."""
+        config = self.config
+        loss_every = 1 if self._model.compute_loss else 0 if config.log is None else LOGGED_EVERY
+        sizes = len(self.units), self._entries, self.seed, loss_every
+        setup = setup_of(config, vocabulary, self.corpus, *sizes)
+        self._open = functools.partial(open_regime, config, setup, self._process_launcher)
+        self.regime = self._regime_stack.enter_context(self._open())
+        return setup
+
+    def renew(self) -> None:
+        """Apply settings that callbacks or other threads have changed since the last epoch.
+
+        The regime is opened again; the work units stay the same.
+
+        Raises
+        ------
+        RuntimeError
+            If a setting has changed that cannot change during training.
+        TypeError, ValueError
+            If the model cannot be trained with the new settings.
+        """
+        model, at_once = self._model, self.epochs_at_once > 1
+        config = TrainingConfig.of(model)
+        if not at_once:  # each epoch has its own learning rate in any case
+            config = replace(config, alpha=self.config.alpha)
+        settings = settings_of(model, config)
+        changed = [name for name in settings if settings[name] != self._settings.get(name)]
+        if changed and at_once and self.position.epoch or FIXED.intersection(changed):
+            raise _refusal(changed)
+        if changed:
+            check_state(model, config)
+            self.config, self._settings = config, settings
+            self._traffic = self.traffic or self._traffic
+            self._regime_stack.close()
+            vocabulary = Vocabulary.of(model)
+            self._subwords = vocabulary.subwords
+            self._set_up(vocabulary)
 
     def units_of(self, epoch: int) -> list[WorkUnit]:
         """The units in the order in which an epoch trains them.
@@ -227,6 +270,11 @@ class Training:
     def _write(self, fill: Callable[[Tables], None]) -> None:
         """Have the model's arrays filled, and put right what is made of them."""
         model, subwords = self._model, self._subwords
+        current = weights_of(model)
+        is_other = _shapes(current) != self._settings["shapes"]
+        if is_other:
+            for held, arrays in self._weights:
+                held.update(arrays)
         # copies in place of arrays to which float32 rows, in C order, cannot be written
         for name in ("vectors_vocab", "vectors_ngrams") if model.has_subwords else ("vectors",):
             setattr(model.wv, name, np.require(getattr(model.wv, name), np.float32, ["C", "W"]))
@@ -242,13 +290,19 @@ class Training:
         if subwords is not None:
             subwords.scatter(model.wv, rows, self._inputs)
             self._inputs = rows
+        if is_other:
+            for held, arrays in current[1:]:  # vectors that were added stay behind the trained ones
+                trained, added = held["vectors"], arrays["vectors"][len(held["vectors"]) :]
+                held["vectors"] = np.concatenate([trained, added])
         for vectors in (model.wv, model.dv) if model.has_documents else (model.wv,):
             renew_norms(vectors)
+        if is_other:
+            raise _refusal(["shapes"])
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
         tables = tables_of(self._model, self._subwords)
-        self._inputs = tables.inputs
+        self._inputs, self._weights = tables.inputs, weights_of(self._model)
         self.regime.load(tables)
 
     def _reopen(self, lost: ClusterLost) -> None:
@@ -311,6 +365,34 @@ class Training:
 
     def _set_model_position(self) -> None:
         self._model_position = copy.deepcopy(self.position)
+
+
+def settings_of(model: Any, config: TrainingConfig) -> dict[str, Any]:
+    """Settings of a model that training reads, by their names."""
+    weights = weights_of(model)
+    arrays = {name: getattr(model, name, None) for name in ("cum_table", "compute_loss")}
+    arrays |= {"sample": not model.sample, "sample_int": model.wv.expandos.get("sample_int")}
+    for place, (held, _) in zip(("", "wv.", "dv."), weights, strict=False):
+        arrays |= {place + name: held[name] for name in tuple(held) if "_lockf" in name}
+    return {
+        **vars(config),
+        **{name: np.asarray(array).tobytes() for name, array in arrays.items()},
+        "words": [held.get("key_to_index") for held, _ in weights],
+        "shapes": _shapes(weights),
+    }
+
+
+def _shapes(weights: list[Any]) -> list[dict[str, tuple[int, ...]]]:
+    return [{name: np.shape(array) for name, array in arrays.items()} for _, arrays in weights]
+
+
+def _refusal(changed: list[str]) -> RuntimeError:
+    return RuntimeError(
+        "a callback or another thread has changed what must stay the same during training: "
+        f"{', '.join(changed)}. The model keeps what was trained. Before train() or after it, add "
+        "vectors (wv.add_vector) and change words, arrays' shapes, and options such as these. With "
+        "sub-models, which train all epochs at once, that goes for every option"
+    )
 
 
 def _note_kernel(model: Any) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, 
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.regimes.options import SubModels
 from gensim_tfw2v.training.checkpoints import Checkpoints
-from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.session import Training, settings_of
 from gensim_tfw2v.training.state import check_corpus
 from gensim_tfw2v.training.subwords import Subwords
 from gensim_tfw2v.training.vocabulary import renew_norms, seed_of, tables_of
@@ -75,6 +76,9 @@ class SubModelTraining(Training):
             for checkpoints in writing:
                 checkpoints.wait()
         _merge(self._model, self._subwords, options, folder)
+        # which merging has set
+        self.config = replace(self.config, vector_size=self._model.vector_size)
+        self._settings = settings_of(self._model, self.config)
 
     def export(self) -> None:
         """Leave the model's arrays: they are what sub-models start from, or merged from them."""

@@ -90,7 +90,7 @@ class Subwords:
         """The rows: [R, D], float32."""
         of_buckets = _ones(np.arange(len(self.buckets) + 1), self.of_buckets, len(self.weights))
         rows = of_buckets.T @ vectors.vectors_ngrams[self.buckets].astype(np.float32)
-        rows[: len(vectors)] += vectors.vectors_vocab
+        rows[: len(vectors.vectors_vocab)] += vectors.vectors_vocab
         return np.asarray(rows)
 
     def scatter(self, vectors: Any, rows: np.ndarray, before: np.ndarray | None = None) -> None:
@@ -103,7 +103,7 @@ class Subwords:
             vectors.vectors_ngrams = np.zeros((vectors.bucket, rows.shape[1]), np.float32)
         gains = rows - (self.gather(vectors) if before is None else before)
         gains /= self.weights[:, None]
-        vectors.vectors_vocab += gains[: len(vectors)]
+        vectors.vectors_vocab += gains[: len(vectors.vectors_vocab)]
         for first in range(0, len(self.buckets), ROWS_AT_A_TIME):
             piece = slice(first, first + ROWS_AT_A_TIME)
             vectors.vectors_ngrams[self.buckets[piece]] += gains[self.of_buckets[piece]]

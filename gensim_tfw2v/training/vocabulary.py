@@ -25,6 +25,9 @@ from gensim_tfw2v.originals import Doc2Vec, Word2Vec
 from gensim_tfw2v.parameter_server.combining import pair_rates
 from gensim_tfw2v.training.subwords import Subwords
 
+#: A model's arrays, and those of its vectors.
+WEIGHTS = ("vectors", "vectors_vocab", "vectors_ngrams", "syn1neg", "syn1")
+
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -237,6 +240,13 @@ def joined(model: Any) -> np.ndarray:
         whole = np.concatenate(parts, dtype=np.float32)
         model.wv.vectors, model.dv.vectors = whole[: len(words)], whole[len(words) :]
     return whole
+
+
+def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
+    """Attributes of a model and of each of its vectors, and those that are trained arrays."""
+    keyed = [model.wv, model.dv] if model.has_documents else [model.wv]
+    of_holders = [vars(holder) for holder in (model, *keyed)]
+    return [(held, {n: held[n] for n in WEIGHTS if n in held}) for held in of_holders]
 
 
 def take_vectors(
