@@ -1,6 +1,7 @@
 """TFDoc2Vec: gensim's Doc2Vec with the engine of `TFWord2Vec` under `train`."""
 
 import inspect
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from gensim.models import KeyedVectors
 from gensim.models.doc2vec import TaggedDocument
 
 from gensim_tfw2v.keywords import Doc2VecOptions
-from gensim_tfw2v.model import TFWord2Vec, signature_of
+from gensim_tfw2v.model import TFWord2Vec, refuse_renamed, signature_of
 from gensim_tfw2v.originals import Doc2Vec, Word2Vec, is_trained_by_gensim
 from gensim_tfw2v.training.documents import DocumentReader, Tags, take_tags
 from gensim_tfw2v.training.inference import Frozen, infer
@@ -117,6 +118,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
 
     def __init__(self, *args: Any, **kwargs: "Unpack[Doc2VecOptions]") -> None:
         options: dict[str, Any] = dict(kwargs)  # a type checker knows those of TFWord2Vec alone
+        refuse_renamed("TFDoc2Vec()", options)
         dm_mean = TFDoc2Vec.__signature__.bind(*args, **options).arguments.get("dm_mean")
         if dm_mean is not None:  # which gensim overwrites by its default
             options["cbow_mean"] = dm_mean
@@ -140,7 +142,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     def build_vocab(
         self,
         corpus_iterable: Iterable[TaggedDocument] | None = None,
-        corpus_file: str | None = None,
+        corpus_file: str | os.PathLike[str] | None = None,
         update: bool = False,
         *args: Any,
         **kwargs: Any,
@@ -166,7 +168,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     def scan_vocab(  # type: ignore[override]  # gensim's Doc2Vec has no workers here
         self,
         corpus_iterable: Iterable[TaggedDocument] | None = None,
-        corpus_file: str | None = None,
+        corpus_file: str | os.PathLike[str] | None = None,
         progress_per: int = 100000,
         trim_rule: Any = None,
     ) -> tuple[int, int]:

@@ -8,11 +8,14 @@ from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.regimes.options import RegimeOptions
 
+#: Names of gensim 3, of arguments and attributes, and what gensim 4 calls them.
+RENAMED = {"size": "vector_size", "iter": "epochs", "docvecs": "dv", "vocabulary": "wv"}
+
 
 class CommonOptions(TypedDict, total=False):
     """Keyword arguments of all three classes: gensim's, and then own ones."""
 
-    corpus_file: str | None
+    corpus_file: str | os.PathLike[str] | None
     vector_size: int
     alpha: float
     window: int

@@ -41,16 +41,16 @@ _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNO
 
 
 def whole_number(text: str) -> int:
-    """Read a whole number; ValueError if the text is none."""
+    """Read a whole number; ValueError if the text is not one."""
     if not _WHOLE.fullmatch(text):
-        raise ValueError(f"{text!r} is no whole number")
+        raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
 
 def number(text: str) -> float:
-    """Read a finite decimal number; ValueError if the text is none."""
+    """Read a finite decimal number; ValueError if the text is not one."""
     if not _DECIMAL.fullmatch(text) or math.isinf(value := float(text)):
-        raise ValueError(f"{text!r} is no finite number")
+        raise ValueError(f"{text!r} is not a finite number")
     return value
 
 

@@ -23,7 +23,7 @@ from gensim_tfw2v.config import ARGUMENTS, Number, TrainingConfig, parse
 from gensim_tfw2v.corpus.files import Source, is_compressed, is_pipe
 from gensim_tfw2v.files.whole import map_weights, save_local
 from gensim_tfw2v.keyed import with_keys
-from gensim_tfw2v.keywords import Word2VecOptions
+from gensim_tfw2v.keywords import RENAMED, Word2VecOptions
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
@@ -200,12 +200,12 @@ class TFWord2Vec(Word2Vec):
     cluster: str | Cluster | None = None
     regime: RegimeOptions | str | None = None
     layout = "rows"
-    checkpoint_dir: str | None = None
+    checkpoint_dir: str | os.PathLike[str] | None = None
     checkpoint_minutes = 10.0
-    log_dir: str | TensorBoardLog | None = None
+    log_dir: str | os.PathLike[str] | TensorBoardLog | None = None
     progress: bool | None = None
-    encoded_dir: str | None = None
-    tables_dir: str | None = None
+    encoded_dir: str | os.PathLike[str] | None = None
+    tables_dir: str | os.PathLike[str] | None = None
     corrected_cbow = False
     deterministic = False
     kernel: str | None = None
@@ -248,6 +248,7 @@ class TFWord2Vec(Word2Vec):
     @classmethod
     def _arguments(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The arguments of gensim's constructor, with its defaults."""
+        refuse_renamed(f"{cls.__name__}()", kwargs)
         bound = inspect.Signature(cls._gensims_parameters()).bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.arguments
@@ -308,8 +309,8 @@ class TFWord2Vec(Word2Vec):
         """
         if cls._of_gensim is not Word2Vec:
             raise TypeError(
-                f"vectors of words alone are no model of {cls._of_gensim.__name__}: load a whole "
-                "model, or go on with TFWord2Vec.from_vectors"
+                f"word vectors alone are not a {cls._of_gensim.__name__} model: load a whole "
+                "model, or use TFWord2Vec.from_vectors"
             )
         vectors = with_keys(vectors)
         model = cls(vector_size=vectors.vector_size, **options)
@@ -375,6 +376,11 @@ class TFWord2Vec(Word2Vec):
             model.__dict__.pop(name, None)
         return model
 
+    def __getattr__(self, name: str) -> Any:
+        if name in RENAMED:
+            raise AttributeError(f"there is no {name!r}: gensim 4 has {RENAMED[name]}")
+        return super().__getattribute__(name)  # raises what Python raises
+
     def __repr__(self) -> str:
         return str(self)  # gensim's: words, size and step size
 
@@ -386,7 +392,7 @@ class TFWord2Vec(Word2Vec):
     def scan_vocab(
         self,
         corpus_iterable: Iterable[list[str]] | None = None,
-        corpus_file: str | None = None,
+        corpus_file: str | os.PathLike[str] | None = None,
         progress_per: int = 10000,
         workers: int | None = None,
         trim_rule: Any = None,
@@ -450,7 +456,7 @@ class TFWord2Vec(Word2Vec):
     def train(
         self,
         corpus_iterable: Iterable[Sequence[str]] | None = None,
-        corpus_file: str | None = None,
+        corpus_file: str | os.PathLike[str] | None = None,
         total_examples: int | None = None,
         total_words: int | None = None,
         epochs: int | None = None,
@@ -493,6 +499,7 @@ class TFWord2Vec(Word2Vec):
             On Ctrl-C, with the vectors trained so far in the model.
         """
         arguments = locals() | kwargs
+        refuse_renamed("train()", kwargs)
         for name in ("self", "kwargs", "__class__"):
             del arguments[name]
         with self._being_trained():
@@ -522,7 +529,7 @@ class TFWord2Vec(Word2Vec):
     def partial_fit(
         self,
         corpus_iterable: Iterable[list[str]] | None = None,
-        corpus_file: str | None = None,
+        corpus_file: str | os.PathLike[str] | None = None,
         epochs: int = 1,
         alpha: float | None = None,
         end_alpha: float | None = None,
@@ -578,7 +585,9 @@ class TFWord2Vec(Word2Vec):
             self.__dict__.update(before)
 
     def held_out_loss(
-        self, corpus_iterable: Iterable[list[str]] | None = None, corpus_file: str | None = None
+        self,
+        corpus_iterable: Iterable[list[str]] | None = None,
+        corpus_file: str | os.PathLike[str] | None = None,
     ) -> float:
         """Compute the model's loss on a text that it was not trained on, without changing it.
 
@@ -759,6 +768,12 @@ def _refused_while_training(name: str) -> Any:
 
 for _name in CHANGING:
     setattr(TFWord2Vec, _name, _refused_while_training(_name))
+
+
+def refuse_renamed(function: str, given: Iterable[str]) -> None:
+    """Refuse arguments by names of gensim 3, naming the new ones."""
+    for name in sorted(RENAMED.keys() & given):
+        raise TypeError(f"{function} has no {name!r}: gensim 4 calls it {RENAMED[name]}")
 
 
 def signature_of(class_: type[TFWord2Vec], **more: Any) -> inspect.Signature:

@@ -22,7 +22,7 @@ from gensim.test.utils import common_texts, datapath
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.kernel.choices import (
     choose_largest_growth,
     choose_shape,
@@ -561,3 +561,17 @@ def test_a_sentence_of_100_000_words():
     assert model.corpus_count == 1
     trained, raw = model.train([words], total_examples=1, epochs=1)
     assert trained == raw == 100_000  # gensim leaves out what follows the first 10,000
+
+
+@pytest.mark.parametrize("model_class", [TFWord2Vec, TFFastText, TFDoc2Vec])
+def test_names_of_gensim_3(model_class):
+    """Each error names what gensim 4 has in their place."""
+    for old, new in (("size", "vector_size"), ("iter", "epochs"), ("vocabulary", "wv")):
+        with pytest.raises(TypeError, match=f"{old!r}: gensim 4 calls it {new}"):
+            model_class(**{old: 5})
+        with pytest.raises(AttributeError, match=f"{old!r}: gensim 4 has {new}"):
+            getattr(model_class(), old)
+    with pytest.raises(TypeError, match="'iter': gensim 4 calls it epochs"):
+        model_class().train([["a"]], iter=1)
+    with pytest.raises(AttributeError, match="'no_such_name'"):
+        _ = model_class().no_such_name

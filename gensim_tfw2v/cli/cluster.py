@@ -243,7 +243,7 @@ def supervise(command: Sequence[str], environment: Mapping[str, str] | None = No
             return status
         if restart < RESTARTS:
             print(
-                f"tfw2v: the training was killed by signal {-status}; going on from its last "
+                f"tfw2v: the training was killed by signal {-status}; resuming from its last "
                 "checkpoint",
                 file=sys.stderr,
             )

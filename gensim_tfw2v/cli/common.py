@@ -3,6 +3,7 @@
 import logging
 import math
 import re
+import select
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gensim_tfw2v.files.temporary import TemporaryFolder
+
 
 class BadInput(Exception):
     """Unusable input from the user; the message says what came, and what to do."""
@@ -22,6 +25,14 @@ def fail(message: str, *, status: int) -> NoReturn:
     """Print one line on stderr and leave with `status`."""
     print(f"tfw2v: {message}", file=sys.stderr)
     raise typer.Exit(status)
+
+
+def is_unread() -> bool:
+    """Return whether standard output or error is a pipe that nobody reads any more."""
+    poll = select.poll()
+    poll.register(1)
+    poll.register(2)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def fail_interrupted(what: str = "") -> NoReturn:
@@ -38,11 +49,17 @@ def one_line(error: BaseException) -> str:
 
 def naming_options(message: str, command: Any) -> str:
     """Name options as they are typed, where a message names the arguments of Python."""
-    for name, typed in ((one.name, max(one.opts, key=len)) for one in command.params):
-        named = "=| (?=is |must )" + (r"|(?![\w./(-])" if "_" in name else "")
+    for one in command.params:
+        name, typed = one.name, max(one.opts, key=len)
+        start = rf"(?<!the )(?<![\w./'-]){name}"
+        named = r"(?![\w./(=-])" if "_" in name else "(?= is | must )"
         if typed.startswith("--"):
-            pattern = rf"(?<!the )(?<![\w./'-]){name}({named})"
-            message = re.sub(pattern, lambda found: typed + " " * bool(found[1]), message)  # noqa: B023
+            if one.is_flag:
+                message = re.sub(f"{start}=(True|1)", typed, message)
+                message = re.sub(f"{start}=(False|0)", (one.secondary_opts or [typed])[0], message)
+            message = re.sub(rf"{start}='([^' ]+)'", rf"{typed} \1", message)
+            message = re.sub(f"{start}=", f"{typed} ", message)
+            message = re.sub(start + named, typed, message)
     return message
 
 
@@ -77,6 +94,18 @@ def option(help: str, *names: str, **settings: Any) -> Any:
     return typer.Option(*names, help=help, **settings)
 
 
+def check_folder(typed: str, folder: Path | None) -> None:
+    """Refuse an option's folder that cannot be made or written to, before hours of work."""
+    if folder is not None:
+        place = folder.absolute()
+        there = next(each for each in (place, *place.parents) if each.exists())
+        try:
+            TemporaryFolder("trying", there, is_hidden=True).close()
+        except OSError as error:
+            reason = f"cannot be written to ({error.strerror})"
+            raise BadInput(f"{typed} {folder}: {reason}; give another folder") from error
+
+
 def is_default(context: typer.Context, name: str) -> bool:
     """Return whether an option was not given."""
     # by its name: what str() gives of a source depends on the version of click
@@ -86,7 +115,7 @@ def is_default(context: typer.Context, name: str) -> bool:
 def _check_finite(value: Any) -> Any:
     """Refuse NaN, which is within any limits, and infinity."""
     if isinstance(value, float) and not math.isfinite(value):
-        raise typer.BadParameter(f"{value} is no finite number.")
+        raise typer.BadParameter(f"{value} is not a finite number.")
     return value
 
 

@@ -73,6 +73,7 @@ def evaluate(
         raise BadInput("--run names one MODEL's run for TensorBoard; give --log-dir too")
     if text is not None and len(models) > 1 and is_stream(text):
         raise BadInput(f"{text}: can be read once, but is read for each model; write it to a file")
+    common.check_folder("--log-dir", log_dir)
     runs = {} if log_dir is None else {model: log_dir / (run or model.stem) for model in models}
     if len(set(runs.values())) < len(runs):
         raise BadInput("models of one name would share a run in --log-dir; evaluate each alone")

@@ -40,21 +40,31 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
             return super().make_context(*arguments, **options)
         except KeyboardInterrupt:
             common.fail_interrupted()
+        except OSError as error:  # of a full disk, after --help
+            if isinstance(error, BrokenPipeError):
+                raise
+            fail(common.one_line(error), status=2)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # fails here, if at all
+            return result
         except KeyboardInterrupt:
             common.fail_interrupted()
         except (typer.Exit, typer.Abort):  # which are RuntimeErrors too
             raise
         except (*EXPECTED, *DAMAGED) as error:
+            if isinstance(error, BrokenPipeError) and common.is_unread():
+                raise  # it ends silently, with status 1
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
             said = common.one_line(error)
             if not isinstance(error, BadInput):
+                said = said.replace("or a Cluster of addresses", "or --hosts FILE instead")
+                said = said.replace("monitor is", "--early-stopping is")
                 said = common.naming_options(said, self.commands[ctx.invoked_subcommand])
             fail(said, status=2)
 
@@ -63,7 +73,8 @@ app = typer.Typer(
     name="tfw2v",
     cls=CommandsWithClearFailures,
     help="Train, evaluate and explore word2vec vectors.",
-    epilog="Exit status: 0 done, 2 wrong usage or input, 130 interrupted, 143 terminated.",
+    epilog="Exit status: 0 done, 1 output not read to the end, 2 wrong usage or input, "
+    "130 interrupted, 143 terminated.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

@@ -81,7 +81,7 @@ def convert(
     if half and not form.holds_half:
         raise common.BadInput("--half is for --to numpy: the other formats hold float32")
     if form.name == "sentence-transformers" and output.exists():
-        raise common.BadInput(f"{output}: is there, and a new folder is written; give another name")
+        raise common.BadInput(f"{output}: already exists; name a new folder")
     model_files.check_outputs(output, None, False, [model], "is to be converted")
     saved = model_files.load_saved(model, encoding, mapped=True)
     held = model_files.documents_of(saved, model) if documents else getattr(saved, "wv", saved)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from gensim_tfw2v.cli.common import BadInput, PsTasks, Verbose, WorkerTasks, option
-from gensim_tfw2v.messages import number, quoted
+from gensim_tfw2v.messages import quoted
 
 if TYPE_CHECKING:
     from gensim_tfw2v.planning import Choice
@@ -20,7 +20,7 @@ UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def plan(
-    vocab: Annotated[int, option("Words in the vocabulary.", min=1)],
+    vocab: Annotated[int, option("Words in the vocabulary.", min=1, max=100_000_000)],
     tokens: Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")],
     vector_size: Annotated[int, option("As for tfw2v train.", min=1)] = 100,
     worker_tasks: WorkerTasks = 4,
@@ -101,15 +101,18 @@ def _advice(best: Choice, *others: Choice) -> str:
 
 
 def quantity(text: str, unit: str, option: str) -> float:
-    """A number above 0 with a unit: ``"10Gbit"``, ``"64GB"``, ``"1e9"``; else raise `BadInput`."""
-    form = rf"\s*([0-9.]+(?:e[0-9]+)?)\s*([KMGT]?)(?:{unit})?\s*"
+    """Read a number above 0: ``"10Gbit"``, ``"64GB"``, or without a `unit` ``"1e9"``.
+
+    Raises
+    ------
+    BadInput
+        If the text is something else, or is a bare number although there is a `unit`.
+    """
+    form = rf"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([KMGT]?)((?:{unit})?)\s*"
     found = re.fullmatch(form, text, re.IGNORECASE | re.ASCII)
-    try:
-        value = number(found[1]) * UNITS[found[2].upper()] if found else 0.0
-    except ValueError:
-        value = 0.0
-    if not 0 < value < math.inf:
-        raise BadInput(
-            f"{option} is {quoted(text)}: give a number above 0, such as 1e9 or 10G{unit}"
-        )
+    value = float(found[1]) * UNITS[found[2].upper()] if found else 0.0
+    has_unit = not unit or (found is not None and bool(found[2] or found[3]))
+    if not (has_unit and 0 < value < math.inf):
+        asked = f"with its unit, such as 10G{unit}" if unit else "such as 1e9 or 10G"
+        raise BadInput(f"{option} is {quoted(text)}: give a number above 0, {asked}")
     return value

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from gensim_tfw2v.cli import common
 from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_rows
 from gensim_tfw2v.cli.model_files import UTF8, load_saved
 
@@ -56,8 +57,7 @@ def projector(
 
     Replaces what the projector showed from that folder before.
     """
-    if log_dir.exists() and not log_dir.is_dir():
-        raise BadInput(f"{log_dir}: is a file; give a folder")
+    common.check_folder("--log-dir", log_dir)
     saved = load_saved(model, encoding)
     vectors, documents = getattr(saved, "wv", saved), getattr(saved, "dv", ())
 

@@ -111,9 +111,9 @@ def train(
             "--fasttext",
         ),
     ] = False,
-    min_n: Annotated[int | None, _fasttext("Shortest n-grams (3).", min=1)] = None,
+    min_n: Annotated[int | None, _fasttext("Shortest n-gram (3).", min=1)] = None,
     max_n: Annotated[
-        int | None, _fasttext("Longest n-grams (6); below the shortest: none.", min=0)
+        int | None, _fasttext("Longest n-gram (6); if below --min-n, none are used.", min=0)
     ] = None,
     bucket: Annotated[
         int | None, _fasttext("Rows that n-grams are hashed into (2000000).", min=1)
@@ -254,6 +254,8 @@ def train(
         options["make"] = partial(continue_model, init, context)
         model_files.check_outputs(output, vectors, binary, [init], "is to be continued")
     model_files.check_outputs(output, vectors, binary, [corpus], "is the corpus")
+    common.check_folder("--log-dir", log_dir)
+    common.check_folder("--checkpoint-dir", checkpoint_dir)
     with phase("loading gensim", progress):
         options |= corpus_arguments(corpus)
         if max_vocab_size is not None and (is_stream(corpus) or doc2vec and "sentences" in options):
@@ -279,7 +281,7 @@ def train(
 
         kept = f"saved {', '.join(map(str, saved))} only" if saved else "nothing was saved"
         if checkpoint_dir is not None and has_checkpoint(checkpoint_dir):
-            kept += f"; {checkpoint_dir} has a checkpoint: the same command goes on from it"
+            kept += f"; {checkpoint_dir} has a checkpoint: the same command resumes from it"
         common.fail_interrupted(f"; {kept}")
     except (UnicodeDecodeError, EOFError, zlib.error, LZMAError, gzip.BadGzipFile) as error:
         message = one_line(error)
@@ -321,6 +323,7 @@ def demo(
     """
     if out is not None:
         model_files.check_can_save(out)
+    common.check_folder("--log-dir", log_dir)
     where = "in this process" if cluster == "none" else f"on {cluster}"
     print(f"Training skip-gram vectors on 300 news texts of 2001, {where} ...", flush=True)
     with phase("loading gensim", None):
@@ -406,13 +409,14 @@ def set_log(options: dict[str, Any]) -> None:
             raise BadInput("what is to be logged for TensorBoard needs a folder: give --log-dir")
         return
 
-    from gensim_tfw2v.evaluation import EvaluationFileError
+    from gensim_tfw2v.evaluation import NAMED_SETS, EvaluationFileError
     from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 
     try:
         options["log_dir"] = TensorBoardLog(options["log_dir"], **given)
     except (EvaluationFileError, OSError) as error:
-        raise BadInput(f"--log-pairs: {one_line(error)}") from error
+        sets = isinstance(error, FileNotFoundError) * f"; give {', '.join(NAMED_SETS)} or a file"
+        raise BadInput(f"--log-pairs: {one_line(error)}{sets}") from error
 
 
 def model_class(fasttext: bool = False, doc2vec: bool = False) -> type[TFWord2Vec]:

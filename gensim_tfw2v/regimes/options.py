@@ -337,8 +337,8 @@ def parse_regime(given: RegimeOptions | str) -> RegimeOptions:
     chosen = REGIMES.get(name.strip().lower())
     if chosen is None:
         raise ValueError(
-            f"regime is {quoted(given)}: give {', '.join(map(repr, REGIMES))}, or an object such "
-            "as Downpour(n_fetch=8)"
+            f"regime is {quoted(given)}: give {', '.join(map(repr, REGIMES))}, with options as in "
+            "'downpour:n_fetch=8,n_push=8'"
         )
     kinds = {
         field.name: float if field.default is None else type(field.default)

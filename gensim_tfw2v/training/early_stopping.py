@@ -91,7 +91,10 @@ class EarlyStopping(CallbackAny2Vec):
         self._sign = -1 if mode == "min" or (mode == "auto" and monitor == "loss") else 1
         self._best: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = []
         if not callable(monitor) and monitor != "loss":
-            file_kind(_path(monitor))
+            if not os.path.exists(path := _path(monitor)):
+                known = ", ".join((*SETS, "loss"))
+                raise FileNotFoundError(f"monitor is {quoted(monitor)}: give {known} or a file")
+            file_kind(path)
 
     def on_train_begin(self, model: Any) -> None:
         """Begin anew, and refuse a set that the model cannot be scored on."""

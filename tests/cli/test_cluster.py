@@ -71,7 +71,7 @@ def test_a_training_that_is_killed_goes_on(tmp_path):
         process.kill()
         process.communicate()
     assert process.returncode == 0, error
-    assert "killed by signal 9; going on from its last checkpoint" in error
+    assert "killed by signal 9; resuming from its last checkpoint" in error
     assert "bytes per trained word" in out and len(Word2Vec.load(str(model)).wv) > 1000
     until(lambda: not any(child.is_running() for child in family))
 

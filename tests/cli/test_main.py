@@ -1,5 +1,8 @@
+import json
 import logging
 import lzma
+import os
+import re
 import subprocess
 import sys
 import zlib
@@ -112,12 +115,27 @@ def test_verbose_logs_in_gensims_form(models, tfw2v):
     [
         (("--regime", "nope"), "--regime is 'nope'"),
         (("--cluster", "nope"), "--cluster is 'nope'"),
-        (("--layout", "columns"), "--layout 'columns' spreads columns over ps tasks"),
+        (("--layout", "columns"), "--layout columns spreads columns over ps tasks"),
         (("--sample", "1e308"), "--sample must be at most"),
+        (("--regime", "async"), "--regime is 'async': give 'asynchronous', 'synchronous',"),
+        (("--regime", "sandblaster"), "(--cbow) computes another one: set --corrected-cbow, or"),
+        (("--layout", "columns", "--regime", "downpour:n_push=8"),
+         "--layout columns updates the columns where they are in each step, and the regime"),
+        (("--cluster", "local"), "9999, 'TF_CONFIG', or --hosts FILE instead"),
+        (("--early-stopping", "ws"),
+         "--early-stopping is 'ws': give ws353, simlex999, questions-words, loss or "
+         "a file"),
+        (("--log-dir", "x", "--log-pairs", "ws"), "give ws353, simlex999 or a file"),
+        *[((name, "/proc/x"), f"{name} /proc/x: cannot be written to")
+          for name in ("--log-dir", "--checkpoint-dir")],
     ],
-)
+)  # fmt: skip
 def test_messages_name_what_was_typed(tfw2v, corpus, tmp_path, options, message):
-    assert message in tfw2v("train", corpus, "-o", tmp_path / "m", *options, status=2).stderr
+    said = tfw2v("train", corpus, "-o", tmp_path / "m", *options, status=2).stderr
+    assert message in said
+    assert said.count("\n") == 1
+    # what only Python has: classes, calls, values of arguments
+    assert not re.search(r"gensim_tfw2v\.|\w\(\w|=(True|False|None)|\bCluster\b", said)
 
 
 def test_names_in_texts_and_paths_stay():
@@ -126,3 +144,96 @@ def test_names_in_texts_and_paths_stay():
     assert naming_options(said, command) == (
         "/x/log_dir: no such; the window is too wide, give another --log-dir or --log-dir None"
     )
+
+
+#: Commands that serve, start clusters or need one that runs; these are left out.
+NOT_RUN = ("cluster local", "cluster logs", "cluster ssh", "cluster status", "cluster stop", "demo",
+           "task", "tensorboard")  # fmt: skip
+
+#: Calls of the other commands.
+CALLS = {
+    "train": "CORPUS -o OUT --vector-size 4 --epochs 1 --no-progress",
+    "evaluate": "MODEL --no-standard",
+    "info": "MODEL",
+    "neighbours": "MODEL the -n 200",
+    "similarity": "MODEL the of",
+    "vectors": "MODEL",
+    "convert": "MODEL OUT",
+    "merge": "MODEL MODEL -o OUT",
+    "projector": "MODEL --log-dir LOGS",
+    "plan": "--vocab 9 --tokens 1G",
+    "cluster ls": "",
+}
+
+#: Runs commands, in forks of a process that has imported all, with a standard output that is a pipe
+#: without a reader ("pipe"), a full disk ("full") or closed, and prints their status and errors.
+PRINTING = """
+import json, os, sys, tempfile
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.cli import evaluate, plan
+from gensim_tfw2v.cli.start import main
+
+found = []
+for *call, streams in json.loads(sys.argv[1]):
+    for stream in streams:
+        with tempfile.TemporaryFile() as said, open(call[1]) as given:
+            child = os.fork()
+            if not child:
+                reader, writer = os.pipe()
+                os.close(reader)
+                os.dup2(os.open("/dev/full", os.O_WRONLY) if stream == "full" else writer, 1)
+                os.dup2(given.fileno(), 0)
+                os.dup2(said.fileno(), 2)
+                sys.argv = ["tfw2v", *call[0]]
+                sys.stdout = open(1, "w") if stream != "closed" else None
+                main()
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            said.seek(0)
+            found.append([call[0], stream, status, said.read().decode()])
+print(json.dumps(found))
+"""
+
+
+def names_of_commands(group, prefix=""):
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from names_of_commands(command, f"{prefix}{name} ")
+        else:
+            yield prefix + name
+
+
+def test_every_command_is_tried():
+    names = {*names_of_commands(typer.main.get_command(app))} - {"neighbors", "nn"}
+    assert names == {*CALLS, *NOT_RUN}, "add the new command to one of the two tables"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize(
+    ("names", "streams"),
+    [
+        (("info", "--help"), {"pipe": 1, "full": 2, "closed": 0}),
+        pytest.param((*CALLS, "--version"), {"pipe": 1, "full": 2}, marks=pytest.mark.slow),
+    ],
+    ids=["some", "all"],
+)
+def test_output_that_nobody_reads(models, corpus, tmp_path, names, streams):
+    """A reader that has left ends a command silently; a full disk is an error."""
+    words, known = tmp_path / "words", {"MODEL": models["model"], "CORPUS": corpus}
+    words.write_text("the\nof\n")
+    known |= {name: tmp_path / name for name in ("OUT", "LOGS")}
+    calls = [
+        ([*name.split(), *(str(known.get(word, word)) for word in CALLS.get(name, "").split())],
+         str(words), list(streams))
+        for name in names
+    ]  # fmt: skip
+    command = [sys.executable, "-c", PRINTING, json.dumps(calls)]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert len(found) == len(names) * len(streams)
+    wrong = [
+        (call, stream, status, said)
+        for call, stream, status, said in found
+        if (status, said.count("\n")) != (streams[stream], stream == "full")
+    ]
+    assert not wrong

@@ -70,11 +70,38 @@ def test_quantities(text, unit, value):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ten", "-1", "0", "10Gbyte", "1.2.3", "1_0", "٣", "1e999", "10\u212a"]
+    "text",
+    [
+        "",
+        "ten",
+        "-1",
+        "0",
+        "10Gbyte",
+        "1.2.3",
+        "1_0",
+        "٣",
+        "1e999",
+        "10\u212a",
+        "10",
+        "1e9",
+        "nan",
+        "inf",
+        "nanGbit",
+        "1e400Gbit",
+        "-1Gbit",
+    ],
 )
 def test_what_is_no_quantity(text):
-    with pytest.raises(BadInput, match="--net is .* give a number above 0"):
+    with pytest.raises(
+        BadInput, match="--net is .* give a number above 0, with its unit, such as 10Gbit"
+    ):
         quantity(text, "bit", "--net")
+
+
+@pytest.mark.parametrize("given", [("--net", "10"), ("--memory", "64"), ("--memory", "64e9")])
+def test_a_unit_is_asked_for(tfw2v, given):
+    said = tfw2v("plan", "--vocab", 9, "--tokens", 9, *given, status=2).stderr
+    assert f"{given[0]} is '{given[1]}': give a number above 0, with its unit" in said
 
 
 def test_usage_errors(tfw2v):
@@ -84,7 +111,7 @@ def test_usage_errors(tfw2v):
     )
 
 
-@pytest.mark.parametrize("bad", ["nan", "inf"])
+@pytest.mark.parametrize("bad", ["nan", "inf", "1e400", "-1"])
 @pytest.mark.parametrize("name", ["--latency", "--sample"])
 def test_numbers_that_are_not_finite(tfw2v, name, bad):
     said = tfw2v("plan", "--vocab", 9, "--tokens", "1G", name, bad, status=2).stderr

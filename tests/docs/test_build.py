@@ -7,12 +7,14 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from html.parser import HTMLParser
 
 import griffe
 import pytest
 from gensim.models import Word2Vec
 
+from tests.browser.chromium import chromium, find, one, texts, until, why_no_chromium
 from tests.docs.pages import PAGES, ROOT
 
 PACKAGE = "gensim_tfw2v"
@@ -101,6 +103,22 @@ def test_nothing_comes_from_other_hosts(site):
     for style in site.rglob("*.css"):
         text = style.read_text(encoding="utf-8")
         assert not re.search(r"(@import|url\()\s*[\"']?(\w+:)?//", text), style
+
+
+@pytest.mark.skipif(bool(why_no_chromium()), reason=why_no_chromium())
+def test_pages_work_from_a_folder(site):
+    """Search and the switch between light and dark need no server."""
+    with chromium() as driver:
+        driver.get((site / "reference/index.html").as_uri())
+        for expected in ("default", "slate"):
+            one(driver, "label[for^=__palette]:not([hidden])").click()
+            body = f"body[data-md-color-scheme={expected}]"
+            until(body, partial(find, driver, body))
+        field = driver.find_element("css selector", "input.md-search__input")
+        field.click()
+        field.send_keys("checkpoint_minutes")
+        found = until("results", lambda: texts(driver, ".md-search-result__item h1"), seconds=30)
+        assert "TFWord2Vec" in found
 
 
 def test_the_reference_of_commands_is_whole(site):

@@ -2,6 +2,7 @@
 
 import datetime
 import importlib.util
+import inspect
 import json
 import re
 import statistics
@@ -10,7 +11,13 @@ from pathlib import Path
 import pytest
 import typer
 
+import gensim_tfw2v
 from gensim_tfw2v.cli.main import app
+from gensim_tfw2v.cli.train import train
+from gensim_tfw2v.merging.methods import METHODS
+from gensim_tfw2v.regimes.options import REGIMES
+from gensim_tfw2v.regimes.parameter_server import LAYOUTS
+from gensim_tfw2v.training.early_stopping import SETS
 from tests.docs.pages import PAGES, ROOT, blocks, mentioned, words
 
 PACKAGE = ROOT / "gensim_tfw2v"
@@ -278,3 +285,70 @@ def is_module(name, arguments):
     return all(
         f'"{word}"' in source for word in arguments if word.startswith("--") and word != "--help"
     )
+
+
+def shown_in_navigation(name):
+    return f": {name}\n" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", REGIMES)
+def test_a_regime_is_documented(name):
+    """Wherever a user would look for it; what is missing is named."""
+    class_, chosen = REGIMES[name].__name__, f"--regime {name}"
+    stem = "sub-models" if name == "submodels" else name
+    help_text = inspect.signature(train).parameters["regime"].annotation
+    reference, choosing, gensims = map(
+        page, ("reference/regimes.md", "choosing.md", "coming-from-gensim.md")
+    )
+    places = {
+        f"the help of {chosen}": name in str(help_text),
+        f"docs/regimes/{stem}.md": (ROOT / f"docs/regimes/{stem}.md").is_file(),
+        "the navigation of mkdocs.yml": shown_in_navigation(f"regimes/{stem}.md"),
+        f"docs/choosing.md, a link to regimes/{stem}.md": f"regimes/{stem}.md" in choosing,
+        "docs/reference/regimes.md": f".{class_}\n" in reference + "\n",
+        "docs/coming-from-gensim.md": f'"{name}"' in gensims,
+        "__all__ of the package": class_ in gensim_tfw2v.__all__,
+        "_REGIMES of the package": class_ in gensim_tfw2v._REGIMES,
+        "the docstring of TFWord2Vec": class_ in (gensim_tfw2v.TFWord2Vec.__doc__ or ""),
+    }
+    assert not [place for place, is_there in places.items() if not is_there]
+
+
+@pytest.mark.parametrize(("names", "places"), [
+    (METHODS, ("docs/merging.md", "gensim_tfw2v/cli/merge.py", "gensim_tfw2v/merged.py")),
+    (LAYOUTS, ("docs/layouts.md", "gensim_tfw2v/cli/train.py", "docs/coming-from-gensim.md",
+               "gensim_tfw2v/model.py")),
+    (SETS, ("gensim_tfw2v/cli/train.py", "gensim_tfw2v/training/early_stopping.py")),
+], ids=["merging", "layouts", "evaluation sets"])  # fmt: skip
+def test_choices_are_documented(names, places):
+    texts = {place: (ROOT / place).read_text(encoding="utf-8").lower() for place in places}
+    assert not [(name, place) for name in names for place in places if name not in texts[place]]
+
+
+def test_every_command_is_on_a_page():
+    """Of the command line's reference, which is made of the help, and of one that people write."""
+    command, written = (
+        typer.main.get_command(app),
+        "".join(path.read_text(encoding="utf-8") for path in PAGES if path.name != "CHANGELOG.md"),
+    )
+    names = [*command.commands]
+    names += [f"cluster {name}" for name in command.commands["cluster"].commands]
+    assert not [name for name in names if not command_of(command, name).help]
+    shown = [name for name in names if not command_of(command, name).hidden]
+    assert not [name for name in shown if f"tfw2v {name}" not in written]
+
+
+def command_of(command, name):
+    for word in name.split():
+        command = command.commands[word]
+    return command
+
+
+def test_pages_are_in_the_navigation():
+    """Also those of regimes and of the reference, which no other page has to link to."""
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
+    assert not [
+        path
+        for path in pages
+        if not path.startswith("benchmarks/") and not shown_in_navigation(path)
+    ]
