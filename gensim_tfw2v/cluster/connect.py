@@ -4,7 +4,8 @@ import contextlib
 import os
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from gensim_tfw2v.cluster.spec import Cluster, Task
@@ -12,6 +13,9 @@ from gensim_tfw2v.processes.machine import keep_alive
 
 #: Seconds that all tasks together have to come up.
 READY_SECONDS = 30.0
+
+#: Seconds that a worker has to reach ps tasks, and threads that try paths side by side.
+PATH_SECONDS, PATH_THREADS = 10.0, 32
 
 #: Where gRPC finds a proxy, which it would ask for addresses inside a cluster too.
 PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
@@ -78,6 +82,70 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
         raise MissingTasks(missing, seconds)
 
 
+class BlockedPaths(ConnectionError):
+    """Workers and ps tasks that run, but do not reach each other."""
+
+    def __init__(self, pairs: Iterable[tuple[Task, Task]]) -> None:
+        names = ", ".join(f"{worker} and {ps}" for worker, ps in pairs)
+        super().__init__(
+            f"these tasks run, but do not reach each other: {names}. Check that each host resolves "
+            "the other's address, and that no firewall is between"
+        )
+
+
+def check_paths(tasks: Sequence[Task]) -> None:
+    """See that workers and ps tasks reach each other; those that do not answer are left out.
+
+    Raises
+    ------
+    BlockedPaths
+        Naming pairs that had `PATH_SECONDS` twice.
+    """
+    ps = [task for task in tasks if task.role == "ps"]
+    workers = [task for task in tasks if task.role == "worker"]
+    with ThreadPoolExecutor(PATH_THREADS) as pool:
+        reach = pool.map(_reaches, workers, [ps] * len(workers))
+        doubtful = [worker for worker, all_ps in zip(workers, reach, strict=True) if not all_ps]
+        if not doubtful:
+            return
+        gone: set[Task] = set()
+        try:
+            wait_for_tasks([*doubtful, *ps], PATH_SECONDS / 2)
+        except MissingTasks as missing:
+            gone = set(missing.tasks)
+        pairs = [(one, other) for one in doubtful for other in ps if gone.isdisjoint((one, other))]
+        reach = pool.map(lambda pair: _reaches(pair[0], pair[1:]), pairs)
+        if blocked := [pair for pair, reached in zip(pairs, reach, strict=True) if not reached]:
+            raise BlockedPaths(blocked)
+
+
+def _reaches(worker: Task, ps: Sequence[Task]) -> bool:
+    """Return whether a number goes from a worker to ps tasks, and back."""
+    from gensim_tfw2v._tensorflow import tf
+    from gensim_tfw2v.cluster.handshake import device_of
+
+    milliseconds = round(1000 * PATH_SECONDS)
+    config = tf.compat.v1.ConfigProto(
+        device_filters=[f"/job:{task.role}/task:{task.index}" for task in (worker, *ps)],
+        operation_timeout_in_ms=milliseconds,
+    )
+    with tf.Graph().as_default() as graph:
+        with tf.device(device_of(worker)):
+            number = tf.random.uniform([])
+        for task in ps:
+            with tf.device(device_of(task)):
+                number = number + tf.random.uniform([])
+            with tf.device(device_of(worker)):
+                number = number + tf.random.uniform([])
+    options = tf.compat.v1.RunOptions(timeout_in_ms=milliseconds)
+    try:
+        with tf.compat.v1.Session(f"grpc://{worker.address}", graph, config) as session:
+            session.run(number, options=options)
+    except tf.errors.OpError:
+        return False
+    return True
+
+
 def prepare_connections(tasks: Iterable[Task]) -> None:
     """Let this process connect to tasks without a proxy, and notice when a host falls silent.
 
@@ -114,7 +182,7 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
 
     Raises
     ------
-    MissingTasks
+    MissingTasks, BlockedPaths
         Naming the tasks that have not answered in time.
     OtherVersion, MissingKernels
         Naming the tasks with another version of TensorFlow, or without the kernels.
@@ -137,4 +205,5 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
         warnings.simplefilter("ignore", DeprecationWarning)
         strategy = tf.distribute.experimental.ParameterServerStrategy(resolver)
         check_versions(cluster.servers())
+        check_paths(cluster.servers())
         return tf.distribute.experimental.coordinator.ClusterCoordinator(strategy)

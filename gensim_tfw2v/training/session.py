@@ -18,6 +18,7 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
+from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.choices import FEW_TOKENS
 from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
@@ -43,8 +44,9 @@ SUBWORDS, DOCUMENTS = ("min_n", "max_n", "bucket"), ("dbow_words", "dm_concat", 
 #: TensorBoard's log takes the loss of every so manieth block: that costs a hundredth of the time.
 LOGGED_EVERY = 16
 
-#: How often in a row a cluster may be lost without a checkpoint in between.
-LOSSES = 5
+#: How often in a row a cluster may be lost without a checkpoint in between, and for how many
+#: seconds another attempt is made to have it back.
+LOSSES, RETURN_SECONDS = 5, 45.0
 
 
 class Training:
@@ -257,10 +259,11 @@ class Training:
             traffic.repeated += len(self.position.done - self._model_position.done)
             self._traffic = traffic
         self._regime_stack.close()
+        noticed = time.monotonic()
         while True:
             self._lost += 1
-            if self._lost > LOSSES:
-                raise lost
+            if self._lost > LOSSES or time.monotonic() > noticed + RETURN_SECONDS:
+                raise ClusterLost(f"{lost}. {self._how_to_go_on()}") from lost
             logger.warning("%s; going back to the last checkpoint", lost)
             try:
                 self.regime = self._regime_stack.enter_context(self._open())
@@ -268,6 +271,15 @@ class Training:
             except ConnectionError as error:
                 lost = error if isinstance(error, ClusterLost) else ClusterLost(str(error))
         self._go_back()
+
+    def _how_to_go_on(self) -> str:
+        folder = self.config.checkpoint_dir
+        if folder is None or (folder / OWNED).exists():  # of a temporary one
+            return "With --checkpoint-dir (checkpoint_dir), the work would have been kept"
+        return (
+            f"The last checkpoint, in {folder}, keeps the work: once the cluster is back, run the "
+            "same training again to go on from there"
+        )
 
     def _go_back(self) -> None:
         """Go back to what the model's arrays are from."""
