@@ -14,8 +14,8 @@ from gensim_tfw2v.processes.machine import keep_alive
 #: Seconds that all tasks together have to come up.
 READY_SECONDS = 30.0
 
-#: Seconds that a worker has to reach ps tasks, and threads that try paths side by side.
-PATH_SECONDS, PATH_THREADS = 10.0, 32
+#: Seconds that a worker has to reach a ps, and threads that try paths side by side.
+PATH_SECONDS, PATH_THREADS = 5.0, 32
 
 #: Where gRPC finds a proxy, which it would ask for addresses inside a cluster too.
 PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
@@ -85,62 +85,52 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
 class BlockedPaths(ConnectionError):
     """Workers and ps tasks that run, but do not reach each other."""
 
-    def __init__(self, pairs: Iterable[tuple[Task, Task]]) -> None:
-        names = ", ".join(f"{worker} and {ps}" for worker, ps in pairs)
-        super().__init__(
-            f"these tasks run, but do not reach each other: {names}. Check that each host resolves "
-            "the other's address, and that no firewall is between"
-        )
-
 
 def check_paths(tasks: Sequence[Task]) -> None:
-    """See that workers and ps tasks reach each other; those that do not answer are left out.
+    """See that workers and ps tasks reach each other.
 
     Raises
     ------
     BlockedPaths
         Naming pairs that had `PATH_SECONDS` twice.
+    MissingTasks
+        If tasks do not answer at all.
     """
-    ps = [task for task in tasks if task.role == "ps"]
-    workers = [task for task in tasks if task.role == "worker"]
+    pairs = [(one, ps) for one in tasks for ps in tasks if (one.role, ps.role) == ("worker", "ps")]
     with ThreadPoolExecutor(PATH_THREADS) as pool:
-        reach = pool.map(_reaches, workers, [ps] * len(workers))
-        doubtful = [worker for worker, all_ps in zip(workers, reach, strict=True) if not all_ps]
-        if not doubtful:
-            return
-        gone: set[Task] = set()
-        try:
-            wait_for_tasks([*doubtful, *ps], PATH_SECONDS / 2)
-        except MissingTasks as missing:
-            gone = set(missing.tasks)
-        pairs = [(one, other) for one in doubtful for other in ps if gone.isdisjoint((one, other))]
-        reach = pool.map(lambda pair: _reaches(pair[0], pair[1:]), pairs)
-        if blocked := [pair for pair, reached in zip(pairs, reach, strict=True) if not reached]:
-            raise BlockedPaths(blocked)
+        for _ in range(2):  # one may have been started anew
+            reached = pool.map(_reaches, pairs)
+            pairs = [
+                pair for pair, is_reached in zip(pairs, reached, strict=True) if not is_reached
+            ]
+    if pairs:
+        wait_for_tasks({task for pair in pairs for task in pair}, PATH_SECONDS)
+        raise BlockedPaths(
+            "these tasks run, but do not reach each other: "
+            f"{', '.join(f'{worker} and {ps}' for worker, ps in pairs)}. Check that each host "
+            "resolves the other's address, and that no firewall is between"
+        )
 
 
-def _reaches(worker: Task, ps: Sequence[Task]) -> bool:
-    """Return whether a number goes from a worker to ps tasks, and back."""
+def _reaches(pair: tuple[Task, Task]) -> bool:
+    """Return whether a number goes from a worker to a ps, and back."""
     from gensim_tfw2v._tensorflow import tf
     from gensim_tfw2v.cluster.handshake import device_of
 
+    worker, ps = pair
     milliseconds = round(1000 * PATH_SECONDS)
     config = tf.compat.v1.ConfigProto(
-        device_filters=[f"/job:{task.role}/task:{task.index}" for task in (worker, *ps)],
+        device_filters=[f"/job:{task.role}/task:{task.index}" for task in pair],
         operation_timeout_in_ms=milliseconds,
     )
     with tf.Graph().as_default() as graph:
-        with tf.device(device_of(worker)):
-            number = tf.random.uniform([])
-        for task in ps:
+        number = tf.constant(0.0)
+        for task in (worker, ps, worker):
             with tf.device(device_of(task)):
                 number = number + tf.random.uniform([])
-            with tf.device(device_of(worker)):
-                number = number + tf.random.uniform([])
-    options = tf.compat.v1.RunOptions(timeout_in_ms=milliseconds)
     try:
         with tf.compat.v1.Session(f"grpc://{worker.address}", graph, config) as session:
-            session.run(number, options=options)
+            session.run(number, options=tf.compat.v1.RunOptions(timeout_in_ms=milliseconds))
     except tf.errors.OpError:
         return False
     return True

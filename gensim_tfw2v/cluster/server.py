@@ -11,7 +11,6 @@ import contextlib
 import os
 import select
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -19,12 +18,8 @@ from typing import NoReturn
 
 from gensim_tfw2v.cluster.connect import bypass_proxies
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
-from gensim_tfw2v.processes.children import (
-    become_module,
-    end_with_parent,
-    name_process,
-    start_module,
-)
+from gensim_tfw2v.processes import children
+from gensim_tfw2v.processes.children import become_module, name_process
 from gensim_tfw2v.processes.hazards import prepare_environment
 from gensim_tfw2v.processes.machine import keep_alive
 
@@ -152,30 +147,21 @@ def watch(cluster: Cluster, task: Task, log_dir: str | None = None) -> NoReturn:
     The parent is gone when standard input is closed, or when nothing comes from it for
     `SILENT_SECONDS`: the connection to another host can break without a word.
     """
-    for number in ENDING:
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
-    process = start_module(
-        "gensim_tfw2v.cluster.server",
-        WITH_PARENT,
-        environment=_environment(cluster, task, log_dir),
-        preexec_fn=end_with_parent if sys.platform == "linux" else None,
+    process = children.start_module(
+        "gensim_tfw2v.cluster.server", WITH_PARENT, environment=_environment(cluster, task, log_dir)
     )
 
-    def wait_for_parent() -> None:
+    def end_without_parent() -> None:
         while select.select([0], [], [], SILENT_SECONDS)[0] and os.read(0, 1024):
             pass
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=wait_for_parent, daemon=True).start()
-    try:
-        status = process.wait()
-        sys.exit(status if status >= 0 else 128 - status)
-    finally:
         assert process.stdin is not None
         process.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(ENDING_SECONDS)
+        time.sleep(ENDING_SECONDS)
         process.kill()
+
+    threading.Thread(target=end_without_parent, daemon=True).start()
+    status = process.wait()
+    sys.exit(status if status >= 0 else 128 - status)
 
 
 def main() -> None:

@@ -123,6 +123,8 @@ class Liveness:
         if self._checking.acquire(blocking=False):  # else another thread does it
             try:
                 check_paths(self._tasks)
+            except MissingTasks:  # a worker that has ended
+                pass
             finally:
                 self._checking.release()
         return True

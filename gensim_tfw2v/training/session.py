@@ -46,7 +46,7 @@ LOGGED_EVERY = 16
 
 #: How often in a row a cluster may be lost without a checkpoint in between, and for how many
 #: seconds another attempt is made to have it back.
-LOSSES, RETURN_SECONDS = 5, 45.0
+LOSSES, RETURN_SECONDS = 5, 25.0
 
 
 class Training:
