@@ -1,6 +1,7 @@
 """Faults of hosts, of tasks and of the network, while `tfw2v cluster ssh` trains on five hosts."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -14,7 +15,7 @@ import pytest
 from gensim.test.utils import datapath
 
 from tests.cli.conftest import ROOT
-from tests.cli.test_cluster import TFW2V, until
+from tests.cli.test_cluster import TFW2V
 from tests.cluster.hosts import PORT, SshHosts, why_not
 from tests.disks import fill, small_disk
 
@@ -64,7 +65,7 @@ class Training:
         self.process = hosts.start(
             "chief",
             *(*TFW2V, *map(str, arguments)),
-            env={**subprocess.os.environ, "TMPDIR": str(hosts.temporary("chief"))},
+            env={**os.environ, "TMPDIR": str(hosts.temporary("chief"))},
             stderr=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             text=True,
@@ -118,7 +119,7 @@ class Training:
         until(lambda: not left(), seconds, left)
 
 
-def until(is_so, seconds, what=lambda: ""):  # noqa: F811
+def until(is_so, seconds, what=lambda: ""):
     deadline = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < deadline, what()
@@ -170,7 +171,7 @@ def test_a_task_that_hangs_is_started_again(hosts, train, host, name):
 def test_a_hung_coordinator_is_started_again(hosts, train):
     training, began = train(), time.monotonic()
     hosts.process("chief", "tfw2v-chief").send_signal(signal.SIGSTOP)
-    back = "the coordinator has not answered for 90 s; going back to the last checkpoint"
+    back = "the coordinator has not answered for 75 s; going back to the last checkpoint"
     until(lambda: training.count(back) or training.ended, LIMIT)
     training.wait_for_checkpoints(3, LIMIT)
     assert is_timely("goes on", began)
@@ -254,19 +255,13 @@ def test_a_blocked_path_is_named(hosts, train, sender, receiver, named):
 
 
 @pytest.mark.parametrize("name", ["worker0", "ps0", "chief"])
-def test_a_full_temporary_folder(tmp_path, name):
-    """Tasks do without; the chief exchanges rows with the coordinator there, and says so."""
+def test_a_full_temporary_folder_does_no_harm_to_a_running_training(tmp_path, name):
     with small_disk(tmp_path / f"tmp-{name}", "8m"), SshHosts(tmp_path, *NAMES) as hosts:
         training = Training(hosts)
         training.wait_for_checkpoints(4)
         began, filled = time.monotonic(), fill(hosts.temporary(name))
         filled.rename(filled.with_name("filled"))
-        if name == "chief":
-            until(lambda: training.ended or training.count("No space left"), LIMIT)
-            print(training.output)
-        if not training.ended:
-            training.wait_for_checkpoints(3)
+        training.wait_for_checkpoints(3)
         assert is_timely("goes on", began)
-        if not training.ended:
-            training.interrupt()
+        training.interrupt()
         training.see_nothing_left()
