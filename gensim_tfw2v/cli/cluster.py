@@ -180,7 +180,7 @@ def task(
     The program that trains, with cluster="TF_CONFIG", is the cluster's chief. TensorFlow's server
     has no authentication: whoever reaches its port can run programs on this machine.
     """
-    from gensim_tfw2v.cluster.server import serve
+    from gensim_tfw2v.cluster.server import serve, watch
     from gensim_tfw2v.cluster.spec import from_tf_config, read_hosts
 
     if hosts is None:
@@ -190,7 +190,9 @@ def task(
         own = cluster.task(role, index)
     if own.role == "chief":
         raise BadInput("TF_CONFIG says that this is the chief: run the program that trains here")
-    serve(cluster, own, with_parent, log_dir or None)
+    if with_parent:
+        watch(cluster, own, log_dir)
+    serve(cluster, own, log_dir=log_dir or None)
 
 
 def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:

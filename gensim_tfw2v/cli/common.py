@@ -119,11 +119,12 @@ def _check_finite(value: Any) -> Any:
     return value
 
 
-def _turn_on_log(verbose: bool) -> None:
+def _turn_on_log(verbose: bool) -> bool:
     if verbose:
         form = "%(asctime)s : %(levelname)s : %(message)s"  # which gensim's users know
         logging.basicConfig(format=form, level=logging.INFO, stream=sys.stderr, force=True)
         logging.getLogger("gensim_tfw2v").setLevel(logging.DEBUG)
+    return verbose
 
 
 #: The option that every command has.

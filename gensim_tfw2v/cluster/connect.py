@@ -5,7 +5,8 @@ import os
 import socket
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from gensim_tfw2v.cluster.spec import Cluster, Task
@@ -16,6 +17,9 @@ READY_SECONDS = 30.0
 
 #: What an error says of a port in use.
 CANNOT_LISTEN = "cannot listen at port"
+
+#: Seconds that a worker has to reach a ps, and threads that try paths side by side.
+PATH_SECONDS, PATH_THREADS = 5.0, 32
 
 #: Where gRPC finds a proxy, which it would ask for addresses inside a cluster too.
 PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
@@ -100,6 +104,60 @@ def check_port(task: Task) -> None:
         raise OSError(f"{task} {CANNOT_LISTEN} {task.port}: {reason}. {cure}") from None
 
 
+class BlockedPaths(ConnectionError):
+    """Workers and ps tasks that run, but do not reach each other."""
+
+
+def check_paths(tasks: Sequence[Task]) -> None:
+    """See that workers and ps tasks reach each other.
+
+    Raises
+    ------
+    BlockedPaths
+        Naming pairs that had `PATH_SECONDS` twice.
+    MissingTasks
+        If tasks do not answer at all.
+    """
+    pairs = [(one, ps) for one in tasks for ps in tasks if (one.role, ps.role) == ("worker", "ps")]
+    with ThreadPoolExecutor(PATH_THREADS) as pool:
+        for _ in range(2):  # one may have been started anew
+            reached = pool.map(_reaches, pairs)
+            pairs = [
+                pair for pair, is_reached in zip(pairs, reached, strict=True) if not is_reached
+            ]
+    if pairs:
+        wait_for_tasks({task for pair in pairs for task in pair}, PATH_SECONDS)
+        raise BlockedPaths(
+            "these tasks run, but do not reach each other: "
+            f"{', '.join(f'{worker} and {ps}' for worker, ps in pairs)}. Check that each host "
+            "resolves the other's address, and that no firewall is between"
+        )
+
+
+def _reaches(pair: tuple[Task, Task]) -> bool:
+    """Return whether a number goes from a worker to a ps, and back."""
+    from gensim_tfw2v._tensorflow import tf
+    from gensim_tfw2v.cluster.handshake import device_of
+
+    worker, ps = pair
+    milliseconds = round(1000 * PATH_SECONDS)
+    config = tf.compat.v1.ConfigProto(
+        device_filters=[f"/job:{task.role}/task:{task.index}" for task in pair],
+        operation_timeout_in_ms=milliseconds,
+    )
+    with tf.Graph().as_default() as graph:
+        number = tf.constant(0.0)
+        for task in (worker, ps, worker):
+            with tf.device(device_of(task)):
+                number = number + tf.random.uniform([])
+    try:
+        with tf.compat.v1.Session(f"grpc://{worker.address}", graph, config) as session:
+            session.run(number, options=tf.compat.v1.RunOptions(timeout_in_ms=milliseconds))
+    except tf.errors.OpError:
+        return False
+    return True
+
+
 def prepare_connections(tasks: Iterable[Task]) -> None:
     """Let this process connect to tasks without a proxy, and notice when a host falls silent.
 
@@ -138,7 +196,7 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
     ------
     OSError
         If the chief's port is in use.
-    MissingTasks
+    MissingTasks, BlockedPaths
         Naming the tasks that have not answered in time.
     OtherVersion, MissingKernels
         Naming the tasks with another version of TensorFlow or of this package, or without the
@@ -164,4 +222,5 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
         warnings.simplefilter("ignore", DeprecationWarning)
         strategy = tf.distribute.experimental.ParameterServerStrategy(resolver)
         check_versions(cluster.servers())
+        check_paths(cluster.servers())
         return tf.distribute.experimental.coordinator.ClusterCoordinator(strategy)

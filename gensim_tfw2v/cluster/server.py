@@ -1,19 +1,24 @@
 """One ps or worker: ``python -m gensim_tfw2v.cluster.server``, told by ``TF_CONFIG`` which.
 
 It serves until SIGTERM or SIGINT, or, with ``--with-parent``, until its standard input is closed:
-which happens when the process that started it ends, however it does.
+which happens when the process that started it ends, however it does. Both tell each other that they
+live: a parent kills a task that hangs, and `watch` one that has lost its parent.
 
 When the last training has left, it frees all by starting anew: see `handshake`.
 """
 
+import contextlib
 import os
+import select
 import signal
 import sys
 import threading
+import time
 from typing import NoReturn
 
 from gensim_tfw2v.cluster.connect import bypass_proxies, check_port
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
+from gensim_tfw2v.processes import children
 from gensim_tfw2v.processes.children import become_module, name_process
 from gensim_tfw2v.processes.hazards import prepare_environment
 from gensim_tfw2v.processes.machine import keep_alive
@@ -22,6 +27,13 @@ from gensim_tfw2v.processes.machine import keep_alive
 SERVES = "{} serves"
 
 WITH_PARENT = "--with-parent"
+
+#: The line by which a task with a parent says that it lives, and the seconds between two of them.
+BEAT, BEAT_SECONDS = b"\0\n", 5.0
+
+#: Seconds without a sign of life after which a parent on another host counts as gone, and seconds
+#: that a task has to end then. Only what hangs takes longer.
+SILENT_SECONDS, ENDING_SECONDS = 60.0, 1.5
 
 #: Signals that end a task.
 ENDING = (signal.SIGTERM, signal.SIGINT)
@@ -61,14 +73,21 @@ def serve(
         ended.set()
 
     def wait_for_parent() -> None:
-        sys.stdin.read()
+        while os.read(0, 1024):
+            pass
         ended.set()
+
+    def beat() -> None:
+        with contextlib.suppress(OSError):  # nobody reads it
+            while os.write(1, BEAT):
+                time.sleep(BEAT_SECONDS)
 
     for number in ENDING:
         signal.signal(number, end)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # one may have come while this started anew
     if with_parent:
-        threading.Thread(target=wait_for_parent, daemon=True).start()
+        for forever in wait_for_parent, beat:
+            threading.Thread(target=forever, daemon=True).start()
     check_port(task)  # TensorFlow's own error names neither the port nor who has it
 
     from gensim_tfw2v._tensorflow import tf
@@ -110,12 +129,40 @@ def serve(
     if is_left and not status:
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         print(f"{task} starts anew: the last training has left it", flush=True)
-        flags = [WITH_PARENT] if with_parent else []
-        config = cluster.tf_config(task.role, task.index)
-        environment = {"TF_CONFIG": config, LOG_DIR: log_dir or ""}
-        become_module("gensim_tfw2v.cluster.server", *flags, environment=environment)
+        become_module(
+            "gensim_tfw2v.cluster.server",
+            *([WITH_PARENT] if with_parent else []),
+            environment=_environment(cluster, task, log_dir),
+        )
     # TensorFlow's server cannot be stopped, and would keep the interpreter from ending
     os._exit(status)
+
+
+def _environment(cluster: Cluster, task: Task, log_dir: str | None) -> dict[str, str]:
+    return {"TF_CONFIG": cluster.tf_config(task.role, task.index), LOG_DIR: log_dir or ""}
+
+
+def watch(cluster: Cluster, task: Task, log_dir: str | None = None) -> NoReturn:
+    """Run a task in another process until it ends, or the parent is gone; then kill what hangs.
+
+    The parent is gone when standard input is closed, or when nothing comes from it for
+    `SILENT_SECONDS`: the connection to another host can break without a word.
+    """
+    process = children.start_module(
+        "gensim_tfw2v.cluster.server", WITH_PARENT, environment=_environment(cluster, task, log_dir)
+    )
+
+    def end_without_parent() -> None:
+        while select.select([0], [], [], SILENT_SECONDS)[0] and os.read(0, 1024):
+            pass
+        assert process.stdin is not None
+        process.stdin.close()
+        time.sleep(ENDING_SECONDS)
+        process.kill()
+
+    threading.Thread(target=end_without_parent, daemon=True).start()
+    status = process.wait()
+    sys.exit(status if status >= 0 else 128 - status)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ import abc
 import contextlib
 import json
 import logging
+import math
 import os
 import re
 import shlex
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gensim_tfw2v.cluster.connect import READY_SECONDS, MissingTasks, wait_for_tasks
-from gensim_tfw2v.cluster.server import SERVES
+from gensim_tfw2v.cluster.server import BEAT, BEAT_SECONDS, SERVES
 from gensim_tfw2v.cluster.spec import LOG_DIR, ROLES, Cluster, Role, Task
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.forkserver import Forked
@@ -35,8 +36,9 @@ RESTARTS = 5
 #: program that has started it.
 PROGRAM = "program.json"
 
-#: Seconds between two looks whether a task has ended.
-LOOK_SECONDS = 0.2
+#: Seconds between two looks whether a task has ended, and seconds without a sign of life after
+#: which it is killed.
+LOOK_SECONDS, HANGING_SECONDS = 0.2, 40.0
 
 #: Seconds that a task has to end when its standard input has closed, and then after SIGTERM.
 CLOSING_SECONDS, GRACE_SECONDS = 2.0, 5.0
@@ -180,17 +182,24 @@ class StartedCluster(abc.ABC):
         one = self._tasks[task]
         status = one.process.wait()
         one.reader.join(1.0)  # what it wrote last
-        return TaskEnded(task, status, self._how(task, status, one.last_line))
+        how = self._how(task, status, one.last_line)
+        if one.is_hung:
+            how = f"SIGKILL, for it hung: it gave no sign of life for {HANGING_SECONDS:g} s"
+        return TaskEnded(task, status, how)
 
     @contextlib.contextmanager
     def restarting(self) -> Iterator[None]:
-        """Start tasks anew when they end, as long as this lasts, each `RESTARTS` times a minute."""
+        """Start tasks anew when they end, as long as this lasts, each `RESTARTS` times a minute.
+
+        Those that hang are killed.
+        """
         over = threading.Event()
 
         def watch() -> None:
             restarts: dict[Task, list[float]] = defaultdict(list)
             while not over.wait(LOOK_SECONDS):
                 for task, one in list(self._tasks.items()):
+                    one.kill_if_hung()
                     now = time.monotonic()
                     rested = now - one.started >= self.pause_seconds
                     has_ended = task.role in self.restarted and one.process.poll() is not None
@@ -247,10 +256,15 @@ class _StartedTask:
     ) -> None:
         self.process, self.started = process, time.monotonic()
         self.serves, self.last_line = threading.Event(), ""
+        # seconds without a sign of life, since the first one, as long as this process runs too
+        self.silence, self.is_hung = -math.inf, False
 
         def read() -> None:
             assert process.stdout is not None
             for written in process.stdout:
+                if written == BEAT:
+                    self.silence = 0.0
+                    continue
                 line = written.decode(errors="replace")
                 with contextlib.suppress(OSError):  # of a full disk: the task must not wait for us
                     show(task, line)
@@ -261,6 +275,23 @@ class _StartedTask:
 
         self.reader = threading.Thread(target=read, name=f"tfw2v-{task}", daemon=True)
         self.reader.start()
+        threading.Thread(target=self._beat, name="tfw2v-beat", daemon=True).start()
+
+    def _beat(self) -> None:
+        """Let the task know that this process lives."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError, ValueError):  # it has ended, or is to end
+            while True:
+                self.process.stdin.write(b"\n")
+                self.process.stdin.flush()
+                time.sleep(BEAT_SECONDS)
+
+    def kill_if_hung(self) -> None:
+        """Kill the process if it gives no sign of life; called every `LOOK_SECONDS`."""
+        self.silence += LOOK_SECONDS
+        if self.silence > HANGING_SECONDS and not self.is_hung:
+            self.is_hung = self.process.poll() is None
+            self.send(signal.SIGKILL)
 
     def close_input(self) -> None:
         """Let the task know that it is to end."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks
+from gensim_tfw2v.cluster.connect import MissingTasks, check_paths, wait_for_tasks
 from gensim_tfw2v.cluster.spec import ClusterLost, Task
 from gensim_tfw2v.parameter_server.layout import Layout
 
@@ -51,7 +51,7 @@ class Liveness:
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._tasks = tasks
-        self._is_busy = False
+        self._is_busy, self._checking = False, threading.Lock()
         self.progress()
 
     def progress(self) -> None:
@@ -106,6 +106,11 @@ class Liveness:
         """Return whether all ps tasks still hold their state: then only a worker has ended.
 
         TensorFlow takes a worker that ends while it pushes for a ps that has ended.
+
+        Raises
+        ------
+        BlockedPaths
+            If a worker runs, but does not reach a ps.
         """
         time.sleep(1.0)  # a ps that is being killed may still answer
         try:
@@ -115,6 +120,13 @@ class Liveness:
                     table.check()
         except ConnectionError:
             return False
+        if self._checking.acquire(blocking=False):  # else another thread does it
+            try:
+                check_paths(self._tasks)
+            except MissingTasks:  # a worker that has ended
+                pass
+            finally:
+                self._checking.release()
         return True
 
 

@@ -7,6 +7,7 @@ know of each other.
 
 import contextlib
 import functools
+import logging
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -20,6 +21,8 @@ from gensim_tfw2v.parameter_server.workers import Workers, run_threads
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
+
+logger = logging.getLogger(__name__)
 
 #: Seconds that jobs have to end when training is interrupted.
 ENDING_SECONDS = 20.0
@@ -41,6 +44,7 @@ class AsynchronousRegime(ParameterServerRegime):
         ------
         ClusterLost
             If a ps has ended, or no worker is left.
+        BlockedPaths
         """
         self.begin_epoch()
         alone = self.alone(tasks)
@@ -59,12 +63,13 @@ class AsynchronousRegime(ParameterServerRegime):
         replicas : int
             How many workers train.
         """
+        self._why = ""  # the last job that failed has done so
         jobs = jobs_of(tasks, self.program.threads)
         while jobs and not stop():
             self._train(jobs, report, stop, replicas)
             # what workers that ended have drawn; it may have been pushed in part
             if len(left := self._tickets.left()) == len(jobs) and not stop():
-                raise ClusterLost("no worker has trained any of the jobs that are left")
+                raise ClusterLost(f"no worker has trained any of the jobs that are left{self._why}")
             jobs = left
 
     def _train(
@@ -78,9 +83,11 @@ class AsynchronousRegime(ParameterServerRegime):
         def work(ended: threading.Event) -> None:
             try:
                 self.workers.schedule(function, *arguments).result()
-            except ClusterLost:
+            except ClusterLost as lost:
                 if not self.workers.intact(self.server.tables):
                     raise
+                self._why = f" (one said: {lost})"
+                logger.info("a worker has failed; its jobs are trained again: %s", lost)
 
         def look() -> None:
             with naming_lost_tasks(), holding_interrupts():

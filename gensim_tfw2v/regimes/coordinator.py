@@ -49,7 +49,7 @@ ENDING_SECONDS = 30.0
 #: Seconds between two signs of life, and without one after which the coordinator is given up.
 #: TensorFlow keeps all threads of Python waiting while it tells the tasks of a function; if one
 #: never answers, only the silence tells.
-ALIVE_SECONDS, SILENT_SECONDS = 5.0, 120.0
+ALIVE_SECONDS, SILENT_SECONDS = 5.0, 75.0
 
 #: Seconds between two answers that say what the cluster has done, where that is logged.
 TRAFFIC_SECONDS = 1.0

@@ -19,6 +19,7 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
+from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.choices import FEW_TOKENS
 from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
@@ -49,8 +50,9 @@ LOGGED_EVERY = 16
 #: Settings that a training is made for, and keeps.
 FIXED = {"cluster", "regime", "layout", "log", "checkpoint_dir", "deterministic", "words", "shapes"}
 
-#: How often in a row a cluster may be lost without a checkpoint in between.
-LOSSES = 5
+#: How often in a row a cluster may be lost without a checkpoint in between, and for how many
+#: seconds another attempt is made to have it back.
+LOSSES, RETURN_SECONDS = 5, 25.0
 
 
 class Training:
@@ -311,10 +313,11 @@ class Training:
             traffic.repeated += len(self.position.done - self._model_position.done)
             self._traffic = traffic
         self._regime_stack.close()
+        noticed = time.monotonic()
         while True:
             self._lost += 1
-            if self._lost > LOSSES:
-                raise lost
+            if self._lost > LOSSES or time.monotonic() > noticed + RETURN_SECONDS:
+                raise ClusterLost(f"{lost}. {self._how_to_go_on()}") from lost
             logger.warning("%s; going back to the last checkpoint", lost)
             try:
                 self.regime = self._regime_stack.enter_context(self._open())
@@ -322,6 +325,15 @@ class Training:
             except ConnectionError as error:
                 lost = error if isinstance(error, ClusterLost) else ClusterLost(str(error))
         self._go_back()
+
+    def _how_to_go_on(self) -> str:
+        folder = self.config.checkpoint_dir
+        if folder is None or (folder / OWNED).exists():  # of a temporary one
+            return "With --checkpoint-dir (checkpoint_dir), the work would have been kept"
+        return (
+            f"The last checkpoint, in {folder}, keeps the work: once the cluster is back, run the "
+            "same training again to go on from there"
+        )
 
     def _go_back(self) -> None:
         """Go back to what the model's arrays are from."""

@@ -38,34 +38,55 @@ def why_no_sshd():
 @contextlib.contextmanager
 def openssh(folder):
     """A server of OpenSSH with keys of its own; the command that connects to it."""
-    for name in ("host", "user"):
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True
-        )
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    config = folder / "sshd_config"
+    config = configure(folder, "loopback", "127.0.0.1", port)
+    with privilege_separation():
+        server = subprocess.Popen([SSHD, "-D", "-e", "-f", str(config)], stderr=subprocess.PIPE)
+        try:
+            _wait_for(port, server)
+            yield f"{client(folder)} -p {port}"
+        finally:
+            server.terminate()
+            server.communicate()
+
+
+def configure(folder, name, address, port):
+    """Make keys in a folder, if there are none, and a server's configuration; give its path."""
+    for key in ("host", "user"):
+        if not (folder / key).exists():
+            subprocess.run(
+                ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)], check=True
+            )
+    config = folder / f"sshd_config-{name}"
     config.write_text(
-        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile none\n"
+        f"Port {port}\nListenAddress {address}\nHostKey {folder}/host\nPidFile none\n"
         f"AuthorizedKeysFile {folder}/user.pub\nStrictModes no\nUsePAM no\n"
         "PasswordAuthentication no\nKbdInteractiveAuthentication no\n"
     )
+    return config
+
+
+def client(folder):
+    """The command that connects to servers configured in a folder."""
+    return shlex.join(
+        ["ssh", "-F", "none", "-i", str(folder / "user")]
+        + ["-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=no"]
+        + ["-o", f"UserKnownHostsFile={folder}/known_hosts", "-o", "LogLevel=ERROR"]
+    )
+
+
+@contextlib.contextmanager
+def privilege_separation():
+    """Have the folder that root's sshd asks for, if there is none."""
     # root's sshd asks for a folder that the system makes when it starts the service
     made = Path("/run/sshd")
     is_ours = os.geteuid() == 0 and not made.exists()
     if is_ours:
         made.mkdir(mode=0o755)
-    server = subprocess.Popen([SSHD, "-D", "-e", "-f", str(config)], stderr=subprocess.PIPE)
     try:
-        _wait_for(port, server)
-        yield shlex.join(
-            ["ssh", "-F", "none", "-p", str(port), "-i", str(folder / "user")]
-            + ["-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=no"]
-            + ["-o", f"UserKnownHostsFile={folder}/known_hosts", "-o", "LogLevel=ERROR"]
-        )
+        yield
     finally:
-        server.terminate()
-        server.communicate()
         if is_ours:
             made.rmdir()
 

@@ -12,6 +12,10 @@ import threading
 import time
 from pathlib import Path
 
+import psutil
+
+from tests.cli.sshd import SSHD, client, configure, privilege_separation, why_no_sshd
+
 PORT = 2222
 _number = itertools.count()
 
@@ -215,3 +219,126 @@ class Talk:
         while (found := self.hear(max(0.1, deadline - time.monotonic()))) is not None:
             last = found
         return self.process.wait(max(0.1, deadline - time.monotonic())), last
+
+
+class SshHosts(Hosts):
+    """Hosts that ssh reaches, each with a folder of its own for temporary files.
+
+    By OpenSSH if it is installed, else by a script that runs commands on the host.
+
+    Parameters
+    ----------
+    folder : Path
+        For keys, logs and temporary files.
+    """
+
+    def __init__(self, folder, *names):
+        super().__init__(*names)
+        self.folder, self._cleanup = folder, contextlib.ExitStack()
+
+    def __enter__(self):
+        super().__enter__()
+        try:
+            for name in self.names:
+                self.temporary(name).mkdir(exist_ok=True)
+            if why_no_sshd():
+                self.ssh = self._stub()
+            else:
+                self._cleanup.enter_context(privilege_separation())
+                for name in self.names:
+                    self._serve(name)
+                self.ssh = client(self.folder)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def close(self):
+        for name in self.names:
+            for process in self.running(name):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+        super().close()
+        self._cleanup.close()
+
+    def _serve(self, name):
+        config = configure(self.folder, name, self.address(name), 22)
+        with config.open("a", encoding="utf-8") as file:
+            file.write(f"SetEnv TMPDIR={self.temporary(name)}\n")
+        with (self.folder / f"sshd-{name}.log").open("wb") as log:
+            self.start(name, SSHD, "-D", "-e", "-f", str(config), stdin=subprocess.DEVNULL,
+                       stdout=log, stderr=log)  # fmt: skip
+        deadline = time.monotonic() + 20
+        while 22 not in self.listening(name):
+            assert time.monotonic() < deadline, "sshd did not start"
+            time.sleep(0.05)
+
+    def _stub(self):
+        path = self.folder / "ssh"
+        cases = "".join(
+            f"{self.address(name)}) name={self.name}-{name}; TMPDIR={self.temporary(name)};;\n"
+            for name in self.names
+        )
+        path.write_text(
+            '#!/bin/bash\nwhile [ "$1" != -- ]; do shift; done\nexport TMPDIR\n'
+            f'case "$2" in\n{cases}esac\nshift 2\nexec ip netns exec $name sh -c "$*"\n'
+        )
+        path.chmod(0o755)
+        return str(path)
+
+    def temporary(self, name):
+        return self.folder / f"tmp-{name}"
+
+    def running(self, name):
+        """The processes on a host, but for those of sshd."""
+        try:
+            listed = self.ip("netns", "pids", f"{self.name}-{name}").split()
+        except subprocess.CalledProcessError:
+            return []  # it is gone
+        found = []
+        for pid in map(int, listed):
+            with contextlib.suppress(psutil.Error):
+                process = psutil.Process(pid)
+                if "sshd" not in process.name() and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+        return found
+
+    def process(self, name, called):
+        """The process on a host that ``ps`` shows under this name."""
+        (found,) = (
+            process
+            for process in self.running(name)
+            if Path(f"/proc/{process.pid}/comm").read_text().strip().replace(" ", "-") == called
+        )
+        return found
+
+    def listening(self, name):
+        """The ports of TCP at which something listens on a host."""
+        ports = set()
+        for table in ("tcp", "tcp6"):
+            lines = subprocess.run(
+                ["ip", "netns", "exec", f"{self.name}-{name}", "cat", f"/proc/self/net/{table}"],
+                capture_output=True, text=True, timeout=20,
+            ).stdout.splitlines()[1:]  # fmt: skip
+            ports |= {int(line.split()[1].rpartition(":")[2], 16) for line in lines
+                      if line.split()[3] == "0A"}  # fmt: skip
+        return ports
+
+    def left(self, name):
+        """What is left on a host after a training: processes, ports, temporary files."""
+        return [
+            *(" ".join(process.cmdline()) or process.name() for process in self.running(name)),
+            *(f"port {port}" for port in self.listening(name) - {22}),
+            *(path.name for path in self.temporary(name).iterdir() if "filled" not in path.name),
+        ]
+
+    def drop(self, sender, receiver):
+        """Let what a host sends to another one's task be dropped, without a word."""
+        rules = (
+            "add table inet tests; add chain inet tests in { type filter hook input priority 0; }; "
+            f"add rule inet tests in ip saddr {self.address(sender)} tcp dport {PORT} drop"
+        )
+        subprocess.run(
+            ["ip", "netns", "exec", f"{self.name}-{receiver}", "nft", rules],
+            check=True, capture_output=True, text=True, timeout=20,
+        )  # fmt: skip

@@ -3,13 +3,18 @@
 import io
 import json
 import logging
+import os
+import signal
+import subprocess
+import sys
 import time
 from unittest.mock import Mock
 
+import psutil
 import pytest
 
 from gensim_tfw2v.cluster import tasks
-from gensim_tfw2v.cluster.local_cluster import LocalCluster
+from gensim_tfw2v.cluster.local_cluster import LocalCluster, free_ports
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.cluster.tasks import SshCluster, TaskEnded, is_noise, prefixed
 
@@ -135,3 +140,41 @@ def test_workers_are_started_again_but_not_for_ever(caplog, monkeypatch, fails_a
     assert caplog.text.count("worker 0 (") == ended
     assert caplog.text.count("ended with exit status 3; it is started again") == restarts
     assert ("cannot be started again: no fork" in caplog.text) == bool(fails_at)
+
+
+@pytest.mark.slow  # a task gives a sign of life every five seconds
+def test_tasks_that_hang_are_killed_and_workers_started_again(shared_forks, monkeypatch, caplog):
+    monkeypatch.setattr("gensim_tfw2v.cluster.tasks.HANGING_SECONDS", 8.0)
+    local = LocalCluster(1, 1, process_launcher=shared_forks(isolated=False))
+    with local, local.restarting():
+        ps, worker = local.cluster.servers()
+        pids = {task: local.pid(task) for task in (ps, worker)}
+        time.sleep(1.0)  # the first sign of life has come
+        for pid in pids.values():
+            os.kill(pid, signal.SIGSTOP)
+        deadline = time.monotonic() + 60
+        while "it is started again" not in caplog.text and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(2.0)
+        local.wait([worker])
+        with pytest.raises(TaskEnded, match=r"ps 0 \(.*it gave no sign of life for 8 s"):
+            local.check([ps])
+    assert caplog.text.count("no sign of life for 8 s; it is started again") == 1
+    assert not any(map(psutil.pid_exists, pids.values()))
+
+
+@pytest.mark.slow
+def test_a_task_that_hangs_ends_with_its_parent():
+    (port, other) = free_ports(2)
+    cluster = Cluster((f"127.0.0.1:{port}",), (f"127.0.0.1:{other}",))
+    command = [sys.executable, "-m", "gensim_tfw2v", "task", "--with-parent"]
+    environment = os.environ | {"TF_CONFIG": cluster.tf_config("ps", 0)}
+    task = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+    while b"serves" not in task.stdout.readline():
+        assert task.poll() is None
+    (child,) = psutil.Process(task.pid).children()
+    child.suspend()
+    task.stdin.close()
+    task.stdout.close()
+    assert task.wait(20) == 128 + signal.SIGKILL
+    assert not child.is_running()
