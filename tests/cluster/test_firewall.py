@@ -11,7 +11,7 @@ import pytest
 from tests.cluster.hosts import Hosts, why_not
 
 README = Path(__file__).parents[2] / "cluster/README.md"
-RULES = re.findall(r"^nft -f - <<'END'\n(.*?)^END$", README.read_text("utf-8"), re.M | re.S)
+(RULES,) = re.findall(r"^nft -f - <<'END'\n(.*?)^END$", README.read_text("utf-8"), re.M | re.S)
 PORT = 20_222
 
 #: As TensorFlow's servers do, it listens on all interfaces.
@@ -57,11 +57,10 @@ def reached(hosts, name):
     return process.communicate(timeout=60)[0].split()
 
 
-@pytest.mark.parametrize("rules", RULES, ids=["slurm", "ssh"])
-def test_only_members_reach_a_task_by_ipv4_and_ipv6(hosts, rules):
+def test_only_members_reach_a_task_by_ipv4_and_ipv6(hosts):
     both = [hosts.address("task"), "fd77::1"]
     of_ours = f"ip saddr {{ {both[0]}, {hosts.address('member')} }} accept"
-    rules, found = re.subn("ip saddr .* accept", of_ours, rules)
+    rules, found = re.subn("ip saddr .* accept", of_ours, RULES)
     assert found == 1
     rules = re.sub("tcp dport .* drop", f"tcp dport {PORT} drop", rules)
     for _ in range(2):  # they may be set again
@@ -74,7 +73,3 @@ def test_only_members_reach_a_task_by_ipv4_and_ipv6(hosts, rules):
     clearing = hosts.start("task", "nft", "delete", "table", "inet", "tfw2v")
     assert clearing.wait(60) == 0
     assert reached(hosts, "outsider") == both
-
-
-def test_both_sections_have_rules():
-    assert len(RULES) == 2

@@ -23,7 +23,7 @@ from tests.docs.pages import PAGES, ROOT, blocks, mentioned, words
 PACKAGE = ROOT / "gensim_tfw2v"
 
 #: Words of all pages but the changelog and those that benchmarks write.
-WORDS = 18_000
+WORDS = 18_850
 
 LINKED = [*PAGES, ROOT / "SECURITY.md"]
 
