@@ -151,8 +151,8 @@ FREEZES = [stays("wv.vectors")]
 
 #: Of each row of the table: class, change, and what is true of the third epoch.
 CASES = {
-    "`alpha`, `min_alpha`, `batch_words`, `window`, `shrink_windows`, `negative`, `sg`, `cbow_mean`, "
-    "`compute_loss`, `workers`": [
+    "`alpha`, `min_alpha`, `batch_words`, `window`, `shrink_windows`, `negative`, `sg`, "
+    "`cbow_mean`, `compute_loss`, `workers`": [
         (Word2Vec, setting(alpha=0.0, min_alpha=0.0), FREEZES[0]),
         (
             Word2Vec,

@@ -1,5 +1,6 @@
 """Few words and long steps: losses are as gensim's, which trains one word after the other."""
 
+import contextlib
 import itertools
 
 import numpy as np
@@ -8,6 +9,7 @@ from gensim.models import Doc2Vec, FastText, Word2Vec
 from gensim.models.doc2vec import TaggedDocument
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+from gensim_tfw2v.kernel.tables import Divergence
 
 CLASSES = {TFWord2Vec: Word2Vec, TFFastText: FastText, TFDoc2Vec: Doc2Vec}
 OBJECTIVES = {
@@ -27,11 +29,11 @@ CASES = [
     ("skip-gram", 2, {"alpha": 0.2, "window": 1, "negative": 50}),
     ("CBOW", 10, {"alpha": 0.2, "window": 50}),
     ("CBOW", 4, {"alpha": 0.1, "window": 5, "negative": 31}),
-    ("CBOW, sum", 4, {"alpha": 0.05, "min_alpha": 0.5}),
+    ("CBOW, sum", 4, {"alpha": 0.01, "min_alpha": 0.5, "window": 2}),
     ("CBOW, sum", 2, {"alpha": 0.2, "window": 1, "negative": 31}),
     ("DM", 4, {"alpha": 0.1, "negative": 31}),
     ("DM", 2, {"alpha": 0.5, "window": 1}),
-    ("DM, concatenated", 21, {"alpha": 0.5}),
+    ("DM, concatenated", 21, {"alpha": 0.1, "negative": 31, "window": 2}),
     ("DBOW", 4, {"alpha": 0.2, "negative": 31}),
     ("FastText skip-gram", 4, {"alpha": 0.1, "window": 1, "negative": 31, "bucket": 1}),
     ("FastText skip-gram", 14, {"alpha": 0.1, "bucket": 1}),
@@ -65,23 +67,36 @@ def loss_of(cls, texts, options, is_ours):
     return (model if is_ours else ours.take_over(model)).held_out_loss(given)
 
 
-def check(objective, words, changes):
+def medians(objective, words, changes, seeds):
+    """Losses of gensim's class and of ours: with such steps, one seed says little."""
     cls, of_objective = OBJECTIVES[objective]
-    common = {"vector_size": 20, "min_count": 1, "sample": 0, "workers": 1, "seed": 1}
+    common = {"vector_size": 20, "min_count": 1, "sample": 0, "workers": 1}
     options = common | changes | of_objective
     texts = sentences(words)
-    gensims = loss_of(cls, texts, options, False)
-    if not gensims < (1 + options.get("negative", 5)) * np.log(2) + 1:
-        return  # worse than untrained: it has diverged
-    assert loss_of(cls, texts, options, True) < 1.3 * gensims + 0.3, gensims
+    losses = np.inf * np.ones((2, len(seeds)))
+    for (is_ours, row), (place, seed) in itertools.product(
+        zip((False, True), losses, strict=True), enumerate(seeds)
+    ):
+        with contextlib.suppress(Divergence):
+            row[place] = loss_of(cls, texts, options | {"seed": seed}, is_ours)
+    gensims, ours = np.median(losses, axis=1)
+    untrained = (1 + options.get("negative", 5)) * np.log(2)
+    if options.get("hs"):  # a turn for each node of a path
+        untrained += np.log(words)
+    return gensims, ours, gensims < untrained + 1
 
 
 @pytest.mark.parametrize(("objective", "words", "changes"), CASES)
 def test_losses_are_as_gensims(objective, words, changes):
-    check(objective, words, changes)
+    gensims, ours, is_sane = medians(objective, words, changes, range(1, 4))
+    assert is_sane
+    assert ours < 1.3 * gensims + 0.3, gensims
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("objective", "words", "changes"), GRID)
 def test_losses_of_the_grid(objective, words, changes):
-    check(objective, words, changes)
+    if objective == "FastText CBOW" and changes["alpha"] > 0.1:
+        pytest.skip("gensim's FastText crashes: its scores are NaN")
+    gensims, ours, is_sane = medians(objective, words, changes, range(1, 6))
+    assert ours < 1.3 * gensims + 0.3 or not is_sane, gensims

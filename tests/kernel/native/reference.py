@@ -191,7 +191,7 @@ class Training:
     def predict_in_turn(self, hidden, layers, alpha, with_loss):
         """Train what a hidden layer predicts, row after row: what the layer gains."""
         gain, width, size = np.zeros_like(hidden), max(1, self.o.concatenated), len(hidden)
-        limit = TAUGHT if self.subwords is None else 8 if self.o.skipgram else 80
+        limit = (8 if self.o.skipgram else 80) if self.subwords else TAUGHT
         limit = min(limit, 8) if self.o.hierarchical else limit
         for table, rows, labels in layers:
             for row, label in zip(rows, labels, strict=True):
@@ -259,7 +259,7 @@ class Training:
         of the outputs at the group's beginning.
         """
         reached, inputs = self.reached(position), self.unit.inputs
-        by_input = self.subwords is not None and self.o.span == self.o.group == 1
+        by_input = bool(self.subwords) and self.o.span == self.o.group == 1
         if by_input or self.in_turn:  # pair by pair, of FastText those of the position's input
             for other in reached:
                 one, target = (position, other) if by_input else (other, position)
