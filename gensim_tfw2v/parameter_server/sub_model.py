@@ -19,7 +19,9 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, UnitTask, unit_key
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
+from gensim_tfw2v.parameter_server.layout import ROWS_AT_A_TIME
 from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
+from gensim_tfw2v.parameter_server.tickets import runs_of
 
 
 class SubModelTask(NamedTuple):
@@ -50,13 +52,11 @@ class SubModelTask(NamedTuple):
             The tensors are entries, keys and alphas, as in `SubModelFunctions`.
         """
         number, sampling = self.number, self.sampling
-        nothing: Any = [b""] * threads, [[0, 0]] * threads, [(0.0, 0.0)] * threads
         has_units = False
         for epoch, tasks in enumerate(self.epochs):
             total = len(tasks)
             own = [task for task in tasks if sampling.has_unit(number, task.unit.index, total)]
-            for first in range(0, len(own), threads):
-                part = own[first : first + threads]
+            for part in runs_of(own, threads):
                 entries, keys, named = [], [], []
                 for unit in (task.unit for task in part):
                     sample = sampling.of(unit.read(), number, unit.index, epoch)
@@ -67,19 +67,10 @@ class SubModelTask(NamedTuple):
                     keys.append(unit_key(seed, epoch, index))
                     named.append(_share_of(unit, index, number, sampling))
                 has_units = True
-                of_units: Any = entries, keys, [task.alphas for task in part]
-                yield (
-                    epoch,
-                    named,
-                    _tensors(
-                        *(
-                            own_part + rest[: threads - len(part)]
-                            for own_part, rest in zip(of_units, nothing, strict=True)
-                        )
-                    ),
-                )
+                alphas = [task.alphas for task in part]
+                yield epoch, named, _tensors(threads, entries, keys, alphas)
         if not has_units:
-            yield 0, [], _tensors(*nothing)
+            yield 0, [], _tensors(threads, [], [], [])
 
 
 class SubModelDone(NamedTuple):
@@ -99,30 +90,28 @@ def file_of(folder: Path, number: int, name: str) -> Path:
     return folder / f"sub-model-{number:03}-{name}.npy"
 
 
-def _tensors(entries: list[bytes], keys: list[Any], alphas: list[Any]) -> tuple[Any, ...]:
-    """A job's units as arguments of its function."""
-    return tf.constant(entries), tf.constant(keys, tf.int32), tf.constant(alphas, tf.float32)
+def _tensors(
+    threads: int, entries: list[bytes], keys: list[Any], alphas: list[Any]
+) -> tuple[Any, ...]:
+    """A job's units as arguments of its function, with some of nothing for threads without any."""
+    empty = threads - len(entries)
+    return (
+        tf.constant(entries + [b""] * empty),
+        tf.constant(keys + [[0, 0]] * empty, tf.int32),
+        tf.constant(alphas + [(0.0, 0.0)] * empty, tf.float32),
+    )
 
 
 def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> WorkUnit:
     """A unit as a sub-model's report names it: all of these add up to the corpus."""
+    parts = {}
+    if sampling.kind != "equal":
+        for name in ("raw_words", "sentences", "tokens"):
+            total = getattr(unit, name)
+            before = total * number // sampling.number
+            parts[name] = total * (number + 1) // sampling.number - before
+    return replace(unit, index=index, **parts)
 
-    def part(total: int) -> int:
-        return total * (number + 1) // sampling.number - total * number // sampling.number
-
-    if sampling.kind == "equal":
-        return replace(unit, index=index)
-    return replace(
-        unit,
-        index=index,
-        raw_words=part(unit.raw_words),
-        sentences=part(unit.sentences),
-        tokens=part(unit.tokens),
-    )
-
-
-#: Rows that travel at a time.
-ROWS_AT_A_TIME = 1 << 14
 
 Function = Callable[..., Any]
 
@@ -236,13 +225,10 @@ def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFu
 
         def train_units() -> tf.Tensor:
             rows = Tables.of_handles(table.handle() for table in tables)
+            units = zip(*map(tf.unstack, (entries, keys, alphas)), strict=True)
             prepared = [
-                prepare_unit(
-                    program, known, tf.io.decode_raw(entries[number], tf.int32), key, alpha
-                )
-                for number, (key, alpha) in enumerate(
-                    zip(tf.unstack(keys), tf.unstack(alphas), strict=True)
-                )
+                prepare_unit(program, known, tf.io.decode_raw(text, tf.int32), key, alpha)
+                for text, key, alpha in units
             ]
             trained = [part.train(program, rows, known) for part in prepared]
             numbers = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*trained, strict=True)]
