@@ -15,7 +15,7 @@ from gensim_tfw2v.kernel.native_unit import options_of
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.workers import run_threads
+from gensim_tfw2v.processes.threads import run_threads
 from gensim_tfw2v.regimes import Stop, never
 
 

@@ -25,7 +25,8 @@ from gensim_tfw2v.parameter_server.sub_model import (
     sub_model_functions,
 )
 from gensim_tfw2v.parameter_server.traffic import Traffic
-from gensim_tfw2v.parameter_server.workers import Job, Workers, run_threads
+from gensim_tfw2v.parameter_server.workers import Job, Workers
+from gensim_tfw2v.processes.threads import run_threads
 from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
