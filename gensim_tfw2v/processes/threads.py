@@ -1,9 +1,10 @@
 """Threads of this process: some that work until nothing is left, or results in order."""
 
+import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from itertools import islice
 from typing import TypeVar
@@ -81,6 +82,13 @@ def run_threads(
             thread.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
     if errors:
         raise errors[0]
+
+
+def taken(items: deque[T], is_over: Callable[[], bool]) -> Iterator[T]:
+    """Take items, which threads may share, until none is left or it is over."""
+    while items and not is_over():
+        with contextlib.suppress(IndexError):  # another thread has taken the last
+            yield items.popleft()
 
 
 def in_threads(

@@ -3,8 +3,6 @@
 import contextlib
 from collections.abc import Sequence
 
-import numpy as np
-
 from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.tables import Reporter, UnitTask
 from gensim_tfw2v.processes.machine import usable_cores
@@ -30,15 +28,10 @@ class DeterministicRegime(LocalRegime):
             threads=self.workers,
             ahead=2 * self.workers,
         )
-        with contextlib.closing(plain.Team(threads)) as self._team, contextlib.closing(drawn):
+        blocks = self.program.round_blocks
+        with contextlib.closing(plain.Team(threads, blocks)) as team, contextlib.closing(drawn):
+            self._team = team if blocks > 1 else None
             for task, unit in zip(tasks, drawn, strict=False):
                 if stop():
                     break
                 report(self._trained(task, unit))
-
-    def _train(self, unit: plain.Unit, alphas: np.ndarray) -> plain.Result:
-        program = self.program
-        if program.round_blocks == 1:
-            return super()._train(unit, alphas)
-        sizes = (program.round_blocks, program.loss_every)
-        return self._tables.train_together(self._options, unit, alphas, self._team, *sizes)
