@@ -20,7 +20,7 @@ from gensim_tfw2v.kernel.tables import Tables, UnitResult, UnitTask, unit_key
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.layout import ROWS_AT_A_TIME
-from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
+from gensim_tfw2v.parameter_server.scratch import Scratch
 from gensim_tfw2v.parameter_server.tickets import runs_of
 
 
@@ -116,43 +116,14 @@ def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> Wo
 Function = Callable[..., Any]
 
 
-class SubModelResult(NamedTuple):
-    """Result of a job of a sub-model.
-
-    Attributes
-    ----------
-    accepted : bool
-        Whether it holds the sub-model.
-    units : UnitResult of ndarray [n]
-        Of each unit; 0 if it is not accepted, or if it was trained before.
-    """
-
-    accepted: bool
-    units: UnitResult
-
-    @classmethod
-    def unpacked(cls, packed: np.ndarray) -> SubModelResult:
-        """From what the function gives."""
-        return cls(bool(packed[0]), UnitResult(*np.split(packed[1:], len(UnitResult._fields))))
+def is_accepted(packed: np.ndarray) -> bool:
+    """Whether the worker that gave this result of a job holds the sub-model."""
+    return bool(packed[0])
 
 
-class ModelLease:
-    """Which sub-model a worker holds: the attempt to train it, and on how many jobs so far."""
-
-    def __init__(self, of_workers: WorkerVariables) -> None:
-        self._handle = of_workers.own("lease", [2], tf.int64, device="CPU")
-
-    def read(self) -> tf.Tensor:
-        """Attempt and jobs: [2], int64; 0 for none."""
-        return tf.cond(
-            tf.raw_ops.VarIsInitializedOp(resource=self._handle()),
-            lambda: tf.raw_ops.ReadVariableOp(resource=self._handle(), dtype=tf.int64),
-            lambda: tf.zeros([2], tf.int64),
-        )
-
-    def write(self, attempt: tf.Tensor, jobs: tf.Tensor) -> tf.Operation:
-        """Set both."""
-        return tf.raw_ops.AssignVariableOp(resource=self._handle(), value=tf.stack([attempt, jobs]))
+def results_of(packed: np.ndarray) -> UnitResult:
+    """Results [n] of a job's units; 0 if it is not accepted, or if it was trained before."""
+    return UnitResult(*np.split(packed[1:], len(UnitResult._fields)))
 
 
 class SubModelFunctions(NamedTuple):
@@ -161,7 +132,7 @@ class SubModelFunctions(NamedTuple):
     Attributes
     ----------
     train : function (entries, keys, alphas, attempt, job, others) -> Tensor [1 + 4 n]
-        A packed `SubModelResult`, float64.
+        Whether the worker holds the sub-model, and `results_of` the job's units: float64.
 
         entries : Tensor [n], string
             Of each of n units, one for each thread: little-endian int32.
@@ -194,12 +165,25 @@ def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFu
             for name in Tables._fields
         )
     )
-    lease, job_of_any = ModelLease(server.of_workers), WorkerJob(program, server)
+    job_of_any = WorkerJob(program, server)
+    # which sub-model a worker holds: the attempt to train it, and on how many jobs so far
+    lease = server.of_workers.own("lease", [2], tf.int64, device="CPU")
+
+    def held_now() -> tf.Tensor:
+        """Attempt and jobs: [2], int64; 0 for none."""
+        return tf.cond(
+            tf.raw_ops.VarIsInitializedOp(resource=lease()),
+            lambda: tf.raw_ops.ReadVariableOp(resource=lease(), dtype=tf.int64),
+            lambda: tf.zeros([2], tf.int64),
+        )
+
+    def hold(attempt: tf.Tensor, jobs: tf.Tensor) -> tf.Operation:
+        return tf.raw_ops.AssignVariableOp(resource=lease(), value=tf.stack([attempt, jobs]))
 
     def begin(attempt: tf.Tensor) -> tf.Tensor:
         copied = [_copy(layout, table) for layout, table in zip(server.tables, tables, strict=True)]
         with tf.control_dependencies(copied):
-            done = lease.write(attempt, tf.zeros([], tf.int64))
+            done = hold(attempt, tf.zeros([], tf.int64))
         with tf.control_dependencies([done]):
             return tf.constant(True)
 
@@ -216,7 +200,7 @@ def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFu
     )
     def train(entries, keys, alphas, attempt, job, others):  # type: ignore[no-untyped-def]
         known = job_of_any.words()
-        held = lease.read()
+        held = held_now()
         is_mine = tf.equal(held[0], attempt)
         is_free = ~is_mine & tf.equal(job, 0) & ~tf.reduce_any(tf.equal(others, held[0]))
         is_next = tf.cond(is_free, lambda: begin(attempt), lambda: is_mine & tf.equal(held[1], job))
@@ -239,9 +223,7 @@ def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFu
             is_next, train_units, lambda: tf.zeros([len(UnitResult._fields) * threads], tf.float64)
         )
         with tf.control_dependencies([results]):
-            noted = lease.write(
-                tf.where(is_next, attempt, held[0]), tf.where(is_next, job + 1, held[1])
-            )
+            noted = hold(tf.where(is_next, attempt, held[0]), tf.where(is_next, job + 1, held[1]))
         with tf.control_dependencies([noted]):
             return tf.concat([tf.cast([is_next | was_trained], tf.float64), results], 0)
 
@@ -249,7 +231,7 @@ def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFu
         @tf.function(autograph=False, input_signature=[tf.TensorSpec([], tf.int64)] * 2)
         def read(attempt, first):  # type: ignore[no-untyped-def]
             return tf.cond(
-                tf.equal(lease.read()[0], attempt),
+                tf.equal(held_now()[0], attempt),
                 lambda: table.read_part(first, ROWS_AT_A_TIME),
                 lambda: tf.zeros([0, program.vector_size]),
             )
