@@ -57,11 +57,6 @@ class Machine(Protocol):
 Reading = Callable[[Sequence[str], Path], Sequence[Machine]]
 
 
-def reading_here(paths: Sequence[str], folder: Path) -> Sequence[Machine]:
-    """Let this machine read alone."""
-    return ()
-
-
 def read_runs(
     runs: Sequence[Sequence[Piece]],
     folder: Path,
@@ -237,7 +232,7 @@ def scan_texts(
     paths: Sequence[str],
     parent: Parent = None,
     progress: Progress | None = None,
-    reading: Reading = reading_here,
+    reading: Reading | None = None,
     tagged: bool = False,
     key_to_index: Mapping[str, int] | None = None,
 ) -> Scan:
@@ -255,8 +250,8 @@ def scan_texts(
         An existing folder where the corpus's temporary folder is made.
     progress : callable, optional
         Called now and then with the words, sentences, word types and bytes of files so far.
-    reading : callable
-        Gives the other machines that read.
+    reading : callable, optional
+        Gives the other machines that read; by default this one reads alone.
     tagged : bool
         Make each line a document, an empty one too, whose tag is its number.
     key_to_index : dict, optional
@@ -275,7 +270,7 @@ def scan_texts(
         If a file holds compressed data without being named so.
     """
     with shards.fresh_folder(parent) as made:
-        machines = reading(paths, made.folder)
+        machines = reading(paths, made.folder) if reading else ()
         runs = cut_texts(find_texts(paths, tagged))  # once machines have looked: texts may grow
         if library() is None:
             lines = TaggedLines(runs) if tagged else Lines(runs)
