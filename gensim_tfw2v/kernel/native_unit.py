@@ -28,11 +28,6 @@ class NativeUnit(NamedTuple):
     alphas: tf.Tensor  # [2], step size at the unit's first and last step
 
     @property
-    def has_tags(self) -> bool:
-        """True if the table of inputs has rows other than those of its tokens."""
-        return self.rows is not self.tokens or self.tags.entries.shape[0] != 0
-
-    @property
     def kept(self) -> tf.Tensor:
         """Tokens trained on, after subsampling."""
         return tf.size(self.rows)
@@ -106,7 +101,8 @@ def number_rows(
         limit = 1 + tf.reduce_max(words.subwords.entries)
         inputs, (entries,) = _numbered([lists.entries], limit)
         words = words._replace(subwords=Lists(lists.first, entries))
-    if units[0].has_tags:
+    # whether the table of inputs has rows other than those of tokens
+    if units[0].rows is not units[0].tokens or tags[0].shape[0] != 0:
         parts = [*(unit.rows for unit in units), *tags]
         limit = 1 + tf.reduce_max(tf.concat([number[None], *parts], 0))
         inputs, numbered = _numbered(parts, limit)

@@ -156,19 +156,18 @@ class LBFGS(Generic[V]):
             self._slope = self.gradient.dot(self._direction)
         self._first_gradient.copy(self.gradient)
         self._trials = 0
-        self._go(1.0 if self._pairs else self._first_step())
+        step = 1.0
+        if not self._pairs:  # a step as long as the one before, or as the point
+            squares = self._direction.dot(self._direction)
+            length = self._reach or math.sqrt(self.point.dot(self.point)) or 1.0
+            step = length / math.sqrt(squares) if squares > 0.0 else 0.0
+        self._go(step)
 
     def _go(self, step: float) -> None:
         self.step = step
         self._trials += 1
         self.trial.copy(self.point)
         self.trial.add(step, self._direction)
-
-    def _first_step(self) -> float:
-        """One as long as the step before, or as the point."""
-        squares = self._direction.dot(self._direction)
-        length = self._reach or math.sqrt(self.point.dot(self.point)) or 1.0
-        return length / math.sqrt(squares) if squares > 0.0 else 0.0
 
     def _turn(self) -> None:
         """Set the direction, by the two-loop recursion (algorithm 7.4)."""
