@@ -25,12 +25,7 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.combining import (
-    Directions,
-    averaged_words,
-    directions,
-    larger_step_sizes,
-)
+from gensim_tfw2v.parameter_server import combining
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables, cached
 
 #: Numbers of a `JobResult` beside those of its units.
@@ -256,16 +251,15 @@ class WorkerJob:
 
     def directions(
         self, rows: Mapping[str, tf.Tensor], rates: Mapping[str, tf.Tensor]
-    ) -> dict[str, Directions]:
+    ) -> dict[str, combining.Directions]:
         """The steepest `directions` of each table, for as many workers as train."""
-        averaged = averaged_words(self.program)
-        return directions(rows, rates, self.job.key, self.job.replicas, averaged)
+        averaged = combining.averaged_words(self.program)
+        return combining.directions(rows, rates, self.job.key, self.job.replicas, averaged)
 
     def row_traffic(self, fetched: tf.Tensor, pushed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Bytes of so many rows, fetched and pushed."""
-        fetched, pushed = (tf.cast(rows, tf.float64) for rows in (fetched, pushed))
         row = self.program.row_bytes
-        return fetched * row, pushed * (row + ID_BYTES)
+        return tf.cast(fetched, tf.float64) * row, tf.cast(pushed, tf.float64) * (row + ID_BYTES)
 
     def prepare(
         self,
@@ -280,7 +274,7 @@ class WorkerJob:
         program, words = self.program, self.words()
         ids: dict[str, tf.Tensor] = {}
         if self.by_direction:
-            alphas = larger_step_sizes(program.largest_growth, alphas, replicas)
+            alphas = combining.larger_step_sizes(program.largest_growth, alphas, replicas)
         units: list[Any] = []
         for source, of_file, key, alpha in zip(
             *map(tf.unstack, (sources, ranges, keys, alphas)), strict=True

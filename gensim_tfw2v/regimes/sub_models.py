@@ -129,8 +129,7 @@ class SubModelsRegime(ParameterServerRegime):
                 following = next(jobs, None)  # is drawn while the worker trains
                 # the first may have to wait until a worker is free
                 tries = self._tries if job else math.inf
-                packed = self._met(running, schedule, is_accepted, tries)
-                result = results_of(packed)
+                result = results_of(self._met(running, schedule, is_accepted, tries))
                 if not np.isfinite(result.magnitude).all():
                     alpha = float(arguments[2][0, 0])
                     raise Divergence.at(f"sub-model {number}", self.program, alpha)
