@@ -77,7 +77,9 @@ def merge_models(
     vectors = [_vectors(number, model) for number, model in enumerate(models)]
     whole = all(isinstance(model, Word2Vec) for model in models)
     has_counts = all(held_counts(of_one) is not None for of_one in vectors)
-    union = unite([of_one.index_to_key for of_one in vectors], _counts(vectors, has_counts))
+    counted = vectors if has_counts else [keyed(of.index_to_key, of.vectors) for of in vectors]
+    of_words = [np.array(list(word_counts(of_one).values()), np.int64) for of_one in counted]
+    union = unite([of_one.index_to_key for of_one in vectors], of_words)
     same_tree = whole and _have_same_tree(models)
     merged = merge(
         [
@@ -116,13 +118,6 @@ def _vectors(number: int, model: Any) -> KeyedVectors:
             f"model {number} is a {type(model).__name__}: give models of Word2Vec, or KeyedVectors"
         )
     return with_keys(vectors)
-
-
-def _counts(vectors: Sequence[KeyedVectors], held: bool) -> list[np.ndarray]:
-    """Counts of the words of each model: its own if all have some, else by Zipf's law."""
-    if not held:
-        vectors = [keyed(of_one.index_to_key, of_one.vectors) for of_one in vectors]
-    return [np.array(list(word_counts(of_one).values()), np.int64) for of_one in vectors]
 
 
 def _have_same_tree(models: Sequence[Word2Vec]) -> bool:

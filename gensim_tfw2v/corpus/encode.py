@@ -6,14 +6,12 @@ Texts are read by all cores, a run of pieces a thread, and by other machines.
 import contextlib
 import logging
 import threading
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, TimeoutError
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, repeat
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 from uuid import uuid4
 
 import numpy as np
@@ -35,13 +33,9 @@ from gensim_tfw2v.corpus.shards import (
 )
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.machine import usable_cores
+from gensim_tfw2v.processes.threads import in_threads
 
 logger = logging.getLogger(__name__)
-
-#: Seconds between two reports.
-PAUSE = 0.2
-
-T = TypeVar("T")
 
 
 class Stopped(Exception):
@@ -61,40 +55,6 @@ class Machine(Protocol):
 
 #: Gives the other machines that read files and write to a folder.
 Reading = Callable[[Sequence[str], Path], Sequence[Machine]]
-
-
-def reading_here(paths: Sequence[str], folder: Path) -> Sequence[Machine]:
-    """Let this machine read alone."""
-    return ()
-
-
-def in_threads(
-    work: Callable[[int, threading.Event], T],
-    number: int,
-    report: Callable[[], object] = lambda: None,
-    threads: int | None = None,
-) -> Iterator[T]:
-    """Do numbered pieces of work by threads, one for each core by default; results are in order.
-
-    `work` is given a piece's number, and what is set when nobody waits for it any more. `report` is
-    called in this thread meanwhile, and at the end.
-    """
-    stopped = threading.Event()
-    with ThreadPoolExecutor(max(1, min(threads or len(usable_cores()), number))) as pool:
-        try:
-            waiting = deque(pool.submit(work, place, stopped) for place in range(number))
-            while waiting:
-                try:
-                    done = waiting[0].result(PAUSE)
-                except TimeoutError:
-                    report()
-                    continue
-                waiting.popleft()
-                yield done
-            report()
-        finally:
-            stopped.set()
-            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def read_runs(
@@ -272,7 +232,7 @@ def scan_texts(
     paths: Sequence[str],
     parent: Parent = None,
     progress: Progress | None = None,
-    reading: Reading = reading_here,
+    reading: Reading | None = None,
     tagged: bool = False,
     key_to_index: Mapping[str, int] | None = None,
 ) -> Scan:
@@ -290,8 +250,8 @@ def scan_texts(
         An existing folder where the corpus's temporary folder is made.
     progress : callable, optional
         Called now and then with the words, sentences, word types and bytes of files so far.
-    reading : callable
-        Gives the other machines that read.
+    reading : callable, optional
+        Gives the other machines that read; by default this one reads alone.
     tagged : bool
         Make each line a document, an empty one too, whose tag is its number.
     key_to_index : dict, optional
@@ -310,7 +270,7 @@ def scan_texts(
         If a file holds compressed data without being named so.
     """
     with shards.fresh_folder(parent) as made:
-        machines = reading(paths, made.folder)
+        machines = reading(paths, made.folder) if reading else ()
         runs = cut_texts(find_texts(paths, tagged))  # once machines have looked: texts may grow
         if library() is None:
             lines = TaggedLines(runs) if tagged else Lines(runs)

@@ -226,7 +226,20 @@ class EncodedCorpus(OnDisk):
             raise ValueError(f"a work unit must hold at least 1 entry, not {size}")
         units: list[WorkUnit] = []
         for shard in self._shards:
-            units += _cut(shard, size, len(units), self._whole)
+            ids, ends = _ids_and_ends(shard)
+            edges = unit_edges(ends, shard.entries, size, self._whole)
+            ended = np.searchsorted(ends, edges, "right").tolist()
+            of_units = zip(
+                pairwise(edges),
+                _words(ids, edges),
+                shares(shard.raw_words, edges),
+                shares(shard.sentences, ended),
+                strict=True,
+            )
+            units += [
+                WorkUnit(number, shard.path, start, stop, *counts)
+                for number, ((start, stop), *counts) in enumerate(of_units, len(units))
+            ]
         return units
 
     def cut_anew(self) -> None:
@@ -279,25 +292,6 @@ def _ids_and_ends(shard: Shard) -> tuple[Ids, NDArray[np.int64]]:
 def _words(ids: Ids, edges: list[int]) -> list[int]:
     """Count the words between edges."""
     return np.add.reduceat(ids >= 0, edges[:-1], dtype=np.int64).tolist()
-
-
-def _cut(shard: Shard, size: int, index: int, whole: bool) -> Iterable[WorkUnit]:
-    ids, ends = _ids_and_ends(shard)
-    edges = unit_edges(ends, shard.entries, size, whole)
-    tokens = _words(ids, edges)
-    ended = np.searchsorted(ends, edges, "right").tolist()
-    raw_words = shares(shard.raw_words, edges)
-    sentences = shares(shard.sentences, ended)
-    for unit, (start, stop) in enumerate(pairwise(edges)):
-        yield WorkUnit(
-            index=index + unit,
-            path=shard.path,
-            start=start,
-            stop=stop,
-            tokens=tokens[unit],
-            raw_words=next(raw_words),
-            sentences=next(sentences),
-        )
 
 
 def unit_edges(ends: NDArray[np.int64], entries: int, size: int, whole: bool = False) -> list[int]:

@@ -28,11 +28,6 @@ class NativeUnit(NamedTuple):
     alphas: tf.Tensor  # [2], step size at the unit's first and last step
 
     @property
-    def has_tags(self) -> bool:
-        """True if the table of inputs has rows other than those of its tokens."""
-        return self.rows is not self.tokens or self.tags.entries.shape[0] != 0
-
-    @property
     def kept(self) -> tf.Tensor:
         """Tokens trained on, after subsampling."""
         return tf.size(self.rows)
@@ -93,10 +88,10 @@ def draw_unit(
 
 def number_rows(
     units: list[NativeUnit], words: WordArrays
-) -> tuple[Tables, list[NativeUnit], WordArrays]:
+) -> tuple[dict[str, tf.Tensor], list[NativeUnit], WordArrays]:
     """Number the rows that drawn units use from 0, and give the ids that have these numbers.
 
-    The ids of each table [n] are distinct and ascend; None of a table without use.
+    The ids [n] of each table in use, by its name, are distinct and ascend.
     """
     number, tokens = tf.size(words.keep), [unit.tokens for unit in units]
     own, leaves = _numbered(tokens, number)
@@ -106,19 +101,20 @@ def number_rows(
         limit = 1 + tf.reduce_max(words.subwords.entries)
         inputs, (entries,) = _numbered([lists.entries], limit)
         words = words._replace(subwords=Lists(lists.first, entries))
-    if units[0].has_tags:
+    # whether the table of inputs has rows other than those of tokens
+    if units[0].rows is not units[0].tokens or tags[0].shape[0] != 0:
         parts = [*(unit.rows for unit in units), *tags]
         limit = 1 + tf.reduce_max(tf.concat([number[None], *parts], 0))
         inputs, numbered = _numbered(parts, limit)
         rows, tags = numbered[: len(units)], numbered[len(units) :]
-    ids = Tables(inputs, None, None)
+    ids = {"inputs": inputs}
     units = [
         unit._replace(rows=of_unit, leaves=of_paths, tags=Lists(unit.tags.first, of_tags))
         for unit, of_unit, of_paths, of_tags in zip(units, rows, leaves, tags, strict=True)
     ]
     if words.noise.shape[0] != 0:
-        outputs, inverse = _numbered([*tokens, *(unit.negatives for unit in units)], number)
-        ids = ids._replace(outputs=outputs)
+        parts = [*tokens, *(unit.negatives for unit in units)]
+        ids["outputs"], inverse = _numbered(parts, number)
         of_units = zip(units, inverse[: len(units)], inverse[len(units) :], strict=True)
         units = [
             unit._replace(targets=targets, negatives=negatives)
@@ -126,9 +122,8 @@ def number_rows(
         ]
     if words.tree.entries.shape[0] != 0:
         paths = words.tree.of_words(own)
-        nodes, (inverse,) = _numbered([paths.entries // 2], number)
-        tree = Lists(paths.first, 2 * inverse + paths.entries % 2)
-        ids, words = ids._replace(nodes=nodes), words._replace(tree=tree)
+        ids["nodes"], (inverse,) = _numbered([paths.entries // 2], number)
+        words = words._replace(tree=Lists(paths.first, 2 * inverse + paths.entries % 2))
     if words.lock.shape[0] != 0:
         words = words._replace(lock=tf.gather(words.lock, inputs))
     if words.weights.shape[0] != 0:

@@ -235,27 +235,15 @@ class Step(NamedTuple):
     # Columns are chosen before rows are looked up: slicing rows afterwards would copy them. And
     # rows are cast before they are multiplied.
 
-    def input_rows(self) -> Slices:
-        """Input rows of each block: [T/B, I, D], dtype."""
-        return self.rows["inputs"].looked_up(self.plan.inputs.inverse, self.dtype)
+    def looked_up(
+        self, table: str, which: slice = slice(None), dtype: tf.DType | None = None
+    ) -> Slices:
+        """Rows of a table that each block has, or some of these: [T/B, n, D], in the step's dtype.
 
-    def columns(self) -> Slices:
-        """Output rows of each block's centres and negatives: [T/B, C, D], dtype."""
-        return self.rows["outputs"].looked_up(self.plan.outputs.inverse, self.dtype)
-
-    def targets(self) -> Slices:
-        """Output rows of each block's centres: [T/B, O, D], float32."""
-        of_centres = slice(self.shape.centres)
-        return self.rows["outputs"].looked_up(self.plan.outputs.inverse, tf.float32, of_centres)
-
-    def negatives(self) -> Slices:
-        """Output rows of each block's negatives: [T/B, C - O, D], dtype."""
-        of_negatives = slice(self.shape.centres, None)
-        return self.rows["outputs"].looked_up(self.plan.outputs.inverse, self.dtype, of_negatives)
-
-    def paths(self) -> Slices:
-        """Rows of the nodes on the paths of each block's centres: [T/B, O * P, D], dtype."""
-        return self.rows["nodes"].looked_up(self.plan.nodes.inverse, self.dtype)
+        Outputs are those of its centres, then of its negatives.
+        """
+        inverse = getattr(self.plan, table).inverse
+        return self.rows[table].looked_up(inverse, dtype or self.dtype, which)
 
     def band(self) -> tf.Tensor:
         """1 where an input is in a centre's window, else 0: [T/B, O, I], float32."""
@@ -361,18 +349,18 @@ class SkipGram:
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step; see `Objective`."""
-        inputs, pairs = step.input_rows(), step.band()
+        inputs, pairs = step.looked_up("inputs"), step.band()
         layers = {}
         if self.negative:
             weights = self._weights(step, pairs)
             # of products with columns only those that make pairs travel
             near = NearPairs(step.shape) if inputs.link else AS_THEY_ARE
-            layers["outputs"] = predict(inputs, step.columns(), weights, with_loss, near)
+            layers["outputs"] = predict(inputs, step.looked_up("outputs"), weights, with_loss, near)
         if self.hierarchical:
             signs = step.plan.signs
             path_length = tf.shape(signs)[1] // step.shape.centres
             weights = signs[..., None] * tf.repeat(pairs, path_length, 1)
-            layers["nodes"] = predict(inputs, step.paths(), weights, with_loss)
+            layers["nodes"] = predict(inputs, step.looked_up("nodes"), weights, with_loss)
         updates, lost = summed(layers)
         return Gradients(updates, lost, tf.reduce_sum(pairs) if with_loss else tf.constant(0.0))
 
@@ -431,7 +419,7 @@ class Cbow:
             raise ValueError('CBOW needs all inputs of a centre in its block: halo_side="inputs"')
         forward = WindowBand(shape, self.mean, step.dtype)
         backward = WindowBand(shape, self.mean == self.corrected, step.dtype)
-        hidden = step.input_rows().weighed(step.plan.windows, forward)  # [T/B, B, D]
+        hidden = step.looked_up("inputs").weighed(step.plan.windows, forward)  # [T/B, B, D]
         used: tf.Tensor | None = None  # for the loss: 1 for a centre that has context, else 0
         if with_loss:
             used = tf.minimum(tf.reduce_sum(step.band(), 2, keepdims=True), 1.0)
@@ -449,7 +437,10 @@ class Cbow:
     def _sampled(self, step: Step, hidden: Slices, used: tf.Tensor | None) -> Layer:
         """Predict by negative sampling from the hidden rows."""
         share, real = self.negative / step.shape.shared, tf.float32
-        targets, negatives, wide = step.targets(), step.negatives(), hidden.cast(tf.float32)
+        centres = step.shape.centres
+        targets = step.looked_up("outputs", slice(centres), real)
+        negatives = step.looked_up("outputs", slice(centres, None))
+        wide = hidden.cast(real)
         scores, noise_scores = wide.dots(targets), tf.cast(negatives.products(hidden), real)
         noise_weights = -share if step.noise is None else -share * step.noise  # [T/B, C - B, B]
         g = coefficients(scores, 0.5)
@@ -473,7 +464,10 @@ class Cbow:
         if used is not None:
             weights *= tf.reshape(used, [tokens, 1, 1])
         layer = predict(
-            regrouped(hidden, tokens), regrouped(step.paths(), tokens), weights, used is not None
+            regrouped(hidden, tokens),
+            regrouped(step.looked_up("nodes"), tokens),
+            weights,
+            used is not None,
         )
         d_hidden = regrouped(layer.inputs, blocks)
         return Layer(d_hidden, [regrouped(x, blocks) for x in layer.outputs], layer.loss)

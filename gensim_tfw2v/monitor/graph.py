@@ -7,6 +7,7 @@ Letters of its equations: b predictions, w words of a window, n n-grams of a wor
 the centre word (one), s negative samples shared by the predictions, p nodes of a path.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -113,7 +114,8 @@ class _Graph:
     """
 
     def __init__(self, vector_size: int) -> None:
-        self.proto, self._sizes = GraphDef(), {"d": vector_size, "c": 1}
+        self.proto = GraphDef()
+        self._sizes = defaultdict(lambda: -1, d=vector_size, c=1)  # by letters; -1: any
         self.proto.versions.producer = PRODUCER
         self._alpha = self.fed("batch/alpha", "")
 
@@ -121,7 +123,9 @@ class _Graph:
         """Add an op on float32, unless its attributes say on what."""
         node = self.proto.node.add(name=name, op=op, input=inputs)
         outputs = [] if op == "ResourceScatterAdd" else letters.split(",")
-        shapes = AttrValue.ListValue(shape=[_shape(map(self._size, each)) for each in outputs])
+        shapes = AttrValue.ListValue(
+            shape=[_shape(map(self._sizes.__getitem__, each)) for each in outputs]
+        )
         typed = attributes if "dtype" in attributes or "range_max" in attributes else {"T": FLOAT}
         for key, value in (typed | attributes | {"_output_shapes": AttrValue(list=shapes)}).items():
             if not isinstance(value, AttrValue):
@@ -130,11 +134,8 @@ class _Graph:
             node.attr[key].CopyFrom(value)
         return name
 
-    def _size(self, letter: str) -> int:
-        return self._sizes.get(letter, -1)
-
     def fed(self, name: str, letters: str, dtype: AttrValue = FLOAT) -> str:
-        shape = AttrValue(shape=_shape(map(self._size, letters)))
+        shape = AttrValue(shape=_shape(map(self._sizes.__getitem__, letters)))
         return self.add(name, "Placeholder", letters, dtype=dtype, shape=shape)
 
     def constant(self, name: str, value: float) -> str:
@@ -142,7 +143,7 @@ class _Graph:
         return self.add(name, "Const", "", dtype=FLOAT, value=AttrValue(tensor=tensor))
 
     def table(self, name: str, rows: int) -> str:
-        shape = AttrValue(shape=_shape([rows, self._size("d")]))
+        shape = AttrValue(shape=_shape([rows, self._sizes["d"]]))
         return self.add(
             name, "VarHandleOp", "", dtype=FLOAT, shape=shape, shared_name=name.encode()
         )

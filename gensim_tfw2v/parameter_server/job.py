@@ -25,7 +25,7 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.combining import Directions, averaged_words, directions
+from gensim_tfw2v.parameter_server import combining
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables, cached
 
 #: Numbers of a `JobResult` beside those of its units.
@@ -157,9 +157,9 @@ class Job(NamedTuple):
     Attributes
     ----------
     units : list of PreparedUnit or of NativeUnit
-    ids : Tables of Tensor [n], int32
-        The distinct rows of the job in each table, by which its units' are numbered; None of a
-        table without use. All None where rows are not fetched.
+    ids : dict of Tensor [n], int32
+        The distinct rows of the job, by which its units' are numbered, by the name of each table in
+        use. Empty where rows are not fetched.
     words : WordArrays
     alpha : Tensor []
         Step size at its beginning.
@@ -170,7 +170,7 @@ class Job(NamedTuple):
     """
 
     units: list[Any]
-    ids: Tables
+    ids: dict[str, tf.Tensor]
     words: WordArrays
     alpha: tf.Tensor
     key: tf.Tensor
@@ -178,14 +178,9 @@ class Job(NamedTuple):
     number: tf.Tensor
 
     @property
-    def used(self) -> dict[str, tf.Tensor]:
-        """The ids of the tables in use, by their names."""
-        return {name: ids for name, ids in self.ids._asdict().items() if ids is not None}
-
-    @property
     def rows(self) -> tf.Tensor:
         """Rows of all tables: [], int32."""
-        return tf.add_n([tf.size(ids) for ids in self.used.values()])
+        return tf.add_n([tf.size(ids) for ids in self.ids.values()])
 
     @property
     def tokens(self) -> tf.Tensor:
@@ -208,6 +203,7 @@ class WorkerJob:
 
     fetches_rows: ClassVar[bool] = True  # units' rows are numbered anew, by the job's
     counts: ClassVar[bool] = True  # its units are counted as pushed
+    by_direction: ClassVar[bool] = False  # steps allow for changes being shares; see `combining`
     job: Job
 
     def __init__(self, program: Program, server: ParameterServer) -> None:
@@ -237,10 +233,6 @@ class WorkerJob:
         """The job's, of the units that others have pushed from its first phase to its last."""
         return others
 
-    def step_sizes(self, alphas: tf.Tensor, replicas: tf.Tensor) -> tf.Tensor:
-        """Step sizes [n, 2] of jobs that are trained at the same time."""
-        return alphas
-
     def words(self) -> WordArrays:
         """Arrays of the vocabulary, of which a worker keeps copies."""
         flat = map(tf.nest.flatten, (self.server.words, self._words))
@@ -249,28 +241,25 @@ class WorkerJob:
 
     def rates(self) -> dict[str, tf.Tensor]:
         """In how many predictions each row takes part, for each token, by tables: [n]."""
-        used = self.job.used
+        ids = self.job.ids
         rates = cached(
-            [getattr(self.server.rates, name) for name in used],
-            [getattr(self._rates, name) for name in used],
+            [getattr(self.server.rates, name) for name in ids],
+            [getattr(self._rates, name) for name in ids],
         )
-        return {
-            name: tf.gather(of_table, ids)
-            for (name, ids), of_table in zip(used.items(), rates, strict=True)
-        }
+        of_tables = zip(ids, rates, strict=True)
+        return {name: tf.gather(of_table, ids[name]) for name, of_table in of_tables}
 
     def directions(
         self, rows: Mapping[str, tf.Tensor], rates: Mapping[str, tf.Tensor]
-    ) -> dict[str, Directions]:
+    ) -> dict[str, combining.Directions]:
         """The steepest `directions` of each table, for as many workers as train."""
-        averaged = averaged_words(self.program)
-        return directions(rows, rates, self.job.key, self.job.replicas, averaged)
+        averaged = combining.averaged_words(self.program)
+        return combining.directions(rows, rates, self.job.key, self.job.replicas, averaged)
 
     def row_traffic(self, fetched: tf.Tensor, pushed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Bytes of so many rows, fetched and pushed."""
-        fetched, pushed = (tf.cast(rows, tf.float64) for rows in (fetched, pushed))
         row = self.program.row_bytes
-        return fetched * row, pushed * (row + ID_BYTES)
+        return tf.cast(fetched, tf.float64) * row, tf.cast(pushed, tf.float64) * (row + ID_BYTES)
 
     def prepare(
         self,
@@ -282,8 +271,10 @@ class WorkerJob:
         number: tf.Tensor,
     ) -> Job:
         """Draw and plan the units, for which no row is needed; arguments as in `job_signature`."""
-        program, words, ids = self.program, self.words(), Tables(None, None, None)
-        alphas = self.step_sizes(alphas, replicas)
+        program, words = self.program, self.words()
+        ids: dict[str, tf.Tensor] = {}
+        if self.by_direction:
+            alphas = combining.larger_step_sizes(program.largest_growth, alphas, replicas)
         units: list[Any] = []
         for source, of_file, key, alpha in zip(
             *map(tf.unstack, (sources, ranges, keys, alphas)), strict=True
@@ -398,7 +389,9 @@ def is_seen_by(workers: int, folder: Path) -> bool:
     return True
 
 
-def own_ids(prepared: list[Any], words: WordArrays) -> tuple[Any, list[Any], WordArrays]:
+def own_ids(
+    prepared: list[Any], words: WordArrays
+) -> tuple[dict[str, tf.Tensor], list[Any], WordArrays]:
     """Number the rows that units use from 0.
 
     Parameters
@@ -408,23 +401,22 @@ def own_ids(prepared: list[Any], words: WordArrays) -> tuple[Any, list[Any], Wor
 
     Returns
     -------
-    ids : Tables of Tensor [n], int32
-        The distinct ids of each table; None without use.
+    ids : dict of Tensor [n], int32
+        The distinct ids of each table in use, by its name.
     prepared, words
         The same, with the new numbers.
     """
     if isinstance(prepared[0], NativeUnit):
         return number_rows(prepared, words)
-    ids = Tables(None, None, None)
+    ids = {}
     for name in Tables._fields:
         parts = [getattr(part.unit, name) for part in prepared]
         if parts[0] is None:
             continue
-        distinct, numbers = tf.unique(tf.concat(parts, 0))
+        ids[name], numbers = tf.unique(tf.concat(parts, 0))
         own = tf.split(numbers, [tf.size(part) for part in parts], num=len(parts))
-        ids = ids._replace(**{name: distinct})
         if name == "inputs" and words.lock.shape[0] != 0:
-            words = words._replace(lock=tf.gather(words.lock, distinct))
+            words = words._replace(lock=tf.gather(words.lock, ids[name]))
         prepared = [
             part._replace(unit=part.unit._replace(**{name: number}))
             for part, number in zip(prepared, own, strict=True)

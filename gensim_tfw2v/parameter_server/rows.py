@@ -19,7 +19,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
-from gensim_tfw2v.parameter_server.combining import DirectedShare, larger_step_sizes
+from gensim_tfw2v.parameter_server.combining import DirectedShare
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.layout import Access, Layout, pieces_of
 from gensim_tfw2v.parameter_server.scratch import Scratch
@@ -147,7 +147,12 @@ class RowLayout(Layout):
         done = []
         for stage, shard in zip(self._stages, self.shards, strict=True):
             with tf.device(shard.device):
-                staged = _taken(stage, tf.unstack(numbers), dtype)
+                staged = []
+                for number in tf.unstack(numbers):
+                    rows, changes = tf.raw_ops.MapUnstage(
+                        key=number, indices=[0, 1], dtypes=[tf.int32, dtype], shared_name=stage
+                    )
+                    staged.append((tf.ensure_shape(rows, [None]), changes))
                 added = tf.no_op()
                 for rows, changes in [self._combined(staged, combine)] if combine else staged:
                     with tf.control_dependencies([added]):
@@ -211,24 +216,12 @@ def joined(split: Split, parts: list[tf.Tensor]) -> tf.Tensor:
     return parts[0] if len(parts) == 1 else tf.dynamic_stitch(split.places, parts)
 
 
-def _taken(
-    stage: str, numbers: list[tf.Tensor], dtype: tf.DType
-) -> list[tuple[tf.Tensor, tf.Tensor]]:
-    """Take out what was laid down under each number: rows [n], and their changes [n, D]."""
-    taken = [
-        tf.raw_ops.MapUnstage(
-            key=number, indices=[0, 1], dtypes=[tf.int32, dtype], shared_name=stage
-        )
-        for number in numbers
-    ]
-    return [(tf.ensure_shape(rows, [None]), changes) for rows, changes in taken]
-
-
 class RowJob(WorkerJob):
     """Adds the changes of rows to the ps, each its share; see `WorkerJob`."""
 
     #: Of the rows of a shard, so that one part travels while others are gathered or laid down.
     parts = 4
+    by_direction = True
 
     def __init__(self, program: Program, server: ParameterServer) -> None:
         super().__init__(program, server)
@@ -237,15 +230,11 @@ class RowJob(WorkerJob):
             for name in Tables._fields
         }
 
-    def step_sizes(self, alphas: tf.Tensor, replicas: tf.Tensor) -> tf.Tensor:
-        """Larger ones of more workers."""
-        return larger_step_sizes(self.program.largest_growth, alphas, replicas)
-
     def fetch(self) -> list[tf.Operation]:
         """Fetch the rows; what travelled is kept, to say later what has changed."""
-        self._tables = {name: getattr(self.server.tables, name) for name in self.job.used}
+        self._tables = {name: getattr(self.server.tables, name) for name in self.job.ids}
         self._splits = {
-            name: table.split(self.job.used[name], self.parts)
+            name: table.split(self.job.ids[name], self.parts)
             for name, table in self._tables.items()
         }
         self._fetched = {
@@ -286,7 +275,7 @@ class RowJob(WorkerJob):
 
     def _measure_shares(self) -> dict[str, DirectedShare | None]:
         """Measure the share of each table's changes that is pushed."""
-        if self.program.workers == 1:
+        if self.program.workers == 1 or not self.by_direction:
             return dict.fromkeys(self._tables)
         rates, size = self.rates(), self.job.alpha * self.job.tokens
         # in the order of the ids, on whichever ps they are
@@ -311,9 +300,4 @@ class StagedJob(RowJob):
 class WholeStagedJob(StagedJob):
     """Lays whole changes down, which are combined later as they are."""
 
-    def step_sizes(self, alphas: tf.Tensor, replicas: tf.Tensor) -> tf.Tensor:
-        """As they are."""
-        return alphas
-
-    def _measure_shares(self) -> dict[str, DirectedShare | None]:
-        return dict.fromkeys(self._tables)
+    by_direction = False

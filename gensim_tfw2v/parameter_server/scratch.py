@@ -193,13 +193,11 @@ class Scratch:
 
     def write_part(self, first: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Set rows [n, D] from `first` on."""
-        handle = self.handle()
         if self._native:
             with tf.device("CPU"):
-                whole = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
-                return load_ops().tfw2v_write(whole, tf.cast(first, tf.int64), rows)
+                return load_ops().tfw2v_write(self._whole(), tf.cast(first, tf.int64), rows)
         ids = first + tf.range(tf.shape(rows)[0])
-        return tf.raw_ops.ResourceScatterUpdate(resource=handle, indices=ids, updates=rows)
+        return tf.raw_ops.ResourceScatterUpdate(resource=self.handle(), indices=ids, updates=rows)
 
     def read_part(self, first: tf.Tensor, most: int) -> tf.Tensor:
         """Rows from `first`, int64, on, or what there are of them: [n, D]."""

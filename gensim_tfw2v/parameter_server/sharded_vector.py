@@ -6,7 +6,7 @@ al. 2012, "Large Scale Distributed Deep Networks", section 4.2).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.parameter_server.rows import RowLayout
@@ -45,23 +45,27 @@ class ShardedVector:
 
     def add(self, factor: float, other: ShardedVector, /) -> None:
         """Add so many times another one."""
-        _add(self._devices, self._shards, other._shards, tf.constant(factor, tf.float32))
+        self._change("add", other, factor)
 
     def scale(self, factor: float, /) -> None:
         """Multiply it by a number."""
-        _scale(self._devices, self._shards, tf.constant(factor, tf.float32))
+        self._change("scale", self, factor)
 
     def weigh(self, weights: ShardedVector, /) -> None:
         """Multiply each row by the number that the weights, of size 1, have for it."""
-        _weigh(self._devices, self._shards, weights._shards)
+        self._change("weigh", weights)
 
     def copy(self, other: ShardedVector, /) -> None:
         """Make it equal to another one."""
-        _copy(self._devices, self._shards, other._shards)
+        self._change("copy", other)
 
     def clear(self) -> None:
         """Make it zero, whatever it was."""
-        _clear(self._devices, self._shards)
+        self._change("clear", self)
+
+    def _change(self, how: str, other: ShardedVector, factor: float = 1.0) -> None:
+        factor = tf.constant(factor, tf.float32)
+        _assign(how, self._devices, self._shards, other._shards, factor)
 
 
 @tf.function(autograph=False)
@@ -74,36 +78,20 @@ def _dot(devices: Sequence[str], ones: Shards, others: Shards) -> tf.Tensor:
     return tf.add_n(parts)
 
 
+#: What a shard becomes, from what it is, the other vector's, and a factor.
+CHANGES: dict[str, Callable[..., tf.Tensor]] = {
+    "add": lambda one, other, factor: one + factor * other,
+    "scale": lambda one, other, factor: factor * one,
+    "weigh": lambda one, other, factor: other * one,
+    "copy": lambda one, other, factor: tf.identity(other),
+    "clear": lambda one, other, factor: tf.zeros_like(one),
+}
+
+
 @tf.function(autograph=False)
-def _add(devices: Sequence[str], ones: Shards, others: Shards, factor: tf.Tensor) -> None:
+def _assign(
+    how: str, devices: Sequence[str], ones: Shards, others: Shards, factor: tf.Tensor
+) -> None:
     for device, one, other in zip(devices, ones, others, strict=True):
         with tf.device(device):
-            one.assign_add(factor * other, read_value=False)
-
-
-@tf.function(autograph=False)
-def _scale(devices: Sequence[str], ones: Shards, factor: tf.Tensor) -> None:
-    for device, one in zip(devices, ones, strict=True):
-        with tf.device(device):
-            one.assign(factor * one, read_value=False)
-
-
-@tf.function(autograph=False)
-def _weigh(devices: Sequence[str], ones: Shards, weights: Shards) -> None:
-    for device, one, weight in zip(devices, ones, weights, strict=True):
-        with tf.device(device):
-            one.assign(weight * one, read_value=False)
-
-
-@tf.function(autograph=False)
-def _copy(devices: Sequence[str], ones: Shards, others: Shards) -> None:
-    for device, one, other in zip(devices, ones, others, strict=True):
-        with tf.device(device):
-            one.assign(tf.identity(other), read_value=False)
-
-
-@tf.function(autograph=False)
-def _clear(devices: Sequence[str], ones: Shards) -> None:
-    for device, one in zip(devices, ones, strict=True):
-        with tf.device(device):
-            one.assign(tf.zeros_like(one), read_value=False)
+            one.assign(CHANGES[how](one, other, factor), read_value=False)

@@ -19,7 +19,9 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, UnitTask, unit_key
 from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
-from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
+from gensim_tfw2v.parameter_server.layout import ROWS_AT_A_TIME
+from gensim_tfw2v.parameter_server.scratch import Scratch
+from gensim_tfw2v.parameter_server.tickets import runs_of
 
 
 class SubModelTask(NamedTuple):
@@ -50,13 +52,11 @@ class SubModelTask(NamedTuple):
             The tensors are entries, keys and alphas, as in `SubModelFunctions`.
         """
         number, sampling = self.number, self.sampling
-        nothing: Any = [b""] * threads, [[0, 0]] * threads, [(0.0, 0.0)] * threads
         has_units = False
         for epoch, tasks in enumerate(self.epochs):
             total = len(tasks)
             own = [task for task in tasks if sampling.has_unit(number, task.unit.index, total)]
-            for first in range(0, len(own), threads):
-                part = own[first : first + threads]
+            for part in runs_of(own, threads):
                 entries, keys, named = [], [], []
                 for unit in (task.unit for task in part):
                     sample = sampling.of(unit.read(), number, unit.index, epoch)
@@ -67,19 +67,10 @@ class SubModelTask(NamedTuple):
                     keys.append(unit_key(seed, epoch, index))
                     named.append(_share_of(unit, index, number, sampling))
                 has_units = True
-                of_units: Any = entries, keys, [task.alphas for task in part]
-                yield (
-                    epoch,
-                    named,
-                    _tensors(
-                        *(
-                            own_part + rest[: threads - len(part)]
-                            for own_part, rest in zip(of_units, nothing, strict=True)
-                        )
-                    ),
-                )
+                alphas = [task.alphas for task in part]
+                yield epoch, named, _tensors(threads, entries, keys, alphas)
         if not has_units:
-            yield 0, [], _tensors(*nothing)
+            yield 0, [], _tensors(threads, [], [], [])
 
 
 class SubModelDone(NamedTuple):
@@ -99,71 +90,40 @@ def file_of(folder: Path, number: int, name: str) -> Path:
     return folder / f"sub-model-{number:03}-{name}.npy"
 
 
-def _tensors(entries: list[bytes], keys: list[Any], alphas: list[Any]) -> tuple[Any, ...]:
-    """A job's units as arguments of its function."""
-    return tf.constant(entries), tf.constant(keys, tf.int32), tf.constant(alphas, tf.float32)
+def _tensors(
+    threads: int, entries: list[bytes], keys: list[Any], alphas: list[Any]
+) -> tuple[Any, ...]:
+    """A job's units as arguments of its function, with some of nothing for threads without any."""
+    empty = threads - len(entries)
+    return (
+        tf.constant(entries + [b""] * empty),
+        tf.constant(keys + [[0, 0]] * empty, tf.int32),
+        tf.constant(alphas + [(0.0, 0.0)] * empty, tf.float32),
+    )
 
 
 def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> WorkUnit:
     """A unit as a sub-model's report names it: all of these add up to the corpus."""
+    parts = {}
+    if sampling.kind != "equal":
+        for name in ("raw_words", "sentences", "tokens"):
+            total = getattr(unit, name)
+            before = total * number // sampling.number
+            parts[name] = total * (number + 1) // sampling.number - before
+    return replace(unit, index=index, **parts)
 
-    def part(total: int) -> int:
-        return total * (number + 1) // sampling.number - total * number // sampling.number
-
-    if sampling.kind == "equal":
-        return replace(unit, index=index)
-    return replace(
-        unit,
-        index=index,
-        raw_words=part(unit.raw_words),
-        sentences=part(unit.sentences),
-        tokens=part(unit.tokens),
-    )
-
-
-#: Rows that travel at a time.
-ROWS_AT_A_TIME = 1 << 14
 
 Function = Callable[..., Any]
 
 
-class SubModelResult(NamedTuple):
-    """Result of a job of a sub-model.
-
-    Attributes
-    ----------
-    accepted : bool
-        Whether it holds the sub-model.
-    units : UnitResult of ndarray [n]
-        Of each unit; 0 if it is not accepted, or if it was trained before.
-    """
-
-    accepted: bool
-    units: UnitResult
-
-    @classmethod
-    def unpacked(cls, packed: np.ndarray) -> SubModelResult:
-        """From what the function gives."""
-        return cls(bool(packed[0]), UnitResult(*np.split(packed[1:], len(UnitResult._fields))))
+def is_accepted(packed: np.ndarray) -> bool:
+    """Whether the worker that gave this result of a job holds the sub-model."""
+    return bool(packed[0])
 
 
-class ModelLease:
-    """Which sub-model a worker holds: the attempt to train it, and on how many jobs so far."""
-
-    def __init__(self, of_workers: WorkerVariables) -> None:
-        self._handle = of_workers.own("lease", [2], tf.int64, device="CPU")
-
-    def read(self) -> tf.Tensor:
-        """Attempt and jobs: [2], int64; 0 for none."""
-        return tf.cond(
-            tf.raw_ops.VarIsInitializedOp(resource=self._handle()),
-            lambda: tf.raw_ops.ReadVariableOp(resource=self._handle(), dtype=tf.int64),
-            lambda: tf.zeros([2], tf.int64),
-        )
-
-    def write(self, attempt: tf.Tensor, jobs: tf.Tensor) -> tf.Operation:
-        """Set both."""
-        return tf.raw_ops.AssignVariableOp(resource=self._handle(), value=tf.stack([attempt, jobs]))
+def results_of(packed: np.ndarray) -> UnitResult:
+    """Results [n] of a job's units; 0 if it is not accepted, or if it was trained before."""
+    return UnitResult(*np.split(packed[1:], len(UnitResult._fields)))
 
 
 class SubModelFunctions(NamedTuple):
@@ -172,7 +132,7 @@ class SubModelFunctions(NamedTuple):
     Attributes
     ----------
     train : function (entries, keys, alphas, attempt, job, others) -> Tensor [1 + 4 n]
-        A packed `SubModelResult`, float64.
+        Whether the worker holds the sub-model, and `results_of` the job's units: float64.
 
         entries : Tensor [n], string
             Of each of n units, one for each thread: little-endian int32.
@@ -205,12 +165,25 @@ def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFu
             for name in Tables._fields
         )
     )
-    lease, job_of_any = ModelLease(server.of_workers), WorkerJob(program, server)
+    job_of_any = WorkerJob(program, server)
+    # which sub-model a worker holds: the attempt to train it, and on how many jobs so far
+    lease = server.of_workers.own("lease", [2], tf.int64, device="CPU")
+
+    def held_now() -> tf.Tensor:
+        """Attempt and jobs: [2], int64; 0 for none."""
+        return tf.cond(
+            tf.raw_ops.VarIsInitializedOp(resource=lease()),
+            lambda: tf.raw_ops.ReadVariableOp(resource=lease(), dtype=tf.int64),
+            lambda: tf.zeros([2], tf.int64),
+        )
+
+    def hold(attempt: tf.Tensor, jobs: tf.Tensor) -> tf.Operation:
+        return tf.raw_ops.AssignVariableOp(resource=lease(), value=tf.stack([attempt, jobs]))
 
     def begin(attempt: tf.Tensor) -> tf.Tensor:
         copied = [_copy(layout, table) for layout, table in zip(server.tables, tables, strict=True)]
         with tf.control_dependencies(copied):
-            done = lease.write(attempt, tf.zeros([], tf.int64))
+            done = hold(attempt, tf.zeros([], tf.int64))
         with tf.control_dependencies([done]):
             return tf.constant(True)
 
@@ -227,7 +200,7 @@ def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFu
     )
     def train(entries, keys, alphas, attempt, job, others):  # type: ignore[no-untyped-def]
         known = job_of_any.words()
-        held = lease.read()
+        held = held_now()
         is_mine = tf.equal(held[0], attempt)
         is_free = ~is_mine & tf.equal(job, 0) & ~tf.reduce_any(tf.equal(others, held[0]))
         is_next = tf.cond(is_free, lambda: begin(attempt), lambda: is_mine & tf.equal(held[1], job))
@@ -236,13 +209,10 @@ def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFu
 
         def train_units() -> tf.Tensor:
             rows = Tables.of_handles(table.handle() for table in tables)
+            units = zip(*map(tf.unstack, (entries, keys, alphas)), strict=True)
             prepared = [
-                prepare_unit(
-                    program, known, tf.io.decode_raw(entries[number], tf.int32), key, alpha
-                )
-                for number, (key, alpha) in enumerate(
-                    zip(tf.unstack(keys), tf.unstack(alphas), strict=True)
-                )
+                prepare_unit(program, known, tf.io.decode_raw(text, tf.int32), key, alpha)
+                for text, key, alpha in units
             ]
             trained = [part.train(program, rows, known) for part in prepared]
             numbers = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*trained, strict=True)]
@@ -253,9 +223,7 @@ def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFu
             is_next, train_units, lambda: tf.zeros([len(UnitResult._fields) * threads], tf.float64)
         )
         with tf.control_dependencies([results]):
-            noted = lease.write(
-                tf.where(is_next, attempt, held[0]), tf.where(is_next, job + 1, held[1])
-            )
+            noted = hold(tf.where(is_next, attempt, held[0]), tf.where(is_next, job + 1, held[1]))
         with tf.control_dependencies([noted]):
             return tf.concat([tf.cast([is_next | was_trained], tf.float64), results], 0)
 
@@ -263,7 +231,7 @@ def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFu
         @tf.function(autograph=False, input_signature=[tf.TensorSpec([], tf.int64)] * 2)
         def read(attempt, first):  # type: ignore[no-untyped-def]
             return tf.cond(
-                tf.equal(lease.read()[0], attempt),
+                tf.equal(held_now()[0], attempt),
                 lambda: table.read_part(first, ROWS_AT_A_TIME),
                 lambda: tf.zeros([0, program.vector_size]),
             )

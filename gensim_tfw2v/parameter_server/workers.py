@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +13,6 @@ from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.parameter_server.job import is_seen_by
 from gensim_tfw2v.parameter_server.layout import Layout
 from gensim_tfw2v.parameter_server.liveness import Liveness, naming_lost_tasks
-from gensim_tfw2v.processes.hazards import holding_interrupts
 
 #: The ``tf.function`` of a job.
 Function = Callable[..., Any]
@@ -178,70 +175,3 @@ class LocalWorkers:
         """End the threads, after the jobs that they train."""
         for pool in (self._pool, *self._slots):
             pool.shutdown(cancel_futures=True)
-
-
-#: Seconds between two looks: a wait without a limit cannot be interrupted on every platform.
-LOOK_SECONDS = 0.25
-
-
-def run_threads(
-    work: Callable[[threading.Event], None],
-    number: int,
-    name: str,
-    check: Callable[[], None] = lambda: None,
-    ending_seconds: float = float("inf"),
-    end: Callable[[], None] = lambda: None,
-) -> None:
-    """Run a function in threads, and wait for all.
-
-    An error in one of them, or an exception in this thread (Ctrl-C), ends the others.
-
-    Parameters
-    ----------
-    work : function (ended) -> None
-        Returns when nothing is left to do, or soon after the event is set.
-    number : int
-        Of threads.
-    name : str
-        They are called by it and a number.
-    check : callable
-        Called while they are waited for; raises what is wrong.
-    ending_seconds : float
-        How long threads have to end, once they should.
-    end : callable
-        Called when they should.
-
-    Raises
-    ------
-    BaseException
-        The first error of a thread, or what `check` raises.
-    """
-    ended = threading.Event()
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            work(ended)
-        except BaseException as error:
-            errors.append(error)
-            ended.set()
-
-    threads = [
-        threading.Thread(target=run, name=f"{name}-{place}", daemon=True) for place in range(number)
-    ]
-    try:
-        with holding_interrupts():  # which would leave those that have started
-            for thread in threads:
-                thread.start()
-        for thread in threads:
-            while thread.is_alive() and not errors:
-                thread.join(LOOK_SECONDS)
-                check()
-    finally:
-        ended.set()
-        end()
-        deadline = time.monotonic() + ending_seconds
-        for thread in filter(threading.Thread.is_alive, threads):
-            thread.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
-    if errors:
-        raise errors[0]

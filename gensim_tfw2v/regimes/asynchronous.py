@@ -17,8 +17,9 @@ from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.tables import Reporter, UnitTask
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.tickets import Tickets, jobs_of
-from gensim_tfw2v.parameter_server.workers import Workers, run_threads
+from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.threads import run_threads
 from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 

@@ -20,7 +20,6 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, read_rows
 from gensim_tfw2v.kernel.unit import PreparedUnit
 from gensim_tfw2v.kernel.updates import adagrad_sizes
-from gensim_tfw2v.parameter_server.combining import larger_step_sizes
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import RowLayout
@@ -73,7 +72,7 @@ def rows_of(window: Window) -> tf.Tensor:
     return tf.add_n([tf.size(places) for places in window.values()])
 
 
-#: By the name of each table in use: Tensor [n, D], of the rows of a window.
+#: By the name of each table in use: Tensor [n, D], of the rows of a window; or [n], their ids.
 Rows = dict[str, tf.Tensor]
 
 
@@ -103,20 +102,18 @@ class ReplicaRows:
         handles = {name: rows.handle() for name, rows in self._current.items()}
         return Tables(*(handles.get(name) for name in Tables._fields))
 
-    def begin(self, ids: Tables) -> list[tf.Operation]:
-        """Have a row of zeros for each id of these `Tables`: none is known."""
+    def begin(self, ids: Rows) -> list[tf.Operation]:
+        """Have a row of zeros for each of the job's ids: none is known."""
         return [
-            rows[name].assign(tf.zeros([tf.size(getattr(ids, name)), layout.size]))
+            rows[name].assign(tf.zeros([tf.size(ids[name]), layout.size]))
             for name, layout in self._layouts.items()
             for rows in (self._current, self._known)
         ]
 
-    def fetch(self, ids: Tables, window: Window) -> Rows:
+    def fetch(self, ids: Rows, window: Window) -> Rows:
         """Give what the ps hold."""
         return {
-            name: layout.fetch(
-                layout.split(tf.gather(getattr(ids, name), window[name])), self._dtype
-            )
+            name: layout.fetch(layout.split(tf.gather(ids[name], window[name])), self._dtype)
             for name, layout in self._layouts.items()
         }
 
@@ -144,19 +141,11 @@ class ReplicaRows:
                 changes[name] = tf.identity(change)
         return changes
 
-    def read(self, window: Window) -> Rows:
-        """Give current rows."""
-        return {
-            name: read_rows(self._current[name].handle(), places) for name, places in window.items()
-        }
-
-    def push(self, ids: Tables, window: Window, changes: Rows) -> list[tf.Operation]:
+    def push(self, ids: Rows, window: Window, changes: Rows) -> list[tf.Operation]:
         """Add changes to what the ps hold."""
         return [
             layout.push(
-                layout.split(tf.gather(getattr(ids, name), window[name])),
-                changes[name],
-                self._dtype,
+                layout.split(tf.gather(ids[name], window[name])), changes[name], self._dtype
             )
             for name, layout in self._layouts.items()
         ]
@@ -181,6 +170,8 @@ class ReplicaJob(WorkerJob):
     squares : Tables of RowLayout [V, 1], optional
         Of the tables' rows, if the program is Adagrad's.
     """
+
+    by_direction = True
 
     def __init__(
         self,
@@ -250,10 +241,6 @@ class ReplicaJob(WorkerJob):
         """
         return tf.cast(others, tf.float32) * self._share
 
-    def step_sizes(self, alphas: tf.Tensor, replicas: tf.Tensor) -> tf.Tensor:
-        """Larger ones of more workers."""
-        return larger_step_sizes(self.program.largest_growth, alphas, replicas)
-
     def _phase(self, step: tf.Tensor, sums: Any, fetched: tf.Tensor, pushed: tf.Tensor) -> Any:
         then = step + self._every
         pushes = (step > 0) & tf.equal(step % self._n_push, 0)
@@ -294,7 +281,8 @@ class ReplicaJob(WorkerJob):
             for name, places in window.items():
                 size = self.job.alpha
                 if self.program.adagrad:
-                    size = adagrad_sizes(self._held[1].read(window)[name][:, 0], size)
+                    squares = read_rows(getattr(self._held[1].handles(), name), places)
+                    size = adagrad_sizes(squares[:, 0], size)
                 steps = size * tokens * tf.gather(self._row_rates[name], places)
                 share = self._directions[name].of_rows(steps)
                 changes[0][name] = share.of(changes[0][name], tf.range(tf.size(places)))

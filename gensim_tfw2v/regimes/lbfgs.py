@@ -4,10 +4,7 @@ Nocedal and Wright 2006, "Numerical Optimization", section 7.2. A vector is what
 scaled, copied and multiplied with another one, wherever its numbers are, as in Dean et al. 2012,
 "Large Scale Distributed Deep Networks", section 4.2; here there are scalars only.
 
-Along a direction, a line search looks for a step that meets the weak Wolfe conditions (section
-3.1): f has fallen enough for the length of the step, and no longer falls nearly as steeply as at
-the beginning. Steps are bracketed as by Lewis and Overton 2013, "Nonsmooth optimization via
-quasi-Newton methods", section 2, and chosen within the bracket by a cubic.
+Along a direction, steps are shortened until f has fallen enough for their length (section 3.1).
 """
 
 import math
@@ -15,108 +12,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-#: Of the decrease that the slope promises, as much has to come; and as much of the slope may be
-#: left.
-LEAST_DECREASE, MOST_SLOPE = 1e-4, 0.9
+#: Of the decrease that the slope promises, as much has to come.
+LEAST_DECREASE = 1e-4
 
-#: How many times as long a step may be as the one before it, at least and at most, where f still
-#: falls.
-LONGER = (2.0, 10.0)
+#: How long a shortened step is, as a share of the one before, at least and at most.
+SHORTER = (0.1, 0.5)
 
-#: How near to an end of the bracket a step may be, as a share of it.
-MARGIN = 0.1
-
-
-class Tried(NamedTuple):
-    """A step, f there, and its slope along the direction."""
-
-    step: float
-    loss: float
-    slope: float
-
-
-class LineSearch:
-    """Looks for a step along a direction.
-
-    Parameters
-    ----------
-    loss, slope : float
-        f at the beginning, and its slope along the direction: not above 0.
-    step : float
-        The first trial.
-
-    Attributes
-    ----------
-    step : float
-        The trial of which `tell` is to be told.
-    low : Tried
-        The longest step so far at which f has fallen enough; at first 0.
-    trials : int
-        How many have been told.
-    """
-
-    def __init__(self, loss: float, slope: float, step: float) -> None:
-        self.step, self.trials = step, 0
-        self.begin = self.low = Tried(0.0, loss, slope)
-        self._high: Tried | None = None
-
-    def tell(self, loss: float, slope: float) -> bool:
-        """Say what f and its slope are at the trial step.
-
-        Parameters
-        ----------
-        loss, slope : float
-            If one of them is not finite, the step counts as too long.
-
-        Returns
-        -------
-        bool
-            Whether the step meets the conditions. Else `step` is the next trial; if f has fallen
-            enough for it to go on from there, `low` is this one.
-        """
-        self.trials += 1
-        tried = Tried(self.step, loss, slope)
-        promised = self.begin.loss + LEAST_DECREASE * tried.step * self.begin.slope
-        # f of a longer step may be low enough for the beginning, and above that of a shorter one
-        if not loss <= min(promised, self.low.loss) or not math.isfinite(loss + slope):
-            self._high = tried
-            self.step = between(self.low, tried)
-            return False
-        if slope >= MOST_SLOPE * self.begin.slope:
-            return True
-        before, self.low = self.low, tried
-        self.step = beyond(before, tried) if self._high is None else between(tried, self._high)
-        return False
-
-
-def beyond(one: Tried, other: Tried) -> float:
-    """A step longer than two others, about where the slope is 0 if it goes on to change so."""
-    factor = math.inf
-    if other.slope > one.slope:
-        way = (other.step - one.step) * other.slope / (one.slope - other.slope)
-        factor = 1.0 + way / other.step
-    return other.step * min(max(factor, LONGER[0]), LONGER[1])
-
-
-def between(low: Tried, high: Tried) -> float:
-    """A step between two others: the minimum of the cubic through them, not too near to either.
-
-    Nocedal and Wright 2006, equation 3.59. Where f is not finite at the longer one, near the
-    shorter one.
-    """
-    width = high.step - low.step
-    if not math.isfinite(high.loss + high.slope):
-        return low.step + MARGIN * width
-    first = low.slope + high.slope - 3.0 * (high.loss - low.loss) / width
-    square = first * first - low.slope * high.slope
-    share = 0.5
-    if square >= 0.0:
-        second = math.sqrt(square)
-        bottom = high.slope - low.slope + 2.0 * second
-        if bottom:
-            share = 1.0 - (high.slope + second - first) / bottom
-    return low.step + width * min(max(share, MARGIN), 1.0 - MARGIN)
-
+#: How many times as long as the step before one is, where that has said nothing of the curvature.
+LONGER = 10.0
 
 #: Evaluations of f along a direction, at most; then it is taken for a wrong one.
 MOST_TRIALS = 20
@@ -185,6 +88,8 @@ class LBFGS(Generic[V]):
     Attributes
     ----------
     trial, gradient : Vector
+    step : float
+        Length of the trial step along its direction; 0 at the beginning.
     loss : float, optional
         f at `point`; None before it is known.
     """
@@ -201,18 +106,12 @@ class LBFGS(Generic[V]):
         self._free = [(make(), make()) for _ in range(history)]
         self._precondition, self._factor = precondition, 1.0
         self._pairs: deque[Pair[V]] = deque()
-        self._line: LineSearch | None = None
         self.restart()
-
-    @property
-    def step(self) -> float:
-        """Length of the trial step along its direction; 0 at the beginning."""
-        return 0.0 if self._line is None else self._line.step
 
     def restart(self) -> None:
         """Forget all but the point: f is evaluated there next."""
         self.loss: float | None = None
-        self._line, self._reach = None, 0.0
+        self.step = self._reach = 0.0
         self._forget_pairs()
         self.trial.copy(self.point)
 
@@ -224,51 +123,51 @@ class LBFGS(Generic[V]):
         loss : float
             Where it is not finite, the step was too long. At the first point it has to be.
         """
-        line = self._line
-        if line is None:
+        if self.loss is None:
             self.loss = loss
             self._begin_line()
             return
         slope = self.gradient.dot(self._direction)
-        before, tried = line.low, line.step
-        is_taken = line.tell(loss, slope)
-        if is_taken or line.low is not before:
+        promised = self.step * self._slope
+        is_finite = math.isfinite(loss + slope)
+        if is_finite and loss <= self.loss + LEAST_DECREASE * promised:
             self.point.copy(self.trial)
             self.loss = loss
-        if is_taken:
-            self._reach = tried * math.sqrt(self._direction.dot(self._direction))
-            self._keep_pair(tried, slope)
+            self._reach = self.step * math.sqrt(self._direction.dot(self._direction))
+            if not self._keep_pair(slope):
+                self._reach *= LONGER
             self._begin_line()
-        elif line.trials == MOST_TRIALS:
+        elif self._trials == MOST_TRIALS:
             reach = self._reach
             self.restart()
             self._reach = reach
         else:
-            self._go(line)
+            # where the parabola through what is known is lowest
+            share = -0.5 * promised / (loss - self.loss - promised) if is_finite else 0.0
+            self._go(self.step * min(max(share, SHORTER[0]), SHORTER[1]))
 
     def _begin_line(self) -> None:
         """Have a direction, and the first trial along it."""
-        assert self.loss is not None
         self._turn()
-        slope = self.gradient.dot(self._direction)
-        if self._pairs and not slope < 0.0:  # rounding has spoiled them
+        self._slope = self.gradient.dot(self._direction)
+        if self._pairs and not self._slope < 0.0:  # rounding has spoiled them
             self._forget_pairs()
             self._turn()
-            slope = self.gradient.dot(self._direction)
+            self._slope = self.gradient.dot(self._direction)
         self._first_gradient.copy(self.gradient)
-        step = 1.0 if self._pairs else self._first_step()
-        self._line = LineSearch(self.loss, slope, step)
-        self._go(self._line)
+        self._trials = 0
+        step = 1.0
+        if not self._pairs:  # a step as long as the one before, or as the point
+            squares = self._direction.dot(self._direction)
+            length = self._reach or math.sqrt(self.point.dot(self.point)) or 1.0
+            step = length / math.sqrt(squares) if squares > 0.0 else 0.0
+        self._go(step)
 
-    def _go(self, line: LineSearch) -> None:
+    def _go(self, step: float) -> None:
+        self.step = step
+        self._trials += 1
         self.trial.copy(self.point)
-        self.trial.add(line.step - line.low.step, self._direction)
-
-    def _first_step(self) -> float:
-        """One as long as the step before, or as the point."""
-        squares = self._direction.dot(self._direction)
-        length = self._reach or math.sqrt(self.point.dot(self.point)) or 1.0
-        return length / math.sqrt(squares) if squares > 0.0 else 0.0
+        self.trial.add(step, self._direction)
 
     def _turn(self) -> None:
         """Set the direction, by the two-loop recursion (algorithm 7.4)."""
@@ -284,25 +183,24 @@ class LBFGS(Generic[V]):
             direction.add(shares.pop() - pair.y.dot(direction) / pair.sy, pair.s)
         direction.scale(-1.0)
 
-    def _keep_pair(self, step: float, slope: float) -> None:
-        """Keep the line search's step and what it has changed, in place of the oldest pair."""
-        assert self._line is not None
-        first = self._line.begin.slope
-        sy = step * (slope - first)
-        if not sy > -LEAST_CURVATURE * step * first:
-            return
+    def _keep_pair(self, slope: float) -> bool:
+        """Keep the step and what it has changed, in place of the oldest pair, if that says much."""
+        sy = self.step * (slope - self._slope)
+        if not sy > -LEAST_CURVATURE * self.step * self._slope:
+            return False
         if not self._free:
             oldest = self._pairs.popleft()
             self._free.append((oldest.s, oldest.y))
         s, y = self._free.pop()
         s.copy(self._direction)
-        s.scale(step)
+        s.scale(self.step)
         y.copy(self.gradient)
         y.add(-1.0, self._first_gradient)
         self._pairs.append(Pair(s, y, sy))
         self.trial.copy(y)  # of which nothing is needed now
         self._precondition(self.trial)
         self._factor = sy / y.dot(self.trial)
+        return True
 
     def _forget_pairs(self) -> None:
         self._free += [(pair.s, pair.y) for pair in self._pairs]

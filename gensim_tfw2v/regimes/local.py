@@ -15,7 +15,7 @@ from gensim_tfw2v.kernel.native_unit import options_of
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.workers import run_threads
+from gensim_tfw2v.processes.threads import run_threads, taken
 from gensim_tfw2v.regimes import Stop, never
 
 
@@ -35,6 +35,8 @@ class LocalRegime:
         Threads.
     """
 
+    _team: plain.Team | None = None  # that trains each unit together
+
     def __init__(self, program: Program, words: WordArrays, workers: int) -> None:
         self.program, self.workers, self._words = program, workers, words
         self._options = options_of(program)
@@ -48,11 +50,7 @@ class LocalRegime:
         todo = deque(tasks)
 
         def work(ended: threading.Event) -> None:
-            while not (ended.is_set() or stop()):
-                try:
-                    task = todo.popleft()
-                except IndexError:
-                    return
+            for task in taken(todo, lambda: ended.is_set() or stop()):
                 report(self._trained(task, self._draw(task)))
 
         run_threads(work, min(self.workers, max(1, len(tasks))), "tfw2v-worker")
@@ -61,11 +59,11 @@ class LocalRegime:
         words = self._words
         return plain.draw(self._options, task.unit.read(), task.key, words.keep, words.noise)
 
-    def _train(self, unit: plain.Unit, alphas: np.ndarray) -> plain.Result:
-        return self._tables.train(self._options, unit, alphas, loss_every=self.program.loss_every)
-
     def _trained(self, task: UnitTask, unit: plain.Unit) -> UnitReport:
-        result = self._train(unit, np.asarray(task.alphas, np.float32))
+        alphas, loss_every = np.asarray(task.alphas, np.float32), self.program.loss_every
+        result = self._tables.train(
+            self._options, unit, alphas, loss_every=loss_every, team=self._team
+        )
         if any(task.alphas) and not np.isfinite(result.magnitude):  # else only a loss is asked for
             place = f"training of unit {task.unit.index} in epoch {task.epoch}"
             raise Divergence.at(place, self.program, task.alphas[0])
@@ -83,16 +81,12 @@ class LocalRegime:
 
     def finite(self) -> bool:
         """Return whether every row is finite."""
-        return all(map(all_finite, self._rows))
+        return all(map(all_finite, self._tables.rows))
 
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
-        for rows, array in zip(self._rows, arrays, strict=True):
+        for rows, array in zip(self._tables.rows, arrays, strict=True):
             array[:] = rows
-
-    @property
-    def _rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self._tables.inputs, self._tables.outputs, self._tables.nodes
 
     def close(self) -> None:
         """Free the tables."""

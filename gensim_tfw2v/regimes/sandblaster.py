@@ -87,7 +87,7 @@ class PortionJob(WorkerJob):
 
     def fetch(self) -> list[tf.Operation]:
         """Fetch the rows, and clear the sums."""
-        self._splits = {name: self._point[name].split(ids) for name, ids in self.job.used.items()}
+        self._splits = {name: self._point[name].split(ids) for name, ids in self.job.ids.items()}
         self._rows = {
             name: self._point[name].fetch(split, tf.float32) for name, split in self._splits.items()
         }

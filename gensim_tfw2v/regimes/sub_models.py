@@ -4,6 +4,7 @@ Anand et al. 2019, "Asynchronous Training of Word Embeddings for Large Text Corp
 travels is the text's ids to the workers, and each sub-model once, when it is done.
 """
 
+import functools
 import itertools
 import math
 import threading
@@ -19,13 +20,15 @@ from gensim_tfw2v.files.whole import new_array, save_array
 from gensim_tfw2v.kernel.tables import Divergence, UnitReport
 from gensim_tfw2v.parameter_server.sub_model import (
     SubModelDone,
-    SubModelResult,
     SubModelTask,
     file_of,
+    is_accepted,
+    results_of,
     sub_model_functions,
 )
 from gensim_tfw2v.parameter_server.traffic import Traffic
-from gensim_tfw2v.parameter_server.workers import Job, Workers, run_threads
+from gensim_tfw2v.parameter_server.workers import Job, Workers
+from gensim_tfw2v.processes.threads import run_threads, taken
 from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
@@ -86,11 +89,7 @@ class SubModelsRegime(ParameterServerRegime):
             def stopped() -> bool:
                 return ended.is_set() or stop()
 
-            while not stopped():
-                try:
-                    task = todo.popleft()
-                except IndexError:
-                    return
+            for task in taken(todo, stopped):
                 try:
                     if self._train_model(task, report, stopped):
                         report(SubModelDone(task.number))
@@ -125,18 +124,21 @@ class SubModelsRegime(ParameterServerRegime):
                 if stopped():
                     return False
                 epoch, units, arguments = following
-                running = self._schedule(attempt, job, arguments)
+                schedule = functools.partial(self._schedule, attempt, job, arguments)
+                running = schedule()
                 following = next(jobs, None)  # is drawn while the worker trains
-                result = self._result(running, attempt, job, arguments)
-                if not np.isfinite(result.units.magnitude).all():
+                # the first may have to wait until a worker is free
+                tries = self._tries if job else math.inf
+                result = results_of(self._met(running, schedule, is_accepted, tries))
+                if not np.isfinite(result.magnitude).all():
                     alpha = float(arguments[2][0, 0])
                     raise Divergence.at(f"sub-model {number}", self.program, alpha)
                 units_so_far += len(units)
                 sent = sum(len(entries) for entries in arguments[0].numpy())
-                tokens = int(result.units.kept.sum())
+                tokens = int(result.kept.sum())
                 with self._counting:
                     self.traffic += Traffic(units=len(units), tokens=tokens, corpus_bytes=sent)
-                for of_unit in result.units.reports(units, arguments[2][:, 1].numpy(), epoch):
+                for of_unit in result.reports(units, arguments[2][:, 1].numpy(), epoch):
                     report(of_unit)
                 job += 1
             return self._write(number, attempt, seen, stopped)
@@ -155,19 +157,6 @@ class SubModelsRegime(ParameterServerRegime):
             tf.constant(others, tf.int64),
             slot=self._own.slot,
         )
-
-    def _result(
-        self, running: Job, attempt: int, job: int, arguments: tuple[Any, ...]
-    ) -> SubModelResult:
-        """The result of a job."""
-        packed = self._met(
-            running,
-            lambda: self._schedule(attempt, job, arguments),
-            lambda packed: SubModelResult.unpacked(packed).accepted,
-            # the first may have to wait until a worker is free
-            self._tries if job else math.inf,
-        )
-        return SubModelResult.unpacked(packed)
 
     def _met(
         self,
@@ -219,14 +208,9 @@ class SubModelsRegime(ParameterServerRegime):
         return True
 
     def _read(self, name: str, attempt: int, first: int) -> np.ndarray:
-        def schedule() -> Job:
-            return self.workers.schedule(
-                getattr(self._functions.read, name),
-                tf.constant(attempt, tf.int64),
-                tf.constant(first, tf.int64),
-                slot=self._own.slot,
-            )
-
+        read = getattr(self._functions.read, name)
+        arguments = tf.constant(attempt, tf.int64), tf.constant(first, tf.int64)
+        schedule = functools.partial(self.workers.schedule, read, *arguments, slot=self._own.slot)
         return self._met(schedule(), schedule, lambda rows: len(rows) > 0, self._tries)
 
     @property

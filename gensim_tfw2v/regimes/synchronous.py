@@ -29,8 +29,9 @@ from gensim_tfw2v.parameter_server.job import JobResult
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import StagedJob, WholeStagedJob, adder_of_staged
 from gensim_tfw2v.parameter_server.tickets import runs_of
-from gensim_tfw2v.parameter_server.workers import LOOK_SECONDS, Workers
+from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.threads import LOOK_SECONDS
 from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.options import Deterministic, Synchronous
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup

@@ -129,7 +129,7 @@ class EarlyStopping(CallbackAny2Vec):
         """Give the model the weights of the best epoch."""
         for held, best in self._best:
             held.update(best)  # not in place: a checkpoint of what is there may be being written
-        for vectors in _keyed(model):
+        for vectors in [model.wv, model.dv] if model.has_documents else [model.wv]:
             renew_norms(vectors)
         self._best = []
         names = ("history", "best_epoch", "best_score")
@@ -154,11 +154,6 @@ class UntilStopped:
                 model._training.finish()
 
         return call
-
-
-def _keyed(model: Any) -> list[Any]:
-    """Vectors of words, and of documents' tags."""
-    return [model.wv, model.dv] if model.has_documents else [model.wv]
 
 
 def _score(monitor: Any, model: Any) -> float:

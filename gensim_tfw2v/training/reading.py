@@ -125,9 +125,9 @@ def _identity_of(source: Source) -> object:
     return (os.path.realpath(source), status.st_size, status.st_mtime_ns)
 
 
-def reading_of(source: Source, config: TrainingConfig) -> Reading:
+def reading_of(source: Source, config: TrainingConfig) -> Reading | None:
     """Who reads files: the hosts of a cluster too, but not a pipe, which is read where it ends."""
     is_here = isinstance(source, Path) and is_pipe(source)
     if isinstance(config.cluster, Cluster) and not is_here:
         return functools.partial(find_readers, config.cluster)
-    return encode.reading_here
+    return None

@@ -6,9 +6,10 @@ import pytest
 from gensim.models import Word2Vec
 from gensim.models.word2vec import LineSentence
 
-from gensim_tfw2v.corpus import encode, files
+from gensim_tfw2v.corpus import files
 from gensim_tfw2v.corpus.encode import scan_sentences, scan_texts
 from gensim_tfw2v.corpus.files import cut_texts, find_texts
+from gensim_tfw2v.processes import threads
 from tests.corpus.reference import LEE, decoded, line_sentences
 
 
@@ -135,7 +136,7 @@ def test_encoding_twice():
 
 def test_progress(tmp_path, way, monkeypatch):
     monkeypatch.setattr(files, "BYTES_A_RUN", (1 << 20 if way == "cut" else 1 << 30))
-    monkeypatch.setattr(encode, "PAUSE", 0.001)
+    monkeypatch.setattr(threads, "PAUSE", 0.001)
     path = tmp_path / "text.txt"
     path.write_bytes(b"a b c d e f g\n" * 320_000)
     reports = []

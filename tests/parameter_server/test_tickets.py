@@ -8,7 +8,7 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
-from gensim_tfw2v.kernel.tables import Tables, UnitTask
+from gensim_tfw2v.kernel.tables import UnitTask
 from gensim_tfw2v.parameter_server import tickets as module
 from gensim_tfw2v.parameter_server.job import Job, packed_size, read_entries
 from gensim_tfw2v.parameter_server.tickets import Tickets, jobs_of, runs_of
@@ -38,7 +38,7 @@ def reporting(shared, fails_at=-1, wait=None):
             tf.reduce_sum(read_entries(sources[unit], ranges[unit], shared))
             for unit in range(THREADS)
         ]
-        ids = Tables(tf.cast(tf.stack(sums), tf.float64), None, None)
+        ids = {"inputs": tf.cast(tf.stack(sums), tf.float64)}
         return Job([keys, alphas], ids, None, alphas[0, 0], keys[0], replicas, number)
 
     def run(job, indices, began):
@@ -50,7 +50,7 @@ def reporting(shared, fails_at=-1, wait=None):
             ]
         ):
             keys, alphas = job.units
-            told = [number, *tf.unstack(job.ids.inputs), *tf.unstack(indices), keys[0, 0]]
+            told = [number, *tf.unstack(job.ids["inputs"]), *tf.unstack(indices), keys[0, 0]]
         told = tf.stack([tf.cast(one, tf.float64) for one in (*told, alphas[1, 1], job.replicas)])
         return tf.pad(told, [[0, packed_size(THREADS) - told.shape[0]]])
 

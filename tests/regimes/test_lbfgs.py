@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, rosen, rosen_der
 
-from gensim_tfw2v.regimes.lbfgs import LBFGS, LEAST_DECREASE, MOST_SLOPE, MOST_TRIALS, LineSearch
+from gensim_tfw2v.regimes.lbfgs import LBFGS, MOST_TRIALS
 
 
 class Numbers:
@@ -151,31 +151,3 @@ def test_f_never_rises(size, condition, history, seed, evaluations):
     assert len(search._pairs) <= history
     for pair in search._pairs:
         assert pair.sy > 0 and pair.sy == pytest.approx(pair.s.dot(pair.y), rel=1e-6)
-
-
-PHI = {
-    "square": (lambda t: (t - 1) ** 2, lambda t: 2 * (t - 1)),
-    "bent": (lambda t: -t / (t * t + 2), lambda t: (t * t - 2) / (t * t + 2) ** 2),
-    "wavy": (
-        lambda t: (t - 3) ** 2 + 2 * math.sin(2 * t),
-        lambda t: 2 * (t - 3) + 4 * math.cos(2 * t),
-    ),
-    "kinked": (lambda t: abs(t - 2) + 0.1 * t, lambda t: 1.1 if t > 2 else -0.9),
-}
-
-
-@settings(max_examples=30)
-@given(st.sampled_from(sorted(PHI)), st.floats(-6, 6))
-def test_a_line_search_ends_where_wolfe_says(name, exponent):
-    phi, slope = PHI[name]
-    line = LineSearch(phi(0), slope(0), 10**exponent)
-    for _ in range(2 * MOST_TRIALS):
-        tried, low = line.step, line.low
-        is_taken = line.tell(phi(tried), slope(tried))
-        assert phi(tried) <= low.loss or line.low is low
-        if is_taken:
-            break
-    else:
-        pytest.fail("no step was taken")
-    assert phi(tried) <= phi(0) + LEAST_DECREASE * tried * slope(0)
-    assert slope(tried) >= MOST_SLOPE * slope(0)

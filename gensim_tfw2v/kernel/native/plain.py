@@ -43,57 +43,36 @@ class Result(NamedTuple):
     magnitude: float
 
 
-class _Options(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int32) for name in Options._fields]
+def _struct(**fields: Any) -> Any:
+    """The kernels' struct with these fields, in their order."""
+    return type("Struct", (ctypes.Structure,), {"_fields_": list(fields.items())})
 
 
-class _Words(ctypes.Structure):
-    _fields_ = [("keep", ctypes.c_void_p), ("noise", ctypes.c_void_p), ("words", ctypes.c_int64)]
+POINTER, NUMBER = ctypes.c_void_p, ctypes.c_int64
+
+_Options = _struct(**dict.fromkeys(Options._fields, ctypes.c_int32))
+_Words = _struct(keep=POINTER, noise=POINTER, words=NUMBER)
+_Lists = _struct(first=POINTER, entries=POINTER, number=NUMBER, length=NUMBER)
+_Draws = _struct(
+    **dict.fromkeys(("kept", "blocks"), NUMBER),
+    **dict.fromkeys((*Unit._fields[:4], "words", "leaves"), POINTER),
+    **dict.fromkeys(("paths", "subwords"), _Lists),
+    **{"documents": POINTER, "tags": _Lists, "pairs": NUMBER, "counted": NUMBER},
+)
+_Inference = _struct(
+    words=_Lists, alphas=POINTER, epochs=NUMBER, vectors=POINTER, seed=ctypes.c_uint64
+)
+_Table = _struct(rows=POINTER, number=NUMBER)
+_Tables = _struct(
+    **dict.fromkeys(("inputs", "outputs", "nodes"), _Table),
+    **dict.fromkeys(("lock", "weights"), POINTER),
+    **dict.fromkeys(("stride", "size"), NUMBER),
+)
 
 
-class _Lists(ctypes.Structure):
-    _fields_ = [
-        *((name, ctypes.c_void_p) for name in Lists._fields),
-        *((name, ctypes.c_int64) for name in ("number", "length")),
-    ]
-
-    @classmethod
-    def of(cls, lists: Lists) -> _Lists:
-        addresses = (array.ctypes.data for array in lists)
-        return cls(*addresses, max(0, len(lists.first) - 1), len(lists.entries))
-
-
-class _Draws(ctypes.Structure):
-    _fields_ = [
-        *((name, ctypes.c_int64) for name in ("kept", "blocks")),
-        *((name, ctypes.c_void_p) for name in (*Unit._fields[:4], "words", "leaves")),
-        *((name, _Lists) for name in ("paths", "subwords")),
-        *(("documents", ctypes.c_void_p), ("tags", _Lists)),
-        *((name, ctypes.c_int64) for name in ("pairs", "counted")),
-    ]
-
-
-class _Inference(ctypes.Structure):
-    _fields_ = [
-        *(("words", _Lists), ("alphas", ctypes.c_void_p), ("epochs", ctypes.c_int64)),
-        *(("vectors", ctypes.c_void_p), ("seed", ctypes.c_uint64)),
-    ]
-
-
-class _Table(ctypes.Structure):
-    _fields_ = [("rows", ctypes.c_void_p), ("number", ctypes.c_int64)]
-
-
-class _Tables(ctypes.Structure):
-    _fields_ = [
-        *((name, _Table) for name in ("inputs", "outputs", "nodes")),
-        *((name, ctypes.c_void_p) for name in ("lock", "weights")),
-        *((name, ctypes.c_int64) for name in ("stride", "size")),
-    ]
-
-
-class _Result(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_double) for name in Result._fields]
+def _lists(lists: Lists) -> Any:
+    addresses = (array.ctypes.data for array in lists)
+    return _Lists(*addresses, max(0, len(lists.first) - 1), len(lists.entries))
 
 
 def is_available() -> bool:
@@ -185,9 +164,9 @@ def infer(
         struct,
         _Words(words.keep.ctypes.data, words.noise.ctypes.data, number),
         _Tables(*(_Table(t.ctypes.data, len(t)) for t in tables), stride=size, size=size),
-        _Lists.of(words.tree),
+        _lists(words.tree),
         _Inference(
-            *(_Lists.of(documents), alphas.ctypes.data, len(alphas)),
+            *(_lists(documents), alphas.ctypes.data, len(alphas)),
             *(vectors.ctypes.data, seed),
         ),
     )
@@ -197,9 +176,13 @@ def infer(
 
 
 class Team:
-    """Threads that train a unit together, until they are dismissed."""
+    """Threads that train a unit together, until they are dismissed.
 
-    def __init__(self, threads: int) -> None:
+    So many `blocks` at a time start from the same rows.
+    """
+
+    def __init__(self, threads: int, blocks: int) -> None:
+        self.blocks = blocks
         self.address = _library().tfw2v_team(threads)
 
     def close(self) -> None:
@@ -210,9 +193,9 @@ class Team:
 class Tables:
     """Rows that are trained: copies of `inputs`, `outputs` and `nodes`, each [rows, D], float32.
 
-    The attributes of these names are views of the rows as they are now. `lock`, `tree`,
-    `subwords` and `weights` are as in `WordArrays`. Arrays of another dtype or shape are a
-    TypeError or a ValueError.
+    The attributes of these names, and `rows`, all three, are views of the rows as they are now.
+    `lock`, `tree`, `subwords` and `weights` are as in `WordArrays`. Arrays of another dtype or
+    shape are a TypeError or a ValueError.
     """
 
     def __init__(
@@ -236,7 +219,8 @@ class Tables:
         self._of_rows, self._tree, self._subwords = of_rows, tree, subwords  # kept in memory
         given_rows = inputs, outputs, nodes
         self._padded = [_zeros(len(table), stride(size)) for table in given_rows]
-        self.inputs, self.outputs, self.nodes = (table[:, :size] for table in self._padded)
+        self.rows = [table[:, :size] for table in self._padded]
+        self.inputs, self.outputs, self.nodes = self.rows
         for rows, table in zip(self._padded, given_rows, strict=True):
             rows[:, :size] = table
         self._tables = _Tables(
@@ -254,43 +238,19 @@ class Tables:
         first: int = 0,
         last: int | None = None,
         loss_every: int = 0,
+        team: Team | None = None,
     ) -> Result:
         """Train a unit, or its whole blocks of positions from `first` to before `last`.
 
         The step sizes `alphas` [2] are those at the unit's first position and after its last. The
         loss is that of every `loss_every`-th block, 0: of none. Arrays that are no unit of these
         tables are a TypeError or a ValueError, and rows stay as they were.
+
+        A `team` trains whole units, with a result that does not depend on its number of threads.
+        For it the options must train in blocks, by negative sampling alone, without subwords or
+        pairs.
         """
         ends = (first, len(unit.inputs) if last is None else last)
-        structs, result = self._structs(options, unit, alphas, *ends), _Result()
-        _library().tfw2v_train(
-            *structs, alphas.ctypes.data, *ends, loss_every, ctypes.byref(result)
-        )
-        return Result(result.loss, result.predictions, result.magnitude)
-
-    def train_together(
-        self,
-        options: Options,
-        unit: Unit,
-        alphas: np.ndarray,
-        team: Team,
-        blocks: int,
-        loss_every: int = 0,
-    ) -> Result:
-        """Train a unit by a team, with a result that does not depend on its number of threads.
-
-        So many `blocks` at a time start from the same rows. The options must train in blocks, by
-        negative sampling alone, without subwords or pairs; otherwise as `train`.
-        """
-        structs, result = self._structs(options, unit, alphas, 0, len(unit.inputs)), _Result()
-        arguments = (alphas.ctypes.data, loss_every, blocks, team.address)
-        _library().tfw2v_train_together(*structs, *arguments, ctypes.byref(result))
-        return Result(result.loss, result.predictions, result.magnitude)
-
-    def _structs(
-        self, options: Options, unit: Unit, alphas: np.ndarray, first: int, last: int
-    ) -> list[Any]:
-        """References to what the kernels are given, once that is checked."""
         struct, n = _options(options), len(unit.inputs)
         _require(
             inputs=(unit.inputs, INT32, (None,)),
@@ -303,14 +263,20 @@ class Tables:
         draws = _Draws(
             *(n, len(unit.negatives)),
             *(array.ctypes.data for array in unit[:4]),
-            *(None, unit.targets.ctypes.data, _Lists.of(self._tree), _Lists.of(self._subwords)),
+            *(None, unit.targets.ctypes.data, _lists(self._tree), _lists(self._subwords)),
             unit.documents.ctypes.data if len(unit.documents) else None,
-            *(_Lists.of(unit.tags), unit.pairs),
+            *(_lists(unit.tags), unit.pairs),
         )
-        structs = [*map(ctypes.byref, (struct, draws, self._tables))]
-        if wrong := _library().tfw2v_check(*structs, first, last):
+        structs: list[Any] = [*map(ctypes.byref, (struct, draws, self._tables))]
+        if wrong := _library().tfw2v_check(*structs, *ends):
             raise ValueError(f"a unit cannot be trained: {wrong.decode()}")
-        return structs
+        sums = (ctypes.c_double * len(Result._fields))()
+        structs.append(alphas.ctypes.data)
+        if team is None:
+            _library().tfw2v_train(*structs, *ends, loss_every, sums)
+        else:
+            _library().tfw2v_train_together(*structs, loss_every, team.blocks, team.address, sums)
+        return Result(*sums)
 
 
 def _zeros(rows: int, floats: int) -> np.ndarray:
@@ -347,7 +313,7 @@ def _library() -> Any:
     return functions
 
 
-def _options(options: Options) -> _Options:
+def _options(options: Options) -> Any:
     struct = _Options(*options)
     if wrong := _library().tfw2v_check_options(ctypes.byref(struct)):
         raise ValueError(f"{options} cannot be trained: {wrong.decode()}")

@@ -62,8 +62,8 @@ def train(case, *ends):
 
 
 def train_together(case):
-    with contextlib.closing(plain.Team(3)) as team:
-        return case.trained().train_together(case.options, case.unit, case.alphas, team, 8)
+    with contextlib.closing(plain.Team(3, 8)) as team:
+        return case.trained().train(case.options, case.unit, case.alphas, team=team)
 
 
 class Unchecked:

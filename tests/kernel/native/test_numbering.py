@@ -65,16 +65,16 @@ def test_numbered_rows(objective, shards, locked, documents):
     expected, sums = trained(units, words, rows)
     ids, numbered, own = number_rows(units, words)
     of_ids = [
-        table[:0] if used is None else table[used.numpy()]
-        for table, used in zip(rows, ids, strict=True)
+        table[ids[name].numpy()] if name in ids else table[:0]
+        for name, table in zip(Tables._fields, rows, strict=True)
     ]
     found, again = trained(numbered, own, of_ids)
-    for table, used, part in zip(expected, ids, found, strict=True):
-        if used is not None:
-            assert len(used) < VOCABULARY
-            np.testing.assert_array_equal(table[used.numpy()], part)
-    assert (ids.nodes is None) != objective.hierarchical
-    assert (ids.outputs is None) != bool(objective.negative)
+    for name, table, part in zip(Tables._fields, expected, found, strict=True):
+        if name in ids:
+            assert len(ids[name]) < VOCABULARY
+            np.testing.assert_array_equal(table[ids[name].numpy()], part)
+    assert ("nodes" in ids) == objective.hierarchical
+    assert ("outputs" in ids) == bool(objective.negative)
     np.testing.assert_array_equal(tf.nest.flatten(sums), tf.nest.flatten(again))
 
 

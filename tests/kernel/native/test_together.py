@@ -21,9 +21,9 @@ TOLERANCE = 1e-5
 
 def train(case, threads, blocks, loss_every=1):
     tables = case.trained()
-    with contextlib.closing(plain.Team(threads)) as team:
-        sizes = (team, blocks, loss_every)
-        result = tables.train_together(case.options, case.unit, case.alphas, *sizes)
+    with contextlib.closing(plain.Team(threads, blocks)) as team:
+        how = {"loss_every": loss_every, "team": team}
+        result = tables.train(case.options, case.unit, case.alphas, **how)
     return result, [padded.tobytes() for padded in tables._padded], tables
 
 

@@ -1,0 +1,127 @@
+"""Threads of this process: some that work until nothing is left, or results in order."""
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
+from itertools import islice
+from typing import TypeVar
+
+from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.machine import usable_cores
+
+#: Seconds between two reports.
+PAUSE = 0.2
+
+T = TypeVar("T")
+
+#: Seconds between two looks: a wait without a limit cannot be interrupted on every platform.
+LOOK_SECONDS = 0.25
+
+
+def run_threads(
+    work: Callable[[threading.Event], None],
+    number: int,
+    name: str,
+    check: Callable[[], None] = lambda: None,
+    ending_seconds: float = float("inf"),
+    end: Callable[[], None] = lambda: None,
+) -> None:
+    """Run a function in threads, and wait for all.
+
+    An error in one of them, or an exception in this thread (Ctrl-C), ends the others.
+
+    Parameters
+    ----------
+    work : function (ended) -> None
+        Returns when nothing is left to do, or soon after the event is set.
+    number : int
+        Of threads.
+    name : str
+        They are called by it and a number.
+    check : callable
+        Called while they are waited for; raises what is wrong.
+    ending_seconds : float
+        How long threads have to end, once they should.
+    end : callable
+        Called when they should.
+
+    Raises
+    ------
+    BaseException
+        The first error of a thread, or what `check` raises.
+    """
+    ended = threading.Event()
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work(ended)
+        except BaseException as error:
+            errors.append(error)
+            ended.set()
+
+    threads = [
+        threading.Thread(target=run, name=f"{name}-{place}", daemon=True) for place in range(number)
+    ]
+    try:
+        with holding_interrupts():  # which would leave those that have started
+            for thread in threads:
+                thread.start()
+        for thread in threads:
+            while thread.is_alive() and not errors:
+                thread.join(LOOK_SECONDS)
+                check()
+    finally:
+        ended.set()
+        end()
+        deadline = time.monotonic() + ending_seconds
+        for thread in filter(threading.Thread.is_alive, threads):
+            thread.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
+    if errors:
+        raise errors[0]
+
+
+def taken(items: deque[T], is_over: Callable[[], bool]) -> Iterator[T]:
+    """Take items, which threads may share, until none is left or it is over."""
+    while items and not is_over():
+        with contextlib.suppress(IndexError):  # another thread has taken the last
+            yield items.popleft()
+
+
+def in_threads(
+    work: Callable[[int, threading.Event], T],
+    number: int,
+    report: Callable[[], object] = lambda: None,
+    threads: int | None = None,
+    ahead: int | None = None,
+) -> Generator[T, None, None]:
+    """Do numbered pieces of work by threads, one for each core by default; results are in order.
+
+    `work` is given a piece's number, and what is set when nobody waits for it any more. `report` is
+    called in this thread meanwhile, and at the end. At most `ahead` pieces are begun, or done,
+    whose results have not been asked for; by default all.
+    """
+    stopped = threading.Event()
+    left = iter(range(number))
+    waiting = deque[Future[T]]()
+    with ThreadPoolExecutor(max(1, min(threads or len(usable_cores()), number))) as pool:
+        try:
+            while True:
+                for place in islice(left, (ahead or number) - len(waiting)):
+                    waiting.append(pool.submit(work, place, stopped))
+                if not waiting:
+                    break
+                try:
+                    done = waiting[0].result(PAUSE)
+                except TimeoutError:
+                    report()
+                    continue
+                waiting.popleft()
+                yield done
+            report()
+        finally:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
