@@ -28,6 +28,9 @@ HEADER = re.compile(rb"\s*([0-9]{1,15})\s+([0-9]{1,15})\s*")
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
+#: Words, and the numbers of all.
+Rows = tuple[list[str], "array[float]"]
+
 
 class Unreadable(ValueError):
     """File that is not in a format; the message gives the place and the reason.
@@ -120,19 +123,18 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
     ValueError
         If a word is not in `encoding`.
     """
-    with open_decompressed(path) as file:
-        try:
+    try:
+        with open_decompressed(path) as file:
             words, numbers = read_text(file, encoding)
-        except Unreadable as of_text:
-            file.seek(0)
-            sizes = HEADER.fullmatch(first := file.readline(LONGEST_LINE))
+    except Unreadable as of_text:
+        with open_decompressed(path) as file:
+            sizes = HEADER.fullmatch(file.readline(LONGEST_LINE))
             sample = file.read(4096)
             controls = len(_CONTROL.findall(sample))
             if not sizes or not controls and sample.isascii():
                 raise
-            file.seek(len(first))
             try:
-                words, numbers = _read_binary(file, int(sizes[1]), int(sizes[2]), encoding)
+                words, numbers = _read_binary(file, sizes, sample, encoding)
             except ValueError as of_binary:
                 raise (of_binary if 50 * controls > len(sample) else of_text) from None
     rows = np.frombuffer(numbers, np.float32).reshape(len(words), -1 if words else 0)
@@ -141,7 +143,7 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
     return vectors
 
 
-def read_text(file: BinaryIO, encoding: str) -> tuple[list[str], "array[float]"]:
+def read_text(file: BinaryIO, encoding: str) -> Rows:
     """Read the words and all numbers of an open file; see `read_word2vec`."""
     words: list[str] = []
     numbers, rows, size, at = array("f"), -1, 0, 0  # -1 without a header
@@ -156,12 +158,12 @@ def read_text(file: BinaryIO, encoding: str) -> tuple[list[str], "array[float]"]
                 size = size or row.count(separator)
             word, *fields = row.split(separator)
             if wrong := _extend(numbers, fields, size):
-                is_known = words or rows >= 0
                 where = f"line {line_number:,} ({quoted(line[:30])}...)"
-                raise Unreadable(f"{where} {wrong}" if is_known else "")
+                raise Unreadable(f"{where} {wrong}" if line_number > 1 else "")
             words.append(_decoded(word, at + line.index(word), encoding))
         elif any(map(bytes.strip, lines)):
-            raise Unreadable(f"line {line_number:,} is empty, but lines follow it")
+            wrong = f"line {line_number:,} is empty, but lines follow it"
+            raise Unreadable(wrong if line_number > 1 else "")
         at += len(line)
     if rows < 0 and size < 2:
         raise Unreadable
@@ -190,12 +192,11 @@ def _extend(numbers: "array[float]", fields: list[bytes], size: int) -> str:
     return f"has {quoted(wrong)}, which is not a finite number"
 
 
-def _read_binary(
-    file: BinaryIO, rows: int, size: int, encoding: str
-) -> tuple[list[str], "array[float]"]:
-    """Read V rows of D floats from an open file, behind its header."""
+def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: str) -> Rows:
+    """Read V rows of D floats: the data behind the header, and the rest of a file."""
     words: list[str] = []
-    numbers, data, start = array("f"), b"", 0
+    numbers, start = array("f"), 0
+    rows, size = map(int, sizes.groups())
     wrong = f"is no binary file of {rows:,} words x {size:,} dimensions, as its header says: "
     while len(words) < rows:
         blank = data.find(b" ", start)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "[UNK]"
 SURROGATE = "\ud800-\udfff"  # not in UTF-8
+OPTIONS_OF_FASTTEXT = 64  # bytes
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Format:
     read : callable, optional
         Takes a path, the encoding of words and whether to map arrays; returns a model or vectors.
     mark : bytes
-        Regular expression of a file's first bytes. Files without any mark are text or binary.
+        Regular expression of a file's first bytes. Text reads what has no other format's mark.
     suffixes : str
         Of files that are written in this format by default, with blanks between.
     lacks : str
@@ -54,7 +55,7 @@ class Format:
 
     name: str
     write: Callable[[Any, Any], object]
-    read: Callable[[Path, str, bool], Word2Vec | KeyedVectors] | None = None
+    read: Any = None
     mark: bytes = b""
     suffixes: str = ""
     lacks: str = "(?!)"
@@ -70,22 +71,17 @@ def find_format(path: Path, named: str | None, default: str) -> Format:
     for form in FORMATS:
         if form.name == chosen or not chosen and suffix in form.suffixes.split():
             if inner != path.name and not form.is_compressed:
-                raise BadInput(
-                    f"{path}: {form.name} is not written compressed; leave out {path.suffix}"
-                )
+                raise BadInput(f"{path}: {form.name} is not compressed; leave out {path.suffix}")
             return form
     asked = f"--to is {quoted(named)}" if named else f"{path}: no format has the suffix {suffix}"
-    names, suffixes = ((getattr(of, x) for of in FORMATS) for x in ("name", "suffixes"))
-    raise BadInput(
-        f"{asked}: give one of {', '.join(names)} with tfw2v convert --to, or a file whose name "
-        f"ends with one of {' '.join(filter(None, suffixes))}"
-    )
+    known = ", ".join(f"{of.name} {of.suffixes}".rstrip() for of in FORMATS)
+    raise BadInput(f"{asked}: give a format (convert --to) or one of its suffixes: {known}")
 
 
-def find_marked(start: bytes) -> Format | None:
-    """Return the format that a file's first bytes tell; None if they are no format's mark."""
-    marked = (form for form in FORMATS if form.mark and re.match(form.mark, start, re.DOTALL))
-    return next(marked, None)
+def find_marked(start: bytes) -> Format:
+    """Return the format of a file that begins so: the one with the longest mark, or text."""
+    able = [form for form in FORMATS if form.read and re.match(form.mark, start, re.DOTALL)]
+    return max(able, key=lambda form: len(form.mark))
 
 
 def check_holds(form: Format, vectors: KeyedVectors, path: Path, kept: str = "") -> None:
@@ -119,18 +115,10 @@ def _load_pickled(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVe
     except (AttributeError, pickle.UnpicklingError, EOFError, ImportError, TypeError) as error:
         with open_decompressed(path) as file:
             is_old = re.search(rb"index2word|DocvecsArray|models.wrappers", file.read(1 << 28))
-        found = re.fullmatch(r"'(\w+)' object has no attribute '_load_specials'", str(error))
+        said = describe(path)
         if is_old:
-            said = (
-                "a model of gensim 3 or older, which gensim 4 cannot read; load it with "
-                "gensim 3.8.3 and save it again"
-            )
-        elif found:
-            said = (
-                f"a pickle of {found[1]}, not word vectors; make KeyedVectors of it with "
-                "add_vectors(words, rows), and save these"
-            )
-        elif not (said := describe(path)) and isinstance(error, ImportError):
+            said = "was saved by gensim 3 or older; load it with gensim 3.8.3 and save it again"
+        elif not said and isinstance(error, ImportError):
             raise
         said = said or "no gensim model or vectors, or a damaged one"
         raise BadInput(f"{path}: {said} ({one_line(error)})") from error
@@ -141,17 +129,14 @@ def _load_pickled(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVe
     return saved
 
 
-def load_word2vec(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
-    """Load text or binary, which no first bytes tell from other files."""
+def _load_word2vec(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
+    """Load text or binary."""
     from gensim_tfw2v.keyed import read_word2vec
 
     try:
         return read_word2vec(path, encoding)
     except ValueError as error:
-        unknown = (
-            "no vectors in a known format; give what gensim or fastText has saved, word2vec's "
-            "text or binary format, or an .npz of tfw2v convert"
-        )
+        unknown = "no vectors in a known format; give what gensim, word2vec or fastText has saved"
         raise BadInput(f"{path}: {str(error) or describe(path) or unknown}") from error
 
 
@@ -163,9 +148,7 @@ def _load_numpy(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
 
     with np.load(path) as arrays:
         if not {"words", "vectors"} <= set(arrays):
-            raise BadInput(
-                f"{path}: is a ZIP archive, but not an .npz with words and vectors: unpack it"
-            )
+            raise BadInput(f"{path}: is a ZIP archive, but not an .npz with words and vectors")
         words, rows = arrays["words"], arrays["vectors"]
     is_typed = words.dtype.kind in "Uiu" and rows.dtype.kind in "fiu"
     if not is_typed or rows.ndim != 2 or words.shape != rows.shape[:1]:
@@ -177,7 +160,7 @@ def _load_numpy(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
 
 
 def _load_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
-    """Load a .bin of fastText, after what gensim would not stop reading is refused."""
+    """Load a .bin of fastText, if its words end: gensim would look for their end forever."""
     from gensim.models import _fasttext_bin
     from gensim.models.fasttext import load_facebook_model
 
@@ -188,23 +171,15 @@ def _load_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
                 raise EOFError("it ends too early")
             return content
 
-        *options, sample = struct.unpack("<14id", read(64))
-        dimensions, loss, model, bucket = (options[place] for place in (2, 8, 9, 10))
-        if model == 3:
-            raise BadInput(
-                f"{path}: is a supervised fastText model, a classifier, which gensim does not "
-                "read: give the .vec that fastText writes beside it, which has its word vectors"
-            )
+        read(OPTIONS_OF_FASTTEXT)
         whole: Any = SimpleNamespace(read=read, name=path)
-        counts, rows, words, _ = _fasttext_bin._load_vocab(whole, True, "latin-1")
-        smallest = min(*options[3:], *(count - 1 for count in counts.values()))
-        fits = model in (1, 2) and loss in (1, 2, 3, 4) and 0 <= sample < 1e9
-        fits = fits and rows == words and smallest >= 0 and dimensions > 0
-        for number in rows + bucket, rows:
-            fits = fits and (False, number, dimensions) == struct.unpack("<?2q", read(17))
-            end = file.seek(4 * number * dimensions, 1)
-        if not fits or end != file.seek(0, 2):
-            raise ValueError("the sizes in a fastText model do not fit each other")
+        try:
+            _fasttext_bin._load_vocab(whole, new_format=True, encoding="latin-1")
+        except NotImplementedError as error:
+            raise BadInput(
+                f"{path}: is a supervised fastText model, which gensim does not read: give the "
+                ".vec that fastText writes beside it"
+            ) from error
     return load_facebook_model(str(path), encoding)
 
 
@@ -282,22 +257,16 @@ def _save_sentence_transformers(vectors: KeyedVectors, path: str) -> None:
 
 
 _BLANKS = rf"[\t-\r {SURROGATE}]"
+_NULS = rf"[\0{SURROGATE}]"
 _UNKNOWN = rf"\A\[UNK\]\Z|\A\Z|[{SURROGATE}]"
 
 FORMATS = (
     Format("gensim", _save_gensim, _load_pickled, rb"\x80", ".kv .model .wv .gensim", "(?!)", True),
-    Format("text", _save_text, None, b"", ".txt .vec .w2v .emb", _BLANKS, True),
+    Format("text", _save_text, _load_word2vec, b"", ".txt .vec .w2v .emb", _BLANKS, True),
     Format("binary", _save_binary, None, b"", ".bin", _BLANKS, True),
     Format("numpy", _save_numpy, _load_numpy, rb"PK\x03\x04", ".npz", r"\0\Z"),
     Format("keras", _save_keras, suffixes=".keras", lacks=rf"[\n\r]|{_UNKNOWN}"),
-    Format(
-        "fasttext",
-        _save_fasttext,
-        _load_fasttext,
-        rb"\xba\x16\x4f\x2f",
-        of_model=True,
-        lacks=rf"[\0{SURROGATE}]",
-    ),
+    Format("fasttext", _save_fasttext, _load_fasttext, rb"\xba\x16O/", "", _NULS, of_model=True),
     Format("sentence-transformers", _save_sentence_transformers, lacks=rf"\s|{_UNKNOWN}"),
 )
 
@@ -306,8 +275,7 @@ _EXPORT = "export words and vectors with the program that wrote it"
 #: First bytes (a regular expression) of files that are not read, what they are, and what to do.
 OTHERS = {
     rb"version https://git-lfs": "a pointer of Git LFS, not the file: run git lfs pull",
-    rb"\x93NUMPY": "an array of NumPy without words: save both as .npz, with "
-    "numpy.savez(FILE, words=words, vectors=vectors)",
+    rb"\x93NUMPY": "an array of NumPy without words: use numpy.savez(FILE, words=…, vectors=…)",
     rb".{257}ustar": "a tar archive: unpack it, and give the file of vectors in it",
     rb"\x89HDF|SQLite format 3": "HDF5 (as of Keras) or SQLite (as of Magnitude): " + _EXPORT,
     rb"PAR1|ARROW1|GGUF|.{7}\0\{": "Parquet, Arrow, GGUF or safetensors: " + _EXPORT,
@@ -329,9 +297,6 @@ def describe(path: Path) -> str:
             return f"is {name}-compressed: let its name end with {ending}, or decompress it"
     numbers = struct.iter_unpack("<d", start[: len(start) // 8 * 8])
     if len(start) > 7 and all(1e-12 < abs(number) < 1e4 for (number,) in numbers):
-        return (
-            "holds numbers of 8 bytes, without words, as GloVe's vectors.bin: give the "
-            "vectors.txt that glove writes with -binary 0 or 2"
-        )
+        return "holds bare numbers of 8 bytes, as GloVe's vectors.bin: give its vectors.txt"
     wide = wide_encoding(start)
     return wide and f"is not UTF-8 text. {converting(wide)}"

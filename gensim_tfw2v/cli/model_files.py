@@ -10,9 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.cli import formats
+from gensim_tfw2v.cli import common, formats
 from gensim_tfw2v.cli.common import BadInput, one_line
-from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import open_decompressed, quoted
 from gensim_tfw2v.monitor.progress import phase
 
@@ -94,8 +93,7 @@ def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
     try:
         with open_decompressed(path) as file:
             form = formats.find_marked(file.read(64))
-        read = (form and form.read) or formats.load_word2vec
-        return read(path, encoding, mapped)
+        return form.read(path, encoding, mapped)
     except (BadInput, ImportError):
         raise
     except Exception as error:  # a damaged pickle can raise nearly anything
@@ -112,12 +110,11 @@ def is_model(path: Path) -> bool:
     try:
         with open_decompressed(path) as file:
             first, second = file.readline(CHUNK), file.readline(CHUNK)
-        if formats.find_marked(first):
-            return True
-        is_text = HEADER.fullmatch(first) or read_text(io.BytesIO(first + second), "latin-1")
+        form = formats.find_marked(first)
+        rows = first + second
+        return bool(form.mark or HEADER.fullmatch(first) or read_text(io.BytesIO(rows), "latin-1"))
     except Exception:  # not there or damaged: what is to be done with it will say so
         return False
-    return bool(is_text)
 
 
 def check_outputs(
@@ -126,10 +123,10 @@ def check_outputs(
     """Refuse --output and --vectors that cannot be written, or are inputs; `what` says which."""
     if binary and vectors is None:
         raise BadInput("--binary is the format of --vectors; give --vectors FILE too")
-    if vectors is not None and vectors.resolve() == output.resolve():
-        raise BadInput(f"{vectors}: named by both --output and --vectors")
     if vectors is not None:
         vectors_format(vectors, binary)
+        if vectors.resolve() == output.resolve():
+            raise BadInput(f"{vectors}: named by both --output and --vectors")
     read = [path.resolve() for path in inputs]
     for path in filter(None, (output, vectors)):
         check_can_save(path)
@@ -149,11 +146,7 @@ def check_can_save(path: Path) -> None:
         return
     if not real.parent.is_dir():
         raise BadInput(f"{real.parent}: no such folder; create it first (mkdir -p)")
-    try:
-        # permission bits do not tell the whole truth (read-only mounts, root): try it
-        TemporaryFolder("saving", real.parent, is_hidden=True).close()
-    except OSError as error:
-        raise BadInput(f"{real.parent}: cannot be written to ({error.strerror})") from error
+    common.check_folder("", real.parent)
 
 
 def vectors_format(vectors: Path, binary: bool) -> formats.Format:
