@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gensim.models import KeyedVectors
+from gensim.models import KeyedVectors, Word2Vec
 from gensim.test.utils import datapath
 
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.formats import FORMATS
-from gensim_tfw2v.cli.model_files import load_saved
+from gensim_tfw2v.cli.model_files import load_saved, save_model
 
 ROWS = b"the 1 2\nof 3 4\n"
 GLOVE = np.random.default_rng(1).normal(0, 0.3, 300).tobytes()
@@ -139,3 +139,13 @@ def test_numbers_too_large_for_half(tfw2v, tmp_path):
     vectors.save(str(tmp_path / "m.kv"))
     out = tmp_path / "out.npz"
     assert "float16" in tfw2v("convert", tmp_path / "m.kv", out, "--half", status=2).stderr
+
+
+def test_a_model_is_kept_whose_vectors_cannot_be_written(tmp_path):
+    model = Word2Vec([["New York", "x"]], min_count=1, vector_size=2, epochs=1)
+    output, vectors = tmp_path / "m.model", tmp_path / "v.txt"
+    vectors.write_bytes(b"before")
+    with pytest.raises(BadInput, match=r"v\.txt: .*'New York'.*m\.model is saved; convert to"):
+        list(save_model(model, output, vectors, False))
+    assert vectors.read_bytes() == b"before"
+    assert "New York" in load_saved(output).wv
