@@ -32,7 +32,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 Rows = tuple[list[str], "array[float]"]
 
 
-class Unreadable(ValueError):
+class _Unreadable(ValueError):
     """File that is not in a format; the message gives the place and the reason.
 
     It is empty if not even the first line is in the format.
@@ -118,7 +118,7 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
 
     Raises
     ------
-    Unreadable
+    _Unreadable
         If the file is neither; it names the line or the word, and the reason.
     ValueError
         If a word is not in `encoding`.
@@ -126,7 +126,7 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
     try:
         with open_decompressed(path) as file:
             words, numbers = read_text(file, encoding)
-    except Unreadable as of_text:
+    except _Unreadable as of_text:
         with open_decompressed(path) as file:
             sizes = HEADER.fullmatch(file.readline(LONGEST_LINE))
             sample = file.read(4096)
@@ -159,19 +159,19 @@ def read_text(file: BinaryIO, encoding: str) -> Rows:
             word, *fields = row.split(separator)
             if wrong := _extend(numbers, fields, size):
                 where = f"line {line_number:,} ({quoted(line[:30])}...)"
-                raise Unreadable(f"{where} {wrong}" if line_number > 1 else "")
+                raise _Unreadable(f"{where} {wrong}" if line_number > 1 else "")
             words.append(_decoded(word, at + line.index(word), encoding))
         elif any(map(bytes.strip, lines)):
             wrong = f"line {line_number:,} is empty, but lines follow it"
-            raise Unreadable(wrong if line_number > 1 else "")
+            raise _Unreadable(wrong if line_number > 1 else "")
         at += len(line)
     if rows < 0 and size < 2:
-        raise Unreadable
+        raise _Unreadable
     if len(words) != rows >= 0:
-        raise Unreadable(f"has {len(words):,} words, and not {rows:,} as its header says")
+        raise _Unreadable(f"has {len(words):,} words, and not {rows:,} as its header says")
     is_all_numbers = rows < 0 and all(_NUMBER.fullmatch(word.encode()) for word in words)
     if is_all_numbers and not (len(set(words)) == len(words) and all(map(str.isdigit, words))):
-        raise Unreadable(
+        raise _Unreadable(
             "has rows of numbers without words; put the words in front, as in: "
             "paste metadata.tsv vectors.tsv"
         )
@@ -204,7 +204,7 @@ def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: 
         if blank < 0 or end > len(data):
             more = file.read(CHUNK)
             if not more or len(data) - start > LONGEST_LINE:
-                raise Unreadable(f"{wrong}it ends in the middle of word {len(words) + 1:,}")
+                raise _Unreadable(f"{wrong}it ends in the middle of word {len(words) + 1:,}")
             data, start = data[start:] + more, 0
             continue
         at = file.tell() - len(data) + start
@@ -212,10 +212,10 @@ def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: 
         numbers.frombytes(data[blank + 1 : end])
         start = end
     if (data[start:] + file.read(1)).strip():
-        raise Unreadable(f"{wrong}there is more behind them")
+        raise _Unreadable(f"{wrong}there is more behind them")
     sample = numbers[:1024].tobytes()
     if sample.isascii() and not _CONTROL.search(sample):
-        raise Unreadable("is text, but not in word2vec's format")
+        raise _Unreadable("is text, but not in word2vec's format")
     return words, numbers
 
 
