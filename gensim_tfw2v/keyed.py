@@ -14,7 +14,7 @@ import numpy as np
 from gensim import utils
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.messages import number, open_decompressed, quoted, undecodable
+from gensim_tfw2v.messages import open_decompressed, quoted, undecodable
 
 logger = logging.getLogger(__name__)
 
@@ -24,13 +24,19 @@ ROWS = 1000
 #: Bytes that are read at a time, and the most that a line of text or a word may have.
 CHUNK, LONGEST_LINE = 1 << 20, 1 << 24
 
-_HEADER = re.compile(rb"\s*([0-9]{1,15})\s+([0-9]{1,15})\s*")
+HEADER = re.compile(rb"\s*([0-9]{1,15})\s+([0-9]{1,15})\s*")
+_NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
-_OF_NUMBERS = b"0123456789+-.eE"
+
+#: Words, and the numbers of all.
+Rows = tuple[list[str], "array[float]"]
 
 
-class Unreadable(ValueError):
-    """File that is not in a format; the message gives the place and the reason."""
+class _Unreadable(ValueError):
+    """File that is not in a format; the message gives the place and the reason.
+
+    It is empty if not even the first line is in the format.
+    """
 
 
 def keyed(words: Sequence[Any], rows: np.ndarray) -> KeyedVectors:
@@ -112,134 +118,105 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
 
     Raises
     ------
-    Unreadable
+    _Unreadable
         If the file is neither; it names the line or the word, and the reason.
     ValueError
         If a word is not in `encoding`.
     """
     try:
         with open_decompressed(path) as file:
-            return _read_text(file, encoding)
-    except Unreadable as error:
+            words, numbers = read_text(file, encoding)
+    except _Unreadable as of_text:
         with open_decompressed(path) as file:
-            sizes = _HEADER.fullmatch(first := file.readline(LONGEST_LINE))
+            sizes = HEADER.fullmatch(file.readline(LONGEST_LINE))
             sample = file.read(4096)
-            if not sizes or not (_CONTROL.search(sample) or not _is_utf8(sample)):
+            controls = len(_CONTROL.findall(sample))
+            if not sizes or not controls and sample.isascii():
                 raise
-        is_binary = 50 * len(_CONTROL.findall(sample)) > len(sample)
-        rows, size = map(int, sizes.groups())
-        try:
-            with open_decompressed(path) as file:
-                file.read(len(first))
-                return _read_binary(file, rows, size, len(first), encoding)
-        except ValueError as of_binary:
-            raise (of_binary if is_binary else error) from None
+            try:
+                words, numbers = _read_binary(file, sizes, sample, encoding)
+            except ValueError as of_binary:
+                raise (of_binary if 50 * controls > len(sample) else of_text) from None
+    rows = np.frombuffer(numbers, np.float32).reshape(len(words), -1 if words else 0)
+    vectors = keyed(words, rows)
+    vectors.expandos["count"] = np.arange(len(words), 0, -1)  # as gensim makes them up
+    return vectors
 
 
-def _read_text(file: BinaryIO, encoding: str) -> KeyedVectors:
+def read_text(file: BinaryIO, encoding: str) -> Rows:
+    """Read the words and all numbers of an open file; see `read_word2vec`."""
     words: list[str] = []
-    numbers, separator = array("f"), b" "
-    rows, size, empty, at = -1, 0, 0, 0  # -1 without a header
-    for line_number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), 1):
-        if line_number == 1 and (sizes := _HEADER.fullmatch(line.removeprefix(codecs.BOM_UTF8))):
+    numbers, rows, size, at = array("f"), -1, 0, 0  # -1 without a header
+    lines = iter(partial(file.readline, LONGEST_LINE), b"")
+    for line_number, line in enumerate(lines, 1):
+        row = (line.removeprefix(codecs.BOM_UTF8) if line_number == 1 else line).rstrip()
+        if line_number == 1 and (sizes := HEADER.fullmatch(row)):
             rows, size = map(int, sizes.groups())
-        elif not line.strip():
-            empty = empty or line_number
-        else:
-            row = line.rstrip()
-            if line_number == 1:
-                row = row.removeprefix(codecs.BOM_UTF8)
-            if not words and _wrong_numbers(row.split(b" ")[1:], size):
-                separator = b"\t" if not _wrong_numbers(row.split(b"\t")[1:], size) else b" "
+        elif row:
+            if not words:
+                separator = b" " if row.rfind(b" ") > row.rfind(b"\t") else b"\t"
+                size = size or row.count(separator)
             word, *fields = row.split(separator)
-            size = size or len(fields)
-            if empty:
-                wrong = f"comes after line {empty}, which is empty"
-            elif len(words) == rows:
-                wrong = f"comes after the {rows:,} words that the header announces"
-            else:
-                wrong = _wrong_numbers(fields, size, numbers)
-            if wrong:
-                raise Unreadable(f"line {line_number:,} ({quoted(line[:30])}...) {wrong}")
+            if wrong := _extend(numbers, fields, size):
+                where = f"line {line_number:,} ({quoted(line[:30])}...)"
+                raise _Unreadable(f"{where} {wrong}" if line_number > 1 else "")
             words.append(_decoded(word, at + line.index(word), encoding))
+        elif any(map(bytes.strip, lines)):
+            wrong = f"line {line_number:,} is empty, but lines follow it"
+            raise _Unreadable(wrong if line_number > 1 else "")
         at += len(line)
-    if len(words) < rows:
-        raise Unreadable(f"ends after {len(words):,} of the {rows:,} words in its header")
-    if not words:
-        raise Unreadable("holds no vectors")
-    if rows < 0 and (size < 2 or _are_numbers(words)):
-        raise Unreadable(
+    if rows < 0 and size < 2:
+        raise _Unreadable
+    if len(words) != rows >= 0:
+        raise _Unreadable(f"has {len(words):,} words, and not {rows:,} as its header says")
+    is_all_numbers = rows < 0 and all(_NUMBER.fullmatch(word.encode()) for word in words)
+    if is_all_numbers and not (len(set(words)) == len(words) and all(map(str.isdigit, words))):
+        raise _Unreadable(
             "has rows of numbers without words; put the words in front, as in: "
             "paste metadata.tsv vectors.tsv"
         )
-    return _from_file(words, numbers, size)
+    return words, numbers
 
 
-def _wrong_numbers(fields: list[bytes], size: int, to: "array[float] | None" = None) -> str:
-    """Return what is wrong with the fields after a word; "" if D numbers, which `to` then gets."""
-    if not fields or len(fields) != (size or len(fields)):
+def _extend(numbers: "array[float]", fields: list[bytes], size: int) -> str:
+    """Append D numbers, or return what is wrong with them."""
+    if len(fields) != size or not size:
         return f"has {len(fields):,} numbers after its word, and not {size or 'some'}"
     try:
-        if not b"".join(fields).translate(None, _OF_NUMBERS):
-            values = list(map(float, fields))
-            if to is not None:
-                to.fromlist(values)
+        if not b"".join(fields).translate(None, b"0123456789+-.eE"):
+            numbers.fromlist(list(map(float, fields)))
             return ""
     except ValueError:
         pass
-    for field in fields:
-        try:
-            number(field.decode("ascii"))
-        except ValueError:
-            return f"has {quoted(field)}, which is not a finite number"
-    return ""
+    wrong = next(field for field in fields if not _NUMBER.fullmatch(field))
+    return f"has {quoted(wrong)}, which is not a finite number"
 
 
-def _are_numbers(words: list[str]) -> bool:
-    """Return whether all names are numbers, and not all of them different whole ones."""
-    try:
-        values = [number(word) for word in words]
-    except ValueError:
-        return False
-    return len(set(words)) < len(words) or not all(map(str.isdigit, words)) and bool(values)
-
-
-def _read_binary(file: BinaryIO, rows: int, size: int, at: int, encoding: str) -> KeyedVectors:
-    """Read V rows of D floats; `at` is the file's offset, in bytes."""
+def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: str) -> Rows:
+    """Read V rows of D floats: the data behind the header, and the rest of a file."""
     words: list[str] = []
-    numbers, width, data, start = array("f"), 4 * size, b"", 0
+    numbers, start = array("f"), 0
+    rows, size = map(int, sizes.groups())
+    wrong = f"is no binary file of {rows:,} words x {size:,} dimensions, as its header says: "
     while len(words) < rows:
         blank = data.find(b" ", start)
-        if blank < 0 or len(data) - blank - 1 < width:
+        end = blank + 1 + 4 * size
+        if blank < 0 or end > len(data):
             more = file.read(CHUNK)
-            if not more or blank < 0 and len(data) - start > LONGEST_LINE:
-                raise Unreadable(
-                    f"is no binary file of {rows:,} words x {size:,} dimensions, as its header "
-                    f"says: it ends in the middle of word {len(words) + 1:,}"
-                )
-            at, data, start = at + start, data[start:] + more, 0
+            if not more or len(data) - start > LONGEST_LINE:
+                raise _Unreadable(f"{wrong}it ends in the middle of word {len(words) + 1:,}")
+            data, start = data[start:] + more, 0
             continue
-        words.append(_decoded(data[start:blank], at + start, encoding).lstrip("\n"))
-        start = blank + 1 + width
-        numbers.frombytes(data[blank + 1 : start])
+        at = file.tell() - len(data) + start
+        words.append(_decoded(data[start:blank], at, encoding).lstrip("\n"))
+        numbers.frombytes(data[blank + 1 : end])
+        start = end
     if (data[start:] + file.read(1)).strip():
-        raise Unreadable(
-            f"is no binary file of {rows:,} words x {size:,} dimensions, as its header says: "
-            "there is more behind them"
-        )
+        raise _Unreadable(f"{wrong}there is more behind them")
     sample = numbers[:1024].tobytes()
-    if not _CONTROL.search(sample) and _is_utf8(sample):
-        raise Unreadable("is text, but not in word2vec's format")
-    return _from_file(words, numbers, size)
-
-
-def _is_utf8(sample: bytes) -> bool:
-    """Return whether a piece of a file is UTF-8, which may end within a character."""
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(sample)
-    except UnicodeDecodeError:
-        return False
-    return True
+    if sample.isascii() and not _CONTROL.search(sample):
+        raise _Unreadable("is text, but not in word2vec's format")
+    return words, numbers
 
 
 def _decoded(word: bytes, at: int, encoding: str) -> str:
@@ -248,10 +225,3 @@ def _decoded(word: bytes, at: int, encoding: str) -> str:
     except UnicodeDecodeError as error:
         cure = "Give its encoding, as in: --encoding latin-1"
         raise ValueError(undecodable(error, at + error.start, cure)) from error
-
-
-def _from_file(words: list[str], numbers: "array[float]", size: int) -> KeyedVectors:
-    rows = np.frombuffer(numbers, np.float32).reshape(len(words), size)
-    vectors = keyed(words, rows)
-    vectors.expandos["count"] = np.arange(len(words), 0, -1)  # as gensim makes them up
-    return vectors

@@ -95,15 +95,17 @@ def option(help: str, *names: str, **settings: Any) -> Any:
 
 
 def check_folder(typed: str, folder: Path | None) -> None:
-    """Refuse an option's folder that cannot be made or written to, before hours of work."""
+    """Refuse a folder, by the option's name, that cannot be made or written to: before work."""
     if folder is not None:
+        # permission bits do not tell the whole truth (read-only mounts, root): try it
         place = folder.absolute()
         there = next(each for each in (place, *place.parents) if each.exists())
         try:
             TemporaryFolder("trying", there, is_hidden=True).close()
         except OSError as error:
             reason = f"cannot be written to ({error.strerror})"
-            raise BadInput(f"{typed} {folder}: {reason}; give another folder") from error
+            said = f"{typed} {folder}: {reason}; give another folder"
+            raise BadInput(said.lstrip()) from error
 
 
 def is_default(context: typer.Context, name: str) -> bool:

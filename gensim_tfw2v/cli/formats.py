@@ -1,4 +1,4 @@
-"""Formats of vector files: what each is told by, what it can hold, what reads and writes it.
+"""Formats of vector files: what tells each, what it can hold, what reads and writes it.
 
 A new format is a row of `FORMATS`, with a function that reads or writes it. Keras models and
 folders for sentence-transformers have a row 0 for unknown words, which is 0.
@@ -6,26 +6,27 @@ folders for sentence-transformers have a row 0 for unknown words, which is 0.
 
 from __future__ import annotations
 
-import contextlib
 import json
+import pickle
 import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.cli.common import BadInput
+from gensim_tfw2v.cli.common import BadInput, one_line
 from gensim_tfw2v.corpus.files import COMPRESSED, MAGIC
-from gensim_tfw2v.messages import open_decompressed, quoted
+from gensim_tfw2v.messages import converting, open_decompressed, quoted, wide_encoding
 
 if TYPE_CHECKING:
     import numpy as np
-    from gensim.models import KeyedVectors
+    from gensim.models import FastText, KeyedVectors, Word2Vec
 
 UNKNOWN = "[UNK]"
 SURROGATE = "\ud800-\udfff"  # not in UTF-8
-CHUNK = 1 << 20
+OPTIONS_OF_FASTTEXT = 64  # bytes
 
 
 @dataclass(frozen=True)
@@ -38,64 +39,148 @@ class Format:
         As ``--to`` takes it.
     write : callable
         Takes vectors, a whole model if `of_model`, and a path or an open file.
-    suffixes : tuple of str
-        Of files that are written in this format by default.
+    read : callable, optional
+        Takes a path, the encoding of words and whether to map arrays; returns a model or vectors.
+    mark : bytes
+        Regular expression of a file's first bytes. Text reads what has no other format's mark.
+    suffixes : str
+        Of files that are written in this format by default, with blanks between.
     lacks : str
-        Regular expression of what the format's words cannot have in them, "" for nothing.
+        Regular expression of what the format's words cannot have in them.
     is_compressed : bool
         Whether `write` compresses if the name says so.
-    holds_half : bool
-        Whether numbers may be float16.
     of_model : bool
         Whether it holds a whole FastText model.
     """
 
     name: str
     write: Callable[[Any, Any], object]
-    suffixes: tuple[str, ...] = ()
-    lacks: str = ""
+    read: Any = None
+    mark: bytes = b""
+    suffixes: str = ""
+    lacks: str = "(?!)"
     is_compressed: bool = False
-    holds_half: bool = False
     of_model: bool = False
 
 
 def find_format(path: Path, named: str | None, default: str) -> Format:
     """Return the format that an option names, or else a file's suffix; `default` without one."""
-    names = [form.name for form in FORMATS]
-    if named and named not in names:
-        raise BadInput(f"--to is {quoted(named)}: give one of {', '.join(names)}")
-    is_compressed = path.suffix.lower() in COMPRESSED
-    suffix = Path(path.stem if is_compressed else path.name).suffix.lower()
-    named = named or ("" if suffix else default)
-    found = [
-        form for form in FORMATS if form.name == named or not named and suffix in form.suffixes
-    ]
-    if not found:
-        known = "; ".join(f"{form.name}: {', '.join(form.suffixes)}" for form in FORMATS[:5])
-        raise BadInput(
-            f"{path}: no format has the suffix {suffix}; give the file one of these ({known}), or "
-            "name the format of tfw2v convert with --to"
-        )
-    if is_compressed and not found[0].is_compressed:
-        raise BadInput(
-            f"{path}: {found[0].name} is not written compressed; leave out {path.suffix}"
-        )
-    return found[0]
+    inner = path.stem if path.suffix.lower() in COMPRESSED else path.name
+    suffix = Path(inner).suffix.lower()
+    chosen = named or ("" if suffix else default)
+    for form in FORMATS:
+        if form.name == chosen or not chosen and suffix in form.suffixes.split():
+            if inner != path.name and not form.is_compressed:
+                raise BadInput(f"{path}: {form.name} is not compressed; leave out {path.suffix}")
+            return form
+    asked = f"--to is {quoted(named)}" if named else f"{path}: no format has the suffix {suffix}"
+    known = ", ".join(f"{of.name} {of.suffixes}".rstrip() for of in FORMATS)
+    raise BadInput(f"{asked}: give a format (convert --to) or one of its suffixes: {known}")
 
 
-def check_holds(form: Format, vectors: KeyedVectors, path: Path) -> None:
-    """Refuse words that a format cannot hold, before a byte is written."""
+def find_marked(start: bytes) -> Format:
+    """Return the format of a file that begins so: the one with the longest mark, or text."""
+    able = [form for form in FORMATS if form.read and re.match(form.mark, start, re.DOTALL)]
+    return max(able, key=lambda form: len(form.mark))
+
+
+def check_holds(form: Format, vectors: KeyedVectors, path: Path, kept: str = "") -> None:
+    """Refuse words that a format cannot hold, before a byte is written; say what is `kept`."""
     for word in map(str, vectors.index_to_key):
-        if _lacks(form, word):
-            able = [of.name for of in FORMATS if not (of.of_model or _lacks(of, word))]
+        if re.search(form.lacks, word):
+            able = [of.name for of in FORMATS if not (of.of_model or re.search(of.lacks, word))]
             raise BadInput(
                 f"{path}: the format {form.name} cannot hold {quoted(word)}, because of blanks or "
-                f"other characters in it; convert to one that can: {', '.join(able)}"
+                f"other characters in it{kept}; convert to one that can: {', '.join(able)}"
             )
 
 
-def _lacks(form: Format, word: str) -> bool:
-    return bool(form.lacks and re.search(form.lacks, word))
+def _load_pickled(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
+    from gensim.models import KeyedVectors
+    from gensim.utils import SaveLoad
+
+    from gensim_tfw2v.training.state import check_loaded
+
+    is_mappable = mapped and path.suffix not in (".gz", ".bz2")
+    try:
+        saved = SaveLoad.load(str(path), mmap="r" if is_mappable else None)
+        vectors = getattr(saved, "wv", saved)
+        if isinstance(vectors, KeyedVectors):
+            check_loaded(saved)
+    except FileNotFoundError as error:
+        raise BadInput(
+            f"{error.filename}: missing; large arrays of {path} are kept in files beside it, "
+            "copy them together"
+        ) from error
+    except (AttributeError, pickle.UnpicklingError, EOFError, ImportError, TypeError) as error:
+        with open_decompressed(path) as file:
+            is_old = re.search(rb"index2word|DocvecsArray|models.wrappers", file.read(1 << 28))
+        said = describe(path)
+        if is_old:
+            said = "was saved by gensim 3 or older; load it with gensim 3.8.3 and save it again"
+        elif not said and isinstance(error, ImportError):
+            raise
+        said = said or "no gensim model or vectors, or a damaged one"
+        raise BadInput(f"{path}: {said} ({one_line(error)})") from error
+    if not isinstance(vectors, KeyedVectors):
+        raise BadInput(f"{path}: holds a {type(saved).__name__}, not word vectors")
+    if vectors.vectors.shape != (shape := (len(vectors), vectors.vector_size)):
+        raise ValueError(f"its vectors have the shape {vectors.vectors.shape} for {shape}")
+    return saved
+
+
+def _load_word2vec(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
+    """Load text or binary."""
+    from gensim_tfw2v.keyed import read_word2vec
+
+    try:
+        return read_word2vec(path, encoding)
+    except ValueError as error:
+        unknown = "no vectors in a known format; give what gensim, word2vec or fastText has saved"
+        raise BadInput(f"{path}: {str(error) or describe(path) or unknown}") from error
+
+
+def _load_numpy(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
+    """Load the .npz of ``tfw2v convert --to numpy``."""
+    import numpy as np
+
+    from gensim_tfw2v.keyed import keyed
+
+    with np.load(path) as arrays:
+        if not {"words", "vectors"} <= set(arrays):
+            raise BadInput(f"{path}: is a ZIP archive, but not an .npz with words and vectors")
+        words, rows = arrays["words"], arrays["vectors"]
+    is_typed = words.dtype.kind in "Uiu" and rows.dtype.kind in "fiu"
+    if not is_typed or rows.ndim != 2 or words.shape != rows.shape[:1]:
+        raise BadInput(
+            f"{path}: has words {words.shape} of {words.dtype} and vectors {rows.shape} of "
+            f"{rows.dtype}, not [V] and [V, D] of str and float"
+        )
+    return keyed(words.tolist(), np.ascontiguousarray(rows, np.float32))
+
+
+def _load_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
+    """Load a .bin of fastText, if its words end: gensim would look for their end forever."""
+    from gensim.models import _fasttext_bin
+    from gensim.models.fasttext import load_facebook_model
+
+    with open_decompressed(path) as file:
+
+        def read(size: int) -> bytes:
+            if len(content := file.read(size)) < size:
+                raise EOFError("it ends too early")
+            return content
+
+        read(OPTIONS_OF_FASTTEXT)
+        whole: Any = SimpleNamespace(read=read, name=path)
+        try:
+            _fasttext_bin._load_vocab(whole, new_format=True, encoding="latin-1")
+        except NotImplementedError as error:
+            raise BadInput(
+                f"{path}: is a supervised fastText model, which gensim does not read: give the "
+                ".vec that fastText writes beside it"
+            ) from error
+    return load_facebook_model(str(path), encoding)
 
 
 def place(to: Any) -> Any:
@@ -120,10 +205,9 @@ def _save_binary(vectors: KeyedVectors, to: Any) -> None:
 def _save_numpy(vectors: KeyedVectors, to: Any) -> None:
     import numpy as np
 
-    file = open(to, "wb") if isinstance(to, str) else contextlib.nullcontext(to)
-    with file as opened:
+    with open(place(to), "wb", closefd=isinstance(to, str)) as file:
         words = np.array([*map(str, vectors.index_to_key)])
-        np.savez(opened, words=words, vectors=vectors.vectors)
+        np.savez(file, words=words, vectors=vectors.vectors)
 
 
 def _save_fasttext(model: Any, to: Any) -> None:
@@ -173,16 +257,17 @@ def _save_sentence_transformers(vectors: KeyedVectors, path: str) -> None:
 
 
 _BLANKS = rf"[\t-\r {SURROGATE}]"
+_NULS = rf"[\0{SURROGATE}]"
 _UNKNOWN = rf"\A\[UNK\]\Z|\A\Z|[{SURROGATE}]"
 
 FORMATS = (
-    Format("gensim", _save_gensim, (".kv", ".model", ".wv", ".gensim"), is_compressed=True),
-    Format("text", _save_text, (".txt", ".vec", ".w2v", ".emb"), _BLANKS, is_compressed=True),
-    Format("binary", _save_binary, (".bin",), _BLANKS, is_compressed=True),
-    Format("numpy", _save_numpy, (".npz",), r"\0\Z", holds_half=True),
-    Format("keras", _save_keras, (".keras",), rf"[\n\r]|{_UNKNOWN}"),
-    Format("fasttext", _save_fasttext, (), rf"[\0{SURROGATE}]", of_model=True),
-    Format("sentence-transformers", _save_sentence_transformers, (), rf"\s|{_UNKNOWN}"),
+    Format("gensim", _save_gensim, _load_pickled, rb"\x80", ".kv .model .wv .gensim", "(?!)", True),
+    Format("text", _save_text, _load_word2vec, b"", ".txt .vec .w2v .emb", _BLANKS, True),
+    Format("binary", _save_binary, None, b"", ".bin", _BLANKS, True),
+    Format("numpy", _save_numpy, _load_numpy, rb"PK\x03\x04", ".npz", r"\0\Z"),
+    Format("keras", _save_keras, suffixes=".keras", lacks=rf"[\n\r]|{_UNKNOWN}"),
+    Format("fasttext", _save_fasttext, _load_fasttext, rb"\xba\x16O/", "", _NULS, of_model=True),
+    Format("sentence-transformers", _save_sentence_transformers, lacks=rf"\s|{_UNKNOWN}"),
 )
 
 _EXPORT = "export words and vectors with the program that wrote it"
@@ -190,22 +275,13 @@ _EXPORT = "export words and vectors with the program that wrote it"
 #: First bytes (a regular expression) of files that are not read, what they are, and what to do.
 OTHERS = {
     rb"version https://git-lfs": "a pointer of Git LFS, not the file: run git lfs pull",
-    rb"\x93NUMPY": "an array of NumPy without words: save both as .npz, with "
-    "numpy.savez(FILE, words=words, vectors=vectors)",
-    rb"PK\x03\x04": "a ZIP archive, but not an .npz with words and vectors: unpack it",
+    rb"\x93NUMPY": "an array of NumPy without words: use numpy.savez(FILE, words=…, vectors=…)",
     rb".{257}ustar": "a tar archive: unpack it, and give the file of vectors in it",
-    rb"\x80\x02\x8a\nl\xfc\x9cF": f"saved by PyTorch: {_EXPORT}",
-    rb"\x89HDF": f"HDF5 (as of Keras): {_EXPORT}",
-    rb"SQLite format 3": f"a SQLite database (as of Magnitude): {_EXPORT}",
-    rb"PAR1|ARROW1": f"Parquet or Arrow: {_EXPORT}",
-    rb"GGUF|.{7}\0\{": f"GGUF or safetensors: {_EXPORT}",
-    rb"\x08[\x01-\x1f]\x12": f"ONNX: {_EXPORT}",
+    rb"\x89HDF|SQLite format 3": "HDF5 (as of Keras) or SQLite (as of Magnitude): " + _EXPORT,
+    rb"PAR1|ARROW1|GGUF|.{7}\0\{": "Parquet, Arrow, GGUF or safetensors: " + _EXPORT,
+    rb"\x08[\x01-\x1f]\x12|\x80\x02\x8a\nl\xfc\x9cF": "ONNX or PyTorch: " + _EXPORT,
     rb"\s*<[!?h]": "HTML or XML, perhaps a download that failed: download it again",
     rb"\{\s*\"|\[\s*[\[{\"]": "JSON: write a word and its numbers on each line, with single blanks",
-} | {
-    re.escape(magic): f"{name}-compressed: let its name end with {ending}, or decompress it"
-    for magic, (ending, name) in MAGIC.items()
-    if ending in COMPRESSED
 }
 
 
@@ -216,69 +292,11 @@ def describe(path: Path) -> str:
     for magic, what in OTHERS.items():
         if re.match(magic, start, re.DOTALL):
             return f"is {what}"
-    values = [abs(value) for (value,) in struct.iter_unpack("<d", start[: len(start) // 8 * 8])]
-    if values and all(1e-12 < value < 1e4 for value in values):
-        return (
-            "holds numbers of 8 bytes, without words, as GloVe's vectors.bin: give the "
-            "vectors.txt that glove writes with -binary 0 or 2"
-        )
-    return ""
-
-
-def check_fasttext(path: Path) -> None:
-    """Refuse a .bin of fastText that gensim cannot read, or would not stop reading.
-
-    Raises
-    ------
-    ValueError
-        If sizes in it do not fit, numbers are missing, or it is a classifier.
-    """
-    with open_decompressed(path) as file:
-        numbers = _unpack(file, "<2i12id3i2q")
-        dimensions, loss, model, bucket = (numbers[place] for place in (2, 8, 9, 10))
-        rows, words, labels = numbers[15:18]
-        if model == 3 or labels > 0:
-            raise ValueError(
-                "is a supervised fastText model, a classifier, which gensim does not read: give "
-                "the .vec that fastText writes beside it, which has its word vectors"
-            )
-        if min(*numbers[2:14], rows) < 0 or not 0 < dimensions or model not in (1, 2):
-            raise ValueError("is a damaged fastText model: its options are impossible")
-        if rows != words or loss not in (1, 2, 3, 4) or not 0 <= numbers[14] < 1e9:
-            raise ValueError("is a damaged fastText model: its options are impossible")
-        data, at = b"", 0
-        for row in range(rows):
-            while (end := data.find(b"\0", at)) < 0 or len(data) < end + 10:
-                if not (more := file.read(CHUNK)):
-                    raise ValueError(f"is a damaged fastText model: it ends in word {row + 1:,}")
-                data, at = data[at:] + more, 0
-            count, kind = struct.unpack_from("<qb", data, end + 1)
-            if count < 1 or kind:
-                raise ValueError(f"is a damaged fastText model: word {row + 1:,} has no count")
-            at = end + 10
-        file.seek(file.tell() - len(data) + at)
-        for number in rows + bucket, rows:
-            is_quantized, *shape = _unpack(file, "<?2q")
-            if is_quantized:
-                raise ValueError("is a quantized fastText model, which gensim does not read")
-            if shape != [number, dimensions]:
-                raise ValueError(f"is a damaged fastText model: a table has the shape {shape}")
-            if file.seek(4 * number * dimensions, 1) > (size := _size(file)):
-                raise ValueError("is a damaged fastText model: it ends in its vectors")
-        if file.tell() != size:
-            raise ValueError("is a damaged fastText model: there is more behind its vectors")
-
-
-def _unpack(file: Any, form: str) -> tuple[Any, ...]:
-    content = file.read(struct.calcsize(form))
-    if len(content) < struct.calcsize(form):
-        raise ValueError("is a damaged fastText model: it ends in its options")
-    return struct.unpack(form, content)
-
-
-def _size(file: Any) -> int:
-    """Return the size of an open file, decompressed."""
-    at = file.tell()
-    size = file.seek(0, 2)
-    file.seek(at)
-    return size
+    for magic, (ending, name) in MAGIC.items():
+        if start.startswith(magic):
+            return f"is {name}-compressed: let its name end with {ending}, or decompress it"
+    numbers = struct.iter_unpack("<d", start[: len(start) // 8 * 8])
+    if len(start) > 7 and all(1e-12 < abs(number) < 1e4 for (number,) in numbers):
+        return "holds bare numbers of 8 bytes, as GloVe's vectors.bin: give its vectors.txt"
+    wide = wide_encoding(start)
+    return wide and f"is not UTF-8 text. {converting(wide)}"

@@ -78,7 +78,7 @@ def convert(
     if (output := output or out) is None or out not in (None, output):
         raise common.BadInput("give one file to write: tfw2v convert MODEL OUT")
     form = formats.find_format(output, to, "gensim")
-    if half and not form.holds_half:
+    if half and form.name != "numpy":
         raise common.BadInput("--half is for --to numpy: the other formats hold float32")
     if form.name == "sentence-transformers" and output.exists():
         raise common.BadInput(f"{output}: already exists; name a new folder")

@@ -1,30 +1,24 @@
-"""Models and vectors in files: read in gensim's, word2vec's and fastText's formats, saved whole."""
+"""Models and vectors in files: read in each format, saved whole."""
 
 from __future__ import annotations
 
-import math
+import io
 import os
-import pickle
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gensim_tfw2v.cli import common, formats
 from gensim_tfw2v.cli.common import BadInput, one_line
-from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.messages import converting, open_decompressed, quoted, wide_encoding
+from gensim_tfw2v.messages import open_decompressed, quoted
 from gensim_tfw2v.monitor.progress import phase
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors, Word2Vec
 
-    from gensim_tfw2v.cli.formats import Format
-
-UTF8 = "utf-8"
-PICKLE_MARK = b"\x80"  # first byte of every pickle since protocol 2
-FASTTEXT_MARK, ZIP_MARK = b"\xba\x16\x4f\x2f", b"PK\x03\x04"  # of fastText's .bin and of .npz
+UTF8, CHUNK = "utf-8", 1 << 20
 
 
 def load_vectors(path: Path, encoding: str = UTF8, documents: bool = False) -> KeyedVectors:
@@ -96,26 +90,13 @@ def check_encoding(name: str) -> None:
 
 
 def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
-    from gensim_tfw2v.cli import formats
-
-    first = b""
     try:
-        first, _ = _first_lines(path)
-        if first[:1] == PICKLE_MARK:
-            return _load_pickled(path, mapped)
-        if first.startswith(FASTTEXT_MARK):
-            from gensim.models.fasttext import load_facebook_model
-
-            formats.check_fasttext(path)
-            return load_facebook_model(str(path), encoding)
-        if first.startswith(ZIP_MARK) and (vectors := _load_numpy(path)):
-            return vectors
-        return _load_word2vec(path, encoding, first)
+        with open_decompressed(path) as file:
+            form = formats.find_marked(file.read(64))
+        return form.read(path, encoding, mapped)
     except (BadInput, ImportError):
         raise
     except Exception as error:  # a damaged pickle can raise nearly anything
-        if isinstance(error, ValueError) and first[:1] != PICKLE_MARK:
-            raise BadInput(f"{path}: {one_line(error)}") from error
         raise BadInput(
             f"{path}: cannot be loaded; it is damaged, or was saved by software that is not "
             f"installed here ({type(error).__name__}: {one_line(error)})"
@@ -124,114 +105,16 @@ def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
 
 def is_model(path: Path) -> bool:
     """Return whether a file begins like a model or vectors, and not like an evaluation file."""
+    from gensim_tfw2v.keyed import HEADER, read_text
+
     try:
-        first, second = _first_lines(path)
+        with open_decompressed(path) as file:
+            first, second = file.readline(CHUNK), file.readline(CHUNK)
+        form = formats.find_marked(first)
+        rows = first + second
+        return bool(form.mark or HEADER.fullmatch(first) or read_text(io.BytesIO(rows), "latin-1"))
     except Exception:  # not there or damaged: what is to be done with it will say so
         return False
-    is_word2vec = _has_sizes(first) or _numbers_after_word(first) == _numbers_after_word(second) > 1
-    return is_word2vec or first.startswith((PICKLE_MARK, FASTTEXT_MARK, ZIP_MARK))
-
-
-def _first_lines(path: Path) -> tuple[bytes, bytes]:
-    with open_decompressed(path) as file:
-        return file.readline(2**20), file.readline(2**20)
-
-
-def _has_sizes(first: bytes) -> bool:
-    """Return whether this line is word2vec's header, ``V D``."""
-    return len(first.split()) == 2 and all(size.isdigit() for size in first.split())
-
-
-def _load_pickled(path: Path, mapped: bool) -> Word2Vec | KeyedVectors:
-    from gensim.models import KeyedVectors
-    from gensim.utils import SaveLoad
-
-    from gensim_tfw2v.cli.formats import describe
-    from gensim_tfw2v.training.state import check_loaded
-
-    is_mappable = mapped and path.suffix not in (".gz", ".bz2")
-    try:
-        saved = SaveLoad.load(str(path), mmap="r" if is_mappable else None)
-        vectors = getattr(saved, "wv", saved)
-        if isinstance(vectors, KeyedVectors):
-            check_loaded(saved)
-    except FileNotFoundError as error:
-        raise BadInput(
-            f"{error.filename}: missing; large arrays of {path} are kept in files beside it, "
-            "copy them together"
-        ) from error
-    except (AttributeError, pickle.UnpicklingError, EOFError, ImportError, TypeError) as error:
-        with open_decompressed(path) as file:
-            is_old = re.search(rb"index2word|DocvecsArray|models.wrappers", file.read(1 << 28))
-        if is_old:
-            raise BadInput(
-                f"{path}: a model of gensim 3 or older, which gensim 4 cannot read; load it with "
-                f"gensim 3.8.3 and save it again ({one_line(error)})"
-            ) from error
-        if described := describe(path):
-            raise BadInput(f"{path}: {described}") from error
-        if found := re.fullmatch(r"'(\w+)' object has no attribute '_load_specials'", str(error)):
-            raise BadInput(
-                f"{path}: a pickle of {found[1]}, not word vectors; make KeyedVectors of it with "
-                "add_vectors(words, rows), and save these"
-            ) from error
-        if isinstance(error, ImportError):
-            raise
-        raise BadInput(
-            f"{path}: no gensim model or vectors, or a damaged one ({one_line(error)})"
-        ) from error
-    if not isinstance(vectors, KeyedVectors):
-        raise BadInput(f"{path}: holds a {type(saved).__name__}, not word vectors")
-    if vectors.vectors.shape != (shape := (len(vectors), vectors.vector_size)):
-        raise ValueError(f"its vectors have the shape {vectors.vectors.shape} for {shape}")
-    return saved
-
-
-def _load_numpy(path: Path) -> KeyedVectors | None:
-    """Load the .npz of ``tfw2v convert --to numpy``; None if the file holds something else."""
-    import numpy as np
-
-    from gensim_tfw2v.keyed import keyed
-
-    with np.load(path) as arrays:
-        if not {"words", "vectors"} <= set(arrays):
-            return None
-        words, rows = arrays["words"], arrays["vectors"]
-    if words.dtype.kind not in "Uiu" or rows.dtype.kind not in "fiu":
-        raise ValueError(f"has words of {words.dtype} and vectors of {rows.dtype}: save str, float")
-    if rows.ndim != 2 or words.shape != rows.shape[:1]:
-        raise ValueError(
-            f"has words [{words.shape}] and vectors [{rows.shape}], not [V] and [V, D]"
-        )
-    return keyed(words.tolist(), np.ascontiguousarray(rows, np.float32))
-
-
-def _load_word2vec(path: Path, encoding: str, first: bytes) -> KeyedVectors:
-    from gensim_tfw2v.cli.formats import describe
-    from gensim_tfw2v.keyed import Unreadable, read_word2vec
-
-    try:
-        return read_word2vec(path, encoding)
-    except Unreadable as error:
-        if _has_sizes(first) or _numbers_after_word(first) > 1:
-            raise
-        if described := describe(path):
-            raise BadInput(f"{path}: {described}") from error
-        if wide := wide_encoding(first):
-            raise BadInput(f"{path}: is not {encoding.upper()} text. {converting(wide)}") from error
-        raise BadInput(
-            f"{path}: no vectors in a known format; give what gensim or fastText has saved, "
-            "word2vec's text or binary format, or an .npz of tfw2v convert"
-        ) from error
-
-
-def _numbers_after_word(line: bytes) -> int:
-    """Give D for a line ``word number_1 … number_D`` of text, else 0."""
-    try:
-        values = [float(field) for field in line.split()[1:]]
-    except ValueError:
-        return 0
-    return 0 if any(map(math.isinf, values)) else len(values)
 
 
 def check_outputs(
@@ -240,10 +123,10 @@ def check_outputs(
     """Refuse --output and --vectors that cannot be written, or are inputs; `what` says which."""
     if binary and vectors is None:
         raise BadInput("--binary is the format of --vectors; give --vectors FILE too")
-    if vectors is not None and vectors.resolve() == output.resolve():
-        raise BadInput(f"{vectors}: named by both --output and --vectors")
     if vectors is not None:
         vectors_format(vectors, binary)
+        if vectors.resolve() == output.resolve():
+            raise BadInput(f"{vectors}: named by both --output and --vectors")
     read = [path.resolve() for path in inputs]
     for path in filter(None, (output, vectors)):
         check_can_save(path)
@@ -263,30 +146,22 @@ def check_can_save(path: Path) -> None:
         return
     if not real.parent.is_dir():
         raise BadInput(f"{real.parent}: no such folder; create it first (mkdir -p)")
-    try:
-        # permission bits do not tell the whole truth (read-only mounts, root): try it
-        TemporaryFolder("saving", real.parent, is_hidden=True).close()
-    except OSError as error:
-        raise BadInput(f"{real.parent}: cannot be written to ({error.strerror})") from error
+    common.check_folder("", real.parent)
 
 
-def vectors_format(vectors: Path, binary: bool) -> Format:
+def vectors_format(vectors: Path, binary: bool) -> formats.Format:
     """Return the format of --vectors; by its suffix, and text without one."""
-    from gensim_tfw2v.cli.formats import find_format
-
-    return find_format(vectors, "binary" if binary else None, "text")
+    return formats.find_format(vectors, "binary" if binary else None, "text")
 
 
 def save_model(
     model: Word2Vec, output: Path, vectors: Path | None, binary: bool, progress: bool | None = None
 ) -> Iterator[Path]:
     """Save a model, and its vectors alone where that is asked for; name each file when it is."""
-    from gensim_tfw2v.cli import formats
-
     yield from save_whole(output, model.save, progress)
     if vectors is not None:
         form = vectors_format(vectors, binary)
-        formats.check_holds(form, model.wv, vectors)
+        formats.check_holds(form, model.wv, vectors, f"; {output} is saved")
         yield from save_whole(vectors, partial(form.write, model.wv), progress)
 
 

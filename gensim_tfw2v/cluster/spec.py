@@ -24,8 +24,8 @@ EXAMPLE = f'{{"cluster": {HOSTS_EXAMPLE}, "task": {{"type": "worker", "index": 0
 #: What a text in JSON or YAML raises that is wrong, nested too deeply, or has too many digits.
 UNREADABLE = (ValueError, RecursionError)
 
-#: A host's name or address; never what ssh would take for an option.
-HOST = re.compile(r"\[[\w:.%]+\]|\w[\w.-]*")
+#: A host's name or address, which ssh doesn't take for an option, and a port.
+ADDRESS = re.compile(r"(\[[\w:.%]+\]|\w[\w.-]*):([0-9]{1,5})")
 
 #: The environment variable that tells a task where its training logs for TensorBoard.
 LOG_DIR = "TFW2V_LOG_DIR"
@@ -117,22 +117,14 @@ class Cluster:
                 raise ClusterError(f"the cluster has no {role}: give at least one {role} address")
         by_address: dict[str, list[Task]] = {}
         for task in self.tasks():
-            host, _, port = task.address.rpartition(":")
-            if "@" in host:
-                raise ClusterError(
-                    f"{task.role} {task.index} has the address {quoted(task.address)}: write "
-                    f"host:port without a user, and log in as one with --ssh 'ssh -l "
-                    f"{host.partition('@')[0]}'"
-                )
-            if (
-                not HOST.fullmatch(host)
-                or not re.fullmatch("[0-9]{1,5}", port)
-                or not 0 < int(port) < 1 << 16
-            ):
+            found = ADDRESS.fullmatch(task.address)
+            if not found or not 0 < int(found[2]) < 1 << 16:
+                user, at, _ = task.address.partition("@")
+                ssh = f"ssh -l {user}"
                 raise ClusterError(
                     f"{task.role} {task.index} has the address {quoted(task.address)}: write "
                     "host:port, with a host's name or address (IPv6 in brackets) and a port from 1 "
-                    "to 65535"
+                    f"to 65535{f'; log in with --ssh {ssh!r}' if at else ''}"
                 )
             by_address.setdefault(task.address, []).append(task)
         for same in by_address.values():

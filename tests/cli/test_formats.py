@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gensim.models import KeyedVectors
+from gensim.models import KeyedVectors, Word2Vec
 from gensim.test.utils import datapath
 
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.formats import FORMATS
-from gensim_tfw2v.cli.model_files import load_saved
+from gensim_tfw2v.cli.model_files import load_saved, save_model
 
 ROWS = b"the 1 2\nof 3 4\n"
 GLOVE = np.random.default_rng(1).normal(0, 0.3, 300).tobytes()
@@ -49,9 +49,9 @@ def test_what_text_is_read(tmp_path, content, words):
         (b"2 2\nthe 1,5 2\nof 3 4\n", "line 2 .* has b'1,5', which is not a finite number"),
         (b"2 2\nthe 1 2\nof 3 1_0\n", "line 3 .* has b'1_0'"),
         (b"2 2\nthe 1 2\nof 3 1e999\n", "NaN or infinite, the first for 'of'"),
-        (b"3 2\n" + ROWS, "ends after 2 of the 3 words in its header"),
-        (b"1 2\n" + ROWS, "line 3 .* comes after the 1 words that the header"),
-        (b"2 2\nthe 1 2\n\nof 3 4\n", "line 4 .* comes after line 3, which is empty"),
+        (b"3 2\n" + ROWS, "has 2 words, and not 3 as its header says"),
+        (b"1 2\n" + ROWS, "has 2 words, and not 1 as its header says"),
+        (b"2 2\nthe 1 2\n\nof 3 4\n", "line 3 is empty, but lines follow it"),
         (b"999999999999 9\n" + ROWS, "line 2"),
         (b"0.5\t1\n0.7\t2\n", "no vectors in a known"),
         (b"0.5\t1\t2\n0.7\t2\t3\n", "rows of numbers without words; .*paste metadata.tsv"),
@@ -83,7 +83,7 @@ def test_what_is_refused_and_why(tmp_path, content, said):
         ("fasttext_old", "gensim 3 or older.*3.8.3 and save it again"),
         ("ft_kv_3.6.0.model.gz", "gensim 3 or older.*3.8.3 and save it again"),
         ("pang_lee_polarity_fasttext.bin", "a supervised fastText model.*give the .vec"),
-        ("pretrained.vec", "ends after 1 of the 3 words"),
+        ("pretrained.vec", "has 1 words, and not 3"),
     ],
 )
 def test_files_of_other_programs_and_times(name, said):
@@ -129,7 +129,7 @@ def test_what_is_written_is_read_or_refused(tfw2v, tmp_path, word, form):
 
 
 def test_each_format_has_its_suffixes():
-    suffixes = [suffix for form in FORMATS for suffix in form.suffixes]
+    suffixes = [suffix for form in FORMATS for suffix in form.suffixes.split()]
     assert len(set(suffixes)) == len(suffixes)
 
 
@@ -139,3 +139,13 @@ def test_numbers_too_large_for_half(tfw2v, tmp_path):
     vectors.save(str(tmp_path / "m.kv"))
     out = tmp_path / "out.npz"
     assert "float16" in tfw2v("convert", tmp_path / "m.kv", out, "--half", status=2).stderr
+
+
+def test_a_model_is_kept_whose_vectors_cannot_be_written(tmp_path):
+    model = Word2Vec([["New York", "x"]], min_count=1, vector_size=2, epochs=1)
+    output, vectors = tmp_path / "m.model", tmp_path / "v.txt"
+    vectors.write_bytes(b"before")
+    with pytest.raises(BadInput, match=r"v\.txt: .*'New York'.*m\.model is saved; convert to"):
+        list(save_model(model, output, vectors, False))
+    assert vectors.read_bytes() == b"before"
+    assert "New York" in load_saved(output).wv

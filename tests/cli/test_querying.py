@@ -217,7 +217,10 @@ def test_a_terminal_is_asked_for_words(models):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--to", "torch"), "--to is 'torch': give one of gensim, text, binary, numpy"),
+        (
+            ("--to", "torch"),
+            "--to is 'torch': give a format (convert --to) or one of its suffixes: gensim .kv",
+        ),
         (("--half",), "--half is for --to numpy"),
         (("--to", "fasttext"), "whole FastText model"),
     ],
