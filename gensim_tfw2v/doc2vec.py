@@ -173,7 +173,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         trim_rule: Any = None,
     ) -> tuple[int, int]:
         """Count the words and tags of documents; see gensim and `TFWord2Vec`."""
-        self._refuse_while_training()
+        self._refuse_while_used()
         known, self.dv = self.dv, KeyedVectors(self.vector_size)
         self._corpus_reader.tags = None
         try:
