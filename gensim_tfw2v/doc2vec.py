@@ -131,14 +131,6 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         reader.dv = vars(self).get("dv")  # none yet in the constructor
         return reader
 
-    @classmethod
-    def take_over(cls, model: Any) -> Any:
-        """Turn a model of gensim's class into one of this class; its tags' keys become a list."""
-        model = super().take_over(model)
-        if isinstance(model, Doc2Vec):  # earlier versions have saved a range
-            model.dv.index_to_key = list(model.dv.index_to_key)
-        return model
-
     def build_vocab(
         self,
         corpus_iterable: Iterable[TaggedDocument] | None = None,

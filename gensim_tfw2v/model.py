@@ -72,10 +72,10 @@ CHANGED = (
     *("min_alpha_yet_reached", "mean_losses"),
 )
 
-#: Methods that change the vocabulary or replace arrays.
+#: gensim's methods that change the vocabulary or replace arrays.
 CHANGING = (
     *("build_vocab", "build_vocab_from_freq", "prepare_vocab", "create_binary_tree"),
-    *("update_weights", "reset_from", "scan_vocab", "init_weights"),
+    *("update_weights", "reset_from"),
 )
 
 #: What uses a model while it is trained: no thread has this number.
@@ -271,6 +271,8 @@ class TFWord2Vec(Word2Vec):
         for own in (cls, TFWord2Vec, *TFWord2Vec.__subclasses__()):
             if type(model) is own._of_gensim:
                 model.__class__ = own  # the same attributes; what is new has class defaults
+        if getattr(model, "has_documents", False):  # earlier versions have saved a range
+            model.dv.index_to_key = list(model.dv.index_to_key)
         return model
 
     @classmethod
@@ -330,6 +332,7 @@ class TFWord2Vec(Word2Vec):
 
     def init_weights(self) -> None:
         """Initialize the weights, as gensim does, in the files of `tables_dir` if it is set."""
+        self._refuse_while_used()
         if self.tables_dir is None:
             super().init_weights()
         else:
@@ -411,6 +414,7 @@ class TFWord2Vec(Word2Vec):
         CorpusDecodeError
             If the corpus is not UTF-8.
         """
+        self._refuse_while_used()
         self._corpus_reader.forget()
         is_own = type(self)._scan_vocab is self._of_gensim._scan_vocab
         by_gensim = self.max_vocab_size or not is_own
@@ -629,10 +633,10 @@ class TFWord2Vec(Word2Vec):
 
     def _refuse_while_used(self) -> None:
         if self._user not in (None, threading.get_ident()):
-            doing = "trained" if self._user == TRAINING else "changed"
             raise RuntimeError(
-                f"this model is being {doing}, by another thread or by the train() whose callback "
-                "this is: wait until that has returned, or train a copy (copy.deepcopy(model))"
+                "this model is being trained, or its vocabulary is being built, by another thread "
+                "or by the train() whose callback this is: wait until that has returned, or use a "
+                "copy (copy.deepcopy(model))"
             )
 
     def _check_corpus_sanity(
@@ -725,8 +729,7 @@ class TFWord2Vec(Word2Vec):
     ) -> tuple[int, int, int]:
         """Train an epoch."""
         if self._training is None:
-            assert self._config is not None
-            check_state(self, self._config)  # again: callbacks may have changed arrays
+            self._config = self._check({})  # again: callbacks may have changed something
             corpus = self._corpus_reader.encoded(source, self.wv.key_to_index, self._config)
             self._training = begin_training(self, self._config, corpus, self._process_launcher)
         is_file = isinstance(source, Path) and not is_compressed(source)
@@ -736,12 +739,11 @@ class TFWord2Vec(Word2Vec):
 
 
 def _guarded(name: str) -> Any:
-    """The method of this name, refused during training, and undone if it fails."""
-    own = vars(TFWord2Vec).get(name)
+    """Gensim's method of this name: refused while the model is used, and undone if it fails."""
 
-    @functools.wraps(getattr(TFWord2Vec, name))
+    @functools.wraps(getattr(Word2Vec, name))
     def method(self: TFWord2Vec, *args: Any, **kwargs: Any) -> Any:
-        call = functools.partial(own, self) if own else getattr(super(TFWord2Vec, self), name)
+        call = getattr(super(TFWord2Vec, self), name)
         if self._user == threading.get_ident():  # called by another of these methods
             return call(*args, **kwargs)
         with self._used_by(threading.get_ident()), undone_on_error(self):
