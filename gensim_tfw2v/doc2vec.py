@@ -131,14 +131,6 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         reader.dv = vars(self).get("dv")  # none yet in the constructor
         return reader
 
-    @classmethod
-    def take_over(cls, model: Any) -> Any:
-        """Turn a model of gensim's class into one of this class; its tags' keys become a list."""
-        model = super().take_over(model)
-        if isinstance(model, Doc2Vec):  # earlier versions have saved a range
-            model.dv.index_to_key = list(model.dv.index_to_key)
-        return model
-
     def build_vocab(
         self,
         corpus_iterable: Iterable[TaggedDocument] | None = None,
@@ -173,7 +165,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         trim_rule: Any = None,
     ) -> tuple[int, int]:
         """Count the words and tags of documents; see gensim and `TFWord2Vec`."""
-        self._refuse_while_training()
+        self._refuse_while_used()
         known, self.dv = self.dv, KeyedVectors(self.vector_size)
         self._corpus_reader.tags = None
         try:

@@ -43,13 +43,7 @@ from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_loaded, check_state
 from gensim_tfw2v.training.sub_model_training import begin_training
-from gensim_tfw2v.training.vocabulary import (
-    complete,
-    fill_outputs,
-    renew_norms,
-    take_vectors,
-    undone_if_it_fails,
-)
+from gensim_tfw2v.training.vocabulary import complete, renew_norms, take_vectors, undone_on_error
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -68,7 +62,7 @@ EXPERIMENTAL = ("negative_shards",)
 
 #: What else is not saved: the state of a training, and what the last one has left.
 TRANSIENT = (
-    *("_reader", "_training", "_config", "_process_launcher", "_is_training"),
+    *("_reader", "_training", "_config", "_process_launcher", "_user"),
     *("_frozen", "_logged", "_restored_words", "traffic", "merge_report", "stop_training"),
 )
 
@@ -84,7 +78,10 @@ CHANGING = (
     *("update_weights", "reset_from"),
 )
 
-#: One thread at a time says that it trains a model, or finds that another does.
+#: What uses a model while it is trained: no thread has this number.
+TRAINING = -1
+
+#: One thread at a time says that it uses a model, or finds that another does.
 _ENTRANCE = threading.Lock()
 
 logger = logging.getLogger(__name__)
@@ -222,7 +219,7 @@ class TFWord2Vec(Word2Vec):
     _reader: CorpusReader | None = None
     _reader_class: type[CorpusReader] = CorpusReader
     _process_launcher: ProcessLauncher | None = None
-    _is_training = False
+    _user: int | None = None  # who trains or changes the model: TRAINING, or the thread's number
     _training: Training | None = None
     _config: TrainingConfig | None = None  # of the `train` that runs
     _restored_words = 0  # raw words of the last `train` that a checkpoint had
@@ -274,6 +271,8 @@ class TFWord2Vec(Word2Vec):
         for own in (cls, TFWord2Vec, *TFWord2Vec.__subclasses__()):
             if type(model) is own._of_gensim:
                 model.__class__ = own  # the same attributes; what is new has class defaults
+        if getattr(model, "has_documents", False):  # earlier versions have saved a range
+            model.dv.index_to_key = list(model.dv.index_to_key)
         return model
 
     @classmethod
@@ -333,7 +332,7 @@ class TFWord2Vec(Word2Vec):
 
     def init_weights(self) -> None:
         """Initialize the weights, as gensim does, in the files of `tables_dir` if it is set."""
-        self._refuse_while_training()
+        self._refuse_while_used()
         if self.tables_dir is None:
             super().init_weights()
         else:
@@ -415,7 +414,7 @@ class TFWord2Vec(Word2Vec):
         CorpusDecodeError
             If the corpus is not UTF-8.
         """
-        self._refuse_while_training()
+        self._refuse_while_used()
         self._corpus_reader.forget()
         is_own = type(self)._scan_vocab is self._of_gensim._scan_vocab
         by_gensim = self.max_vocab_size or not is_own
@@ -437,21 +436,6 @@ class TFWord2Vec(Word2Vec):
         scan = self._corpus_reader.scan(source, config)
         self.raw_vocab = scan.raw_vocab
         return scan.total_words, scan.corpus_count
-
-    def build_vocab(self, *args: Any, **kwargs: Any) -> None:
-        """Build the vocabulary; see gensim. If it fails, the model stays as it was."""
-        with undone_if_it_fails(self):
-            super().build_vocab(*args, **kwargs)
-
-    def build_vocab_from_freq(self, *args: Any, **kwargs: Any) -> None:
-        """Build the vocabulary of given counts; see gensim. As `build_vocab` if it fails."""
-        with undone_if_it_fails(self):
-            super().build_vocab_from_freq(*args, **kwargs)
-
-    def update_weights(self) -> None:
-        """Add rows for new words; gensim's hook."""
-        fill_outputs(self, len(self.wv.vectors))  # of words that wv.add_vector has added, too
-        super().update_weights()
 
     def train(
         self,
@@ -502,7 +486,7 @@ class TFWord2Vec(Word2Vec):
         refuse_renamed("train()", kwargs)
         for name in ("self", "kwargs", "__class__"):
             del arguments[name]
-        with self._being_trained():
+        with self._used_by(TRAINING):
             self._config = self._check(arguments)
             by_gensim = is_trained_by_gensim(self)
             if by_gensim:
@@ -562,7 +546,7 @@ class TFWord2Vec(Word2Vec):
         RuntimeError, Divergence
             As in `train`.
         """
-        self._refuse_while_training()
+        self._refuse_while_used()
         Number(least=1, whole=True, exact=True)("epochs", epochs)
         self._check({"start_alpha": alpha, "end_alpha": end_alpha})
         if is_trained_by_gensim(self):  # whose code reads the part again for each epoch
@@ -637,21 +621,22 @@ class TFWord2Vec(Word2Vec):
         return replace(config, alpha=max(start or config.alpha, end or self.min_alpha))
 
     @contextlib.contextmanager
-    def _being_trained(self) -> Iterator[None]:
-        """Within it, nobody else trains the model."""
+    def _used_by(self, user: int) -> Iterator[None]:
+        """Within it, nobody else trains or changes the model."""
         with _ENTRANCE:
-            self._refuse_while_training()
-            self._is_training = True
+            self._refuse_while_used()
+            self._user = user
         try:
             yield
         finally:
-            del self._is_training
+            del self._user
 
-    def _refuse_while_training(self) -> None:
-        if self._is_training:
+    def _refuse_while_used(self) -> None:
+        if self._user not in (None, threading.get_ident()):
             raise RuntimeError(
-                "this model is being trained, by another thread or by the train() whose callback "
-                "this is: wait until that has returned, or train a copy (copy.deepcopy(model))"
+                "this model is being trained, or its vocabulary is being built, by another thread "
+                "or by the train() whose callback this is: wait until that has returned, or use a "
+                "copy (copy.deepcopy(model))"
             )
 
     def _check_corpus_sanity(
@@ -744,9 +729,7 @@ class TFWord2Vec(Word2Vec):
     ) -> tuple[int, int, int]:
         """Train an epoch."""
         if self._training is None:
-            assert self._config is not None
-            if any(callbacks):  # which may have changed arrays
-                check_state(self, self._config)
+            self._config = self._check({})  # again: callbacks may have changed something
             corpus = self._corpus_reader.encoded(source, self.wv.key_to_index, self._config)
             self._training = begin_training(self, self._config, corpus, self._process_launcher)
         is_file = isinstance(source, Path) and not is_compressed(source)
@@ -755,19 +738,23 @@ class TFWord2Vec(Word2Vec):
         )
 
 
-def _refused_while_training(name: str) -> Any:
-    """Gensim's method of this name, which raises a RuntimeError during training."""
+def _guarded(name: str) -> Any:
+    """Gensim's method of this name: refused while the model is used, and undone if it fails."""
 
     @functools.wraps(getattr(Word2Vec, name))
     def method(self: TFWord2Vec, *args: Any, **kwargs: Any) -> Any:
-        self._refuse_while_training()
-        return getattr(super(TFWord2Vec, self), name)(*args, **kwargs)
+        call = getattr(super(TFWord2Vec, self), name)
+        if self._user == threading.get_ident():  # called by another of these methods
+            return call(*args, **kwargs)
+        with self._used_by(threading.get_ident()), undone_on_error(self):
+            complete(self)
+            return call(*args, **kwargs)
 
     return method
 
 
 for _name in CHANGING:
-    setattr(TFWord2Vec, _name, _refused_while_training(_name))
+    setattr(TFWord2Vec, _name, _guarded(_name))
 
 
 def refuse_renamed(function: str, given: Iterable[str]) -> None:

@@ -222,12 +222,12 @@ def test_plain_gensim_trains_on_and_so_do_we(tmp_path):
     )
     run(program, path)
     again = TFDoc2Vec.load(path)
-    assert type(again) is TFDoc2Vec and again.dv.index_to_key == range(9)
+    assert type(again) is TFDoc2Vec and again.dv.index_to_key == list(range(9))
     before = again.dv.vectors.copy()
     again.train(documents, **TOLD)
     assert (again.dv.vectors != before).any()
     again.build_vocab([TaggedDocument(["human"], [11])], update=True)
-    assert again.dv.index_to_key == range(12)
+    assert again.dv.index_to_key == list(range(12))
     assert (tmp_path / "text").read_text("utf-8").count("\n") >= 10
 
 

@@ -190,7 +190,11 @@ def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = 
     if own:
         own.update(zip(ints, count(len(keys)), strict=False))
     own.update(zip(others, count(len(keys) + len(ints)), strict=False))
-    vectors.index_to_key = [*keys, *ints, *others]
+    try:
+        vectors.index_to_key = [*keys, *ints, *others]
+    except MemoryError as error:
+        size = 4 * len(ints) * vectors.vector_size / 2**40
+        raise MemoryError(f"tags up to {ints[-1]} need {size:.1f} TiB of vectors") from error
     if tags.counted:
         rows = [own[tag] for tag in tags.counted]
         for column, name in enumerate(COUNTS):

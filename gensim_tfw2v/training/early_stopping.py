@@ -142,9 +142,6 @@ class UntilStopped:
     def __init__(self, callbacks: Iterable[Any]) -> None:
         self._callbacks = callbacks
 
-    def __bool__(self) -> bool:
-        return bool(self._callbacks)
-
     def __getattr__(self, event: str) -> Callable[[Any], None]:
         def call(model: Any) -> None:
             is_end = event == "on_train_end"

@@ -44,8 +44,7 @@ def train_epoch(
         if total_examples
         else corpus.total_raw_words / (total_words or 1)
     )
-    if epoch >= position.epoch or training.epochs_at_once > 1:
-        training.renew()
+    training.renew()
     if epoch < position.epoch:  # trained before the checkpoint, or with those before
         _tasks_of(model, training, epoch, corpus_ratio, is_corpus_file_mode)  # notes the step sizes
         return position.finished[epoch]

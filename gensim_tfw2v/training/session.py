@@ -9,15 +9,14 @@ import logging
 import threading
 import time
 import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.config import TrainingConfig
+from gensim_tfw2v.config import ATTRIBUTES, TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.choices import FEW_TOKENS
@@ -29,7 +28,6 @@ from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
 from gensim_tfw2v.training.setup import open_regime, setup_of, unit_entries
-from gensim_tfw2v.training.state import check_state
 from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of, weights_of
 
 logger = logging.getLogger(__name__)
@@ -47,8 +45,12 @@ SUBWORDS, DOCUMENTS = ("min_n", "max_n", "bucket"), ("dbow_words", "dm_concat", 
 #: TensorBoard's log takes the loss of every so manieth block: that costs a hundredth of the time.
 LOGGED_EVERY = 16
 
+#: Options that each epoch reads itself.
+EACH_EPOCH = {"alpha", "min_alpha", "epochs", "batch_words"}
+
 #: Settings that a training is made for, and keeps.
-FIXED = {"cluster", "regime", "layout", "log", "checkpoint_dir", "deterministic", "words", "shapes"}
+FIXED = {"cluster", "regime", "layout", "log_dir", "checkpoint_dir"}
+FIXED |= {"deterministic", "words", "shapes"}
 
 #: How often in a row a cluster may be lost without a checkpoint in between, and for how many
 #: seconds another attempt is made to have it back.
@@ -91,9 +93,9 @@ class Training:
                 _note_kernel(model)
                 corpus.cut_anew()
             vocabulary = Vocabulary.of(model)
-            self._settings = settings_of(model, config)
-            self._weights, self._subwords = weights_of(model), vocabulary.subwords
+            self._settings, self._weights = settings_of(model), weights_of(model)
             self._inputs: np.ndarray | None = None  # what the model's rows of n-grams were
+            self._subwords = vocabulary.subwords
             self._entries = unit_entries(config, vocabulary, corpus.total_tokens)
             self.units: list[WorkUnit] = corpus.units(self._entries)
             self._checkpoints: Checkpoints | None = None
@@ -151,20 +153,18 @@ class Training:
         TypeError, ValueError
             If the model cannot be trained with the new settings.
         """
-        model, at_once = self._model, self.epochs_at_once > 1
-        config = TrainingConfig.of(model)
-        if not at_once:  # each epoch has its own learning rate in any case
-            config = replace(config, alpha=self.config.alpha)
-        settings = settings_of(model, config)
-        changed = [name for name in settings if settings[name] != self._settings.get(name)]
-        if changed and at_once and self.position.epoch or FIXED.intersection(changed):
-            raise _refusal(changed)
+        settings = settings_of(self._model)
+        changed = {name for name in settings if settings[name] != self._settings[name]}
+        are_trained = self.epochs_at_once > 1 and self.position.epoch > 0
+        if refused := changed if are_trained else changed & FIXED:
+            raise _refusal(refused)
         if changed:
-            check_state(model, config)
+            config = self._model._check({})
+        if changed - EACH_EPOCH:
             self.config, self._settings = config, settings
             self._traffic = self.traffic or self._traffic
             self._regime_stack.close()
-            vocabulary = Vocabulary.of(model)
+            vocabulary = Vocabulary.of(self._model)
             self._subwords = vocabulary.subwords
             self._set_up(vocabulary)
 
@@ -273,7 +273,7 @@ class Training:
         """Have the model's arrays filled, and put right what is made of them."""
         model, subwords = self._model, self._subwords
         current = weights_of(model)
-        is_other = _shapes(current) != self._settings["shapes"]
+        is_other = settings_of(model)["shapes"] != self._settings["shapes"]
         if is_other:
             for held, arrays in self._weights:
                 held.update(arrays)
@@ -379,31 +379,26 @@ class Training:
         self._model_position = copy.deepcopy(self.position)
 
 
-def settings_of(model: Any, config: TrainingConfig) -> dict[str, Any]:
+def settings_of(model: Any) -> dict[str, Any]:
     """Settings of a model that training reads, by their names."""
-    weights = weights_of(model)
-    arrays = {name: getattr(model, name, None) for name in ("cum_table", "compute_loss")}
-    arrays |= {"sample": not model.sample, "sample_int": model.wv.expandos.get("sample_int")}
+    weights, of_words = weights_of(model), model.wv.expandos
+    arrays = {"cum_table": vars(model).get("cum_table"), "sample_int": of_words.get("sample_int")}
     for place, (held, _) in zip(("", "wv.", "dv."), weights, strict=False):
         arrays |= {place + name: held[name] for name in tuple(held) if "_lockf" in name}
     return {
-        **vars(config),
+        **{name: getattr(model, name, None) for name in {*ATTRIBUTES, "compute_loss"} - {"seed"}},
         **{name: np.asarray(array).tobytes() for name, array in arrays.items()},
         "words": [held.get("key_to_index") for held, _ in weights],
-        "shapes": _shapes(weights),
+        "shapes": [np.shape(array) for _, arrays in weights for array in arrays.values()],
     }
 
 
-def _shapes(weights: list[Any]) -> list[dict[str, tuple[int, ...]]]:
-    return [{name: np.shape(array) for name, array in arrays.items()} for _, arrays in weights]
-
-
-def _refusal(changed: list[str]) -> RuntimeError:
+def _refusal(changed: Iterable[str]) -> RuntimeError:
     return RuntimeError(
         "a callback or another thread has changed what must stay the same during training: "
-        f"{', '.join(changed)}. The model keeps what was trained. Before train() or after it, add "
-        "vectors (wv.add_vector) and change words, arrays' shapes, and options such as these. With "
-        "sub-models, which train all epochs at once, that goes for every option"
+        f"{', '.join(sorted(changed))}. The model keeps what was trained. Change words, shapes of "
+        "arrays and these options, and add vectors (wv.add_vector), before train() or after it. "
+        "With sub-models, which train all epochs at once, that goes for every option"
     )
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +75,7 @@ class SubModelTraining(Training):
             for checkpoints in writing:
                 checkpoints.wait()
         _merge(self._model, self._subwords, options, folder)
-        # which merging has set
-        self.config = replace(self.config, vector_size=self._model.vector_size)
-        self._settings = settings_of(self._model, self.config)
+        self._settings = settings_of(self._model)  # of which merging has set some
 
     def export(self) -> None:
         """Leave the model's arrays: they are what sub-models start from, or merged from them."""

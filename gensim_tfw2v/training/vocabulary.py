@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -163,34 +162,32 @@ def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
     return Tables(*(np.require(table, requirements="C") for table in tables))
 
 
-def _output_layers(model: Any) -> list[str]:
-    return ["syn1neg"] * bool(model.negative) + ["syn1"] * bool(model.hs)
-
-
 def complete(model: Any) -> None:
     """Give words that ``wv.add_vector`` has added what else training needs of each word.
 
     They are neither subsampled nor drawn as negatives, and their output rows start from 0. If other
     arrays do not fit the vocabulary, nothing is changed.
     """
-    vectors, words, outputs = model.wv, len(model.wv), _output_layers(model)
-    arrays = [getattr(model, name, ()) for name in ["cum_table"] * bool(model.negative) + outputs]
-    known = min((0 if array is None else len(array) for array in arrays), default=0)
-    fits = all(len(array) == known for array in arrays)
-    if not (fits and 0 < known < words == len(vectors.vectors)):
+    vectors, words, attributes = model.wv, len(model.wv), model.wv.expandos
+    outputs = ["syn1neg"] * bool(model.negative) + ["syn1"] * bool(model.hs)
+    names = [*outputs, "cum_table"] if model.negative else outputs
+    arrays = [getattr(model, name, None) for name in names]
+    lengths = {0 if array is None else len(array) for array in arrays}
+    known = min(lengths, default=0)
+    if len(lengths) > 1 or not 0 < known < words == len(vectors.vectors):
         return
-    paths = vectors.expandos["point"][known:] if model.hs else ()
-    if any(isinstance(path, np.ndarray) for path in paths):
+    if any(np.ndim(path) for path in attributes.get("point", ())[known:]):
         return  # these words were counted: syn1 has lost their nodes
     vectors.allocate_vecattrs()
-    if "sample_int" in vectors.expandos:
-        vectors.expandos["sample_int"][known:] = 2**32 - 1
+    if "sample_int" in attributes:
+        attributes["sample_int"][known:] = 2**32 - 1
     for name in ("point", "code") if model.hs else ():
         for word in range(known, words):
-            vectors.expandos[name][word] = vectors.expandos[name][0][:0]
+            attributes[name][word] = attributes[name][0][:0]
     if model.negative:
         model.cum_table = np.pad(model.cum_table, (0, words - known), "edge")
-    fill_outputs(model, words)
+    for name in outputs:
+        setattr(model, name, np.pad(getattr(model, name), ((0, words - known), (0, 0))))
     if isinstance(vectors, FastTextKeyedVectors):
         vectors.recalc_char_ngram_buckets()
         for word in range(len(vectors.vectors_vocab), words):
@@ -199,31 +196,22 @@ def complete(model: Any) -> None:
             vectors.vectors_vocab = np.vstack([vectors.vectors_vocab, own])
 
 
-def fill_outputs(model: Any, words: int) -> None:
-    """Append rows of 0 to output layers that have fewer rows than there are words."""
-    for name in _output_layers(model):
-        rows = getattr(model, name)
-        setattr(model, name, np.pad(rows, ((0, max(0, words - len(rows))), (0, 0))))
-
-
 @contextlib.contextmanager
-def undone_if_it_fails(model: Any) -> Iterator[None]:
+def undone_on_error(model: Any) -> Iterator[None]:
     """Within it, an error or Ctrl-C leaves the vocabulary and the weights as they were.
 
-    gensim appends to the keys or replaces them, and replaces arrays, except the words' attributes.
+    gensim replaces arrays, except those of the words' attributes, whose elements it replaces.
     """
-    before, parts = dict(vars(model)), [model.wv, *([model.dv] if model.has_documents else [])]
-    held = [dict(vars(part), expandos=copy.deepcopy(part.expandos)) for part in parts]
-    numbers = [(len(part.index_to_key), len(part.key_to_index)) for part in parts]
+    holders = [held for held, _ in weights_of(model)]
+    before = [held.copy() for held in holders]
+    for kept in before[1:]:
+        kept["expandos"] = {name: array.copy() for name, array in kept["expandos"].items()}
+        kept |= {name: kept[name].copy() for name in ("index_to_key", "key_to_index")}
     try:
         yield
     except BaseException:
-        vars(model).update(before)
-        for part, attributes, (keys, indices) in zip(parts, held, numbers, strict=True):
-            vars(part).update(attributes)
-            del part.index_to_key[keys:]
-            while len(part.key_to_index) > indices:
-                part.key_to_index.popitem()  # the last that was added
+        for held, kept in zip(holders, before, strict=True):
+            held.update(kept)
         raise
 
 

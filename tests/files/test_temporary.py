@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ import pytest
 
 from gensim_tfw2v.files import temporary
 from gensim_tfw2v.files.temporary import OWNED, TemporaryFolder
+from gensim_tfw2v.files.whole import save_whole
 
 pytestmark = pytest.mark.skipif(temporary.fcntl is None, reason="no locks that end with a program")
 
@@ -128,3 +130,19 @@ def test_a_removal_that_is_interrupted_is_ended_by_the_next_program(tmp_path, mo
     assert folder.exists()
     next_program(tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_while_a_folder_is_removed_leaves_none(tmp_path, monkeypatch):
+    """The signal comes while the folder of a saved file is removed; the file is whole."""
+    own = shutil.rmtree
+
+    def interrupted(*arguments, **options):
+        os.kill(os.getpid(), signal.SIGINT)
+        own(*arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            save_whole(tmp_path / "saved", lambda name: Path(name).write_text("whole"))
+    assert [path.name for path in tmp_path.iterdir()] == ["saved"]
+    assert (tmp_path / "saved").read_text() == "whole"
