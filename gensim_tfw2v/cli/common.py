@@ -3,7 +3,6 @@
 import logging
 import math
 import re
-import select
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,8 +13,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gensim_tfw2v.files.temporary import TemporaryFolder
-
 
 class BadInput(Exception):
     """Unusable input from the user; the message says what came, and what to do."""
@@ -25,14 +22,6 @@ def fail(message: str, *, status: int) -> NoReturn:
     """Print one line on stderr and leave with `status`."""
     print(f"tfw2v: {message}", file=sys.stderr)
     raise typer.Exit(status)
-
-
-def is_unread() -> bool:
-    """Return whether standard output or error is a pipe that nobody reads any more."""
-    poll = select.poll()
-    poll.register(1)
-    poll.register(2)
-    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def fail_interrupted(what: str = "") -> NoReturn:
@@ -92,18 +81,6 @@ def option(help: str, *names: str, **settings: Any) -> Any:
     """Declare an option: its help, its names if they do not follow from the parameter, limits."""
     settings.setdefault("callback", _check_finite)
     return typer.Option(*names, help=help, **settings)
-
-
-def check_folder(typed: str, folder: Path | None) -> None:
-    """Refuse an option's folder that cannot be made or written to, before hours of work."""
-    if folder is not None:
-        place = folder.absolute()
-        there = next(each for each in (place, *place.parents) if each.exists())
-        try:
-            TemporaryFolder("trying", there, is_hidden=True).close()
-        except OSError as error:
-            reason = f"cannot be written to ({error.strerror})"
-            raise BadInput(f"{typed} {folder}: {reason}; give another folder") from error
 
 
 def is_default(context: typer.Context, name: str) -> bool:

@@ -58,12 +58,11 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
         except (typer.Exit, typer.Abort):  # which are RuntimeErrors too
             raise
         except (*EXPECTED, *DAMAGED) as error:
-            if isinstance(error, BrokenPipeError) and common.is_unread():
-                raise  # it ends silently, with status 1
+            if isinstance(error, BrokenPipeError):
+                sys.stdout.flush()  # fails again if nobody reads it: that ends silently, by 1
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
             said = common.one_line(error)
             if not isinstance(error, BadInput):
-                said = said.replace("or a Cluster of addresses", "or --hosts FILE instead")
                 said = said.replace("monitor is", "--early-stopping is")
                 said = common.naming_options(said, self.commands[ctx.invoked_subcommand])
             fail(said, status=2)

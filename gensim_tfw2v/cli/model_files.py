@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput, one_line
-from gensim_tfw2v.files.temporary import TemporaryFolder
+from gensim_tfw2v.files.temporary import why_unwritable
 from gensim_tfw2v.messages import converting, open_decompressed, quoted, wide_encoding
 from gensim_tfw2v.monitor.progress import phase
 
@@ -263,11 +263,8 @@ def check_can_save(path: Path) -> None:
         return
     if not real.parent.is_dir():
         raise BadInput(f"{real.parent}: no such folder; create it first (mkdir -p)")
-    try:
-        # permission bits do not tell the whole truth (read-only mounts, root): try it
-        TemporaryFolder("saving", real.parent, is_hidden=True).close()
-    except OSError as error:
-        raise BadInput(f"{real.parent}: cannot be written to ({error.strerror})") from error
+    if reason := why_unwritable(real.parent):
+        raise BadInput(f"{real.parent}: cannot be written to ({reason})")
 
 
 def vectors_format(vectors: Path, binary: bool) -> Format:
