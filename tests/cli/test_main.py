@@ -121,7 +121,7 @@ def test_verbose_logs_in_gensims_form(models, tfw2v):
         (("--regime", "sandblaster"), "(--cbow) computes another one: set --corrected-cbow, or"),
         (("--layout", "columns", "--regime", "downpour:n_push=8"),
          "--layout columns updates the columns where they are in each step, and the regime"),
-        (("--cluster", "local"), "9999, 'TF_CONFIG', or --hosts FILE instead"),
+        (("--cluster", "local"), "9999, 'TF_CONFIG', or addresses (with tfw2v: --hosts FILE)"),
         (("--early-stopping", "ws"),
          "--early-stopping is 'ws': give ws353, simlex999, questions-words, loss or "
          "a file"),
