@@ -3,6 +3,7 @@
 import logging
 import math
 import re
+import select
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,6 +23,14 @@ def fail(message: str, *, status: int) -> NoReturn:
     """Print one line on stderr and leave with `status`."""
     print(f"tfw2v: {message}", file=sys.stderr)
     raise typer.Exit(status)
+
+
+def is_unread() -> bool:
+    """Return whether standard output or error is a pipe that nobody reads any more."""
+    poll = select.poll()
+    poll.register(1)
+    poll.register(2)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def fail_interrupted(what: str = "") -> NoReturn:

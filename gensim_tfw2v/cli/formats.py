@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput
-from gensim_tfw2v.corpus.files import COMPRESSED, MAGIC
-from gensim_tfw2v.messages import open_decompressed, quoted
+from gensim_tfw2v.messages import COMPRESSED, MAGIC, open_decompressed, quoted
 
 if TYPE_CHECKING:
     import numpy as np

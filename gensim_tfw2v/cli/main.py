@@ -58,8 +58,8 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
         except (typer.Exit, typer.Abort):  # which are RuntimeErrors too
             raise
         except (*EXPECTED, *DAMAGED) as error:
-            if isinstance(error, BrokenPipeError):
-                sys.stdout.flush()  # fails again if nobody reads it: that ends silently, by 1
+            if isinstance(error, BrokenPipeError) and common.is_unread():
+                raise  # it ends silently, with status 1
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
             said = common.one_line(error)
             if not isinstance(error, BadInput):

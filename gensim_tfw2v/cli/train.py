@@ -351,7 +351,8 @@ def corpus_arguments(path: Path) -> dict[str, Any]:
     """
     from gensim.models.word2vec import LineSentence
 
-    from gensim_tfw2v.corpus.files import COMPRESSED, MAGIC, is_compressed
+    from gensim_tfw2v.corpus.files import is_compressed
+    from gensim_tfw2v.messages import COMPRESSED, MAGIC
 
     if path == Path("-"):
         path = STDIN

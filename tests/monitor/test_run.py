@@ -2,8 +2,8 @@
 
 import copy
 import logging
-import re
 import pickle
+import re
 import types
 
 import numpy as np
