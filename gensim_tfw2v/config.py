@@ -368,7 +368,7 @@ class TrainingConfig:
         if self.layout == "columns" and not self.regime_of_workers.combines_by_direction:
             raise ValueError(
                 "layout='columns' updates the columns where they are in each step, and "
-                "the regime fetches and pushes rows: leave out one of the two"
+                "the regime has no rows to fetch and push: leave out one of the two"
             )
         if self.layout == "columns" and self.cluster is None:
             raise ValueError("layout='columns' spreads columns over ps tasks: give a cluster")
@@ -393,6 +393,7 @@ class TrainingConfig:
                 why = "trains by TensorFlow's own operations, which have no such inputs"
             rest = "'synchronous'" if self.has_documents else "'synchronous' or 'submodels'"
             raise ValueError(
-                f"{name} can't be trained with layout={self.layout!r} and this regime, "
+                f"{name} can't be trained with layout={self.layout!r} and the regime "
+                f"{type(regime).__name__}, "
                 f"which {why}: give layout='rows', and no regime or 'asynchronous', {rest}"
             )

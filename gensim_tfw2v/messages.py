@@ -14,6 +14,16 @@ from typing import Any
 
 LONGEST = 200  # characters of a text
 
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # known to smart_open by these endings
+MAGIC = {
+    b"\x1f\x8b": (".gz", "gzip"),
+    b"BZh": (".bz2", "bzip2"),
+    b"\xfd7zXZ\x00": (".xz", "xz"),
+    b"\x28\xb5\x2f\xfd": (".zst", "zstd"),
+    b"\x04\x22\x4d\x18": (".lz4", "lz4"),
+    b"PK\x03\x04": (".zip", "zip"),
+}
+
 
 class _Short(reprlib.Repr):
     def __init__(self) -> None:

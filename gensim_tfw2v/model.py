@@ -21,6 +21,7 @@ from gensim_tfw2v.cluster.local_cluster import LocalTasks
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import ARGUMENTS, Number, TrainingConfig, parse
 from gensim_tfw2v.corpus.files import Source, is_compressed, is_pipe
+from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.files.whole import map_weights, save_local
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.keywords import RENAMED, Word2VecOptions
@@ -238,6 +239,7 @@ class TFWord2Vec(Word2Vec):
         has = {name: getattr(self, name) for name in ("has_subwords", "has_documents")}
         TrainingConfig.parse(of_gensim | own | has)
         self.__dict__.update(own | {name: bool(own[name]) for name in OWN})
+        self._check_folders()
         is_trained_by_gensim(self)  # refused before a corpus is read
         with self._corpus_reader.once():
             super().__init__(*args, **options)
@@ -610,9 +612,15 @@ class TFWord2Vec(Word2Vec):
             self._reader = self._reader_class()
         return self._reader
 
+    def _check_folders(self) -> None:
+        for name in ("log_dir", "checkpoint_dir", "encoded_dir", "tables_dir"):
+            if folder := getattr(self, name):
+                check_folder(name, getattr(folder, "folder", folder))
+
     def _check(self, arguments: Mapping[str, Any]) -> TrainingConfig:
         """Refuse what training cannot run with, before anything is changed."""
         config = TrainingConfig.of(self)
+        self._check_folders()
         parse(arguments, ARGUMENTS)
         complete(self)
         check_state(self, config)

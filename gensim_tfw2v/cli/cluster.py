@@ -154,8 +154,7 @@ def status(
         print(f"{task.role:<7}{task.index:<4}{task.address:<24}{answers}")
     if missing:
         advice = "a task that starts, also anew after a training, may need longer --seconds"
-        print(f"tfw2v: no answer within {seconds:g} s; {advice}", file=sys.stderr)
-        raise typer.Exit(1)
+        fail(f"no answer within {seconds:g} s; {advice}", status=1)
 
 
 def task(

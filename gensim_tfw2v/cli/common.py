@@ -14,8 +14,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gensim_tfw2v.files.temporary import TemporaryFolder
-
 
 class BadInput(Exception):
     """Unusable input from the user; the message says what came, and what to do."""
@@ -92,20 +90,6 @@ def option(help: str, *names: str, **settings: Any) -> Any:
     """Declare an option: its help, its names if they do not follow from the parameter, limits."""
     settings.setdefault("callback", _check_finite)
     return typer.Option(*names, help=help, **settings)
-
-
-def check_folder(typed: str, folder: Path | None) -> None:
-    """Refuse a folder, by the option's name, that cannot be made or written to: before work."""
-    if folder is not None:
-        # permission bits do not tell the whole truth (read-only mounts, root): try it
-        place = folder.absolute()
-        there = next(each for each in (place, *place.parents) if each.exists())
-        try:
-            TemporaryFolder("trying", there, is_hidden=True).close()
-        except OSError as error:
-            reason = f"cannot be written to ({error.strerror})"
-            said = f"{typed} {folder}: {reason}; give another folder"
-            raise BadInput(said.lstrip()) from error
 
 
 def is_default(context: typer.Context, name: str) -> bool:

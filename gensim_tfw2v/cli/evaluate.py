@@ -15,6 +15,7 @@ from gensim_tfw2v.cli import common
 from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_table
 from gensim_tfw2v.cli.model_files import UTF8, is_model, load_saved, load_vectors, of_another_kind
 from gensim_tfw2v.cli.train import corpus_arguments, is_stream
+from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
@@ -73,7 +74,8 @@ def evaluate(
         raise BadInput("--run names one MODEL's run for TensorBoard; give --log-dir too")
     if text is not None and len(models) > 1 and is_stream(text):
         raise BadInput(f"{text}: can be read once, but is read for each model; write it to a file")
-    common.check_folder("--log-dir", log_dir)
+    if log_dir is not None:
+        check_folder("log_dir", log_dir)
     runs = {} if log_dir is None else {model: log_dir / (run or model.stem) for model in models}
     if len(set(runs.values())) < len(runs):
         raise BadInput("models of one name would share a run in --log-dir; evaluate each alone")

@@ -17,8 +17,14 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput, one_line
-from gensim_tfw2v.corpus.files import COMPRESSED, MAGIC
-from gensim_tfw2v.messages import converting, open_decompressed, quoted, wide_encoding
+from gensim_tfw2v.messages import (
+    COMPRESSED,
+    MAGIC,
+    converting,
+    open_decompressed,
+    quoted,
+    wide_encoding,
+)
 
 if TYPE_CHECKING:
     import numpy as np

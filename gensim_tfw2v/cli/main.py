@@ -63,7 +63,6 @@ class CommandsWithClearFailures(typer.core.TyperGroup):
             logging.getLogger(__name__).debug("the command failed", exc_info=True)
             said = common.one_line(error)
             if not isinstance(error, BadInput):
-                said = said.replace("or a Cluster of addresses", "or --hosts FILE instead")
                 said = said.replace("monitor is", "--early-stopping is")
                 said = common.naming_options(said, self.commands[ctx.invoked_subcommand])
             fail(said, status=2)

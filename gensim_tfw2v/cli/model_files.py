@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.cli import common, formats
+from gensim_tfw2v.cli import formats
 from gensim_tfw2v.cli.common import BadInput, one_line
+from gensim_tfw2v.files.temporary import why_unwritable
 from gensim_tfw2v.messages import open_decompressed, quoted
 from gensim_tfw2v.monitor.progress import phase
 
@@ -146,7 +147,8 @@ def check_can_save(path: Path) -> None:
         return
     if not real.parent.is_dir():
         raise BadInput(f"{real.parent}: no such folder; create it first (mkdir -p)")
-    common.check_folder("", real.parent)
+    if reason := why_unwritable(real.parent):
+        raise BadInput(f"{real.parent}: cannot be written to ({reason})")
 
 
 def vectors_format(vectors: Path, binary: bool) -> formats.Format:

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from gensim_tfw2v.cli import common
 from gensim_tfw2v.cli.common import BadInput, Encoding, Model, Verbose, option, print_rows
 from gensim_tfw2v.cli.model_files import UTF8, load_saved
+from gensim_tfw2v.files.temporary import check_folder
 
 
 def tensorboard(
@@ -57,7 +57,7 @@ def projector(
 
     Replaces what the projector showed from that folder before.
     """
-    common.check_folder("--log-dir", log_dir)
+    check_folder("log_dir", log_dir)
     saved = load_saved(model, encoding)
     vectors, documents = getattr(saved, "wv", saved), getattr(saved, "dv", ())
 

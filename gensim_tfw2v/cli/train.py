@@ -254,8 +254,6 @@ def train(
         options["make"] = partial(continue_model, init, context)
         model_files.check_outputs(output, vectors, binary, [init], "is to be continued")
     model_files.check_outputs(output, vectors, binary, [corpus], "is the corpus")
-    common.check_folder("--log-dir", log_dir)
-    common.check_folder("--checkpoint-dir", checkpoint_dir)
     with phase("loading gensim", progress):
         options |= corpus_arguments(corpus)
         if max_vocab_size is not None and (is_stream(corpus) or doc2vec and "sentences" in options):
@@ -323,7 +321,6 @@ def demo(
     """
     if out is not None:
         model_files.check_can_save(out)
-    common.check_folder("--log-dir", log_dir)
     where = "in this process" if cluster == "none" else f"on {cluster}"
     print(f"Training skip-gram vectors on 300 news texts of 2001, {where} ...", flush=True)
     with phase("loading gensim", None):
@@ -354,7 +351,8 @@ def corpus_arguments(path: Path) -> dict[str, Any]:
     """
     from gensim.models.word2vec import LineSentence
 
-    from gensim_tfw2v.corpus.files import COMPRESSED, MAGIC, is_compressed
+    from gensim_tfw2v.corpus.files import is_compressed
+    from gensim_tfw2v.messages import COMPRESSED, MAGIC
 
     if path == Path("-"):
         path = STDIN

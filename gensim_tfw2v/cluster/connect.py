@@ -1,6 +1,7 @@
 """Waiting for the tasks of a cluster, and connecting TensorFlow's coordinator to them."""
 
 import contextlib
+import itertools
 import os
 import socket
 import time
@@ -14,6 +15,9 @@ from gensim_tfw2v.processes.machine import keep_alive, port_user
 
 #: Seconds that all tasks together have to come up.
 READY_SECONDS = 30.0
+
+#: Seconds that a task's predecessor, which is being killed, has to free its port.
+PORT_SECONDS = 5.0
 
 #: What an error says of a port in use.
 CANNOT_LISTEN = "cannot listen at port"
@@ -87,21 +91,26 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
 
 
 def check_port(task: Task) -> None:
-    """Check that a task of this machine can listen at its port, on all interfaces.
+    """Wait until a task of this machine can listen at its port, on all interfaces.
 
     Raises
     ------
     OSError
-        Naming the task, and who has the port.
+        Naming the task, and who has the port after `PORT_SECONDS`.
     """
     has_both = socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if has_both else socket.AF_INET
-    try:
-        socket.create_server(("", task.port), family=family, dualstack_ipv6=has_both).close()
-    except OSError as error:
-        reason = f"{os.strerror(error.errno or 0)}{port_user(task.port)}"
-        cure = "Free the port on that host, or give the task another one"
-        raise OSError(f"{task} {CANNOT_LISTEN} {task.port}: {reason}. {cure}") from None
+    deadline = time.monotonic() + PORT_SECONDS
+    while True:
+        try:
+            socket.create_server(("", task.port), family=family, dualstack_ipv6=has_both).close()
+            return
+        except OSError as error:
+            if time.monotonic() > deadline:
+                reason = f"{os.strerror(error.errno or 0)}{port_user(task.port)}"
+                cure = "Free the port on that host, or give the task another one"
+                raise OSError(f"{task} {CANNOT_LISTEN} {task.port}: {reason}. {cure}") from None
+        time.sleep(0.1)
 
 
 class BlockedPaths(ConnectionError):
@@ -118,44 +127,20 @@ def check_paths(tasks: Sequence[Task]) -> None:
     MissingTasks
         If tasks do not answer at all.
     """
+    from gensim_tfw2v.cluster.handshake import is_blocked
+
     pairs = [(one, ps) for one in tasks for ps in tasks if (one.role, ps.role) == ("worker", "ps")]
     with ThreadPoolExecutor(PATH_THREADS) as pool:
         for _ in range(2):  # one may have been started anew
-            reached = pool.map(_reaches, pairs)
-            pairs = [
-                pair for pair, is_reached in zip(pairs, reached, strict=True) if not is_reached
-            ]
+            blocked = pool.map(is_blocked, pairs, itertools.repeat(PATH_SECONDS))
+            pairs = list(itertools.compress(pairs, blocked))
     if pairs:
         wait_for_tasks({task for pair in pairs for task in pair}, PATH_SECONDS)
+        names = ", ".join(f"{worker} and {ps}" for worker, ps in pairs)
         raise BlockedPaths(
-            "these tasks run, but do not reach each other: "
-            f"{', '.join(f'{worker} and {ps}' for worker, ps in pairs)}. Check that each host "
-            "resolves the other's address, and that no firewall is between"
+            f"these tasks run, but do not reach each other: {names}. Check that each host resolves "
+            "the other's address, and that no firewall is between"
         )
-
-
-def _reaches(pair: tuple[Task, Task]) -> bool:
-    """Return whether a number goes from a worker to a ps, and back."""
-    from gensim_tfw2v._tensorflow import tf
-    from gensim_tfw2v.cluster.handshake import device_of
-
-    worker, ps = pair
-    milliseconds = round(1000 * PATH_SECONDS)
-    config = tf.compat.v1.ConfigProto(
-        device_filters=[f"/job:{task.role}/task:{task.index}" for task in pair],
-        operation_timeout_in_ms=milliseconds,
-    )
-    with tf.Graph().as_default() as graph:
-        number = tf.constant(0.0)
-        for task in (worker, ps, worker):
-            with tf.device(device_of(task)):
-                number = number + tf.random.uniform([])
-    try:
-        with tf.compat.v1.Session(f"grpc://{worker.address}", graph, config) as session:
-            session.run(number, options=tf.compat.v1.RunOptions(timeout_in_ms=milliseconds))
-    except tf.errors.OpError:
-        return False
-    return True
 
 
 def prepare_connections(tasks: Iterable[Task]) -> None:

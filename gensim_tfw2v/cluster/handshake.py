@@ -16,7 +16,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
@@ -37,28 +37,10 @@ OPERATION_SECONDS = 30.0
 SEPARATOR = " / "
 
 
-class Versions(NamedTuple):
-    """Versions of a process; all but `tensorflow` are empty in a task older than 0.2.
-
-    Attributes
-    ----------
-    tensorflow : str
-        Version of TensorFlow.
-    package : str
-        Version of gensim-tfw2v.
-    ops : str
-        Hash of the compiled kernels' ops; empty without kernels.
-    """
-
-    tensorflow: str
-    package: str = ""
-    ops: str = ""
-
-
-def own_versions() -> Versions:
-    """Return this process's versions."""
+def own_versions() -> list[str]:
+    """Versions of TensorFlow and of this package here, and a hash of the ops; "" without any."""
     package = sys.modules["gensim_tfw2v"].__version__  # it imports this module, not the reverse
-    return Versions(tf.version.VERSION, package, native.ops_hash())
+    return [tf.version.VERSION, package, native.ops_hash()]
 
 
 class OtherVersion(ConnectionError):
@@ -88,7 +70,7 @@ def publish_version(server: Any, task: Task) -> None:
     version = SEPARATOR.join(own_versions())
     with tf.Graph().as_default() as graph, tf.device(device_of(task)):
         assign = tf.raw_ops.AssignVariableOp(resource=_variable(), value=tf.constant(version))
-    with session(server.target, task, graph) as running:
+    with session(server.target, [task], graph) as running:
         running.run(assign)
 
 
@@ -104,31 +86,31 @@ def check_versions(tasks: Iterable[Task]) -> None:
     ConnectionError
         If a task is gone.
     """
-    own = own_versions()
+    tensorflow, package, ops = own_versions()
     deadline = time.monotonic() + PUBLISHED_SECONDS
     others, packages, unknown, lacking = {}, {}, [], []
     for task in tasks:
         while (version := _version_of(task)) is None and time.monotonic() < deadline:
             time.sleep(0.05)
-        versions = Versions(*(version or "").split(SEPARATOR))
+        # a task older than 0.2 says nothing of its package
+        its_tensorflow, its_package, its_ops = [*(version or "").split(SEPARATOR), "", ""][:3]
         if version is None:
             unknown.append(str(task))
-        elif _series(versions.tensorflow) != _series(own.tensorflow):
-            others[task] = versions.tensorflow
-        elif versions.package != own.package:
-            packages[task] = versions.package or "an older one"
-        elif versions.ops and own.ops not in ("", versions.ops):
-            packages[task] = f"{own.package} with different compiled kernels"
-        elif own.ops and not versions.ops:
+        elif _series(its_tensorflow) != _series(tensorflow):
+            others[task] = its_tensorflow
+        elif its_package != package:
+            packages[task] = its_package or "an older one"
+        elif ops and not its_ops:
             lacking.append(task)
+        elif ops and its_ops != ops:
+            packages[task] = f"{package} with different compiled kernels"
     if unknown:
-        names = ", ".join(unknown)
         text = "not known to have this program's TensorFlow, %s, for they were not started by tfw2v"
-        logger.warning(f"{text}: %s", own.tensorflow, names)
+        logger.warning(f"{text}: %s", tensorflow, ", ".join(unknown))
     if others:
-        raise OtherVersion(others, "TensorFlow", own.tensorflow)
+        raise OtherVersion(others, "TensorFlow", tensorflow)
     if packages:
-        raise OtherVersion(packages, "gensim-tfw2v", own.package)
+        raise OtherVersion(packages, "gensim-tfw2v", package)
     if lacking:
         raise MissingKernels(lacking)
 
@@ -151,14 +133,16 @@ def _variable() -> Any:
 
 
 @contextlib.contextmanager
-def session(target: str, task: Task, graph: Any) -> Iterator[Any]:
-    """Open a session that has to do with one task alone, where it would else wait for all.
+def session(
+    target: str, tasks: Iterable[Task], graph: Any, seconds: float = OPERATION_SECONDS
+) -> Iterator[Any]:
+    """Open a session that has to do with some tasks alone, where it would else wait for all.
 
-    Opening and closing it take `OPERATION_SECONDS` at most; give a run a limit of its own.
+    Opening and closing it take so many seconds at most; give a run a limit of its own.
     """
     config = tf.compat.v1.ConfigProto(
-        device_filters=[f"/job:{task.role}/task:{task.index}"],
-        operation_timeout_in_ms=round(1000 * OPERATION_SECONDS),
+        device_filters=[f"/job:{task.role}/task:{task.index}" for task in tasks],
+        operation_timeout_in_ms=round(1000 * seconds),
     )
     opened = tf.compat.v1.Session(target, graph=graph, config=config)
     try:
@@ -166,6 +150,23 @@ def session(target: str, task: Task, graph: Any) -> Iterator[Any]:
     finally:
         with contextlib.suppress(tf.errors.OpError):  # of a task that is gone
             opened.close()
+
+
+def is_blocked(pair: tuple[Task, Task], seconds: float) -> bool:
+    """Return whether no number goes from a worker to a ps, and back, in so many seconds."""
+    worker, ps = pair
+    with tf.Graph().as_default() as graph:
+        number = tf.constant(0.0)
+        for task in (worker, ps, worker):
+            with tf.device(device_of(task)):
+                number = number + tf.random.uniform([])
+    limit = tf.compat.v1.RunOptions(timeout_in_ms=round(1000 * seconds))
+    try:
+        with session(f"grpc://{worker.address}", pair, graph, seconds) as opened:
+            opened.run(number, options=limit)
+    except tf.errors.OpError:
+        return True
+    return False
 
 
 def device_of(task: Task) -> str:
@@ -287,7 +288,7 @@ def _running(task: Task, graph: Any, target: str | None = None) -> Iterator[Call
     def run(what: Any, seconds: float = FOREVER) -> Any:
         return running.run(what, options=tf.compat.v1.RunOptions(timeout_in_ms=int(1000 * seconds)))
 
-    with session(target or f"grpc://{task.address}", task, graph) as running:
+    with session(target or f"grpc://{task.address}", [task], graph) as running:
         yield run
 
 

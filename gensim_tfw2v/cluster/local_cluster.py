@@ -166,7 +166,7 @@ def parse_cluster(name: str | Cluster) -> Cluster | LocalTasks:
     if not local:
         raise ClusterError(
             f"cluster is {quoted(name)}: give 'local:ps=P,worker=N' with P and N from 1 to 9999, "
-            "'TF_CONFIG', or a Cluster of addresses"
+            "'TF_CONFIG', or addresses (with tfw2v: --hosts FILE)"
         )
     return LocalTasks(*map(int, local.groups()))
 

@@ -120,7 +120,7 @@ class WorkerMachine:
         answer: Future[Any] = Future()
 
         def run() -> Any:
-            with session(f"grpc://{self._task.address}", self._task, self._graph) as running:
+            with session(f"grpc://{self._task.address}", [self._task], self._graph) as running:
                 return running.run(what, given, options=limit)
 
         def ask() -> None:

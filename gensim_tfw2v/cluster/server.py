@@ -18,8 +18,7 @@ from typing import NoReturn
 
 from gensim_tfw2v.cluster.connect import bypass_proxies, check_port
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
-from gensim_tfw2v.processes import children
-from gensim_tfw2v.processes.children import become_module, name_process
+from gensim_tfw2v.processes.children import become_module, name_process, start_module
 from gensim_tfw2v.processes.hazards import prepare_environment
 from gensim_tfw2v.processes.machine import keep_alive
 
@@ -148,7 +147,7 @@ def watch(cluster: Cluster, task: Task, log_dir: str | None = None) -> NoReturn:
     The parent is gone when standard input is closed, or when nothing comes from it for
     `SILENT_SECONDS`: the connection to another host can break without a word.
     """
-    process = children.start_module(
+    process = start_module(
         "gensim_tfw2v.cluster.server", WITH_PARENT, environment=_environment(cluster, task, log_dir)
     )
 

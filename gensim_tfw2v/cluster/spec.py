@@ -24,8 +24,8 @@ EXAMPLE = f'{{"cluster": {HOSTS_EXAMPLE}, "task": {{"type": "worker", "index": 0
 #: What a text in JSON or YAML raises that is wrong, nested too deeply, or has too many digits.
 UNREADABLE = (ValueError, RecursionError)
 
-#: A host's name or address, which ssh doesn't take for an option, and a port.
-ADDRESS = re.compile(r"(\[[\w:.%]+\]|\w[\w.-]*):([0-9]{1,5})")
+#: A host's name or address, never what ssh would take for an option, and a port.
+ADDRESS = re.compile(r"(\[[\w:.%]+\]|\w[\w.-]*):[0-9]{1,5}")
 
 #: The environment variable that tells a task where its training logs for TensorBoard.
 LOG_DIR = "TFW2V_LOG_DIR"
@@ -117,14 +117,14 @@ class Cluster:
                 raise ClusterError(f"the cluster has no {role}: give at least one {role} address")
         by_address: dict[str, list[Task]] = {}
         for task in self.tasks():
-            found = ADDRESS.fullmatch(task.address)
-            if not found or not 0 < int(found[2]) < 1 << 16:
-                user, at, _ = task.address.partition("@")
-                ssh = f"ssh -l {user}"
+            said = f"{task.role} {task.index} has the address {quoted(task.address)}: write"
+            if user := task.address.rpartition("@")[0]:
+                how = f"without a user, and log in as one with --ssh 'ssh -l {user}'"
+                raise ClusterError(f"{said} host:port {how}")
+            if not ADDRESS.fullmatch(task.address) or not 0 < task.port < 1 << 16:
                 raise ClusterError(
-                    f"{task.role} {task.index} has the address {quoted(task.address)}: write "
-                    "host:port, with a host's name or address (IPv6 in brackets) and a port from 1 "
-                    f"to 65535{f'; log in with --ssh {ssh!r}' if at else ''}"
+                    f"{said} host:port, with a host's name or address (IPv6 in brackets) and a "
+                    "port from 1 to 65535"
                 )
             by_address.setdefault(task.address, []).append(task)
         for same in by_address.values():
@@ -201,7 +201,7 @@ def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
     try:
         config = json.loads(text)
     except UNREADABLE as error:
-        raise ClusterError(f"TF_CONFIG is no JSON ({error}); {should}") from error
+        raise ClusterError(f"TF_CONFIG is not JSON ({error}); {should}") from error
     parts = config if isinstance(config, dict) else {}
     for name in ("cluster", "task"):
         if not isinstance(parts.get(name), dict):
@@ -231,7 +231,7 @@ def read_hosts(path: Path) -> Cluster:
     try:
         addresses = _parsed(path)
         if not isinstance(addresses, dict):
-            raise ClusterError("is no mapping from roles to addresses")
+            raise ClusterError("is not a mapping from roles to addresses")
         return _from_addresses(addresses, "it")
     except (ClusterError, UnicodeDecodeError) as error:
         raise ClusterError(f"{path}: {error}; it should be like {HOSTS_EXAMPLE}") from error
@@ -246,7 +246,7 @@ def _parsed(path: Path) -> Any:
         try:
             return json.loads(text)
         except UNREADABLE as error:
-            raise ClusterError(f"is no JSON ({error})") from error
+            raise ClusterError(f"is not JSON ({error})") from error
     try:
         import yaml
     except ImportError as error:
@@ -266,7 +266,7 @@ def _parsed(path: Path) -> Any:
     except ClusterError:
         raise
     except (yaml.YAMLError, *UNREADABLE) as error:
-        raise ClusterError(f"is no YAML ({error})") from error
+        raise ClusterError(f"is not YAML ({error})") from error
 
 
 def _from_addresses(addresses: Mapping[str, Any], source: str) -> Cluster:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gensim_tfw2v.cluster.connect import READY_SECONDS, MissingTasks, wait_for_tasks
-from gensim_tfw2v.cluster.server import BEAT, BEAT_SECONDS, SERVES
+from gensim_tfw2v.cluster.server import BEAT, SERVES
 from gensim_tfw2v.cluster.spec import LOG_DIR, ROLES, Cluster, Role, Task
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.forkserver import Forked
@@ -104,9 +104,6 @@ class StartedCluster(abc.ABC):
     restarted: Sequence[Role] = ROLES
     pause_seconds = 0.0
 
-    #: How to give tasks more time than `ready_seconds`, for the error that names them.
-    more_time = ""
-
     def __init__(self, cluster: Cluster, ready_seconds: float) -> None:
         self.cluster, self.ready_seconds = cluster, ready_seconds
         self._tasks: dict[Task, _StartedTask] = {}
@@ -163,7 +160,7 @@ class StartedCluster(abc.ABC):
         while waiting := [task for task in tasks if not self._tasks[task].serves.is_set()]:
             self.check(tasks)
             if time.monotonic() >= deadline:
-                raise MissingTasks(waiting, self.ready_seconds, self.more_time)
+                raise MissingTasks(waiting, self.ready_seconds)
             time.sleep(0.05)
 
     def check(self, tasks: Iterable[Task] | None = None) -> None:
@@ -260,10 +257,13 @@ class _StartedTask:
         self.silence, self.is_hung = -math.inf, False
 
         def read() -> None:
-            assert process.stdout is not None
+            assert process.stdin and process.stdout
             for written in process.stdout:
                 if written == BEAT:
                     self.silence = 0.0
+                    with contextlib.suppress(OSError, ValueError):  # it has ended, or is to end
+                        process.stdin.write(BEAT)  # this process lives too
+                        process.stdin.flush()
                     continue
                 line = written.decode(errors="replace")
                 with contextlib.suppress(OSError):  # of a full disk: the task must not wait for us
@@ -275,16 +275,6 @@ class _StartedTask:
 
         self.reader = threading.Thread(target=read, name=f"tfw2v-{task}", daemon=True)
         self.reader.start()
-        threading.Thread(target=self._beat, name="tfw2v-beat", daemon=True).start()
-
-    def _beat(self) -> None:
-        """Let the task know that this process lives."""
-        assert self.process.stdin is not None
-        with contextlib.suppress(OSError, ValueError):  # it has ended, or is to end
-            while True:
-                self.process.stdin.write(b"\n")
-                self.process.stdin.flush()
-                time.sleep(BEAT_SECONDS)
 
     def kill_if_hung(self) -> None:
         """Kill the process if it gives no sign of life; called every `LOOK_SECONDS`."""
@@ -352,7 +342,6 @@ class SshCluster(StartedCluster):
     """
 
     pause_seconds = 2.0
-    more_time = ". If they are only slow to start, set a longer --seconds"
 
     def __init__(
         self,
@@ -406,8 +395,9 @@ class SshCluster(StartedCluster):
         TaskEnded, MissingTasks
         """
         deadline = time.monotonic() + self.ready_seconds
-        super().wait(tasks)
         try:
+            super().wait(tasks)
             wait_for_tasks(tasks, max(1.0, deadline - time.monotonic()))
         except MissingTasks as missing:
-            raise MissingTasks(missing.tasks, self.ready_seconds, self.more_time) from None
+            advice = ". If they are only slow to start, set a longer --seconds"
+            raise MissingTasks(missing.tasks, self.ready_seconds, advice) from None

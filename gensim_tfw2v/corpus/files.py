@@ -13,16 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from gensim_tfw2v import messages
 from gensim_tfw2v.corpus.shards import MAX_SENTENCE
-
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # known to smart_open by these endings
-MAGIC = {
-    b"\x1f\x8b": (".gz", "gzip"),
-    b"BZh": (".bz2", "bzip2"),
-    b"\xfd7zXZ\x00": (".xz", "xz"),
-    b"\x28\xb5\x2f\xfd": (".zst", "zstd"),
-    b"\x04\x22\x4d\x18": (".lz4", "lz4"),
-    b"PK\x03\x04": (".zip", "zip"),
-}
+from gensim_tfw2v.messages import COMPRESSED, MAGIC
 
 BYTES_A_RUN = 16 << 20  # a tenth of a second of work
 MOST_RUNS = 1024  # what is known of each is kept

@@ -66,6 +66,31 @@ class TemporaryFolder:
         self.close()
 
 
+def check_folder(name: str, folder: str | os.PathLike[str]) -> None:
+    """Refuse an argument's folder that cannot be made or written to, before hours of work.
+
+    Raises
+    ------
+    OSError
+        Naming the argument, the folder and the reason.
+    """
+    if reason := why_unwritable(folder):
+        said = f"{name}={os.fspath(folder)!r}: cannot be written to ({reason})"
+        raise OSError(f"{said}; give another folder")
+
+
+def why_unwritable(folder: str | os.PathLike[str]) -> str:
+    """Say why nothing can be written to a folder that may still have to be made; else empty."""
+    place = Path(folder).absolute()
+    there = next(each for each in (place, *place.parents) if each.exists())
+    try:
+        # permission bits do not tell the whole truth (read-only mounts, root): try it
+        TemporaryFolder("trying", there, is_hidden=True).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
 def _own(folder: Path) -> BinaryIO | None:
     """Lock a file in a new folder; give it, to be kept open, or None where locks say nothing."""
     fresh = folder / f"{OWNED}.new"

@@ -122,9 +122,8 @@ class Liveness:
             return False
         if self._checking.acquire(blocking=False):  # else another thread does it
             try:
-                check_paths(self._tasks)
-            except MissingTasks:  # a worker that has ended
-                pass
+                with contextlib.suppress(MissingTasks):  # a worker that has ended
+                    check_paths(self._tasks)
             finally:
                 self._checking.release()
         return True

@@ -160,7 +160,7 @@ def test_bad_usage(tfw2v, arguments, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ('{"ps": ["a:1"]}', "has no worker"),
         ('{"ps": [], "worker": []}', "has no ps"),
     ],

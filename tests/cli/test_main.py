@@ -121,7 +121,7 @@ def test_verbose_logs_in_gensims_form(models, tfw2v):
         (("--regime", "sandblaster"), "(--cbow) computes another one: set --corrected-cbow, or"),
         (("--layout", "columns", "--regime", "downpour:n_push=8"),
          "--layout columns updates the columns where they are in each step, and the regime"),
-        (("--cluster", "local"), "9999, 'TF_CONFIG', or --hosts FILE instead"),
+        (("--cluster", "local"), "9999, 'TF_CONFIG', or addresses (with tfw2v: --hosts FILE)"),
         (("--early-stopping", "ws"),
          "--early-stopping is 'ws': give ws353, simlex999, questions-words, loss or "
          "a file"),
@@ -166,7 +166,8 @@ CALLS = {
 }
 
 #: Runs commands, in forks of a process that has imported all, with a standard output that is a pipe
-#: without a reader ("pipe"), a full disk ("full") or closed, and prints their status and errors.
+#: without a reader ("pipe"; "lines" if each line is written at once), a full disk ("full") or
+#: closed, and prints their status and errors.
 PRINTING = """
 import json, os, sys, tempfile
 from gensim_tfw2v import TFWord2Vec
@@ -185,7 +186,8 @@ for *call, streams in json.loads(sys.argv[1]):
                 os.dup2(given.fileno(), 0)
                 os.dup2(said.fileno(), 2)
                 sys.argv = ["tfw2v", *call[0]]
-                sys.stdout = open(1, "w") if stream != "closed" else None
+                buffering = 1 if stream == "lines" else -1
+                sys.stdout = open(1, "w", buffering) if stream != "closed" else None
                 main()
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             said.seek(0)
@@ -211,8 +213,10 @@ def test_every_command_is_tried():
 @pytest.mark.parametrize(
     ("names", "streams"),
     [
-        (("info", "--help"), {"pipe": 1, "full": 2, "closed": 0}),
-        pytest.param((*CALLS, "--version"), {"pipe": 1, "full": 2}, marks=pytest.mark.slow),
+        (("info", "--help"), {"pipe": 1, "lines": 1, "full": 2, "closed": 0}),
+        pytest.param(
+            (*CALLS, "--version"), {"pipe": 1, "lines": 1, "full": 2}, marks=pytest.mark.slow
+        ),
     ],
     ids=["some", "all"],
 )

@@ -122,11 +122,6 @@ class Hosts:
                            "burst", "64kb", "latency", "200ms"],
             )  # fmt: skip
 
-    def delay(self, name, milliseconds):
-        """Let what a host sends arrive so much later."""
-        delay = ["qdisc", "replace", "dev", "eth0", "root", "netem", "limit", "100000"]
-        self._command("tc", name, [*delay, "delay", f"{milliseconds}ms"])
-
     def plug(self, name, plugged):
         """Put a host's cable into the switch, or pull it out."""
         port = f"port{self.names.index(name)}"

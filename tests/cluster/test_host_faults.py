@@ -101,10 +101,10 @@ class Training:
         assert not self.ended, self.output
 
     def wait_for_end(self, seconds):
-        """The exit status, and the last line that was written."""
+        """The exit status, and the last line that tfw2v has written itself, not a task's ssh."""
         status = self.process.wait(seconds)
         self._reader.join(20)
-        return status, self.lines[-1]
+        return status, next(line for line in reversed(self.lines) if not re.match(r"\w+ \d ", line))
 
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -70,7 +71,8 @@ def test_missing_tasks_are_named_in_time(serve):
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "0.0.0.0"])
-def test_a_port_in_use_is_named_with_its_user(address):
+def test_a_port_in_use_is_named_with_its_user(monkeypatch, address):
+    monkeypatch.setattr("gensim_tfw2v.cluster.connect.PORT_SECONDS", 0.0)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.create_server((address, 0), family=family) as taken:
         task = Task("chief", 0, f"localhost:{taken.getsockname()[1]}")
@@ -83,7 +85,17 @@ def test_a_port_in_use_is_named_with_its_user(address):
     check_port(task)
 
 
-def test_a_program_whose_own_port_is_in_use_says_so_at_once():
+def test_a_port_that_its_last_user_frees_is_waited_for():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        task = Task("ps", 0, f"localhost:{taken.getsockname()[1]}")
+        freeing = threading.Timer(1.0, taken.close)
+        freeing.start()
+        check_port(task)
+        freeing.join()
+
+
+def test_a_program_whose_own_port_is_in_use_says_so_at_once(monkeypatch):
+    monkeypatch.setattr("gensim_tfw2v.cluster.connect.PORT_SECONDS", 0.0)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         chief = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(OSError, match="^chief 0 .* cannot listen at port"):

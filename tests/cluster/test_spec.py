@@ -80,7 +80,7 @@ def test_what_is_wrong_is_said_in_short(text):
     ("text", "message"),
     [
         (None, 'TF_CONFIG is not set; it should be like {"cluster": {"chief": .*, "task": {'),
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ("[]", "has no 'cluster'"),
         (json.dumps({"cluster": GOOD["cluster"]}), "has no 'task'"),
         (json.dumps({**GOOD, "cluster": {"ps": "a:1"}}), "'a:1' for ps: write a list"),

@@ -80,7 +80,7 @@ def cluster(launcher, *codes):
                 launcher.start_module(*run, environment=environment, stdout=subprocess.PIPE)
             )
         for task in tasks:  # or one might answer before it has told its version
-            assert b"serves" in task.stdout.readline()
+            assert any(b"serves" in line for line in task.stdout)
         yield cluster
     finally:
         for task in tasks:
