@@ -43,7 +43,7 @@ def children(pid, what):
 
 
 def ports_of(pid):
-    return set().union(*(own_ports(task.pid) for task in children(pid, "tfw2v ")))
+    return set().union(*(own_ports(task.pid) for task in children(pid, "tfw2v-")))
 
 
 def test_a_training_that_is_killed_goes_on(tmp_path):
