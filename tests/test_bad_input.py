@@ -163,7 +163,7 @@ OF_THE_CONSTRUCTOR = [
     ("callbacks", None, TypeError, "callbacks must be a list"),
     ("callbacks", [5], TypeError, "has no on_train_begin.*CallbackAny2Vec"),
     ("colour", "red", TypeError, "unexpected keyword argument 'colour'"),
-    ("size", 100, TypeError, "unexpected keyword argument 'size'"),
+    ("size", 100, TypeError, "has no 'size': gensim 4 calls it vector_size"),
 ]
 
 #: Arguments of `train`, beside a corpus, `total_examples` and `epochs`.

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 UNKNOWN = "[UNK]"
 SURROGATE = "\ud800-\udfff"  # not in UTF-8
 OPTIONS_OF_FASTTEXT = 64  # bytes
+FASTTEXT = b"\xba\x16O/"
 
 
 @dataclass(frozen=True)
@@ -177,10 +178,11 @@ def _load_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
                 raise EOFError("it ends too early")
             return content
 
-        read(OPTIONS_OF_FASTTEXT)
+        is_new = read(len(FASTTEXT)) == FASTTEXT
+        read(OPTIONS_OF_FASTTEXT - (len(FASTTEXT) if is_new else 12))  # of the mark and version
         whole: Any = SimpleNamespace(read=read, name=path)
         try:
-            _fasttext_bin._load_vocab(whole, new_format=True, encoding="latin-1")
+            _fasttext_bin._load_vocab(whole, new_format=is_new, encoding="latin-1")
         except NotImplementedError as error:
             raise BadInput(
                 f"{path}: is a supervised fastText model, which gensim does not read: give the "
@@ -266,13 +268,16 @@ _BLANKS = rf"[\t-\r {SURROGATE}]"
 _NULS = rf"[\0{SURROGATE}]"
 _UNKNOWN = rf"\A\[UNK\]\Z|\A\Z|[{SURROGATE}]"
 
+# The mark, or in files of fastText's first version six small numbers, the loss and the model.
+_FASTTEXT = rb"\xba\x16O/|(?:..\0\0){6}(?:[\1-\3]\0\0\0){2}"
+
 FORMATS = (
     Format("gensim", _save_gensim, _load_pickled, rb"\x80", ".kv .model .wv .gensim", "(?!)", True),
     Format("text", _save_text, _load_word2vec, b"", ".txt .vec .w2v .emb", _BLANKS, True),
     Format("binary", _save_binary, None, b"", ".bin", _BLANKS, True),
     Format("numpy", _save_numpy, _load_numpy, rb"PK\x03\x04", ".npz", r"\0\Z"),
     Format("keras", _save_keras, suffixes=".keras", lacks=rf"[\n\r]|{_UNKNOWN}"),
-    Format("fasttext", _save_fasttext, _load_fasttext, rb"\xba\x16O/", "", _NULS, of_model=True),
+    Format("fasttext", _save_fasttext, _load_fasttext, _FASTTEXT, "", _NULS, of_model=True),
     Format("sentence-transformers", _save_sentence_transformers, lacks=rf"\s|{_UNKNOWN}"),
 )
 

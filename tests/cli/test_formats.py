@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gensim.models import KeyedVectors, Word2Vec
+from gensim.models.fasttext import load_facebook_model
 from gensim.test.utils import datapath
 
 from gensim_tfw2v.cli.common import BadInput
@@ -149,3 +150,12 @@ def test_a_model_is_kept_whose_vectors_cannot_be_written(tmp_path):
         list(save_model(model, output, vectors, False))
     assert vectors.read_bytes() == b"before"
     assert "New York" in load_saved(output).wv
+
+
+@pytest.mark.parametrize("name", ["lee_fasttext", "cp852_fasttext", "lee_fasttext_new"])
+def test_files_of_fasttext_with_its_mark_or_without(name):
+    path = datapath(f"{name}.bin")
+    encoding = "cp852" if "cp852" in name else "utf-8"
+    ours, gensims = load_saved(Path(path), encoding), load_facebook_model(path, encoding)
+    assert ours.wv.index_to_key == gensims.wv.index_to_key
+    np.testing.assert_array_equal(ours.wv.vectors, gensims.wv.vectors)

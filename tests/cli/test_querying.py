@@ -159,7 +159,7 @@ def test_sentence_transformers(static_embedding, models):
 def test_a_folder_that_is_there_stays(tfw2v, models, static_embedding):
     options = ("-o", static_embedding, "--to", "sentence-transformers")
     printed = tfw2v("convert", models / "words", *options, status=2)
-    assert "give another name" in printed.stderr
+    assert "name a new folder" in printed.stderr
 
 
 def test_a_model_of_fasttexts_own(tfw2v, models, tmp_path):

@@ -270,7 +270,7 @@ def test_the_chief_has_to_be_known(tfw2v, tmp_path):
 def test_every_login_shell_takes_the_line(tmp_path, shell):
     if not shutil.which(shell):
         pytest.skip(f"{shell} is not installed")
-    cluster = Cluster(("-a b'$(id):1",), ("[::1]:2",), "c:3")
+    cluster = Cluster(("a-b.c_d:1",), ("[::1]:2",), "c:3")
     # csh would take a ! for a command of before, whatever it is quoted with
     words = ["it's", "a  b", "$HOME", "x" if shell == "csh" else "!x"]
     odd = f'printf "%s\\\\n" "$TF_CONFIG" {shlex.join(words)}'

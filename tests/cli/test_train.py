@@ -157,7 +157,10 @@ def test_early_stopping(tfw2v, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--early-stopping", "ws354"), "ws354: No such file"),
+        (
+            ("--early-stopping", "ws354"),
+            "is 'ws354': give ws353, simlex999, questions-words, loss or a file",
+        ),
         (("--patience", 2), "--patience is for --early-stopping; give that too"),
     ],
 )

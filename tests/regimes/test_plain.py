@@ -27,6 +27,7 @@ class ByOps(LocalRegime):
     def load(self, arrays):
         filling = (0, 0), (0, self.program.row_size - self.program.vector_size)
         self._variables = Tables(*(tf.Variable(np.pad(array, filling)) for array in arrays))
+        self._tables = self
 
     def _trained(self, task, unit):
         result = unit_function(self.program)(
@@ -37,7 +38,7 @@ class ByOps(LocalRegime):
         return UnitReport(task.unit, int(kept), loss, predictions, task.alphas[1])
 
     @property
-    def _rows(self):
+    def rows(self):
         return [table.numpy()[:, : self.program.vector_size] for table in self._variables]
 
 

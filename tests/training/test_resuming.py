@@ -74,8 +74,8 @@ def test_the_command_says_where_the_checkpoint_is_and_that_it_resumes(tmp_path, 
         result = CliRunner().invoke(app, command)
     assert result.exit_code == 130
     assert result.stderr.endswith(
-        f"tfw2v: interrupted; nothing was saved; {folder} has a checkpoint: the same command goes "
-        "on from it\n"
+        f"tfw2v: interrupted; nothing was saved; {folder} has a checkpoint: the same command "
+        "resumes from it\n"
     )
     level = logging.getLogger("gensim_tfw2v.training.session").level
     result = CliRunner().invoke(app, command)
