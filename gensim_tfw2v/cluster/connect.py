@@ -52,7 +52,7 @@ class MissingTasks(ConnectionError):
         names = ", ".join(map(str, self.tasks))
         super().__init__(
             f"no answer within {seconds:g} s from {names}: check that these tasks are running, "
-            f"that the addresses are right, and that no firewall is between{advice}"
+            f"that the addresses are right, and that no firewall blocks them{advice}"
         )
 
 
@@ -118,7 +118,7 @@ class BlockedPaths(ConnectionError):
 
 
 def check_paths(tasks: Sequence[Task]) -> None:
-    """See that workers and ps tasks reach each other.
+    """Check that workers and ps tasks reach each other.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def check_paths(tasks: Sequence[Task]) -> None:
         names = ", ".join(f"{worker} and {ps}" for worker, ps in pairs)
         raise BlockedPaths(
             f"these tasks run, but do not reach each other: {names}. Check that each host resolves "
-            "the other's address, and that no firewall is between"
+            "the other's address, and that no firewall blocks them"
         )
 
 

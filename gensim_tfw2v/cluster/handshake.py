@@ -92,7 +92,7 @@ def check_versions(tasks: Iterable[Task]) -> None:
     for task in tasks:
         while (version := _version_of(task)) is None and time.monotonic() < deadline:
             time.sleep(0.05)
-        # a task older than 0.2 says nothing of its package
+        # an older release publishes TensorFlow's version alone
         its_tensorflow, its_package, its_ops = [*(version or "").split(SEPARATOR), "", ""][:3]
         if version is None:
             unknown.append(str(task))

@@ -181,7 +181,7 @@ class StartedCluster(abc.ABC):
         one.reader.join(1.0)  # what it wrote last
         how = self._how(task, status, one.last_line)
         if one.is_hung:
-            how = f"SIGKILL, for it hung: it gave no sign of life for {HANGING_SECONDS:g} s"
+            how = f"SIGKILL because it hung: it gave no sign of life for {HANGING_SECONDS:g} s"
         return TaskEnded(task, status, how)
 
     @contextlib.contextmanager

@@ -273,7 +273,7 @@ class Training:
         """Have the model's arrays filled, and put right what is made of them."""
         model, subwords = self._model, self._subwords
         current = weights_of(model)
-        is_other = settings_of(model)["shapes"] != self._settings["shapes"]
+        is_other = _shapes(current) != self._settings["shapes"]
         if is_other:
             for held, arrays in self._weights:
                 held.update(arrays)
@@ -389,8 +389,13 @@ def settings_of(model: Any) -> dict[str, Any]:
         **{name: getattr(model, name, None) for name in {*ATTRIBUTES, "compute_loss"} - {"seed"}},
         **{name: np.asarray(array).tobytes() for name, array in arrays.items()},
         "words": [held.get("key_to_index") for held, _ in weights],
-        "shapes": [np.shape(array) for _, arrays in weights for array in arrays.values()],
+        "shapes": _shapes(weights),
     }
+
+
+def _shapes(weights: list[Any]) -> list[tuple[int, ...]]:
+    """Return the shapes of what `weights_of` gives."""
+    return [np.shape(array) for _, arrays in weights for array in arrays.values()]
 
 
 def _refusal(changed: Iterable[str]) -> RuntimeError:

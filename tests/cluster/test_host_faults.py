@@ -148,7 +148,7 @@ def is_timely(what, began):
     return seconds < LIMIT
 
 
-HUNG = "ended with SIGKILL, for it hung: it gave no sign of life for 40 s; it is started again"
+HUNG = "ended with SIGKILL because it hung: it gave no sign of life for 40 s; it is started again"
 
 
 @pytest.mark.parametrize(("host", "name"), [("ps1", "tfw2v-ps-1"), ("worker0", "tfw2v-worker-0")])

@@ -76,7 +76,7 @@ def test_a_port_in_use_is_named_with_its_user(monkeypatch, address):
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.create_server((address, 0), family=family) as taken:
         task = Task("chief", 0, f"localhost:{taken.getsockname()[1]}")
-        with pytest.raises(OSError, match="") as raised:
+        with pytest.raises(OSError, match="cannot listen at port") as raised:
             check_port(task)
     said = f"{task} cannot listen at port {task.port}: Address already in use by "
     assert str(raised.value).startswith(said)
