@@ -313,10 +313,12 @@ class TrainingConfig:
             ("has_subwords", "has_documents", "dbow_words", "dm_concat", "deterministic"), False
         )
         given = absent | parse(options, kinds)
-        negative, hierarchical = given["negative"], bool(given["hs"])
+        negative = given["negative"]
+        hierarchical = bool(given["hs"])
         objective: Objective = SkipGram(negative, hierarchical)
         if not given["sg"]:
-            mean, corrected = bool(given["cbow_mean"]), given["corrected_cbow"]
+            mean = bool(given["cbow_mean"])
+            corrected = given["corrected_cbow"]
             objective = Cbow(negative, mean, hierarchical, corrected)
         concatenates = given["dm_concat"] and not given["sg"]
         if concatenates:
@@ -380,7 +382,8 @@ class TrainingConfig:
         return "FastText" if self.has_subwords else of_documents
 
     def _check_kernels(self) -> None:
-        name, regime = self.kernels_class, self.regime_of_workers
+        name = self.kernels_class
+        regime = self.regime_of_workers
         by_graph = self.layout == "columns" or not regime.has_kernels
         if self.concatenated and (self.cluster or self.regime):
             raise ValueError(

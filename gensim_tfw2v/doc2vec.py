@@ -166,7 +166,8 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     ) -> tuple[int, int]:
         """Count the words and tags of documents; see gensim and `TFWord2Vec`."""
         self._refuse_while_used()
-        known, self.dv = self.dv, KeyedVectors(self.vector_size)
+        known = self.dv
+        self.dv = KeyedVectors(self.vector_size)
         self._corpus_reader.tags = None
         try:
             words, documents = super().scan_vocab(

@@ -22,7 +22,8 @@ logger = logging.getLogger(__name__)
 ROWS = 1000
 
 #: Bytes that are read at a time, and the most that a line of text or a word may have.
-CHUNK, LONGEST_LINE = 1 << 20, 1 << 24
+CHUNK = 1 << 20
+LONGEST_LINE = 1 << 24
 
 HEADER = re.compile(rb"\s*([0-9]{1,15})\s+([0-9]{1,15})\s*")
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -74,7 +75,8 @@ def with_keys(
         expandos["count"] = np.arange(len(kept), 0, -1)  # gensim's numbers for words without counts
     vectors = copy.copy(vectors)
     _set_rows(vectors, list(first), vectors.vectors[kept])
-    vectors.expandos, vectors.norms = expandos, None
+    vectors.expandos = expandos
+    vectors.norms = None
     return vectors
 
 
@@ -91,9 +93,11 @@ def save_text(vectors: KeyedVectors, file: Any) -> None:
 
     Numbers have nine digits, of which any program reads the same float32.
     """
-    words, size = vectors.index_to_key, vectors.vector_size
+    words = vectors.index_to_key
+    size = vectors.vector_size
     counts = vectors.expandos.get("count", np.zeros(len(words)))
-    order, line = np.argsort(-counts, kind="stable"), "%s" + " %.9g" * size + "\n"
+    order = np.argsort(-counts, kind="stable")
+    line = "%s" + " %.9g" * size + "\n"
     with utils.open(file, "wb") as out:
         out.write(f"{len(words)} {size}\n".encode())
         for part in np.array_split(order, len(words) // ROWS + 1):
@@ -102,7 +106,8 @@ def save_text(vectors: KeyedVectors, file: Any) -> None:
 
 
 def _set_rows(vectors: KeyedVectors, words: list[Any], rows: np.ndarray) -> None:
-    vectors.index_to_key, vectors.next_index = words, len(words)
+    vectors.index_to_key = words
+    vectors.next_index = len(words)
     vectors.key_to_index = {word: row for row, word in enumerate(words)}
     vectors.vectors = rows
 
@@ -146,7 +151,11 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
 def read_text(file: BinaryIO, encoding: str) -> Rows:
     """Read the words and all numbers of an open file; see `read_word2vec`."""
     words: list[str] = []
-    numbers, rows, size, at = array("f"), -1, 0, 0  # -1 without a header
+    # -1 without a header
+    numbers = array("f")
+    rows = -1
+    size = 0
+    at = 0
     lines = iter(partial(file.readline, LONGEST_LINE), b"")
     for line_number, line in enumerate(lines, 1):
         row = (line.removeprefix(codecs.BOM_UTF8) if line_number == 1 else line).rstrip()
@@ -195,7 +204,8 @@ def _extend(numbers: "array[float]", fields: list[bytes], size: int) -> str:
 def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: str) -> Rows:
     """Read V rows of D floats: the data behind the header, and the rest of a file."""
     words: list[str] = []
-    numbers, start = array("f"), 0
+    numbers = array("f")
+    start = 0
     rows, size = map(int, sizes.groups())
     wrong = f"is no binary file of {rows:,} words x {size:,} dimensions, as its header says: "
     while len(words) < rows:
@@ -205,7 +215,8 @@ def _read_binary(file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: 
             more = file.read(CHUNK)
             if not more or len(data) - start > LONGEST_LINE:
                 raise _Unreadable(f"{wrong}it ends in the middle of word {len(words) + 1:,}")
-            data, start = data[start:] + more, 0
+            data = data[start:] + more
+            start = 0
             continue
         at = file.tell() - len(data) + start
         words.append(_decoded(data[start:blank], at, encoding).lstrip("\n"))

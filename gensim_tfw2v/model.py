@@ -495,7 +495,8 @@ class TFWord2Vec(Word2Vec):
                 warn_of_gensims_code(self)
             before = {name: vars(self)[name] for name in CHANGED if name in vars(self)}
             events = len(getattr(self, "lifecycle_events", None) or ())
-            self.mean_losses, self.stop_training = [], False
+            self.mean_losses = []
+            self.stop_training = False
             arguments["callbacks"] = [UntilStopped(callbacks)]
             self._open_process_launcher(self._config)
             try:
@@ -625,7 +626,8 @@ class TFWord2Vec(Word2Vec):
         complete(self)
         check_state(self, config)
         # gensim takes these of `train` in place of the model's
-        start, end = arguments.get("start_alpha"), arguments.get("end_alpha")
+        start = arguments.get("start_alpha")
+        end = arguments.get("end_alpha")
         return replace(config, alpha=max(start or config.alpha, end or self.min_alpha))
 
     @contextlib.contextmanager
@@ -722,7 +724,8 @@ class TFWord2Vec(Word2Vec):
             return super()._train_epoch_corpusfile(corpus_file, total_words=total_words, **kwargs)
         if not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
-        epoch, examples = kwargs.get("cur_epoch", 0), kwargs.get("total_examples")
+        epoch = kwargs.get("cur_epoch", 0)
+        examples = kwargs.get("total_examples")
         return self._train_on(Path(corpus_file), epoch, examples, total_words)
 
     def _train_on(

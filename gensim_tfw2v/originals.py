@@ -90,7 +90,8 @@ class _Named:
 
 def _reduce(model: Any) -> Any:
     """Take apart a model of gensim's class, for pickling and copying."""
-    class_, reduced = type(model), model.__reduce_ex__(2)
+    class_ = type(model)
+    reduced = model.__reduce_ex__(2)
     if getattr(sys.modules[class_.__module__], class_.__name__) is class_:
         return reduced
     return _New(class_), (), *reduced[2:]

@@ -17,12 +17,17 @@ from gensim_tfw2v.kernel.objectives import NearPairs, StepShape
 # proportion to (r + 2.7) ** -1.15 (Zipf's law, as Mandelbrot 1953 has it), fitted to 69,000 words
 # of Wikipedia.
 BURST = 1.6
-ZIPF_OFFSET, ZIPF_EXPONENT = 2.7, 1.15
+ZIPF_OFFSET = 2.7
+ZIPF_EXPONENT = 1.15
 
 # Bytes, by the layouts. On the wire: a number, a row's id, a place in a step, a row's length or
 # size. In memory: a number of the tables, a word of the encoded text.
-NUMBER, ID, PLACE, SIZE = 2, 4, 2, 4
-FLOAT, ENTRY = 4, 4
+NUMBER = 2
+ID = 4
+PLACE = 2
+SIZE = 4
+FLOAT = 4
+ENTRY = 4
 
 # Time. Nanoseconds of a core for a word that subsampling leaves, and in addition for each of D, in
 # the kernels of CBOW and skip-gram alone: docs/benchmarks/kernels.md, at D = 100 and 300. All of
@@ -32,7 +37,8 @@ FLOAT, ENTRY = 4, 4
 # waits for the ps three times: for products, for lengths, for the writing.
 PROCESSOR = "AMD EPYC with AVX512-BF16"
 KERNEL_NS = {False: (12.5, 0.87), True: (70.0, 1.27)}
-MACHINE_FACTOR, WORKER_FACTOR = 1.4, 3.4
+MACHINE_FACTOR = 1.4
+WORKER_FACTOR = 3.4
 ROUND_TRIPS = 3
 
 # Rows. A thread fetches, trains and pushes a job one after the other. Fitted to 2 + 2 tasks with
@@ -77,7 +83,8 @@ class Frequencies(NamedTuple):
         """Compute the frequencies of a vocabulary with these counts [V]; options are gensim's."""
         share = np.asarray(counts, np.float64) / np.sum(counts)
         keep = np.minimum(1.0, (np.sqrt(share / sample) + 1) * sample / share) if sample else 1.0
-        noise, words = share**ns_exponent, share * keep
+        noise = share**ns_exponent
+        words = share * keep
         return cls(words / words.sum(), noise / noise.sum(), float(words.sum()))
 
     @classmethod
@@ -263,7 +270,9 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     list of Choice
         The ways, best first.
     """
-    kept, workers, threads = work.frequencies.kept, machines.workers, machines.threads
+    kept = work.frequencies.kept
+    workers = machines.workers
+    threads = machines.threads
     job = choose_unit_entries(int(tokens), workers * threads) * kept * threads
     # a worker has the rows of two jobs: as they came, and as they are
     held = 1.5 * sum(distinct_rows(work, job)) * work.vector_size * FLOAT
@@ -272,7 +281,8 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     waits = transfer_seconds(kept * sum(rows), machines)
     columns = column_bytes(work, machines.shards)
     # what travels is the text, from the program that trains, and each sub-model once
-    option, text = f'regime="submodels:models={workers}"', (ENTRY / kept, 0.0)
+    option = f'regime="submodels:models={workers}"'
+    text = (ENTRY / kept, 0.0)
     apart = _choice("sub-models", option, work, machines, text, work.tables, senders=1)
     if apart.bound != "memory" and tokens / workers < LEAST_OF_A_SUB_MODEL:
         apart = apart._replace(bound="corpus")
@@ -323,10 +333,12 @@ def _choice(
     # the busier end: what all workers send arrives at all ps tasks
     share = max(1.0, machines.workers / (senders or machines.shards))
     if raw and (limit := machines.net / (raw * share)) < speed:
-        speed, bound = limit, "network"
+        speed = limit
+        bound = "network"
     if max(ps_memory, worker_memory) > machines.memory:
         bound = "memory"
     ps_net = 0.0 if senders else speed * raw * machines.workers / machines.shards
     words = speed * machines.workers
-    memory, net = (ps_memory, worker_memory), (ps_net, speed * raw)
+    memory = (ps_memory, worker_memory)
+    net = (ps_net, speed * raw)
     return Choice(name, option, sum(traffic), *memory, *net, words, bound)

@@ -64,8 +64,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def no_process_is_left():
-    """What a file's tests have started ends with them: the next file's would meet it."""
+def nothing_is_left():
+    """What a file's tests start and change ends with them: the next file's would meet it."""
     yield
     gc.collect()
     gc.freeze()  # or each search of later files would look at all that stays
@@ -73,6 +73,7 @@ def no_process_is_left():
     started = [child for child in children if child.pid not in forks.shared()]
     _, left = psutil.wait_procs(filter(_is_of_this_package, started), 60)
     assert not left
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.fixture(scope="session")

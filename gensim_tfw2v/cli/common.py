@@ -48,7 +48,8 @@ def one_line(error: BaseException) -> str:
 def naming_options(message: str, command: Any) -> str:
     """Name options as they are typed, where a message names the arguments of Python."""
     for one in command.params:
-        name, typed = one.name, max(one.opts, key=len)
+        name = one.name
+        typed = max(one.opts, key=len)
         start = rf"(?<!the )(?<![\w./'-]){name}"
         named = r"(?![\w./(=-])" if "_" in name else "(?= is | must )"
         if typed.startswith("--"):

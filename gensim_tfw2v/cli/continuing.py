@@ -57,6 +57,7 @@ def continue_model(
     else:
         del options["vector_size"]
         model = TFWord2Vec.from_vectors(model, **options)
-    model.total_train_time, model.min_alpha_yet_reached = 0.0, model.alpha
+    model.total_train_time = 0.0
+    model.min_alpha_yet_reached = model.alpha
     model.partial_fit(sentences, corpus_file, model.epochs, model.alpha, model.min_alpha)
     return model

@@ -156,7 +156,8 @@ def _load_numpy(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
     with np.load(path) as arrays:
         if not {"words", "vectors"} <= set(arrays):
             raise BadInput(f"{path}: is a ZIP archive, but not an .npz with words and vectors")
-        words, rows = arrays["words"], arrays["vectors"]
+        words = arrays["words"]
+        rows = arrays["vectors"]
     is_typed = words.dtype.kind in "Uiu" and rows.dtype.kind in "fiu"
     if not is_typed or rows.ndim != 2 or words.shape != rows.shape[:1]:
         raise BadInput(

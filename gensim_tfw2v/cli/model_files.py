@@ -19,7 +19,8 @@ from gensim_tfw2v.monitor.progress import phase
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors, Word2Vec
 
-UTF8, CHUNK = "utf-8", 1 << 20
+UTF8 = "utf-8"
+CHUNK = 1 << 20
 
 
 def load_vectors(path: Path, encoding: str = UTF8, documents: bool = False) -> KeyedVectors:
@@ -110,7 +111,8 @@ def is_model(path: Path) -> bool:
 
     try:
         with open_decompressed(path) as file:
-            first, second = file.readline(CHUNK), file.readline(CHUNK)
+            first = file.readline(CHUNK)
+            second = file.readline(CHUNK)
         form = formats.find_marked(first)
         rows = first + second
         return bool(form.mark or HEADER.fullmatch(first) or read_text(io.BytesIO(rows), "latin-1"))

@@ -44,7 +44,8 @@ def plan(
 
     words = quantity(tokens, "", "--tokens")
     work = planning.Workload.of_text(vocab, words, vector_size, window, negative, sg, sample)
-    bandwidth, room = quantity(net, "bit", "--net") / 8, quantity(memory, "B", "--memory")
+    bandwidth = quantity(net, "bit", "--net") / 8
+    room = quantity(memory, "B", "--memory")
     machines = planning.Machines(worker_tasks, ps_tasks, workers, bandwidth, latency / 1e3, room)
     choices = planning.compare(work, words, machines)
     numbers = "bytes per word,ps holds,worker holds,ps net,worker net,words/s,time".split(",")
@@ -65,7 +66,8 @@ def plan(
     console.print(f"corpus     {words:,.0f} words, {work.frequencies.kept:.0%} of them trained on")
     tasks = f"workers: {worker_tasks}, threads per worker: {workers}, ps: {ps_tasks}"
     console.print(f"cluster    {tasks}")
-    alone, task = work.core_ns * planning.MACHINE_FACTOR, work.core_ns * planning.WORKER_FACTOR
+    alone = work.core_ns * planning.MACHINE_FACTOR
+    task = work.core_ns * planning.WORKER_FACTOR
     console.print(f"a core     {alone:.0f} ns per word, {task:.0f} as worker, {planning.PROCESSOR}")
     console.print(table)
     console.print(_advice(*choices))

@@ -59,7 +59,8 @@ def projector(
     """
     check_folder("log_dir", log_dir)
     saved = load_saved(model, encoding)
-    vectors, documents = getattr(saved, "wv", saved), getattr(saved, "dv", ())
+    vectors = getattr(saved, "wv", saved)
+    documents = getattr(saved, "dv", ())
 
     from gensim_tfw2v.monitor.projector import write_projector
 

@@ -294,7 +294,8 @@ def train(
 @contextlib.contextmanager
 def _telling_what_is_resumed() -> Iterator[None]:
     """Print on stderr what a training goes on from, which --verbose does among much else."""
-    session, shown = logging.getLogger("gensim_tfw2v.training.session"), logging.StreamHandler()
+    session = logging.getLogger("gensim_tfw2v.training.session")
+    shown = logging.StreamHandler()
     before = session.level
     shown.setFormatter(logging.Formatter("tfw2v: %(message)s"))
     session.addHandler(shown)

@@ -23,7 +23,8 @@ PORT_SECONDS = 5.0
 CANNOT_LISTEN = "cannot listen at port"
 
 #: Seconds that a worker has to reach a ps, and threads that try paths side by side.
-PATH_SECONDS, PATH_THREADS = 5.0, 32
+PATH_SECONDS = 5.0
+PATH_THREADS = 32
 
 #: Where gRPC finds a proxy, which it would ask for addresses inside a cluster too.
 PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
@@ -73,7 +74,8 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
     """
     import grpc  # TensorFlow's own; only here, for it takes a while to import
 
-    deadline, missing = time.monotonic() + seconds, []
+    deadline = time.monotonic() + seconds
+    missing = []
     with contextlib.ExitStack() as stack:
         channels = {
             task: stack.enter_context(grpc.insecure_channel(task.address, _OPTIONS))

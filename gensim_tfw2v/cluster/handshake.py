@@ -88,7 +88,10 @@ def check_versions(tasks: Iterable[Task]) -> None:
     """
     tensorflow, package, ops = own_versions()
     deadline = time.monotonic() + PUBLISHED_SECONDS
-    others, packages, unknown, lacking = {}, {}, [], []
+    others = {}
+    packages = {}
+    unknown = []
+    lacking = []
     for task in tasks:
         while (version := _version_of(task)) is None and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -258,7 +261,8 @@ def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
     """
     with _graph_of(task) as graph:
         arrivals = _queue(ARRIVALS)
-        came, waiting = _take(arrivals), tf.raw_ops.QueueSizeV2(handle=arrivals)
+        came = _take(arrivals)
+        waiting = tf.raw_ops.QueueSizeV2(handle=arrivals)
         close = tf.raw_ops.QueueCloseV2(handle=arrivals)
     # raised when the queue is closed: by taking from it when it is empty, and by closing it again
     ended = contextlib.suppress(tf.errors.OutOfRangeError, tf.errors.CancelledError)

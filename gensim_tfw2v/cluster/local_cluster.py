@@ -25,7 +25,8 @@ OP_THREADS = "TF_NUM_INTEROP_THREADS"
 
 #: How often a local cluster is started, and what is said if a port was taken meanwhile: by us, or
 #: by TensorFlow if it was taken after we had looked.
-STARTS, PORT_TAKEN = 3, (CANNOT_LISTEN, "Could not start gRPC server")
+STARTS = 3
+PORT_TAKEN = (CANNOT_LISTEN, "Could not start gRPC server")
 
 _LOCAL = re.compile(r"local:ps=([1-9][0-9]{0,3}),worker=([1-9][0-9]{0,3})")
 
@@ -66,10 +67,12 @@ class LocalCluster(StartedCluster):
         process_launcher: ProcessLauncher | None = None,
         tensorboard_dir: str | None = None,
     ) -> None:
-        ps, workers = max(0, ps), max(0, workers)
+        ps = max(0, ps)
+        workers = max(0, workers)
         addresses = [f"127.0.0.1:{port}" for port in free_ports(ps + workers)]
         super().__init__(Cluster(tuple(addresses[:ps]), tuple(addresses[ps:])), ready_seconds)
-        self._process_launcher, self._tensorboard_dir = process_launcher, tensorboard_dir
+        self._process_launcher = process_launcher
+        self._tensorboard_dir = tensorboard_dir
         self._cleanup = contextlib.ExitStack()
 
     def __enter__(self: Local) -> Local:

@@ -39,14 +39,17 @@ LEAST_BYTES = 1 << 28
 MOST_RUNS = 4
 
 #: Seconds that a machine has to look at files, and for each file.
-LOOK_SECONDS, FILE_SECONDS = 30.0, 0.01
+LOOK_SECONDS = 30.0
+FILE_SECONDS = 0.01
 
 #: Seconds that it has for a run, beside those that the storage needs for what all machines read
 #: meanwhile, at the slowest speed that is taken for one (B/s).
-RUN_SECONDS, LEAST_SPEED = 120.0, 1e6
+RUN_SECONDS = 120.0
+LEAST_SPEED = 1e6
 
 #: Seconds between two looks whether a task that is waited for is there, and for such a look.
-PROBE_SECONDS, ALIVE_SECONDS = 5.0, 10.0
+PROBE_SECONDS = 5.0
+ALIVE_SECONDS = 10.0
 
 #: What the op says of a text that is not UTF-8.
 UNDECODABLE = -1
@@ -59,7 +62,9 @@ class WorkerMachine:
     """
 
     def __init__(self, task: Task, ops: Any) -> None:
-        self.name, self.at_once, self._task = str(task), 1, task
+        self.name = str(task)
+        self.at_once = 1
+        self._task = task
         with tf.Graph().as_default() as self._graph, tf.device(device_of(task)):
             self._names = tf.compat.v1.placeholder(tf.uint8, [None])
             self._numbers = tf.compat.v1.placeholder(tf.int64, [None])
@@ -135,7 +140,8 @@ class WorkerMachine:
 
         # TensorFlow tries a call to a task that is gone again and again, until the limit
         threading.Thread(target=ask, name="tfw2v-asking", daemon=True).start()
-        deadline, probe = time.monotonic() + seconds, time.monotonic() + PROBE_SECONDS
+        deadline = time.monotonic() + seconds
+        probe = time.monotonic() + PROBE_SECONDS
         while True:
             try:
                 return answer.result(0.2)
@@ -210,7 +216,8 @@ def _that_see(
     with ThreadPoolExecutor(max(1, len(machines))) as threads:
         answers = list(threads.map(look, machines))
     token.unlink()
-    known, readers = {this_machine()}, list[WorkerMachine]()
+    known = {this_machine()}
+    readers = list[WorkerMachine]()
     for machine, found in zip(machines, answers, strict=True):
         if isinstance(found, Exception):
             logger.info("%s does not read the corpus: %s", machine.name, found)

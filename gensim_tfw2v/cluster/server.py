@@ -28,11 +28,13 @@ SERVES = "{} serves"
 WITH_PARENT = "--with-parent"
 
 #: The line by which a task with a parent says that it lives, and the seconds between two of them.
-BEAT, BEAT_SECONDS = b"\0\n", 5.0
+BEAT = b"\0\n"
+BEAT_SECONDS = 5.0
 
 #: Seconds without a sign of life after which a parent on another host counts as gone, and seconds
 #: that a task has to end then. Only what hangs takes longer.
-SILENT_SECONDS, ENDING_SECONDS = 60.0, 1.5
+SILENT_SECONDS = 60.0
+ENDING_SECONDS = 1.5
 
 #: Signals that end a task.
 ENDING = (signal.SIGTERM, signal.SIGINT)
@@ -62,7 +64,10 @@ def serve(
     """
     name_process(f"tfw2v-{task.role}-{task.index}")
     prepare_environment()
-    status, ended, is_left, is_serving = 0, threading.Event(), False, False
+    status = 0
+    ended = threading.Event()
+    is_left = False
+    is_serving = False
 
     def end(number: int, _: object) -> None:
         nonlocal status

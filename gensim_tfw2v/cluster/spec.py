@@ -206,8 +206,10 @@ def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:
     for name in ("cluster", "task"):
         if not isinstance(parts.get(name), dict):
             raise ClusterError(f"TF_CONFIG has no {name!r}; {should}")
-    cluster, own = _from_addresses(parts["cluster"], "TF_CONFIG"), parts["task"]
-    role, index = own.get("type"), own.get("index", 0)
+    cluster = _from_addresses(parts["cluster"], "TF_CONFIG")
+    own = parts["task"]
+    role = own.get("type")
+    index = own.get("index", 0)
     if role not in ROLES or type(index) is not int:
         raise ClusterError(f"TF_CONFIG names the task {quoted(own)}; {should}")
     return cluster, cluster.task(role, index)

@@ -38,10 +38,12 @@ PROGRAM = "program.json"
 
 #: Seconds between two looks whether a task has ended, and seconds without a sign of life after
 #: which it is killed.
-LOOK_SECONDS, HANGING_SECONDS = 0.2, 40.0
+LOOK_SECONDS = 0.2
+HANGING_SECONDS = 40.0
 
 #: Seconds that a task has to end when its standard input has closed, and then after SIGTERM.
-CLOSING_SECONDS, GRACE_SECONDS = 2.0, 5.0
+CLOSING_SECONDS = 2.0
+GRACE_SECONDS = 5.0
 
 #: What TensorFlow says as it starts, or as others end, whatever it is told to keep to itself.
 _NOISE = re.compile(
@@ -67,7 +69,8 @@ class TaskEnded(ConnectionError):
     """
 
     def __init__(self, task: Task, status: int, how: str) -> None:
-        self.task, self.status = task, status
+        self.task = task
+        self.status = status
         super().__init__(f"{task} ended with {how}")
 
 
@@ -105,7 +108,8 @@ class StartedCluster(abc.ABC):
     pause_seconds = 0.0
 
     def __init__(self, cluster: Cluster, ready_seconds: float) -> None:
-        self.cluster, self.ready_seconds = cluster, ready_seconds
+        self.cluster = cluster
+        self.ready_seconds = ready_seconds
         self._tasks: dict[Task, _StartedTask] = {}
         self._logs = TemporaryFolder("cluster")
 
@@ -251,10 +255,13 @@ class _StartedTask:
         process: "subprocess.Popen[bytes] | Forked",
         show: Callable[[Task, str], None],
     ) -> None:
-        self.process, self.started = process, time.monotonic()
-        self.serves, self.last_line = threading.Event(), ""
+        self.process = process
+        self.started = time.monotonic()
+        self.serves = threading.Event()
+        self.last_line = ""
         # seconds without a sign of life, since the first one, as long as this process runs too
-        self.silence, self.is_hung = -math.inf, False
+        self.silence = -math.inf
+        self.is_hung = False
 
         def read() -> None:
             assert process.stdin and process.stdout
@@ -353,7 +360,9 @@ class SshCluster(StartedCluster):
         tensorboard_dir: str | None = None,
     ) -> None:
         super().__init__(cluster, ready_seconds)
-        self._show_line, self._ssh, self._command = show, tuple(ssh), command
+        self._show_line = show
+        self._ssh = tuple(ssh)
+        self._command = command
         self._tensorboard_dir = tensorboard_dir
 
     def _start_process(self, task: Task) -> "subprocess.Popen[bytes]":

@@ -95,7 +95,8 @@ def read_runs(
         free.put(reader)
 
     def read(number: int, stopped: threading.Event) -> Part:
-        run, prefix = runs[number], folder / f"part{number:05}-"
+        run = runs[number]
+        prefix = folder / f"part{number:05}-"
 
         def tell(*state: int) -> None:
             latest[number] = state
@@ -275,7 +276,8 @@ def scan_texts(
         if library() is None:
             lines = TaggedLines(runs) if tagged else Lines(runs)
             return _scanned(made, lines, progress, tagged, key_to_index)
-        words, parts = Words(), list[tuple[Part, Path | None]]()
+        words = Words()
+        parts = list[tuple[Part, Path | None]]()
         known = None if key_to_index is None else Known(key_to_index)
         read = read_runs(runs, made.folder, known, progress, machines)
         with contextlib.closing(read):  # no thread reads on after an error

@@ -37,10 +37,12 @@ class CorpusDecodeError(UnicodeDecodeError):
         self, error: UnicodeDecodeError, path: str, offset: int, before: bytes = b""
     ) -> None:
         before = (before + error.object[: error.start])[-20:]
-        start, end = len(before), len(before) + error.end - error.start
+        start = len(before)
+        end = len(before) + error.end - error.start
         near = before + error.object[error.start : error.start + 20]
         super().__init__(error.encoding, near, start, end, error.reason)
-        self.path, self.offset = path, offset
+        self.path = path
+        self.offset = offset
 
     def __str__(self) -> str:
         return f"{self.path} {messages.undecodable(self, self.offset)}"
@@ -183,7 +185,8 @@ def cut_texts(texts: Sequence[Piece]) -> list[list[Piece]]:
     Runs are in the order of the text, and none is empty.
     """
     sizes = [text.bytes for text in texts]
-    total, begin = max(1, sum(sizes)), 0
+    total = max(1, sum(sizes))
+    begin = 0
     number = max(1, min(MOST_RUNS, total // BYTES_A_RUN))
     runs: list[list[Piece]] = [[] for _ in range(number)]
     for text, size in zip(texts, sizes, strict=True):

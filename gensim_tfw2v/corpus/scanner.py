@@ -27,7 +27,9 @@ BLOCK = 1 << 18  # bytes a read
 @functools.cache
 def library() -> Any:
     """The compiled functions; None where they are missing, or of another version."""
-    pointer, number, text = ctypes.c_void_p, ctypes.c_int64, ctypes.c_char_p
+    pointer = ctypes.c_void_p
+    number = ctypes.c_int64
+    text = ctypes.c_char_p
     try:
         return loaded(
             LIBRARY,
@@ -51,7 +53,8 @@ def loaded(path: Path, *functions: tuple[str, Any, list[Any]]) -> Any:
     library = ctypes.CDLL(str(path))
     for name, result, arguments in functions:
         function = getattr(library, f"tfw2v_{name}")
-        function.restype, function.argtypes = result, arguments
+        function.restype = result
+        function.argtypes = arguments
     return library
 
 
@@ -104,7 +107,8 @@ class Known(Words):
         super().__init__()
         self.add("".join(f"{word}\n" for word in known).encode("utf-8", "surrogatepass"))
         self.numbers = np.fromiter(known.values(), np.int32, len(known))
-        self._lock, self._saved = threading.Lock(), False
+        self._lock = threading.Lock()
+        self._saved = False
 
     def saved(self, folder: Path) -> Path:
         """Write it once, to files in a folder, for other machines; give how their names begin."""
@@ -170,7 +174,8 @@ def _blocks(
     if piece.start:
         stream.seek(piece.start)
     before = rest = b""  # what stands before the text not yet scanned, and that
-    at, block = piece.start, b"\n"  # where that begins
+    block = b"\n"
+    at = piece.start  # where the block begins
     while block:
         # as much again as is left over, so that a word without end costs linear time
         size = max(BLOCK, len(rest))
@@ -185,7 +190,9 @@ def _blocks(
             except UnicodeDecodeError as error:
                 raise CorpusDecodeError(error, piece.path, at + state.bad, line) from None
         if done:
-            before, rest, at = text[max(0, done - 24) : done], text[done:], at + done
+            before = text[max(0, done - 24) : done]
+            rest = text[done:]
+            at = at + done
         else:
             rest = text
         yield

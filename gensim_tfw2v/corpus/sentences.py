@@ -149,9 +149,13 @@ def _shard_by_shard(
 
     Sentences of more than 10,000 words are cut, as LineSentence cuts; each part has all tags.
     """
-    lookup, join, end = ids.__getitem__, b"".join, pack(END)
+    lookup = ids.__getitem__
+    join = b"".join
+    end = pack(END)
     longest = shards.MAX_SENTENCE * ID.itemsize
-    packed, size, items = list[bytes](), 0, 0
+    packed = list[bytes]()
+    size = 0
+    items = 0
     for tags, sentence in documents:
         items += 1
         whole = join(map(lookup, sentence))
@@ -159,7 +163,8 @@ def _shard_by_shard(
             piece = tags + whole[start : start + longest] + end
             if packed and size + len(piece) > min(shards.SHARD, ENTRIES) * ID.itemsize:
                 yield packed, items
-                packed, size = [], 0
+                packed = []
+                size = 0
             packed.append(piece)
             size += len(piece)
     yield packed, items

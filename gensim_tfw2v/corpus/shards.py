@@ -25,7 +25,8 @@ Progress = Callable[[int, int, int, int], object]
 Parent = str | os.PathLike[str] | None
 
 ID = np.dtype("<i4")  # on disk, whatever the machine
-END, UNKNOWN = -1, -2  # after each sentence; in place of a word outside the vocabulary
+END = -1  # after each sentence
+UNKNOWN = -2  # in place of a word outside the vocabulary
 FIRST_TAG = -3  # a document's tags stand before its words, as FIRST_TAG - number
 SHARD = 1 << 22  # entries, at most (more only if one sentence is longer)
 MAX_SENTENCE = 10_000  # words: gensim's MAX_WORDS_IN_BATCH, where LineSentence cuts a line
@@ -71,7 +72,9 @@ class OnDisk(contextlib.AbstractContextManager["OnDisk"]):
     """
 
     def __init__(self, temporary: TemporaryFolder) -> None:
-        self.temporary, self.folder, self.close = temporary, temporary.folder, temporary.close
+        self.temporary = temporary
+        self.folder = temporary.folder
+        self.close = temporary.close
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -248,7 +251,9 @@ class EncodedCorpus(OnDisk):
         A sentence may be cut, too, a document not; words and sentences of the text are shared out
         by entries.
         """
-        old, left, cut = iter(self._shards), np.zeros(0, np.int32), list[Shard]()
+        old = iter(self._shards)
+        left = np.zeros(0, np.int32)
+        cut = list[Shard]()
         while True:
             while len(left) < SHARD and (shard := next(old, None)):
                 left = np.concatenate([left, read_ids(shard.path, 0, shard.entries)])

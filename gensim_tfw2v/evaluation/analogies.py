@@ -205,7 +205,8 @@ def _answers(
             inputs = [row for word in {*asked} for row in rows[word]]
             scored[inputs] = -np.inf
             best = int(scored.argmax())
-            highest, scored[best] = float(scored[best]), -np.inf
+            highest = float(scored[best])
+            scored[best] = -np.inf
             # gensim gives up after five candidates, which many variants of the inputs can fill
             if highest - float(scored.max()) > margin and len(inputs) - 3 < CANDIDATES:
                 yield searched[best]

@@ -22,7 +22,8 @@ Estimation", Computational Linguistics 41.
 """
 
 #: Probe words by default: how many, and of how many of the most frequent ones.
-DEFAULT_PROBES, FREQUENT = 200, 10_000
+DEFAULT_PROBES = 200
+FREQUENT = 10_000
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ def evaluate_pairs(
         return PairScore(math.nan, math.nan, len(rated), len(known))
     human = [rating for *_, rating in known]
     cosines = [vectors.similarity(words[first], words[second]) for first, second, _ in known]
-    spearman, pearson = stats.spearmanr(human, cosines)[0], stats.pearsonr(human, cosines)[0]
+    spearman = stats.spearmanr(human, cosines)[0]
+    pearson = stats.pearsonr(human, cosines)[0]
     return PairScore(float(spearman), float(pearson), len(rated), len(known))
 
 
@@ -166,7 +168,8 @@ def neighbour_agreement(
         If `k` is below 1, a vocabulary is too small for `k` neighbours, or no probe word is known
         to both.
     """
-    first, second = with_keys(first), with_keys(second)
+    first = with_keys(first)
+    second = with_keys(second)
     searched = min(len(first), len(second), restrict_vocab or len(first))
     if not 1 <= k < searched:
         raise ValueError(f"k must be from 1 to {searched - 1} (words searched, less one), got {k}")

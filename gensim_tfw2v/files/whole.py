@@ -38,7 +38,8 @@ def save_whole(path: Path, write: Write) -> list[Path]:
 
     What cannot be replaced, as a device, is given to `write` as an open file.
     """
-    hidden, final_folder = "", str(path.parent.absolute())
+    hidden = ""
+    final_folder = str(path.parent.absolute())
 
     def shown(text: str) -> str:
         return text.replace(hidden, final_folder) if hidden else text

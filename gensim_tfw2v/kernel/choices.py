@@ -32,7 +32,8 @@ NATIVE_BLOCK = NATIVE_SHARED = 32
 #: Steps of a row are alpha times its predictions. Those of a block start from the same rows, and
 #: too many go too far: of a position's input, and of the most frequent word, in a block of
 #: skip-gram; beyond, windows are trained one after the other. gensim's defaults take .9.
-BLOCK_STEPS, WORD_STEPS = 1.0, 2.0
+BLOCK_STEPS = 1.0
+WORD_STEPS = 2.0
 
 #: Steps of a centre's output by the words of its window that start from the same rows.
 GROUP_STEPS = 0.25
@@ -42,11 +43,14 @@ SAME_NEGATIVES = 4
 
 #: Steps of a hidden layer by the windows of CBOW that start from the same rows, and how many these
 #: are at most. A path of hierarchical softmax takes steps as so many predictions do.
-HIDDEN_STEPS, LARGEST_GROUP, PATH_PREDICTIONS = 0.8, 4, 6
+HIDDEN_STEPS = 0.8
+LARGEST_GROUP = 4
+PATH_PREDICTIONS = 6
 
 #: The same of the windows of a block of CBOW, where there is enough text; and the least block that
 #: is worth it.
-BLOCK_HIDDEN_STEPS, LEAST_BLOCK = 2.0, 8
+BLOCK_HIDDEN_STEPS = 2.0
+LEAST_BLOCK = 8
 
 #: Blocks of a deterministic training that start from the same rows, at most: so many threads have
 #: work. What more blocks change no longer fits into a core's cache, and CBOW has little else to do.
@@ -59,7 +63,8 @@ ROUND_WORD_STEPS = 4.0
 #: Jobs of a round of a deterministic training on a cluster, whatever tasks there are: as many
 #: workers have work. With 8, which are shorter, four workers take 1.4 times as long. And how many
 #: rounds an epoch has, about: with a quarter of them CBOW rates word pairs far worse.
-ROUND_JOBS, ROUNDS = 4, 32
+ROUND_JOBS = 4
+ROUNDS = 32
 
 #: Shares and steps of asynchronous jobs allow for all workers, but jobs overlap only in part. Those
 #: of a round start from the same rows: they count as so many times as many.
@@ -79,7 +84,8 @@ PAIRS_SHARING = 16
 NEGATIVE_USES = 5
 
 #: Negatives of a position, at most, and of a work unit: 32 MiB.
-POSITION_NEGATIVES, UNIT_NEGATIVES = 512, 1 << 23
+POSITION_NEGATIVES = 512
+UNIT_NEGATIVES = 1 << 23
 
 #: With fewer tokens, the parts of a corpus are trained in their own order, as in gensim: else the
 #: step size of each is another with each seed, and so are the neighbours of the words. And windows
@@ -94,7 +100,9 @@ STEP_NUMBERS = 1 << 18
 
 #: Positions of a span of subwords, at most, and at least with gensim's defaults; and gains of how
 #: many other positions a word may take on in one: see `choose_span`.
-LONGEST_SPAN, SHORTEST_SPAN, MOST_SHARED = 512, 64, 4
+LONGEST_SPAN = 512
+SHORTEST_SPAN = 64
+MOST_SHARED = 4
 
 #: Words share most of their n-grams: what one gains the next must have, in skip-gram, and in CBOW
 #: where steps are longer than gensim's defaults take.
@@ -112,7 +120,8 @@ WIDEST_WINDOW = (1 << 31) - 2
 STEPS_PER_EPOCH = 512
 
 #: On a cluster: entries of a unit, at most and at least.
-CLUSTER_ENTRIES, LEAST_ENTRIES = 1 << 22, 1 << 12
+CLUSTER_ENTRIES = 1 << 22
+LEAST_ENTRIES = 1 << 12
 
 #: As many units each thread should train in an epoch, if units of `LEAST_ENTRIES` allow it: the
 #: fewer, the less travels, and the longer some workers wait for others at an epoch's end.
@@ -125,7 +134,8 @@ MOST_UNITS = 32
 #: Entries that one worker trains before the others begin, and the largest share of an epoch that
 #: these are. Rows begin at 0 and grow with what they are predicted with; workers that start
 #: together lack that of each other, and then go different ways.
-WARM_ENTRIES, WARM_SHARE = 1 << 21, 0.4
+WARM_ENTRIES = 1 << 21
+WARM_SHARE = 0.4
 
 #: Steps of a position (see `steps_of`; gensim's defaults take .9) up to which those of workers that
 #: train at the same time may grow. With little text and longer steps, workers take turns.
@@ -177,7 +187,8 @@ def choose_shape(
         and no more than `STEP_NUMBERS` numbers in its rows.
     """
     objective = "skipgram" if skipgram else "cbow"
-    step, largest = 64, LARGEST_STEP["hierarchical softmax" if hierarchical else objective]
+    step = 64
+    largest = LARGEST_STEP["hierarchical softmax" if hierarchical else objective]
     while largest > step and largest * vector_size > STEP_NUMBERS:
         largest //= 2
     while step < largest and tokens >= 2 * step * STEPS_PER_EPOCH:
@@ -199,7 +210,8 @@ def choose_shape(
         hidden = alpha * predictions
         if not skipgram and tokens >= FEW_TOKENS and negative_shards == 1 and not documents:
             for size in (block, block // 2, block // 4):
-                of_hidden, of_word = hidden * min(size, 2 * pairs), size * most_frequent * steps
+                of_hidden = hidden * min(size, 2 * pairs)
+                of_word = size * most_frequent * steps
                 fits = of_hidden <= BLOCK_HIDDEN_STEPS and of_word <= WORD_STEPS
                 if fits and size >= LEAST_BLOCK:
                     return StepShape(step, size, window, max(1, -(-size // SHARING) * negative))
@@ -269,7 +281,8 @@ def choose_span(sharing: float, steps: float, skipgram: bool) -> int:
     """
     if sharing > MUCH_SHARED and (skipgram or steps > BLOCK_STEPS):
         return 1
-    span, times = LONGEST_SPAN, max(1.0, steps / steps_of(0.025, 6, 5))
+    span = LONGEST_SPAN
+    times = max(1.0, steps / steps_of(0.025, 6, 5))
     while span > 1 and span * times > SHORTEST_SPAN and span * sharing * times > MOST_SHARED:
         span //= 2
     return span

@@ -47,11 +47,14 @@ def draw(program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor
         widest = program.widest_window or shape.window
         reach = tf.random.stateless_uniform([kept], keys[1], 1, widest + 1, tf.int32, alg="philox")
         reach = tf.minimum(reach, shape.window)
-    left, right = tf.minimum(reach, position_left), tf.minimum(reach, position_right)
+    left = tf.minimum(reach, position_left)
+    right = tf.minimum(reach, position_right)
     windows = left * (shape.window + 1) + right
-    of_inputs, of_centres = in_halos, in_blocks
+    of_inputs = in_halos
+    of_centres = in_blocks
     if shape.halo_side == "centres":
-        of_inputs, of_centres = in_blocks, in_halos
+        of_inputs = in_blocks
+        of_centres = in_halos
     inputs = of_inputs(ids, shape, blocks)
     centres = of_centres(ids, shape, blocks)
     turn = tf.math.floormod(tf.range(kept), shape.turns)  # the only one that a centre has
@@ -126,7 +129,8 @@ def draw_negatives(
 ) -> tf.Tensor:
     """Draw the negatives of each block from an `alias_table`: [blocks, shared], int32."""
     keys = tf.random.split(key, 2)
-    number, vocabulary = blocks * shared, tf.shape(noise)[0]
+    number = blocks * shared
+    vocabulary = tf.shape(noise)[0]
 
     def drawn(key: tf.Tensor, *limits: tf.Tensor | int | None) -> tf.Tensor:
         return tf.random.stateless_uniform([number], key, *limits, tf.int32, alg="philox")
@@ -154,7 +158,8 @@ def counted_negatives(program: Program, columns: tf.Tensor) -> tf.Tensor | None:
     From ids [T/B, C] it makes [T/B, C - O, O], float32. If targets are skipped, a negative that
     equals a centre counts nothing for it.
     """
-    shape, shards = program.shape, program.negative_shards
+    shape = program.shape
+    shards = program.negative_shards
     centres, negatives = tf.split(columns, [shape.centres, shape.shared], axis=1)
     counted: tf.Tensor | None = None
     if program.skip_targets:

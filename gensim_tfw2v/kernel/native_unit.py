@@ -34,7 +34,8 @@ class NativeUnit(NamedTuple):
 
     def train(self, program: Program, tables: Tables, words: WordArrays) -> UnitResult:
         """Train it on `Tables` of `WholeRows`, which are updated in place."""
-        kept, objective = tf.cast(self.kept, tf.int64), program.objective
+        kept = tf.cast(self.kept, tf.int64)
+        objective = program.objective
         with tf.device("CPU"):
             nothing = tf.zeros([0, program.row_size])
             sums = load_ops().tfw2v_train(
@@ -57,7 +58,8 @@ class NativeUnit(NamedTuple):
 
 def options_of(program: Program) -> Options:
     """Convert a program to the kernels' options: most have the names of its fields."""
-    shape, objective = program.shape, program.objective
+    shape = program.shape
+    objective = program.objective
     given = {"mean": False, "corrected": False} | vars(program) | vars(shape) | vars(objective)
     given |= {
         "skipgram": objective.skipgram,
@@ -93,9 +95,12 @@ def number_rows(
 
     The ids [n] of each table in use, by its name, are distinct and ascend.
     """
-    number, tokens = tf.size(words.keep), [unit.tokens for unit in units]
+    number = tf.size(words.keep)
+    tokens = [unit.tokens for unit in units]
     own, leaves = _numbered(tokens, number)
-    inputs, rows, tags = own, leaves, [unit.tags.entries for unit in units]
+    inputs = own
+    rows = leaves
+    tags = [unit.tags.entries for unit in units]
     if words.subwords.entries.shape[0] != 0:
         lists = words.subwords.of_words(own)
         limit = 1 + tf.reduce_max(words.subwords.entries)
@@ -106,7 +111,8 @@ def number_rows(
         parts = [*(unit.rows for unit in units), *tags]
         limit = 1 + tf.reduce_max(tf.concat([number[None], *parts], 0))
         inputs, numbered = _numbered(parts, limit)
-        rows, tags = numbered[: len(units)], numbered[len(units) :]
+        rows = numbered[: len(units)]
+        tags = numbered[len(units) :]
     ids = {"inputs": inputs}
     units = [
         unit._replace(rows=of_unit, leaves=of_paths, tags=Lists(unit.tags.first, of_tags))

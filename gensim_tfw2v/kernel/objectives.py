@@ -349,7 +349,8 @@ class SkipGram:
 
     def __call__(self, step: Step, with_loss: bool) -> Gradients:
         """Row updates of one step; see `Objective`."""
-        inputs, pairs = step.looked_up("inputs"), step.band()
+        inputs = step.looked_up("inputs")
+        pairs = step.band()
         layers = {}
         if self.negative:
             weights = self._weights(step, pairs)
@@ -436,12 +437,14 @@ class Cbow:
 
     def _sampled(self, step: Step, hidden: Slices, used: tf.Tensor | None) -> Layer:
         """Predict by negative sampling from the hidden rows."""
-        share, real = self.negative / step.shape.shared, tf.float32
+        share = self.negative / step.shape.shared
+        real = tf.float32
         centres = step.shape.centres
         targets = step.looked_up("outputs", slice(centres), real)
         negatives = step.looked_up("outputs", slice(centres, None))
         wide = hidden.cast(real)
-        scores, noise_scores = wide.dots(targets), tf.cast(negatives.products(hidden), real)
+        scores = wide.dots(targets)
+        noise_scores = tf.cast(negatives.products(hidden), real)
         noise_weights = -share if step.noise is None else -share * step.noise  # [T/B, C - B, B]
         g = coefficients(scores, 0.5)
         noise_g = tf.cast(coefficients(noise_scores, 0.5 * noise_weights), step.dtype)
@@ -455,7 +458,8 @@ class Cbow:
 
     def _in_tree(self, step: Step, hidden: Slices, used: tf.Tensor | None) -> Layer:
         """The same of hierarchical softmax: each centre is a block of its own, with its path."""
-        tokens, blocks = step.shape.tokens, step.shape.blocks
+        tokens = step.shape.tokens
+        blocks = step.shape.blocks
 
         def regrouped(rows: Slices, groups: int) -> Slices:
             return rows.map(lambda x: tf.reshape(x, [groups, -1, tf.shape(x)[2]]))

@@ -43,7 +43,8 @@ class Link:
     """
 
     def __init__(self, devices: Sequence[str], wire: tf.DType) -> None:
-        self.devices, self.wire = tuple(devices), wire
+        self.devices = tuple(devices)
+        self.wire = wire
         self.begin()
 
     def begin(self) -> None:
@@ -127,7 +128,8 @@ class Slices:
     """
 
     def __init__(self, parts: Sequence[tf.Tensor], link: Link | None = None) -> None:
-        self.parts, self.link = list(parts), link
+        self.parts = list(parts)
+        self.link = link
 
     def map(
         self, make: Callable[..., tf.Tensor], *others: Slices, sent: Sequence[tf.Tensor | Sent] = ()

@@ -113,7 +113,8 @@ class PreparedUnit(NamedTuple):
 def _plan_unit(
     program: Program, draws: Draws, words: WordArrays, alphas: tf.Tensor
 ) -> PreparedUnit:
-    shape, objective = program.shape, program.objective
+    shape = program.shape
+    objective = program.objective
     rows = {"inputs": (draws.inputs, shape.inputs)}  # of each table, and how many a block has
     columns: Any = ()
     signs: Any = ()
@@ -123,7 +124,8 @@ def _plan_unit(
     if objective.hierarchical:
         nodes, signs = paths_of(draws.centres, words.tree)
         rows["nodes"] = nodes, shape.centres * LONGEST_PATH
-    groups, ids = {}, dict.fromkeys(Tables._fields)
+    groups = {}
+    ids = dict.fromkeys(Tables._fields)
     for name, (of_table, number) in rows.items():
         limits = program.id_bits, program.max_steps, shape.blocks * number
         groups[name], ids[name] = group_rows(of_table, *limits)
@@ -156,7 +158,8 @@ def train_step(
     sums = {name: sum_rows(getattr(plan, name), parts) for name, parts in gradients.updates.items()}
     moved = tf.constant(0.0)  # summed lengths of the updates before clipping
     for name, of_table in sums.items():
-        rows, sizes = ids[name], plan.alpha
+        rows = ids[name]
+        sizes = plan.alpha
         if squares is not None:
             so_far = getattr(squares, name)
             sizes, growth = adagrad(of_table, read_rows(so_far, rows), plan.alpha)
@@ -165,7 +168,8 @@ def train_step(
         locked = program.locked and name == "inputs"
         getattr(tables, name).add(rows, changes, words.lock if locked else None)
         moved += magnitude
-    result, link = (gradients.loss, gradients.predictions, moved), tables.inputs.link
+    result = (gradients.loss, gradients.predictions, moved)
+    link = tables.inputs.link
     return result if link is None else (*result, link.traffic())
 
 

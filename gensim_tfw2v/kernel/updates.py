@@ -91,7 +91,8 @@ def _sorted(ids: tf.Tensor, bits: tuple[int, int, int]) -> tuple[tf.Tensor, tf.T
     `bits`, so that no pass needs a gather.
     """
     of_id, of_step, of_position = bits
-    steps, above = tf.range(tf.shape(ids)[0])[:, None], of_step + of_position
+    steps = tf.range(tf.shape(ids)[0])[:, None]
+    above = of_step + of_position
     low = steps * (1 << of_position) + tf.range(tf.shape(ids)[1])
     packed = tf.reshape(tf.cast(ids, tf.int64) * (1 << above) + tf.cast(low, tf.int64), [-1])
     half = (of_id + 1) // 2

@@ -50,8 +50,10 @@ def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
         return table
     size = weights * (len(weights) / weights.sum())
     is_heavy = size >= min(1.0, size.max())  # rounded, even the largest may be below 1
-    light, heavy = np.flatnonzero(~is_heavy), np.flatnonzero(is_heavy)
-    share, other = np.ones(len(size)), np.arange(len(size))
+    light = np.flatnonzero(~is_heavy)
+    heavy = np.flatnonzero(is_heavy)
+    share = np.ones(len(size))
+    other = np.arange(len(size))
     if len(light):
         room = np.concatenate([[0.0], np.cumsum(1.0 - size[light])])  # of the first 0, 1, ...
         excess = np.cumsum(size[heavy] - 1.0)
@@ -152,7 +154,8 @@ def noise_shares(noise: np.ndarray, frequency: np.ndarray, shards: int) -> np.nd
 
 def huffman_tree(points: Sequence[np.ndarray] = (), codes: Sequence[np.ndarray] = ()) -> Lists:
     """Lay out gensim's Huffman tree for training, from ``point`` and ``code`` of its words."""
-    nodes, bits = Lists.of(points), Lists.of(codes)
+    nodes = Lists.of(points)
+    bits = Lists.of(codes)
     return Lists(nodes.first, 2 * nodes.entries + bits.entries)
 
 

@@ -31,7 +31,8 @@ PIECE_BYTES = 1 << 26
 LARGEST_MATRIX = 4096
 
 #: Columns more than asked for, and passes, of the randomised method.
-OVERSAMPLING, PASSES = 20, 8
+OVERSAMPLING = 20
+PASSES = 8
 
 
 logger = logging.getLogger(__name__)
@@ -158,7 +159,8 @@ def gram(pieces: Callable[[], Iterator[np.ndarray]], columns: int) -> Any:
         return matrix
 
     def product(right: np.ndarray) -> np.ndarray:
-        summed, factor = np.zeros(right.shape), right.astype(np.float32)
+        summed = np.zeros(right.shape)
+        factor = right.astype(np.float32)
         for piece in pieces():
             summed += piece.T @ (piece @ factor)
         return summed

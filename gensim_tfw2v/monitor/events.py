@@ -36,7 +36,8 @@ VERSION = "brain.Event:2"
 TASKS = "tasks"
 
 #: Seconds between two points, until a thousand are written; then they grow with the time passed.
-SECONDS, POINTS = 2.0, 1000
+SECONDS = 2.0
+POINTS = 1000
 
 _EVENTS = re.compile(r"events\.out\.tfevents\.(\d+)\.")
 
@@ -72,7 +73,9 @@ class EventLog:
     """
 
     def __init__(self, folder: str, suffix: str = "", outlived: bool = False) -> None:
-        self._folder, self._outlived, self.failed = folder, outlived, False
+        self._folder = folder
+        self._outlived = outlived
+        self.failed = False
         self._lock = threading.Lock()
         self._file: Any = None
         self.write(lambda: self._open(folder, suffix))
@@ -170,13 +173,15 @@ class TaskLog:
         self._events = events or EventLog(folder, outlived=True)
         self._owned = events is None
         self._ended = threading.Event()
-        self._process, self._tcp = psutil.Process(), TcpBytes()
+        self._process = psutil.Process()
+        self._tcp = TcpBytes()
         self._before = self._look()
         self._thread = threading.Thread(target=self._write, name="tfw2v-task-log", daemon=True)
         self._thread.start()
 
     def _write(self) -> None:
-        began, seconds = time.monotonic(), SECONDS
+        began = time.monotonic()
+        seconds = SECONDS
         while not self._ended.wait(seconds):
             with contextlib.suppress(OSError):  # it can open no more files at present
                 self._point()

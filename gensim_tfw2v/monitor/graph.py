@@ -17,7 +17,8 @@ from tensorboard.compat.proto.tensor_pb2 import TensorProto
 from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 from tensorboard.compat.proto.types_pb2 import DT_FLOAT, DT_INT64
 
-FLOAT, INT64 = AttrValue(type=DT_FLOAT), AttrValue(type=DT_INT64)
+FLOAT = AttrValue(type=DT_FLOAT)
+INT64 = AttrValue(type=DT_INT64)
 
 #: The version of GraphDef that TensorFlow 2.21 writes.
 PRODUCER = 2000
@@ -37,7 +38,8 @@ def objective_graph(
         Negative samples that predictions share.
     ns_exponent : float
     """
-    graph, corrected = _Graph(vector_size), getattr(objective, "corrected", None)
+    graph = _Graph(vector_size)
+    corrected = getattr(objective, "corrected", None)
     pools = []  # of rows into the hidden row: letter, whether by the mean, and updates by shares
     if corrected is not None:
         pools.append(("w", objective.mean, objective.mean == corrected))
@@ -49,7 +51,8 @@ def objective_graph(
     hidden = graph.read("embedding_lookup", vectors, inputs, letters)
     spread = []
     for letter, by_mean, by_shares in reversed(pools):
-        each, letters = letters, letters[:-1]
+        each = letters
+        letters = letters[:-1]
         scope = {"w": "hidden/window", "n": "hidden/ngrams"}[letter]
         real = graph.fed(f"batch/are_real_{letter}", each)  # 1, or 0 of what fills up
         hidden = graph.einsum(f"{scope}/sum", f"{each}d,{each}->{letters}d", hidden, real)
@@ -64,7 +67,8 @@ def objective_graph(
             if by_shares:
                 spread.append(mean)
 
-    gains, losses = [], []
+    gains = []
+    losses = []
 
     def predict(name: str, table: str, ids: str, letters: str, label: str, weight: str) -> None:
         """Logistic regression of labels 1 and -1, each counted as often as its weight."""
@@ -95,7 +99,8 @@ def objective_graph(
         minus = graph.constant("sigmoid/minus_one", -1.0)
         predict("negatives", syn1neg, samples, "s", minus, share)
     if objective.hierarchical:
-        path, turns = graph.fed("batch/path", "bp", INT64), graph.fed("batch/turns", "bp")
+        path = graph.fed("batch/path", "bp", INT64)
+        turns = graph.fed("batch/turns", "bp")
         # 1 or -1 at a node, 0 where a path is filled up
         real = graph.add("batch/are_real_p", "Abs", "bp", turns)
         predict("nodes", graph.table("syn1", words), path, "bp", turns, real)
@@ -155,7 +160,8 @@ class _Graph:
     def update(self, name: str, table: str, ids: str, change: str, letters: str) -> None:
         step = self.add(f"{name}/step", "Mul", f"{letters}d", change, self._alpha)
         # after all reading, which what the hidden row gains has waited for
-        inputs, types = (table, ids, step, "^gradients/hidden"), {"dtype": FLOAT, "Tindices": INT64}
+        inputs = (table, ids, step, "^gradients/hidden")
+        types = {"dtype": FLOAT, "Tindices": INT64}
         self.add(f"{name}/add", "ResourceScatterAdd", "", *inputs, **types)
 
     def einsum(self, name: str, equation: str, *inputs: str) -> str:

@@ -28,7 +28,8 @@ CONFIG = "projector_config.pbtxt"
 FOLDER = "projector"
 
 #: What the page calls the vectors, and the column of their keys.
-OF_WORDS, OF_DOCUMENTS = ("vectors", "word"), ("documents", "tag")
+OF_WORDS = ("vectors", "word")
+OF_DOCUMENTS = ("documents", "tag")
 
 #: The page asks for no more.
 MOST_WORDS = 100_000
@@ -115,7 +116,8 @@ def write_projector(
     vectors = with_keys(vectors)
     if not len(vectors):
         raise ValueError("there are no vectors to write: the vocabulary is empty")
-    folder, config = Path(log_dir) / FOLDER, ProjectorConfig()
+    folder = Path(log_dir) / FOLDER
+    config = ProjectorConfig()
     written: dict[Path, bytes] = {}
     for of, (name, key) in ((vectors, OF_WORDS), (documents, OF_DOCUMENTS)):
         if of is not None and len(of):
@@ -259,7 +261,8 @@ def bands(words: int) -> Iterator[tuple[str, slice]]:
 
 def norms(vectors: KeyedVectors) -> dict[str, np.ndarray]:
     """Lengths of the vectors of each band, of at most `MOST_ROWS` evenly spread words."""
-    order, found = by_frequency(vectors), {}
+    order = by_frequency(vectors)
+    found = {}
     for name, band in bands(len(order)):
         rows = order[band]
         rows = rows[:: -(-len(rows) // MOST_ROWS)]

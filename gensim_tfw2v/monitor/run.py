@@ -19,13 +19,16 @@ from gensim_tfw2v.monitor.trace import write_trace
 from gensim_tfw2v.originals import Word2Vec
 
 #: Seconds between two points, until a thousand are written; then they grow with the time passed.
-SECONDS, POINTS = 1.0, 1000
+SECONDS = 1.0
+POINTS = 1000
 
 #: The speed at the end is that since so many points before.
 LAST = 5
 
 #: Probe words by default: how many, and their ranks, evenly spread on a logarithmic scale.
-PROBES, FIRST_RANK, LAST_RANK = 8, 100, 20_000
+PROBES = 8
+FIRST_RANK = 100
+LAST_RANK = 20_000
 
 #: Neighbours are looked for among so many of the most frequent words.
 NEIGHBOURS_AMONG = 50_000
@@ -110,9 +113,12 @@ class RunLog:
         self._task = TaskLog(options.path, events=self._events)
         self._began = time.monotonic()
         self._loss = self._predictions = 0.0
-        self._alpha, self._words, self._epochs = 0.0, 0, 0.0
+        self._alpha = 0.0
+        self._words = 0
+        self._epochs = 0.0
         self._points = deque([(self._began, 0)], maxlen=LAST)  # times and words of the last
-        self._traffic_of, self._traffic = traffic, None
+        self._traffic_of = traffic
+        self._traffic = None
         self._events.hyperparameters(made_with)
 
     def unit(self, report: Any, words: int) -> None:
@@ -149,7 +155,8 @@ class RunLog:
 
     def _of_cluster(self, traffic: Any) -> dict[str, float]:
         """Changes of the cluster's counters since the last point."""
-        before, self._traffic = self._traffic, traffic
+        before = self._traffic
+        self._traffic = traffic
         if traffic is None:
             return {}
         new = traffic if before is None else traffic - before
@@ -168,7 +175,8 @@ class RunLog:
 
     def epoch(self, model: Any, is_last: bool, losses: Sequence[float], epochs: int = 1) -> None:
         """Write the mean losses of the epochs that have ended, and what the vectors are like."""
-        began, vectors = time.monotonic(), model.wv
+        began = time.monotonic()
+        vectors = model.wv
         step, before = self.reached
         self.reached = step, before + epochs
         if self._events.failed:
@@ -273,7 +281,8 @@ def write_baseline(
     check_run(folder)
     for old in Path(folder).glob(f"*{EVALUATED}"):
         old.unlink()
-    step, events = 0, EventLog(os.fspath(folder), EVALUATED)
+    step = 0
+    events = EventLog(os.fspath(folder), EVALUATED)
     if isinstance(model, Word2Vec):
         step = model.corpus_total_words * model.epochs
         events.hyperparameters(hyperparameters(model, model.corpus_total_words))

@@ -14,10 +14,13 @@ LAID_OUT = 4_000
 NEIGHBOURS = 15
 
 #: Iterations with attraction multiplied, and without; and by how much.
-EARLY, LATE, EXAGGERATION = 100, 250, 12.0
+EARLY = 100
+LATE = 250
+EXAGGERATION = 12.0
 
 #: Points of the grid, each way, at least and at most; and how far apart at least.
-GRID, SPACING = (32, 128), 0.5
+GRID = (32, 128)
+SPACING = 0.5
 
 #: Vectors that are compared with all at a time.
 CHUNK = 1_000
@@ -68,7 +71,8 @@ def _begin(rows: np.ndarray) -> np.ndarray:
 
 
 def _optimized(pairs: Any, place: np.ndarray) -> np.ndarray:
-    step, number = np.zeros_like(place), place.shape[1]
+    step = np.zeros_like(place)
+    number = place.shape[1]
     for iteration in range(EARLY + LATE):
         is_early = iteration < EARLY
         factor, momentum = (EXAGGERATION, 0.5) if is_early else (1.0, 0.8)

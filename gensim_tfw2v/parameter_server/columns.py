@@ -89,7 +89,8 @@ class SlicedRows:
     """
 
     def __init__(self, layout: ColumnLayout, link: Link) -> None:
-        self._layout, self.link = layout, link
+        self._layout = layout
+        self.link = link
 
     def read(self, ids: tf.Tensor) -> Slices:
         """Rows [ids, D], float32."""
@@ -133,7 +134,9 @@ class ColumnJob(WorkerJob):
 
     def train(self) -> list[UnitResult]:
         """Train where the columns are."""
-        program, results, self._travelled = self.program, [], []
+        program = self.program
+        results = []
+        self._travelled = []
         for unit in self.job.units:
             link = self.server.tables.inputs.link(self.wire)
             tables = Tables(*(SlicedRows(table, link) for table in self.server.tables))

@@ -112,7 +112,9 @@ SAMPLE = 2048
 
 #: Shares are computed for these steps z, and the nearest is taken: by octaves of 2, from the first
 #: to the last, so many each.
-FIRST_OCTAVE, LAST_OCTAVE, OF_OCTAVE = -16, 24, 4
+FIRST_OCTAVE = -16
+LAST_OCTAVE = 24
+OF_OCTAVE = 4
 
 
 def larger_step_sizes(
@@ -157,7 +159,8 @@ class DirectedShare(NamedTuple):
     def of(self, changes: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """The share of changes [m, D] that these rows, [m], have made."""
         shares = tf.gather(self.shares, tf.gather(self.levels, rows))
-        rest, along = shares[:, :1], shares[:, 1:]
+        rest = shares[:, :1]
+        along = shares[:, 1:]
         parts = tf.matmul(changes, self.basis, transpose_b=True)
         return rest * changes + tf.matmul(parts * (along - rest), self.basis)
 

@@ -207,7 +207,8 @@ class WorkerJob:
     job: Job
 
     def __init__(self, program: Program, server: ParameterServer) -> None:
-        self.program, self.server = program, server
+        self.program = program
+        self.server = server
         self.wire = tf.as_dtype(program.wire_dtype)
         name = server.of_workers.name
         self._words = tf.nest.map_structure(lambda _: name("words"), server.words)
@@ -271,7 +272,8 @@ class WorkerJob:
         number: tf.Tensor,
     ) -> Job:
         """Draw and plan the units, for which no row is needed; arguments as in `job_signature`."""
-        program, words = self.program, self.words()
+        program = self.program
+        words = self.words()
         ids: dict[str, tf.Tensor] = {}
         if self.by_direction:
             alphas = combining.larger_step_sizes(program.largest_growth, alphas, replicas)
@@ -293,7 +295,8 @@ class WorkerJob:
         Tensor [packed_size(n)]
             A packed `JobResult`.
         """
-        phases, counter = copy.copy(self), self.server.push_counter
+        phases = copy.copy(self)
+        counter = self.server.push_counter
         phases.job = job
         pushed_before = tf.identity(counter.pushes)
         fetched_at = _after([pushed_before, *phases.fetch()])
@@ -375,7 +378,8 @@ def read_entries(source: tf.Tensor, of_file: tf.Tensor, is_shared: bool) -> tf.T
 
 def is_seen_by(workers: int, folder: Path) -> bool:
     """Return whether all workers see what this process writes to a folder."""
-    path, token = folder.absolute() / f"seen-{uuid.uuid4().hex}", uuid.uuid4().bytes
+    path = folder.absolute() / f"seen-{uuid.uuid4().hex}"
+    token = uuid.uuid4().bytes
     path.write_bytes(token)
     try:
         for index in range(workers):

@@ -120,7 +120,8 @@ class Layout:
         access: Access | None = None,
         devices: Sequence[str] = (),
     ) -> None:
-        self.rows, self.size = rows, size
+        self.rows = rows
+        self.size = size
         self._access = access or GraphAccess()
         self.shards = []
         for shape, device in zip_longest(shapes, devices):

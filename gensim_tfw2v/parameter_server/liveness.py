@@ -15,14 +15,16 @@ from gensim_tfw2v.parameter_server.layout import Layout
 
 #: After how many seconds without a trained unit tasks are asked whether they are there, and after
 #: how many training is given up.
-PROBE_AFTER_SECONDS, GIVE_UP_SECONDS = 60.0, 900.0
+PROBE_AFTER_SECONDS = 60.0
+GIVE_UP_SECONDS = 900.0
 
 #: In the message of the InvalidArgumentError of a task that was not reached for a while, and does
 #: not know what it was told before.
 FORGOTTEN = "relevant tensor remote_handle"
 
 #: Seconds that tasks have to answer, and between two times that they are asked.
-ANSWER_SECONDS, PAUSE_SECONDS = 5.0, 1.0
+ANSWER_SECONDS = 5.0
+PAUSE_SECONDS = 1.0
 
 
 @functools.cache
@@ -51,7 +53,8 @@ class Liveness:
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._tasks = tasks
-        self._is_busy, self._checking = False, threading.Lock()
+        self._is_busy = False
+        self._checking = threading.Lock()
         self.progress()
 
     def progress(self) -> None:

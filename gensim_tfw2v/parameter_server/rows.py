@@ -277,7 +277,8 @@ class RowJob(WorkerJob):
         """Measure the share of each table's changes that is pushed."""
         if self.program.workers == 1 or not self.by_direction:
             return dict.fromkeys(self._tables)
-        rates, size = self.rates(), self.job.alpha * self.job.tokens
+        rates = self.rates()
+        size = self.job.alpha * self.job.tokens
         # in the order of the ids, on whichever ps they are
         rows = {name: joined(split, self._fetched[name]) for name, split in self._splits.items()}
         steepest = self.directions(rows, rates)

@@ -74,7 +74,8 @@ class WorkerVariables:
                 zeros = tf.zeros([size or 0 for size in shape], dtype)
                 return tf.Variable(zeros, trainable=False, shape=shape)
 
-        like, of_thread = make(), threading.local()
+        like = make()
+        of_thread = threading.local()
 
         def mine() -> tf.Tensor:
             if not hasattr(of_thread, "variable"):
@@ -130,7 +131,8 @@ class Scratch:
     def __init__(
         self, of_workers: WorkerVariables, what: str, size: int, native: bool = False
     ) -> None:
-        self._size, self._native = size, native
+        self._size = size
+        self._native = native
         self._shape = tf.TensorShape([None, stride(size) if native else size])
         self.handle = of_workers.own(what, [*self._shape], device="CPU" if native else None)
 
@@ -172,7 +174,8 @@ class Scratch:
                     tf.ensure_shape(load_ops().tfw2v_change(whole, at, part, *of_rows), part.shape)
                     for at, part in zip(places, known, strict=True)
                 ]
-        rows, changes = self.read(), []
+        rows = self.read()
+        changes = []
         for at, part in zip(places, known, strict=True):
             change = tf.gather(rows, at) - tf.cast(part, tf.float32)
             if share is not None:
@@ -239,7 +242,8 @@ def cached(sources: Sequence[tf.Variable], names: Sequence[str]) -> list[tf.Tens
     known = [tf.raw_ops.VarIsInitializedOp(resource=handles[place]()) for place in full]
     with tf.control_dependencies([tf.cond(tf.reduce_all(known), lambda: tf.constant(True), fetch)]):
         for place in full:
-            dtype, shape = sources[place].dtype, sources[place].shape
+            dtype = sources[place].dtype
+            shape = sources[place].shape
             value = tf.raw_ops.ReadVariableOp(resource=handles[place](), dtype=dtype)
             values[place] = tf.ensure_shape(value, shape)
     return values

@@ -51,13 +51,16 @@ class SubModelTask(NamedTuple):
         iterator of (int, list of WorkUnit, tuple of Tensor)
             The tensors are entries, keys and alphas, as in `SubModelFunctions`.
         """
-        number, sampling = self.number, self.sampling
+        number = self.number
+        sampling = self.sampling
         has_units = False
         for epoch, tasks in enumerate(self.epochs):
             total = len(tasks)
             own = [task for task in tasks if sampling.has_unit(number, task.unit.index, total)]
             for part in runs_of(own, threads):
-                entries, keys, named = [], [], []
+                entries = []
+                keys = []
+                named = []
                 for unit in (task.unit for task in part):
                     sample = sampling.of(unit.read(), number, unit.index, epoch)
                     seen += np.bincount(sample[sample >= 0], minlength=len(seen))

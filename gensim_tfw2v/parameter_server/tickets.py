@@ -58,7 +58,8 @@ class Tickets:
     """
 
     def __init__(self, jobs: int, threads: int, shared: bool) -> None:
-        self._threads, self._shared = threads, shared
+        self._threads = threads
+        self._shared = shared
         self._first = 0  # a result of zeros is of no ticket: the first issue begins at SPACING
 
         def variable(shape: list[int], dtype: tf.DType) -> tf.Variable:
@@ -83,7 +84,9 @@ class Tickets:
         Tensor [F], string
             The paths of files, where workers read them.
         """
-        self._jobs, self._seen, self._staged = jobs, set[int](), 0
+        self._jobs = jobs
+        self._seen = set[int]()
+        self._staged = 0
         self._first += SPACING
         files: dict[bytes, int] = {}
         units = np.zeros(self._units.shape, np.int32)
@@ -92,7 +95,8 @@ class Tickets:
         for ticket, tasks in enumerate(jobs):
             alphas[ticket] = tasks[0].alphas
             for place, task in enumerate(tasks):
-                file, of_file = 0, (0, 0)
+                file = 0
+                of_file = (0, 0)
                 if self._shared:
                     path, of_file = source_of(task.unit, True)
                     file = files.setdefault(path, len(files))
@@ -116,7 +120,8 @@ class Tickets:
         """Have texts ready for the jobs that come next, where workers do not read them."""
         if self._shared:
             return
-        drawn, ahead = int(self._drawn), 0
+        drawn = int(self._drawn)
+        ahead = 0
         for place, tasks in enumerate(self._jobs):
             ticket = self._first + place
             if ticket >= drawn:
@@ -184,7 +189,8 @@ class Tickets:
                 )
             with tf.control_dependencies([ticket]):
                 [(is_one, row)] = look_up(ticket)
-            units, alphas = self._units.sparse_read(row), self._alphas.sparse_read(row)
+            units = self._units.sparse_read(row)
+            alphas = self._alphas.sparse_read(row)
             ranges = units[:, 1:3] * tf.cast(is_one, tf.int32)  # of no ticket, nothing is prepared
             sources = self._sources(ticket, is_one, units, files)
             job = program.prepare(sources, ranges, units[:, 4:], alphas, replicas, ticket)

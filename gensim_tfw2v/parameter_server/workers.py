@@ -86,7 +86,8 @@ class ClusterWorkers:
     def __init__(self, coordinator: Any, tasks: Sequence[Task], liveness: Liveness) -> None:
         self.number = sum(task.role == "worker" for task in tasks)
         self.shards = sum(task.role == "ps" for task in tasks)
-        self._coordinator, self._liveness = coordinator, liveness
+        self._coordinator = coordinator
+        self._liveness = liveness
 
     def scope(self) -> contextlib.AbstractContextManager[Any]:
         """Variables made inside are the ps tasks'."""
@@ -121,7 +122,8 @@ class ClusterWorkers:
 
 class _OnCluster:
     def __init__(self, scheduled: Any, liveness: Liveness) -> None:
-        self._scheduled, self._liveness = scheduled, liveness
+        self._scheduled = scheduled
+        self._liveness = liveness
 
     def result(self) -> Any:
         with naming_lost_tasks():

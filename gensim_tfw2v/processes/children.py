@@ -18,7 +18,9 @@ from typing import Any, NoReturn
 
 from gensim_tfw2v.processes.hazards import flush_streams
 
-_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15  # of Linux's prctl.h
+# of Linux's prctl.h
+_PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
 
 #: Lines of a process's log that an error shows.
 LOG_LINES = 12

@@ -55,9 +55,11 @@ class Forked:
     """A process that the fork server has started: what is used of ``subprocess.Popen``."""
 
     def __init__(self, answers: Connection, stdin: IO[bytes], stdout: IO[bytes] | None) -> None:
-        self.stdin, self.stdout = stdin, stdout
+        self.stdin = stdin
+        self.stdout = stdout
         self.returncode: int | None = None
-        self._answers, self._lock = answers, threading.Lock()
+        self._answers = answers
+        self._lock = threading.Lock()
         if not answers.poll(START_SECONDS):
             raise ConnectionError(f"has not answered for {START_SECONDS:g} s")
         try:
@@ -106,7 +108,8 @@ class ForkServer:
         self, start: "Callable[..., subprocess.Popen[bytes]]" = children.start_module
     ) -> None:
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._folder, self._has_forked = TemporaryFolder("forkserver"), False
+        self._folder = TemporaryFolder("forkserver")
+        self._has_forked = False
         self._log = self._folder.folder / "log"
         with theirs, self._log.open("wb") as log:
             self.process = start(
@@ -132,7 +135,8 @@ class ForkServer:
         """
         answers, answer = Pipe(duplex=False)
         theirs_in, ours_in = os.pipe()
-        stdin, piped = os.fdopen(ours_in, "wb"), None
+        stdin = os.fdopen(ours_in, "wb")
+        piped = None
         if stdout == subprocess.PIPE:
             ours_out, theirs_out = os.pipe()
             piped = os.fdopen(ours_out, "rb")

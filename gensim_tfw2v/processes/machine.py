@@ -32,7 +32,8 @@ LOOK_SECONDS = 2.0  # between two looks for new connections
 # of linux/tcp.h: an option, from Linux 6.15 on, and where ``struct tcp_info`` has
 # tcpi_bytes_acked and tcpi_bytes_received
 _TCP_RTO_MAX_MS = 44
-_BYTES_AT, _INFO_BYTES = 120, 136
+_BYTES_AT = 120
+_INFO_BYTES = 136
 
 
 def usable_cores() -> list[int]:

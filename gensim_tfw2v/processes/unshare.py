@@ -15,8 +15,11 @@ import struct
 import sys
 
 # of Linux's sched.h, sockios.h and if.h
-CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
-SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWNET = 0x40000000
+SIOCGIFFLAGS = 0x8913
+SIOCSIFFLAGS = 0x8914
+IFF_UP = 1
 
 
 def unshare(flags: int) -> None:
@@ -38,7 +41,8 @@ def leave_network() -> None:
     try:
         unshare(CLONE_NEWNET)
     except PermissionError:
-        user, group = os.geteuid(), os.getegid()
+        user = os.geteuid()
+        group = os.getegid()
         unshare(CLONE_NEWUSER | CLONE_NEWNET)
         for name, text in (
             ("setgroups", "deny"),  # else the groups could not be written

@@ -79,7 +79,8 @@ class AsynchronousRegime(ParameterServerRegime):
         """Let workers draw jobs, once."""
         with naming_lost_tasks(), holding_interrupts():
             files = self._tickets.issue(jobs)
-        function, arguments = self.function, (files, tf.constant(replicas, tf.float32))
+        function = self.function
+        arguments = (files, tf.constant(replicas, tf.float32))
 
         def work(ended: threading.Event) -> None:
             try:

@@ -49,7 +49,8 @@ ENDING_SECONDS = 30.0
 #: Seconds between two signs of life, and without one after which the coordinator is given up.
 #: TensorFlow keeps all threads of Python waiting while it tells the tasks of a function; if one
 #: never answers, only the silence tells.
-ALIVE_SECONDS, SILENT_SECONDS = 5.0, 75.0
+ALIVE_SECONDS = 5.0
+SILENT_SECONDS = 75.0
 
 #: Seconds between two answers that say what the cluster has done, where that is logged.
 TRAFFIC_SECONDS = 1.0
@@ -100,7 +101,8 @@ class CoordinatedRegime:
         start: "Callable[..., subprocess.Popen[bytes] | Forked]" = start_module,
     ) -> None:
         self.traffic: Traffic | None = None
-        self._folder, self._check = setup.setup.folder, check
+        self._folder = setup.setup.folder
+        self._check = check
         self._are_rows = False  # whether the files hold the rows of the cluster
         self._log = self._folder / "coordinator.log"
         with self._log.open("wb") as log:
@@ -301,7 +303,8 @@ def main() -> None:
         threading.Thread(target=forever, daemon=True).start()
 
     _, asked = requests.get()  # the first one opens the regime
-    folder, is_logged = asked.setup.folder, asked.log_dir is not None
+    folder = asked.setup.folder
+    is_logged = asked.log_dir is not None
     liveness = Liveness([] if asked.cluster is None else asked.cluster.servers())
     if asked.cluster is not None:
         # the process that asks ends this one, whatever it waits for

@@ -53,7 +53,8 @@ class Windows:
 
     def of(self, first: Any, last: Any) -> Window:
         """Rows that the steps from `first` to before `last` use; none if there is no such step."""
-        first, last = tf.minimum(first, self.steps), tf.minimum(last, self.steps)
+        first = tf.minimum(first, self.steps)
+        last = tf.minimum(last, self.steps)
         window = {}
         for name in Tables._fields:
             if getattr(self._prepared[0].unit, name) is None:
@@ -121,7 +122,8 @@ class ReplicaRows:
         """Take what was fetched, and what was changed here and not pushed on top of it."""
         written = []
         for name, places in window.items():
-            current, known = self._current[name].handle(), self._known[name].handle()
+            current = self._current[name].handle()
+            known = self._known[name].handle()
             rows = tf.cast(fetched[name], tf.float32)
             changed = rows + (read_rows(current, places) - read_rows(known, places))
             with tf.control_dependencies([changed]):
@@ -182,7 +184,9 @@ class ReplicaJob(WorkerJob):
         squares: Tables | None = None,
     ) -> None:
         super().__init__(program, server)
-        self._n_fetch, self._n_push, self._every = n_fetch, n_push, math.gcd(n_fetch, n_push)
+        self._n_fetch = n_fetch
+        self._n_push = n_push
+        self._every = math.gcd(n_fetch, n_push)
         self._held = [ReplicaRows(server.tables, self.wire, server.of_workers)]
         if squares is not None:
             self._held.append(ReplicaRows(squares, tf.float32, server.of_workers))

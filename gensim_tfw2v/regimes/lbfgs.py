@@ -101,10 +101,14 @@ class LBFGS(Generic[V]):
         history: int,
         precondition: Callable[[V], None] = leave,
     ) -> None:
-        self.point, self.trial, self.gradient = point, make(), make()
-        self._direction, self._first_gradient = make(), make()
+        self.point = point
+        self.trial = make()
+        self.gradient = make()
+        self._direction = make()
+        self._first_gradient = make()
         self._free = [(make(), make()) for _ in range(history)]
-        self._precondition, self._factor = precondition, 1.0
+        self._precondition = precondition
+        self._factor = 1.0
         self._pairs: deque[Pair[V]] = deque()
         self.restart()
 
@@ -171,7 +175,8 @@ class LBFGS(Generic[V]):
 
     def _turn(self) -> None:
         """Set the direction, by the two-loop recursion (algorithm 7.4)."""
-        direction, shares = self._direction, []
+        direction = self._direction
+        shares = []
         direction.copy(self.gradient)
         for pair in reversed(self._pairs):
             share = pair.s.dot(direction) / pair.sy

@@ -38,7 +38,9 @@ class LocalRegime:
     _team: plain.Team | None = None  # that trains each unit together
 
     def __init__(self, program: Program, words: WordArrays, workers: int) -> None:
-        self.program, self.workers, self._words = program, workers, words
+        self.program = program
+        self.workers = workers
+        self._words = words
         self._options = options_of(program)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
@@ -60,7 +62,8 @@ class LocalRegime:
         return plain.draw(self._options, task.unit.read(), task.key, words.keep, words.noise)
 
     def _trained(self, task: UnitTask, unit: plain.Unit) -> UnitReport:
-        alphas, loss_every = np.asarray(task.alphas, np.float32), self.program.loss_every
+        alphas = np.asarray(task.alphas, np.float32)
+        loss_every = self.program.loss_every
         result = self._tables.train(
             self._options, unit, alphas, loss_every=loss_every, team=self._team
         )

@@ -89,9 +89,11 @@ class ParameterServerRegime:
     """
 
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
-        self.options, self.traffic = options, Traffic()
+        self.options = options
+        self.traffic = Traffic()
         self.workers = workers
-        self._seed, self._units = setup.seed, setup.units
+        self._seed = setup.seed
+        self._units = setup.units
         self.warm_units = choose_warm_units(setup.units, setup.program.max_entries)
         self._replicas = 1  # jobs that are trained at the same time
         self._counting = threading.Lock()
@@ -109,7 +111,8 @@ class ParameterServerRegime:
         """Make the variables of the ps tasks."""
         layout, _ = LAYOUTS[self.program.layout]
         access = NativeAccess() if self.program.native else None
-        size, shards = self.program.vector_size, self.workers.shards
+        size = self.program.vector_size
+        shards = self.workers.shards
         tables = Tables(*(layout(rows, size, shards, access=access) for rows in setup.rows))
         own_words, own_rates = tf.nest.map_structure(
             lambda array: tf.Variable(array, trainable=False), (setup.words, setup.rates)
@@ -213,7 +216,8 @@ class ParameterServerRegime:
         )
         with self._counting:
             self.traffic += of_job
-        units, alphas = [task.unit for task in tasks], [task.alphas[1] for task in tasks]
+        units = [task.unit for task in tasks]
+        alphas = [task.alphas[1] for task in tasks]
         return result.units.reports(units, alphas)
 
     @holding_interrupts()

@@ -74,7 +74,8 @@ class PortionJob(WorkerJob):
         self, program: Program, server: ParameterServer, point: Tables, gradient: Tables
     ) -> None:
         super().__init__(program, server)
-        self._point, self._gradient = point._asdict(), gradient._asdict()
+        self._point = point._asdict()
+        self._gradient = gradient._asdict()
         # threads that added to the same sum would lose what others add
         self._sums = [
             {
@@ -103,7 +104,8 @@ class PortionJob(WorkerJob):
         results = []
         for unit, sums in zip(self.job.units, self._sums, strict=True):
             rows = {name: FixedRows(rows, sums[name].handle()) for name, rows in self._rows.items()}
-            tables, zeros = Tables(*map(rows.get, Tables._fields)), (tf.zeros([], tf.float64),) * 3
+            tables = Tables(*map(rows.get, Tables._fields))
+            zeros = (tf.zeros([], tf.float64),) * 3
             summed = unit.train_steps(self.program, tables, self.job.words, 0, unit.steps, zeros)
             results.append(UnitResult(unit.kept, *summed))
         return results
@@ -171,12 +173,14 @@ class SandblasterRegime(DealingRegime):
         self._drop_others = adder_of_staged(tables, tf.float32)
 
     def _make_job(self) -> PortionJob:
-        point, gradient = self._search.trial.tables, self._gradient.tables
+        point = self._search.trial.tables
+        gradient = self._gradient.tables
         return PortionJob(self.program, self.server, Tables(*point), Tables(*gradient))
 
     def _begin_pass(self) -> None:
         """Nothing of the corpus has been evaluated at the trial point."""
-        self._evaluated, self._loss = 0, 0.0
+        self._evaluated = 0
+        self._loss = 0.0
         self._staged: list[int] = []
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
@@ -212,7 +216,8 @@ class SandblasterRegime(DealingRegime):
 
     @holding_interrupts()
     def _end_pass(self, epoch: int) -> None:
-        loss, evaluated = self._loss, self._evaluated
+        loss = self._loss
+        evaluated = self._evaluated
         self._begin_pass()
         if evaluated < self._units:
             return

@@ -37,7 +37,8 @@ from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 TRIES_A_WORKER = 50
 
 #: Seconds between two of them: at first and at most.
-FIRST_WAIT, LONGEST_WAIT = 0.001, 0.1
+FIRST_WAIT = 0.001
+LONGEST_WAIT = 0.1
 
 
 class _Lost(Exception):
@@ -49,7 +50,8 @@ class SubModelsRegime(ParameterServerRegime):
 
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
-        self._folder, self._words = setup.folder, len(setup.words.keep)
+        self._folder = setup.folder
+        self._words = len(setup.words.keep)
         self._attempts = itertools.count(1)
         self._current: dict[int, int] = {}  # attempts that are being trained, by sub-model
         self._own = threading.local()  # of each thread that waits for a sub-model's jobs

@@ -38,7 +38,8 @@ from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 
 #: Of a patient dealer: a portion is copied, once, when it takes this many times as long as the
 #: median of its batch, and at least so many seconds.
-STRAGGLER_TIMES, STRAGGLER_SECONDS = 3.0, 1.0
+STRAGGLER_TIMES = 3.0
+STRAGGLER_SECONDS = 1.0
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -83,8 +84,12 @@ class Dealer(Generic[P, R]):
         intact: Callable[[], bool],
         patient: bool = False,
     ) -> None:
-        self._workers, self._run, self._take, self._repeated = workers, run, take, repeated
-        self._intact, self._patient = intact, patient
+        self._workers = workers
+        self._run = run
+        self._take = take
+        self._repeated = repeated
+        self._intact = intact
+        self._patient = patient
         self._numbers = itertools.count(1)
         self._running: dict[Future[R], tuple[int, Portion[P]]] = {}
         self._threads = ThreadPoolExecutor(workers, "tfw2v-portion")
@@ -110,11 +115,14 @@ class Dealer(Generic[P, R]):
         """
         waiting = deque(Portion(part) for part in parts)
         out: list[Portion[P]] = []
-        total, began, took = len(waiting), time.monotonic(), list[float]()
+        total = len(waiting)
+        began = time.monotonic()
+        took = list[float]()
         is_stopped = False
         while True:
             is_stopped = is_stopped or stop()
-            passed, before = time.monotonic() - began, len(out)
+            passed = time.monotonic() - began
+            before = len(out)
             out = [portion for portion in out if not portion.is_done]
             took += [passed] * (before - len(out))
             while len(self._running) < self._workers:

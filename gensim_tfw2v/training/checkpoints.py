@@ -33,7 +33,8 @@ T = TypeVar("T")
 FORMAT = 3
 DESCRIPTION = "checkpoint.json"
 LOCK = "in-use.lock"
-_PREFIX, _UNFINISHED = "checkpoint-", ".unfinished"
+_PREFIX = "checkpoint-"
+_UNFINISHED = ".unfinished"
 
 
 @dataclass
@@ -73,13 +74,15 @@ class Position:
 
         `raw_words` are those of the text, also those that stand in no unit.
         """
-        trained, units = self.trained, len(self.done)
+        trained = self.trained
+        units = len(self.done)
         self.finished += [
             (trained * (e + 1) // number - trained * e // number, raw_words, units)
             for e in range(number)
         ]
         self.mean_losses += self.means()
-        self.epoch, self.done = self.epoch + number, set()
+        self.epoch = self.epoch + number
+        self.done = set()
         self.sentences = self.trained = self.raw_words = 0
         self.losses = []
 

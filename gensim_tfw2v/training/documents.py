@@ -72,7 +72,8 @@ class Tags:
         """
         for place, document in enumerate(documents):
             try:
-                words, tags = document.words, document.tags
+                words = document.words
+                tags = document.tags
             except AttributeError:
                 raise TypeError(
                     f"document {place} must have words and tags, got {quoted(document)} of type "
@@ -140,7 +141,9 @@ class DocumentReader(CorpusReader):
         known: Mapping[str, int] | None = None,
     ) -> Scan:
         of_lines = LineSentence(source.source) if type(source) is TaggedLineDocument else source
-        folder, tags, paths = config.encoded_dir, Tags(), text_files(of_lines)
+        folder = config.encoded_dir
+        tags = Tags()
+        paths = text_files(of_lines)
         if paths is None:
             scan = encode.scan_sentences(tags.packed(source), folder, progress, True, known)
         else:
@@ -181,8 +184,11 @@ def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = 
             " bytes) will be allocated for vectors."
         )
     if not update:
-        vectors.index_to_key, vectors.key_to_index, vectors.expandos = [], {}, {}
-    keys, own = vectors.index_to_key, vectors.key_to_index
+        vectors.index_to_key = []
+        vectors.key_to_index = {}
+        vectors.expandos = {}
+    keys = vectors.index_to_key
+    own = vectors.key_to_index
     # integers that are their rows have no index of their own
     highest = max([len(keys) - len(own) - 1, *(key for key in own if isinstance(key, INTEGERS))])
     ints = range(highest + 1, tags.ints)

@@ -85,7 +85,8 @@ class EarlyStopping(CallbackAny2Vec):
     ) -> None:
         if mode not in ("auto", "max", "min"):
             raise ValueError(f"mode is {quoted(mode)}: give 'auto', 'max' or 'min'")
-        self.monitor, self.restore_best_weights = monitor, restore_best_weights
+        self.monitor = monitor
+        self.restore_best_weights = restore_best_weights
         self.min_delta = Number(least=0)("min_delta", min_delta)
         self.patience = Number(least=0, whole=True, exact=True)("patience", patience)
         self._sign = -1 if mode == "min" or (mode == "auto" and monitor == "loss") else 1
@@ -98,7 +99,10 @@ class EarlyStopping(CallbackAny2Vec):
 
     def on_train_begin(self, model: Any) -> None:
         """Begin anew, and refuse a set that the model cannot be scored on."""
-        self.history, self.best_epoch, self.best_score, self._best = [], None, math.nan, []
+        self.history = []
+        self.best_epoch = None
+        self.best_score = math.nan
+        self._best = []
         if self.monitor == "loss":
             model.compute_loss = True
         elif not callable(self.monitor) and math.isnan(_score(self.monitor, model)):
@@ -109,14 +113,17 @@ class EarlyStopping(CallbackAny2Vec):
 
     def on_epoch_end(self, model: Any) -> None:
         """Score the epoch, keep it if it is the best, and stop training if that was long ago."""
-        epoch, training = len(self.history), model._training
+        epoch = len(self.history)
+        training = model._training
         # trained before a checkpoint, or with later ones, as by sub-models: its vectors are gone
         is_gone = training is not None and training.position.epoch != epoch + 1
         score = math.nan if is_gone else float(_score(self.monitor, model))
         self.history = [*self.history, score]
         is_worse = self._sign * (score - self.best_score) <= self.min_delta
         if not (is_worse or math.isnan(score)):
-            self.best_epoch, self.best_score, self._best = epoch, score, []
+            self.best_epoch = epoch
+            self.best_score = score
+            self._best = []
             if self.restore_best_weights:
                 for held, arrays in weights_of(model):
                     self._best.append((held, {n: array.copy() for n, array in arrays.items()}))

@@ -37,7 +37,8 @@ def train_epoch(
     `total_examples` and `total_words` are what gensim's `train` was told of the corpus, and
     `report_delay` is in seconds. Gives words trained on, raw words, and units.
     """
-    corpus, position = training.corpus, training.position
+    corpus = training.corpus
+    position = training.position
     # gensim decays alpha by what it was told of the corpus, not by what it finds
     corpus_ratio = (
         corpus.total_sentences / total_examples
@@ -61,7 +62,8 @@ def train_epoch(
         nonlocal next_report
         with training.counting:
             training.count(result)
-            position, elapsed = training.position, default_timer() - start
+            position = training.position
+            elapsed = default_timer() - start
             if elapsed >= next_report:
                 model._log_progress(
                     None, no_queue, epoch, position.sentences, total_examples,
@@ -93,7 +95,8 @@ def _tasks_of(
 
     `corpus_ratio` is the corpus divided by what `train` was told of it.
     """
-    units, all_words = training.units_of(epoch), max(1, training.corpus.total_raw_words)
+    units = training.units_of(epoch)
+    all_words = max(1, training.corpus.total_raw_words)
     is_corpus_file_mode = is_corpus_file_mode and not training.config.deterministic
     # in gensim each thread counts only what it has trained of a file itself
     threads = training.config.counting_threads if is_corpus_file_mode else 1
@@ -138,7 +141,9 @@ def held_out_loss(model: Any, source: Source) -> float:
         checkpoint_dir=None,
     )
     observer.seed = 0 if model.seed is None else model.seed  # the same draws in each call
-    observer.compute_loss, observer.epochs, observer.train_count = True, 1, 0
+    observer.compute_loss = True
+    observer.epochs = 1
+    observer.train_count = 0
     observer.running_training_loss = 0.0
     check_state(observer, config)
     corpus = model._corpus_reader.read("reading the text", source, model.wv.key_to_index, config)

@@ -39,7 +39,8 @@ class Frozen:
         arrays = [*model.wv.expandos.values(), getattr(model, "cum_table", None)]
         made_of = [str(plain_ones), *map(id, arrays)]
         if model._frozen is None or model._frozen.made_of[: len(made_of)] != made_of:
-            config, vocabulary = TrainingConfig.of(model), Vocabulary.of(model)
+            config = TrainingConfig.of(model)
+            vocabulary = Vocabulary.of(model)
             config = replace(config, cluster=None, regime=None, layout="rows")
             program = unit_program(config, vocabulary, 1, 0, config.window, native=True)
             # with the arrays, whose ids are nobody else's while they are held
@@ -90,7 +91,9 @@ def infer(
 
 def _portions(model: Any, documents: Iterable[Sequence[str]]) -> Iterator[Lists]:
     """Documents for a thread at a time: the numbers of their words."""
-    number_of, words, first = model.wv.key_to_index.get, list[int](), [0]
+    number_of = model.wv.key_to_index.get
+    words = list[int]()
+    first = [0]
     own = model.wv.index_to_key[0]  # of other kinds than str, if the training text was
     kinds = str, Integral if isinstance(own, Integral) else type(own)
     for document in documents:
@@ -111,6 +114,7 @@ def _portions(model: Any, documents: Iterable[Sequence[str]]) -> Iterator[Lists]
         first.append(len(words))
         if len(words) >= PORTION:
             yield Lists(np.array(first, np.int32), np.array(words, np.int32))
-            words, first = [], [0]
+            words = []
+            first = [0]
     if first[1:]:
         yield Lists(np.array(first, np.int32), np.array(words, np.int32))

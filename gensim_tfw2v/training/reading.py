@@ -88,7 +88,8 @@ class CorpusReader:
         self, source: Source, key_to_index: Mapping[str, int], config: TrainingConfig
     ) -> EncodedCorpus:
         """The corpus in ids of the vocabulary."""
-        scanned, self._scanned = self._scanned, None
+        scanned = self._scanned
+        self._scanned = None
         if scanned is not None:
             scan, identity = scanned
             with scan:  # the provisional ids are not needed any more

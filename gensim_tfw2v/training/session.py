@@ -40,7 +40,8 @@ OPTIONS = (
 )
 
 #: And what of FastText's, which its vectors have, and of Doc2Vec's.
-SUBWORDS, DOCUMENTS = ("min_n", "max_n", "bucket"), ("dbow_words", "dm_concat", "dm_tag_count")
+SUBWORDS = ("min_n", "max_n", "bucket")
+DOCUMENTS = ("dbow_words", "dm_concat", "dm_tag_count")
 
 #: TensorBoard's log takes the loss of every so manieth block: that costs a hundredth of the time.
 LOGGED_EVERY = 16
@@ -54,7 +55,8 @@ FIXED |= {"deterministic", "words", "shapes"}
 
 #: How often in a row a cluster may be lost without a checkpoint in between, and for how many
 #: seconds another attempt is made to have it back.
-LOSSES, RETURN_SECONDS = 5, 25.0
+LOSSES = 5
+RETURN_SECONDS = 25.0
 
 
 class Training:
@@ -71,7 +73,9 @@ class Training:
         corpus: EncodedCorpus,
         process_launcher: ProcessLauncher | None = None,
     ) -> None:
-        self._model, self.config, self.corpus = model, config, corpus
+        self._model = model
+        self.config = config
+        self.corpus = corpus
         self.epochs_at_once = 1  # that `train` is given
         # another seed for each call of `train`, or all would draw the same
         self.seed = seed_of(model) + 1_000_003 * model.train_count
@@ -93,7 +97,8 @@ class Training:
                 _note_kernel(model)
                 corpus.cut_anew()
             vocabulary = Vocabulary.of(model)
-            self._settings, self._weights = settings_of(model), weights_of(model)
+            self._settings = settings_of(model)
+            self._weights = weights_of(model)
             self._inputs: np.ndarray | None = None  # what the model's rows of n-grams were
             self._subwords = vocabulary.subwords
             self._entries = unit_entries(config, vocabulary, corpus.total_tokens)
@@ -115,13 +120,15 @@ class Training:
                 from gensim_tfw2v.monitor.graph import objective_graph
                 from gensim_tfw2v.monitor.run import RunLog, hyperparameters
 
-                made_with, before = hyperparameters(model, corpus.total_raw_words), self.position
+                made_with = hyperparameters(model, corpus.total_raw_words)
+                before = self.position
                 # of this model's trainings, and of this very one before it was ended
                 goes_on = any((*model._logged, before.epoch, before.done))
                 logged = model._logged
                 self.log = RunLog(config.log, made_with, lambda: self.traffic, logged, goes_on)
                 resources.callback(self.log.close)
-                rows, program = setup.rows.inputs, setup.program
+                rows = setup.rows.inputs
+                program = setup.program
                 sizes = len(vocabulary), rows, program.vector_size, program.shape.shared
                 self.log.graph(objective_graph(program.objective, *sizes, model.ns_exponent))
             # last, for until now what was being done was shown in its place
@@ -161,7 +168,8 @@ class Training:
         if changed:
             config = self._model._check({})
         if changed - EACH_EPOCH:
-            self.config, self._settings = config, settings
+            self.config = config
+            self._settings = settings
             self._traffic = self.traffic or self._traffic
             self._regime_stack.close()
             vocabulary = Vocabulary.of(self._model)
@@ -197,7 +205,8 @@ class Training:
         (tasks,) = epochs
         while True:
             left = [task for task in tasks if task.unit.index not in self.position.done]
-            due, before = time.monotonic() + self.config.checkpoint_seconds, len(self.position.done)
+            due = time.monotonic() + self.config.checkpoint_seconds
+            before = len(self.position.done)
 
             def checkpoint_is_due() -> bool:
                 # after one unit at least: else units longer than the time between would never end
@@ -271,7 +280,8 @@ class Training:
 
     def _write(self, fill: Callable[[Tables], None]) -> None:
         """Have the model's arrays filled, and put right what is made of them."""
-        model, subwords = self._model, self._subwords
+        model = self._model
+        subwords = self._subwords
         current = weights_of(model)
         is_other = _shapes(current) != self._settings["shapes"]
         if is_other:
@@ -294,7 +304,8 @@ class Training:
             self._inputs = rows
         if is_other:
             for held, arrays in current[1:]:  # vectors that were added stay behind the trained ones
-                trained, added = held["vectors"], arrays["vectors"][len(held["vectors"]) :]
+                trained = held["vectors"]
+                added = arrays["vectors"][len(held["vectors"]) :]
                 held["vectors"] = np.concatenate([trained, added])
         for vectors in (model.wv, model.dv) if model.has_documents else (model.wv,):
             renew_norms(vectors)
@@ -304,7 +315,8 @@ class Training:
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
         tables = tables_of(self._model, self._subwords)
-        self._inputs, self._weights = tables.inputs, weights_of(self._model)
+        self._inputs = tables.inputs
+        self._weights = weights_of(self._model)
         self.regime.load(tables)
 
     def _reopen(self, lost: ClusterLost) -> None:
@@ -364,7 +376,8 @@ class Training:
         finished = [*self.position.finished, (self.position.trained, self.position.raw_words, 0)]
         trained, raw_words, _ = map(sum, zip(*finished, strict=True))
         self.restored = raw_words, trained
-        done, folder = len(self.position.done), self._checkpoints.folder
+        done = len(self.position.done)
+        folder = self._checkpoints.folder
         units = f" and {done} of {len(self.units)} work units of the next" if done else ""
         epochs = f"{self.position.epoch} of {model.epochs} epochs"
         logger.info("resumed from %s: %s%s are trained", folder, epochs, units)
@@ -381,7 +394,8 @@ class Training:
 
 def settings_of(model: Any) -> dict[str, Any]:
     """Settings of a model that training reads, by their names."""
-    weights, of_words = weights_of(model), model.wv.expandos
+    weights = weights_of(model)
+    of_words = model.wv.expandos
     arrays = {"cum_table": vars(model).get("cum_table"), "sample_int": of_words.get("sample_int")}
     for place, (held, _) in zip(("", "wv.", "dv."), weights, strict=False):
         arrays |= {place + name: held[name] for name in tuple(held) if "_lockf" in name}

@@ -132,7 +132,8 @@ def _round_blocks(config: TrainingConfig, vocabulary: Vocabulary, shape: StepSha
     has_lists = vocabulary.subwords is not None or config.has_documents
     if config.objective.hierarchical or has_lists or not config.deterministic:
         return 1
-    objective, steps = config.objective, _steps(config, config.window)
+    objective = config.objective
+    steps = _steps(config, config.window)
     return choices.choose_round_blocks(shape, objective.skipgram, vocabulary.most_frequent, steps)
 
 
@@ -166,12 +167,14 @@ def _step_shape(
 def _span(config: TrainingConfig, vocabulary: Vocabulary, window: int) -> int | None:
     if vocabulary.subwords is None:
         return None
-    steps, sharing = _steps(config, window), vocabulary.subwords.sharing
+    steps = _steps(config, window)
+    sharing = vocabulary.subwords.sharing
     return choices.choose_span(sharing, steps, config.objective.skipgram)
 
 
 def _steps(config: TrainingConfig, window: int) -> float:
-    objective, pairs = config.objective, window + 1 if config.shrink_windows else 2 * window
+    objective = config.objective
+    pairs = window + 1 if config.shrink_windows else 2 * window
     return choices.steps_of(config.alpha, pairs, objective.negative, objective.hierarchical)
 
 

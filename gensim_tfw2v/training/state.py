@@ -15,7 +15,8 @@ from gensim_tfw2v.originals import Doc2Vec, FastText, Word2Vec
 from gensim_tfw2v.regimes.options import RegimeOptions
 
 #: Rows that are no words': of FastText's n-grams, and of documents' tags.
-NGRAMS, TAGS = "wv.vectors_ngrams", "dv.vectors"
+NGRAMS = "wv.vectors_ngrams"
+TAGS = "dv.vectors"
 
 #: What makes what is missing or does not fit.
 _ANEW = "build the vocabulary again, or set what is part of it together"
@@ -53,7 +54,8 @@ def check_state(model: Word2Vec, config: TrainingConfig) -> None:
         return  # gensim says what is missing
     words = len(model.wv)
     _check_indices(model.wv.key_to_index, words)
-    tables, inputs = list(_tables(model)), _inputs(model)
+    tables = list(_tables(model))
+    inputs = _inputs(model)
     for name, rows in tables:
         times = 1 if name in inputs else config.concatenated or 1
         size = model.vector_size * times

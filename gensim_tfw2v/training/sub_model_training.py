@@ -47,8 +47,10 @@ class SubModelTraining(Training):
 
         Sub-models whose checkpoints are on disk are taken from there.
         """
-        options, folder = self._options, self.corpus.folder
-        alpha, models = self._model.alpha, options.models
+        options = self._options
+        folder = self.corpus.folder
+        alpha = self._model.alpha
+        models = options.models
         larger = [
             [task._replace(alphas=step_sizes(task.alphas, alpha, models)) for task in tasks]
             for tasks in epochs
@@ -68,7 +70,8 @@ class SubModelTraining(Training):
                 writing.append(checkpoints)
 
         regime: Any = self.regime  # whose tasks are sub-models
-        samples, left = options.samples(self.seed), sorted({*range(models)} - self._done)
+        samples = options.samples(self.seed)
+        left = sorted({*range(models)} - self._done)
         try:
             regime.train_epoch([SubModelTask(n, samples, larger) for n in left], take)
         finally:
@@ -162,8 +165,10 @@ def _merge(model: Any, subwords: Subwords | None, options: SubModels, folder: Pa
         if len(words):
             sub_models.append(SubModel(words, **arrays))
     merged = merge(sub_models, len(model.wv), options.merging, seed=seed_of(model))
-    before, size = tables_of(model, subwords).inputs, merged.inputs.shape[1]
-    rows, is_trained = merged.inputs, merged.held > 0
+    before = tables_of(model, subwords).inputs
+    size = merged.inputs.shape[1]
+    rows = merged.inputs
+    is_trained = merged.held > 0
     if merged.subwords is not None:
         rows = merged.subwords
         is_trained = np.any(rows, axis=1)

@@ -82,7 +82,8 @@ class Subwords:
     @property
     def sharing(self) -> float:
         """Mean share of the gain of another position's word that a word's input gains too."""
-        rows, of_words = self.spread(self.frequency), self._of_words
+        rows = self.spread(self.frequency)
+        of_words = self._of_words
         shares = (of_words @ (rows * self.weights)) / (of_words @ self.weights)
         return float(self.frequency @ (shares - self.frequency))
 
@@ -133,7 +134,8 @@ def adjust_vectors(vectors: Any) -> None:
         return
     lengths, entries = _buckets(vectors)
     used, places = np.unique(entries, return_inverse=True)
-    first, number = np.append(0, np.cumsum(lengths)), len(vectors)
+    first = np.append(0, np.cumsum(lengths))
+    number = len(vectors)
     # with the word's own row first, as gensim adds them
     places = np.insert(places + number, first[:-1], np.arange(number))
     rows = np.concatenate([vectors.vectors_vocab, vectors.vectors_ngrams[used]])

@@ -51,7 +51,8 @@ class Vocabulary:
         if model.sample and "sample_int" in of_words:
             keep = (np.array(of_words["sample_int"], np.float64) + 1) / 2**32
         counts = np.array(of_words["count"], np.float64)
-        subwords, tagged = None, [model.dv] if isinstance(model, Doc2Vec) else []
+        subwords = None
+        tagged = [model.dv] if isinstance(model, Doc2Vec) else []
         if isinstance(model.wv, FastTextKeyedVectors):
             subwords = Subwords.of(model.wv, counts * keep)
             lock = subwords.lock
@@ -95,7 +96,8 @@ class Vocabulary:
 
     def rows(self, config: TrainingConfig) -> Tables:
         """Number of rows of each table; 0 of an unused one."""
-        words, objective = len(self), config.objective
+        words = len(self)
+        objective = config.objective
         return Tables(
             inputs=words + self.tags if self.subwords is None else len(self.subwords.weights),
             outputs=words if objective.negative else 0,
@@ -107,13 +109,15 @@ class Vocabulary:
 
         Those of tags that one document alone has are below 0: no two jobs train them at a time.
         """
-        frequency, skipgram = self.counts * self.keep, config.objective.skipgram
+        frequency = self.counts * self.keep
+        skipgram = config.objective.skipgram
         pairs: float = min(config.window + 1, 2 * window) if config.shrink_windows else 2 * window
         counts = corpus.tag_counts(self.tags) if self.tags else np.zeros(0)
         tags = counts / max(1, corpus.total_sentences)
         if config.has_documents and skipgram:
             positions = config.dbow_words + tags.sum() or 1.0
-            pairs, tags = config.dbow_words * pairs / positions, tags / positions
+            pairs = config.dbow_words * pairs / positions
+            tags = tags / positions
         rates = pair_rates(
             frequency / frequency.sum(),
             pairs=pairs,
@@ -168,7 +172,9 @@ def complete(model: Any) -> None:
     They are neither subsampled nor drawn as negatives, and their output rows start from 0. If other
     arrays do not fit the vocabulary, nothing is changed.
     """
-    vectors, words, attributes = model.wv, len(model.wv), model.wv.expandos
+    vectors = model.wv
+    words = len(model.wv)
+    attributes = model.wv.expandos
     outputs = ["syn1neg"] * bool(model.negative) + ["syn1"] * bool(model.hs)
     names = [*outputs, "cum_table"] if model.negative else outputs
     arrays = [getattr(model, name, None) for name in names]
@@ -226,7 +232,8 @@ def joined(model: Any) -> np.ndarray:
     # views may have the rows in another place or order
     if [x.__array_interface__ for x in rows] != [x.__array_interface__ for x in parts]:
         whole = np.concatenate(parts, dtype=np.float32)
-        model.wv.vectors, model.dv.vectors = whole[: len(words)], whole[len(words) :]
+        model.wv.vectors = whole[: len(words)]
+        model.dv.vectors = whole[len(words) :]
     return whole
 
 
@@ -244,7 +251,8 @@ def take_vectors(
 
     Counts are those of `word_counts`.
     """
-    in_order, model.sorted_vocab = model.sorted_vocab, 0
+    in_order = model.sorted_vocab
+    model.sorted_vocab = 0
     try:
         model.build_vocab_from_freq(
             word_counts(vectors, counts), trim_rule=lambda *_: utils.RULE_KEEP
@@ -269,7 +277,8 @@ def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) 
     What is given, which raises a ValueError if it lacks a word or a count is none; else what the
     vectors hold; else, as for files in word2vec's form, by Zipf's law from the order of the words.
     """
-    words, number = vectors.index_to_key, len(vectors)
+    words = vectors.index_to_key
+    number = len(vectors)
     if counts is not None:
         missing = [word for word in words if word not in counts]
         if missing:

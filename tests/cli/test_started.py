@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
 from gensim.test.utils import datapath
@@ -48,8 +49,16 @@ def test_a_cluster_that_runs_is_listed_read_and_stopped(tfw2v, place):
     assert "(tfw2v cluster ls): none" in tfw2v("cluster", "stop", status=2).stderr
 
 
-def test_clusters_are_told_apart_by_name(tfw2v, place, monkeypatch):
-    monkeypatch.setattr(signal, "getsignal", lambda _: print)
+@pytest.fixture
+def handle_sigterm():
+    """A function that sets the handler of SIGTERM until the test ends."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield lambda handler: signal.signal(signal.SIGTERM, handler)
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_clusters_are_told_apart_by_name(tfw2v, place, handle_sigterm):
+    handle_sigterm(lambda *_: sys.exit(143))
     with NoTasks() as one, NoTasks() as other:
         names = [line.split("\t")[0] for line in tfw2v("cluster", "ls").stdout.splitlines()]
         assert {"name", one.name, other.name} == set(names) and len(names) == 3
@@ -73,8 +82,8 @@ class NoTasks(SshCluster):
         return self._logs.folder.name.rpartition("-")[2]
 
 
-def test_a_program_that_sigterm_would_kill_is_not_listed(tfw2v, place, monkeypatch):
-    monkeypatch.setattr(signal, "getsignal", lambda _: signal.SIG_DFL)
+def test_a_program_that_sigterm_would_kill_is_not_listed(tfw2v, place, handle_sigterm):
+    handle_sigterm(signal.SIG_DFL)
     with NoTasks():
         assert len(tfw2v("cluster", "ls").stdout.splitlines()) == 1
 

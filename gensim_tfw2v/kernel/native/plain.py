@@ -17,7 +17,8 @@ from gensim_tfw2v.corpus.scanner import copied, loaded
 from gensim_tfw2v.kernel.native import Options, check_isa, library, stride
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
-INT32, FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
+INT32 = np.dtype(np.int32)
+FLOAT32 = np.dtype(np.float32)
 NO_LISTS = Lists.of(())
 LINE = 64  # bytes of a cache's line
 
@@ -48,7 +49,8 @@ def _struct(**fields: Any) -> Any:
     return type("Struct", (ctypes.Structure,), {"_fields_": list(fields.items())})
 
 
-POINTER, NUMBER = ctypes.c_void_p, ctypes.c_int64
+POINTER = ctypes.c_void_p
+NUMBER = ctypes.c_int64
 
 _Options = _struct(**dict.fromkeys(Options._fields, ctypes.c_int32))
 _Words = _struct(keep=POINTER, noise=POINTER, words=NUMBER)
@@ -102,7 +104,9 @@ def draw(
     if options.negative and len(keep) < options.shards:
         raise ValueError(f"there are {len(keep)} words in {options.shards} shards")
     words = _Words(keep.ctypes.data, noise.ctypes.data, len(keep))
-    found, bad, functions = _Draws(), ctypes.c_int64(), _library()
+    found = _Draws()
+    bad = ctypes.c_int64()
+    functions = _library()
     drawn = ctypes.c_void_p(
         functions.tfw2v_draw(
             *map(ctypes.byref, (struct, words)),
@@ -113,7 +117,8 @@ def draw(
     try:
         if bad.value >= 0:
             raise ValueError(f"entries hold word {bad.value} of a vocabulary of {len(keep)}")
-        n, lists = found.kept, found.tags
+        n = found.kept
+        lists = found.tags
         targets = copied(found.targets, (n,), INT32)
         return Unit(
             targets if found.inputs == found.targets else copied(found.inputs, (n,), INT32),
@@ -146,7 +151,8 @@ def infer(
     the others a hidden layer a row. Each vector depends on the seed, and a little on the documents
     beside it. Arrays of another dtype or shape are a TypeError or a ValueError.
     """
-    struct, (inputs, outputs, nodes) = _options(options), tables
+    struct = _options(options)
+    (inputs, outputs, nodes) = tables
     number, size = inputs.shape
     hidden = size * max(1, options.concatenated)
     _require(
@@ -216,7 +222,10 @@ class Tables:
         given = {"lock": lock, "weights": weights}
         of_rows = {name: array for name, array in given.items() if array is not None}
         _require(**{name: (array, FLOAT32, (rows,)) for name, array in of_rows.items()})
-        self._of_rows, self._tree, self._subwords = of_rows, tree, subwords  # kept in memory
+        # the kernel reads them: they must stay in memory
+        self._of_rows = of_rows
+        self._tree = tree
+        self._subwords = subwords
         given_rows = inputs, outputs, nodes
         self._padded = [_zeros(len(table), stride(size)) for table in given_rows]
         self.rows = [table[:, :size] for table in self._padded]
@@ -251,7 +260,8 @@ class Tables:
         pairs.
         """
         ends = (first, len(unit.inputs) if last is None else last)
-        struct, n = _options(options), len(unit.inputs)
+        struct = _options(options)
+        n = len(unit.inputs)
         _require(
             inputs=(unit.inputs, INT32, (None,)),
             targets=(unit.targets, INT32, (n,)),
@@ -289,7 +299,9 @@ def _zeros(rows: int, floats: int) -> np.ndarray:
 @functools.cache
 def _library() -> Any:
     """The functions of ``src/door.cc``, which run without the interpreter's lock."""
-    pointer, number, text = ctypes.c_void_p, ctypes.c_int64, ctypes.c_char_p
+    pointer = ctypes.c_void_p
+    number = ctypes.c_int64
+    text = ctypes.c_char_p
     path = library("kernels")
     if not path.exists():
         raise FileNotFoundError(
