@@ -74,13 +74,13 @@ class Training:
         pairs, alone = self.unit.pairs, len(positions) == 1
         done = (positions[0] - len(self.unit.inputs) + pairs) / pairs
         alpha = self.alphas[0] + (self.alphas[1] - self.alphas[0]) * done
-        gains = self.cbow_group(hidden, drawn, alpha, with_loss, False, alone)
-        if not gains:  # they are wild
+        deltas = self.cbow_group(hidden, drawn, alpha, with_loss, False, alone)
+        if not deltas:  # they are wild
             for a in positions:
                 self.some_pairs([a], drawn, with_loss)
-        for a, gain in gains.items():
+        for a, delta in deltas.items():
             row = self.unit.inputs[a]
-            self.change([(INPUTS, row, self.lock[row] * gain)])
+            self.change([(INPUTS, row, self.lock[row] * delta)])
 
     def windows(self, first, last, loss_every):
         """Windows, after each the pairs of its word if there are both, the others at the end."""
@@ -118,7 +118,7 @@ class Training:
 
     @contextlib.contextmanager
     def made_of_subwords(self):
-        """Train on words' inputs, and then add what each has gained to all its rows.
+        """Train on words' inputs, and then add each one's update to all its rows.
 
         The gradient of a row is not divided by the number of rows, as in gensim.
         """
@@ -135,8 +135,8 @@ class Training:
         yield
         for word, own in enumerate(self.subwords):
             if self.lock[word]:
-                gain = (self.tables[INPUTS][word] - made[word]) / self.lock[word]
-                np.add.at(rows, own, lock[own, None] * gain)
+                delta = (self.tables[INPUTS][word] - made[word]) / self.lock[word]
+                np.add.at(rows, own, lock[own, None] * delta)
                 way = self.travelled[INPUTS][word] / self.lock[word]
                 np.add.at(travelled, own, lock[own, None] * way)
         self.tables[INPUTS], self.travelled[INPUTS] = rows, travelled
@@ -189,8 +189,8 @@ class Training:
         return self.group == 1 and bool(self.o.skip_targets)
 
     def predict_in_turn(self, hidden, layers, alpha, with_loss):
-        """Train what a hidden layer predicts, row after row: what the layer gains."""
-        gain, width, size = np.zeros_like(hidden), max(1, self.o.concatenated), len(hidden)
+        """Train what a hidden layer predicts, row after row: return the layer's update."""
+        delta, width, size = np.zeros_like(hidden), max(1, self.o.concatenated), len(hidden)
         limit = (8 if self.o.skipgram else 80) if self.subwords else TAUGHT
         limit = min(limit, 8) if self.o.hierarchical else limit
         for table, rows, labels in layers:
@@ -199,10 +199,10 @@ class Training:
                 score = output @ hidden
                 self.loss += with_loss * softplus(-score if label else score)
                 g = alpha * self.errors(label, score, limit)
-                gain += g * output
+                delta += g * output
                 own = row * width + np.arange(width)
                 self.change([(table, own, g * hidden.reshape(width, -1))])
-        return gain
+        return delta
 
     def predict(self, hidden, table, rows, labels, weights, alpha, with_loss, moved=0.0):
         """Updates of a row that predicts others, and of these: [D], [rows, D].
@@ -266,19 +266,19 @@ class Training:
                 layers = self.layers(target, next(groups), position // self.o.block)
                 if self.in_turn:
                     hidden = self.tables[INPUTS][inputs[one]].copy()
-                    gain = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
-                    self.change([(INPUTS, inputs[one], self.lock[inputs[one]] * gain)])
+                    delta = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
+                    self.change([(INPUTS, inputs[one], self.lock[inputs[one]] * delta)])
                     continue
                 for table, rows, labels in layers:
                     hidden = self.tables[INPUTS][inputs[one]].copy()
-                    gain, of_rows = self.predict(
+                    delta, of_rows = self.predict(
                         *(hidden, table, rows, labels, np.ones(len(rows))),
                         *(self.alpha(position), with_loss),
                     )
                     self.change(
                         [
                             (table, rows, of_rows),
-                            (INPUTS, inputs[one], self.lock[inputs[one]] * gain),
+                            (INPUTS, inputs[one], self.lock[inputs[one]] * delta),
                         ]
                     )
             self.predictions += with_loss * len(reached)
@@ -289,8 +289,8 @@ class Training:
             if self.in_turn:
                 hidden, word = self.tables[INPUTS][words[first]].copy(), words[first]
                 layers = self.layers(position, next(groups))
-                gain = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
-                self.change([(INPUTS, word, self.lock[word] * gain)])
+                delta = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
+                self.change([(INPUTS, word, self.lock[word] * delta)])
                 first += 1
                 continue
             changes, place, group = [], next(groups), self.group
@@ -325,24 +325,24 @@ class Training:
         hidden = {
             a: self.tables[INPUTS][words[a]].sum(0) / (numbers[a] if o.mean else 1) for a in words
         }
-        gains, wild, groups = {}, [], -(-len(block) // SHARING)
+        deltas, wild, groups = {}, [], -(-len(block) // SHARING)
         for number in range(groups):
             group = {a: hidden[a] for a in block[number::groups] if a in words}
             drawn = unit.negatives[block[0] // o.block] if o.negative else []
             drawn = [drawn[(number * o.negative + k) % o.shared] for k in range(o.negative)]
-            gained = self.cbow_group(group, drawn, self.alpha(block[0]), with_loss, o.hierarchical)
-            gains |= gained
-            wild += [a for a in group if a not in gained]
+            updated = self.cbow_group(group, drawn, self.alpha(block[0]), with_loss, o.hierarchical)
+            deltas |= updated
+            wild += [a for a in group if a not in updated]
         shares = {a: 1.0 / numbers[a] if o.mean == o.corrected else 1.0 for a in words}
         self.change(
-            (INPUTS, words[a], shares[a] * self.lock[words[a], None] * gain)
-            for a, gain in gains.items()
+            (INPUTS, words[a], shares[a] * self.lock[words[a], None] * delta)
+            for a, delta in deltas.items()
         )
         for a in wild:
             self.cbow_windows([a], with_loss, alone=True)
 
     def cbow_group(self, hidden, drawn, alpha, with_loss, hierarchical, even_wild=False):
-        """Train outputs: what each position's hidden layer gains, or nothing if scores are wild."""
+        """Train outputs: each layer's update, or nothing if scores are wild."""
         o, unit = self.o, self.unit
         losses, sizes, changes = [], {}, []
 
@@ -365,16 +365,16 @@ class Training:
         number += sum(len(self.paths[unit.targets[a]]) for a in hidden) * hierarchical
         if sum(sizes.values()) > WILD * number and not even_wild:
             return {}
-        gains = {a: np.zeros_like(hidden[a]) for a in hidden}
+        deltas = {a: np.zeros_like(hidden[a]) for a in hidden}
         held = None  # negatives as they were before the first of those that registers hold together
         for a, table, row, g, before in changes:
             if before is not None and before != held:
                 held, rows = before, self.tables[OUTPUTS].copy()
-            gains[a] += g * (self.tables[table] if before is None else rows)[row]
+            deltas[a] += g * (self.tables[table] if before is None else rows)[row]
             self.change([(table, row, g * hidden[a])])
         self.loss += with_loss * sum(losses)
         self.predictions += with_loss * len(hidden)
-        return gains
+        return deltas
 
     def cbow_windows(self, positions, with_loss, alone=False):
         """Some windows: their scores are computed, then one trains after the other."""
@@ -387,8 +387,8 @@ class Training:
             share = 1.0 / number if o.mean == o.corrected else 1.0
             layers = self.layers(position, position % o.block)
             if self.in_turn or alone and o.skip_targets:
-                gain = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
-                self.change([(INPUTS, words, share * self.lock[words, None] * gain)])
+                delta = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
+                self.change([(INPUTS, words, share * self.lock[words, None] * delta)])
                 layers = ()
             for table, rows, labels in layers:
                 scores = self.tables[table][rows] @ hidden
@@ -421,8 +421,8 @@ class Training:
             with_loss, predicted = self.has_loss(position // o.block * o.block, loss_every), []
             layers = list(self.layers(position, position % o.block))
             if self.in_turn:
-                gain = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
-                self.change([(INPUTS, rows, self.lock[rows, None] * gain.reshape(-1, size))])
+                delta = self.predict_in_turn(hidden, layers, self.alpha(position), with_loss)
+                self.change([(INPUTS, rows, self.lock[rows, None] * delta.reshape(-1, size))])
                 layers = []
             for table, outputs, labels in layers:
                 scores = self.tables[table].reshape(-1, len(hidden))[outputs] @ hidden
@@ -433,10 +433,10 @@ class Training:
             if not layers:
                 self.predictions += with_loss
                 continue
-            gain = np.zeros_like(hidden)
+            delta = np.zeros_like(hidden)
             for table, row, factor in predicted:
-                gain += factor * self.tables[table].reshape(-1, len(hidden))[row]
+                delta += factor * self.tables[table].reshape(-1, len(hidden))[row]
                 own = row * o.concatenated + np.arange(o.concatenated)
                 self.change([(table, own, factor * hidden.reshape(-1, size))])
-            self.change([(INPUTS, rows, self.lock[rows, None] * gain.reshape(-1, size))])
+            self.change([(INPUTS, rows, self.lock[rows, None] * delta.reshape(-1, size))])
             self.predictions += with_loss

@@ -1,5 +1,5 @@
-// The three products of a block: scores of its m inputs x with K rows y, and what either side gains
-// by the coefficients g that come of them. In pairs of bfloat16 where the processor can: they are
+// The three products of a block: scores of its m inputs x with K rows y, and the updates of
+// either side by the coefficients g that come of them. In pairs of bfloat16 where the processor can: they are
 // most of skip-gram's multiply-adds.
 #pragma once
 

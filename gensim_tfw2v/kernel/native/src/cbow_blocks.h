@@ -9,9 +9,9 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// The hidden layers of a block are computed before any row changes, and its words gain after all
-// have predicted. Outputs are updated group after group. Groups whose scores are wild are trained
-// window by window.
+// Computes all hidden layers of a block from the rows at its start. Updates outputs after each group of
+// kGroup positions, inputs once at the end of the block. Groups whose scores are wild are skipped, and
+// trained window by window afterwards.
 class CbowBlocks : Trainer {
  public:
   CbowBlocks(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
@@ -39,7 +39,7 @@ class CbowBlocks : Trainer {
   using Trainer::add;
 
  private:
-  // Trains four positions: their outputs, and what their words are to gain.
+  // Trains the outputs of kGroup positions, and sums up the updates of their words.
   void group(int64_t p, int g, bool with_loss, Ledger* ledger) {
     Position* at = sums_.group(g);
     const auto learn = [&](auto& outputs) {

@@ -14,7 +14,7 @@ class CbowConcat : Windows {
  public:
   CbowConcat(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
       : Windows(unit, alphas, result, 1), C(o.concatenated), NC(static_cast<int>(C * S / W)),
-        scores_(labels_.size() + W), hidden_(C * S), gain_(C * S), rows_(C) {}
+        scores_(labels_.size() + W), hidden_(C * S), delta_(C * S), rows_(C) {}
 
   void block(int64_t p, bool with_loss) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));
@@ -33,7 +33,7 @@ class CbowConcat : Windows {
       std::memcpy(hidden_ + c * S, input(rows_[c]), S * sizeof(float));
     const float* hidden = hidden_;
     if (o.group == 1 && o.skip_targets) {
-      train_in_turn(hidden, columns, NC, alpha, with_loss, gain_);
+      train_in_turn(hidden, columns, NC, alpha, with_loss, delta_);
       return end(columns, with_loss);
     }
     std::fill(labels_.begin() + columns, labels_.begin() + rounded(columns, W), 0.f);
@@ -43,21 +43,21 @@ class CbowConcat : Windows {
     slices<kSlice>(NC, [&](auto L, int64_t d) {
       Vector dh[L];
       exchange<L>(scores_, y_.data(), columns, hidden, d, dh);
-      repeat<L>([&](auto l) { store(gain_ + d + l * W, dh[l]); });
+      repeat<L>([&](auto l) { store(delta_ + d + l * W, dh[l]); });
     });
     end(columns, with_loss);
   }
 
-  // Adds what the rows of a hidden layer gain.
+  // Updates the rows of a hidden layer.
   void end(int columns, bool with_loss) {
     sane(columns);
-    for (int c = 0; c < C; ++c) add(input(rows_[c]), gain_ + c * S, locked(rows_[c]));
+    for (int c = 0; c < C; ++c) add(input(rows_[c]), delta_ + c * S, locked(rows_[c]));
     if (with_loss) predicted(1);
   }
 
   const int64_t C;  // rows of a hidden layer
   const int NC;     // vectors of it
-  Buffer scores_, hidden_, gain_;
+  Buffer scores_, hidden_, delta_;
   std::vector<int32_t> rows_;
 };
 

@@ -28,15 +28,15 @@ class GroupNegatives : UnitRows {
       store(&z[c], sums(reinterpret_cast<const Vector*>(+lanes_) + c));
   }
 
-  // What the negatives gain; and the group's hidden layers by them, the first to gain or not.
-  // They gain in place, or what they gain is noted.
-  void update(const Position* group, float* gain, bool is_first, Ledger* ledger) {
+  // Backward pass: negatives y += g' h, in place or into `ledger`; dh += g y, or dh = g y if
+  // `is_first`.
+  void update(const Position* group, float* dh_rows, bool is_first, Ledger* ledger) {
     for (int k = 0; k < K; ++k)
       to_[k] = ledger && y_[k] != nowhere_ ? ledger->note(y_[k]) : y_[k];
     for (int k = 0; k < K; k += kChunk)
       with_constant<kChunk>(K - k, [&](auto C) {
         with_truth(!k && is_first, [&](auto first) {
-          with_truth(ledger, [&](auto begin) { update<C, first, begin>(group, gain, k); });
+          with_truth(ledger, [&](auto begin) { update<C, first, begin>(group, dh_rows, k); });
         });
       });
   }
@@ -105,7 +105,7 @@ class GroupNegatives : UnitRows {
 
   // The same for C of the negatives.
   template <int C, bool is_first, bool begin>
-  void update(const Position* group, float* gain, int k) {
+  void update(const Position* group, float* dh_rows, int k) {
     const float *hidden = group->hidden, *y[C];
     float* to[C];
     Vector g[kGroup][C];
@@ -117,7 +117,7 @@ class GroupNegatives : UnitRows {
       Vector h[kGroup], dh[kGroup];
       repeat<kGroup>([&](auto i) {
         h[i] = load(hidden + i * stride + d);
-        dh[i] = is_first ? Vector{} : load(gain + i * stride + d);
+        dh[i] = is_first ? Vector{} : load(dh_rows + i * stride + d);
       });
       repeat<C>([&](auto c) {
         const Vector before = load(y[c] + d);
@@ -128,11 +128,11 @@ class GroupNegatives : UnitRows {
         });
         store(to[c] + d, after);
       });
-      repeat<kGroup>([&](auto i) { store(gain + i * stride + d, dh[i]); });
+      repeat<kGroup>([&](auto i) { store(dh_rows + i * stride + d, dh[i]); });
     }
   }
 
-  std::vector<float*> y_, to_;  // negatives, and where what they gain is written
+  std::vector<float*> y_, to_;  // negatives, and where their updates are written
   std::vector<float> times_;  // that each counts
   std::vector<int32_t> drawn_;
   Buffer lanes_, nowhere_;

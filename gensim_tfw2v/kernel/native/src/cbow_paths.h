@@ -31,13 +31,13 @@ class GroupPaths : UnitRows {
     }
   }
 
-  // What the nodes of each position gain, and its hidden layer by them.
-  void update(const Position* group, float* gain) {
-    for (int i = 0; i < kGroup; ++i, gain += S)
+  // Backward pass: each position's nodes y += g h, and dh = g y.
+  void update(const Position* group, float* dh_rows) {
+    for (int i = 0; i < kGroup; ++i, dh_rows += S)
       slices<kSlice>(N, [&, first = ends_[i], number = ends_[i + 1] - ends_[i]](auto L, int64_t d) {
         Vector dh[L];
         exchange<L>(z.data() + first, nodes_.data() + first, number, group[i].hidden, d, dh);
-        repeat<L>([&](auto l) { store(gain + d + l * W, dh[l]); });
+        repeat<L>([&](auto l) { store(dh_rows + d + l * W, dh[l]); });
       });
   }
 

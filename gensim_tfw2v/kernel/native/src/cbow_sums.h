@@ -1,4 +1,5 @@
-// The windows of a block of CBOW: their sums, and what their words gain.
+// Input side of CBOW for one block: hidden layers by prefix sums, updates of the words by a difference
+// array.
 #pragma once
 
 #include <algorithm>
@@ -17,19 +18,20 @@ struct Position {
   int64_t low, high;    // where its window begins and ends: floats from the first prefix sum on
   const float* x;       // its own input, which is not of its window
   float *hidden, *target;
-  float factor, share;  // of the window's sum, and of what its words gain
+  float factor, share;  // of the window's sum, and of the update of its words
   float real;           // 1; or 0, if it is alone in its sentence or beyond the unit
   int64_t token;
 };
 
-// No processor can guess the end of a loop over a window: so the sum of a window is the difference of
-// two prefix sums, and what its words gain is noted at its two ends, and summed up once a block.
+// A loop over a window of random length costs a branch misprediction. So a window's sum is the
+// difference of two prefix sums. Its update is added at the window's first row and subtracted behind its
+// last; one running sum per block turns that into each row's update.
 class WindowSums : UnitRows {
  public:
   explicit WindowSums(const UnitRows& unit)
       : UnitRows(unit), w(std::min<int64_t>(o.window, u.kept)), positions_(rounded(o.block, kGroup)),
         position_of_(o.block), x_(o.block + 2 * w), to_(x_.size()), prefix_((x_.size() + 1) * S),
-        gains_((x_.size() + 1) * S),
+        deltas_((x_.size() + 1) * S),
         hidden_(positions_.size() * S), nowhere_(S) {}
 
   // The positions of a group, whose hidden layers follow one another. They lie apart, for the hidden
@@ -44,8 +46,8 @@ class WindowSums : UnitRows {
     return groups;
   }
 
-  // What a position's target gains, in place or noted; and what the words of its window do, at the
-  // window's ends.
+  // Updates a position's target, in place or into `ledger`; and adds the update of its window's words at
+  // the window's ends. `hidden` becomes that update, which is not for the position's own word.
   void update(const Position& at, float g, const float* dh, Ledger* ledger) const {
     const bool notes = ledger && at.target != nowhere_;
     float* to = notes ? ledger->note(at.target) : at.target;
@@ -54,21 +56,21 @@ class WindowSums : UnitRows {
 
   void skip(const Position& at) const { std::fill_n(at.hidden, int64_t{N} * W, 0.f); }
 
-  // Adds to the windows' inputs what they have gained, or notes it.
+  // Updates the windows' inputs, in place or into `ledger`.
   void end(int64_t p, int nb, Ledger* ledger) {
     for (int j = 0; j < rows_; ++j) {
       const int32_t id = u.inputs[low_ + j];
       to_[j] = ledger ? ledger->note(input(id)) : input(id);
       x_[j] = ledger ? nowhere_ : to_[j];
     }
-    slices<kSlice>(N, [&](auto L, int64_t d) { add_gains<L>(p, nb, d); });
+    slices<kSlice>(N, [&](auto L, int64_t d) { apply_deltas<L>(p, nb, d); });
   }
 
  private:
   template <bool begin>
   void update(const Position& at, float g, const float* dh, float* to) const {
     const float share = at.share, *target = at.target;
-    float *hidden = at.hidden, *low = gains_ + at.low, *high = gains_ + at.high;
+    float *hidden = at.hidden, *low = deltas_ + at.low, *high = deltas_ + at.high;
     for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
       const Vector before = load(target + d);
       const Vector of_word = share * (load(dh + d) + g * before);
@@ -124,15 +126,15 @@ class WindowSums : UnitRows {
     }
   }
 
-  // Leaves gains_ empty.
+  // Leaves deltas_ all 0.
   template <int L>
-  void add_gains(int64_t p, int nb, int64_t d) {
+  void apply_deltas(int64_t p, int nb, int64_t d) {
     Vector sum[L] = {};
     for (int j = 0; j <= rows_; ++j) {
-      float* gains = gains_ + j * S + d;
+      float* deltas = deltas_ + j * S + d;
       for (int l = 0; l < L; ++l) {
-        sum[l] += load(gains + l * W);
-        store(gains + l * W, Vector{});
+        sum[l] += load(deltas + l * W);
+        store(deltas + l * W, Vector{});
       }
       if (j == rows_) break;
       const int32_t row = u.inputs[low_ + j];
@@ -150,9 +152,9 @@ class WindowSums : UnitRows {
   int rows_ = 0;
   std::vector<Position> positions_;
   std::vector<const Position*> position_of_;  // each of the block's tokens
-  std::vector<const float*> x_;  // inputs of the windows, and where what they gain is written
+  std::vector<const float*> x_;  // inputs of the windows, and where their updates are written
   std::vector<float*> to_;
-  Buffer prefix_, gains_, hidden_, nowhere_;
+  Buffer prefix_, deltas_, hidden_, nowhere_;
 };
 
 }  // namespace tfw2v::TFW2V_ISA

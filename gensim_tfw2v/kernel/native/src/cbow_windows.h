@@ -12,7 +12,7 @@ class CbowWindows : Windows {
   // With so many windows at a time.
   CbowWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int group)
       : Windows(unit, alphas, result, kMost), group_(std::min(group, kMost)),
-        scores_(labels_.size() + W), hidden_(kMost * S), gain_(S) {}
+        scores_(labels_.size() + W), hidden_(kMost * S), delta_(S) {}
 
   void block(int64_t p, bool with_loss) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));
@@ -66,10 +66,10 @@ class CbowWindows : Windows {
   // Trains one window in gensim's order.
   void train_alone(float alpha, bool with_loss) {
     slices<kSlice>(N, [&](auto L, int64_t d) { sum_up<L>(0, d); });
-    train_in_turn(hidden_, y_ends_[1], N, alpha, with_loss, gain_);
+    train_in_turn(hidden_, y_ends_[1], N, alpha, with_loss, delta_);
     sane(y_ends_[1]);
     const float factor = o.mean == o.corrected ? 1.f / counts_[0] : 1.f;
-    for (int i = 0; i < x_ends_[1]; ++i) add(x_[i], gain_, factor * factors_[i]);
+    for (int i = 0; i < x_ends_[1]; ++i) add(x_[i], delta_, factor * factors_[i]);
   }
 
   // A slice of L vectors of a window's hidden layer.
@@ -104,7 +104,7 @@ class CbowWindows : Windows {
   int group_;
   int x_ends_[kMost + 1] = {}, y_ends_[kMost + 1] = {};  // of each window of a group
   float counts_[kMost];
-  Buffer scores_, hidden_, gain_;
+  Buffer scores_, hidden_, delta_;
 };
 
 }  // namespace tfw2v::TFW2V_ISA

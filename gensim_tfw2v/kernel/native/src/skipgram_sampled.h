@@ -64,7 +64,7 @@ class SkipgramSampled : Trainer {
   using Trainer::add;
 
  private:
-  // Rows gain, or what they gain is noted, which begins with nothing.
+  // Updates rows in place, or writes the updates to `ledger`, which begin at 0.
   template <bool begin>
   void change(int64_t p, int nb, int64_t low, int64_t high, Ledger* ledger) {
     const auto place = [=](float* row) { return begin ? ledger->note(row) : row; };

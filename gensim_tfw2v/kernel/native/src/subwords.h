@@ -12,7 +12,7 @@
 namespace tfw2v::TFW2V_ISA {
 
 // Trains spans of blocks: makes the input of each of a span's words once, trains on these in a
-// small table, and then adds what each has gained to all rows that it is made of.
+// small table, and then adds each word's update to all rows that it is made of.
 class Subwords : UnitRows {
  public:
   explicit Subwords(const UnitRows& unit) : UnitRows(unit), own_(u), made_(t) {
@@ -120,19 +120,19 @@ class Subwords : UnitRows {
     each([&](size_t w, const float* made, int rows, const int32_t* ids) {
       if (locks_[w] == 0.f) return;
       slices<kSlice>(static_cast<int>(S / W), [&](auto L, int64_t d) {
-        Vector gain[L];
+        Vector delta[L];
         for (int l = 0; l < L; ++l)
-          gain[l] = (load(made + d + l * W) - load(before(w) + d + l * W)) / locks_[w];
+          delta[l] = (load(made + d + l * W) - load(before(w) + d + l * W)) / locks_[w];
         for (int r = 0; r < rows; ++r) {
           float* to = row<1>(ids + r) + d;
           const float own = share(ids[r]);
-          for (int l = 0; l < L; ++l) store(to + l * W, load(to + l * W) + own * gain[l]);
+          for (int l = 0; l < L; ++l) store(to + l * W, load(to + l * W) + own * delta[l]);
         }
       });
     });
   }
 
-  // What a row gains of a gradient: it may be the sum of several that always gain the same.
+  // Factor of a row's update: it may be the sum of several rows that always get equal updates.
   float share(int32_t id) const { return weight(id) * locked(id); }
   float weight(int32_t id) const { return t.weights ? t.weights[id] : 1.f; }
   float* before(size_t w) const {

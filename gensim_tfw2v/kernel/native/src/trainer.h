@@ -63,8 +63,8 @@ class Trainer : protected UnitRows {
   template <bool begin = false>
   void add(float* to, const float* change, float factor) const {
     for (int64_t d = 0; d < N * W; d += W) {
-      const Vector gain = factor * load(change + d);
-      store(to + d, begin ? gain : load(to + d) + gain);
+      const Vector delta = factor * load(change + d);
+      store(to + d, begin ? delta : load(to + d) + delta);
     }
   }
 

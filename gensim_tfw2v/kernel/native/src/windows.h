@@ -63,12 +63,12 @@ class Windows : protected Trainer {
     return end;
   }
 
-  // Trains y_[0] to before y_[columns] with a hidden layer of n vectors, and sets `gain` to the update
+  // Trains y_[0] to before y_[columns] with a hidden layer of n vectors, and sets `delta` to the update
   // of that layer. As in gensim, a row that comes again is scored again: of few words many do, and
   // long steps from the same score add up too far.
   void train_in_turn(const float* hidden, int columns, int n, float alpha, bool with_loss,
-                     float* gain) {
-    std::fill_n(gain, int64_t{n} * W, 0.f);
+                     float* delta) {
+    std::fill_n(delta, int64_t{n} * W, 0.f);
     for (int first = 0, end; first < columns; first = end) {
       for (end = first + 1; end < columns && !is_repeated(first, end);) ++end;
       const int number = end - first, ld = static_cast<int>(rounded(number, W));
@@ -80,7 +80,7 @@ class Windows : protected Trainer {
       slices<kSlice>(n, [&](auto L, int64_t d) {
         Vector dh[L];
         exchange<L>(turn_scores_.data(), &y_[first], number, hidden, d, dh);
-        repeat<L>([&](auto l) { store(gain + d + l * W, load(gain + d + l * W) + dh[l]); });
+        repeat<L>([&](auto l) { store(delta + d + l * W, load(delta + d + l * W) + dh[l]); });
       });
     }
   }
