@@ -21,8 +21,8 @@ class Model:
         self.options = DEFAULTS._replace(**changes)
         rng, shape = np.random.default_rng(seed), (vocabulary, size * max(1, wide))
         self.tables = [
-            (rng.normal(size=shape) * wild / size**0.5).astype(np.float32)
-            for shape, wild in (((vocabulary, size), 1), (shape, 1.5), (shape, 1.5))
+            (rng.normal(size=shape) * scale / size**0.5).astype(np.float32)
+            for shape, scale in (((vocabulary, size), 1), (shape, 1.5), (shape, 1.5))
         ]
         lengths = rng.integers(0, vocabulary, vocabulary)
         self.paths = [2 * rng.permutation(vocabulary)[:n] + rng.integers(0, 2, n) for n in lengths]

@@ -9,7 +9,7 @@ INPUTS, OUTPUTS, NODES = range(3)
 MOST_GROUPED = 4  # windows of CBOW
 SHARING, AT_A_TIME = 4, 5  # positions of a block of CBOW that share negatives; negatives
 TAUGHT = 6.0  # below which scores teach
-WILD = 8.0  # mean size of the scores of a block that is trained window by window
+MAX_MEAN_SCORE = 8.0  # mean size of the scores of a block that is trained window by window
 
 
 def softplus(x):
@@ -32,7 +32,7 @@ class Training:
         self.travelled = [np.zeros_like(table) for table in self.tables]
         self.lock = np.ones(len(tables[INPUTS])) if lock is None else lock
         self.alphas = alphas
-        self.group = options.group  # 1 once scores are wild
+        self.group = options.group  # 1 once scores are out of range
         self.loss = self.predictions = 0.0
 
     def train(self, first, last, loss_every):
@@ -75,7 +75,7 @@ class Training:
         done = (positions[0] - len(self.unit.inputs) + pairs) / pairs
         alpha = self.alphas[0] + (self.alphas[1] - self.alphas[0]) * done
         deltas = self.cbow_group(hidden, drawn, alpha, with_loss, False, alone)
-        if not deltas:  # they are wild
+        if not deltas:  # they are out of range
             for a in positions:
                 self.some_pairs([a], drawn, with_loss)
         for a, delta in deltas.items():
@@ -301,7 +301,7 @@ class Training:
                 )
                 for table, rows, *_ in layers
             ]
-            if layers and np.concatenate(sizes).mean() > WILD:
+            if layers and np.concatenate(sizes).mean() > MAX_MEAN_SCORE:
                 self.group = 1
             for word in words[first : first + group]:
                 for layer in layers:
@@ -325,24 +325,24 @@ class Training:
         hidden = {
             a: self.tables[INPUTS][words[a]].sum(0) / (numbers[a] if o.mean else 1) for a in words
         }
-        deltas, wild, groups = {}, [], -(-len(block) // SHARING)
+        deltas, retry, groups = {}, [], -(-len(block) // SHARING)
         for number in range(groups):
             group = {a: hidden[a] for a in block[number::groups] if a in words}
             drawn = unit.negatives[block[0] // o.block] if o.negative else []
             drawn = [drawn[(number * o.negative + k) % o.shared] for k in range(o.negative)]
             updated = self.cbow_group(group, drawn, self.alpha(block[0]), with_loss, o.hierarchical)
             deltas |= updated
-            wild += [a for a in group if a not in updated]
+            retry += [a for a in group if a not in updated]
         shares = {a: 1.0 / numbers[a] if o.mean == o.corrected else 1.0 for a in words}
         self.change(
             (INPUTS, words[a], shares[a] * self.lock[words[a], None] * delta)
             for a, delta in deltas.items()
         )
-        for a in wild:
+        for a in retry:
             self.cbow_windows([a], with_loss, alone=True)
 
-    def cbow_group(self, hidden, drawn, alpha, with_loss, hierarchical, even_wild=False):
-        """Train outputs: each layer's update, or nothing if scores are wild."""
+    def cbow_group(self, hidden, drawn, alpha, with_loss, hierarchical, in_any_range=False):
+        """Train outputs: each layer's update, or nothing if scores are out of range."""
         o, unit = self.o, self.unit
         losses, sizes, changes = [], {}, []
 
@@ -363,7 +363,7 @@ class Training:
             predict(a, OUTPUTS, unit.targets[a], 1.0)
         number = len(hidden) * (o.negative + 1 if o.negative else 0)
         number += sum(len(self.paths[unit.targets[a]]) for a in hidden) * hierarchical
-        if sum(sizes.values()) > WILD * number and not even_wild:
+        if sum(sizes.values()) > MAX_MEAN_SCORE * number and not in_any_range:
             return {}
         deltas = {a: np.zeros_like(hidden[a]) for a in hidden}
         held = None  # negatives as they were before the first of those that registers hold together
@@ -398,7 +398,7 @@ class Training:
                     self.loss += softplus(np.where(labels, -scores, scores)).sum()
                 predicted.append((words, share, hidden, table, rows, g))
             self.predictions += with_loss
-        if sizes and np.mean(sizes) > WILD:
+        if sizes and np.mean(sizes) > MAX_MEAN_SCORE:
             self.group = 1
         for words, share, hidden, table, rows, g in predicted:
             d_hidden = np.zeros_like(hidden)

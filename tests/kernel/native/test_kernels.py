@@ -167,7 +167,7 @@ def test_no_step_is_taken_with_step_size_0():
 @pytest.mark.parametrize("kernel", kernels_here())
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_rows_that_are_not_finite_are_told(objective, kernel, bad):
+def test_nonfinite_rows_give_nonfinite_magnitude(objective, kernel, bad):
     case = make_case(tokens=200, **OBJECTIVES[objective])
     case.tables[0][:, 3] = bad
     with trained_by(kernel):
@@ -176,7 +176,7 @@ def test_rows_that_are_not_finite_are_told(objective, kernel, bad):
 
 
 @pytest.mark.parametrize("kernel", kernels_here())
-def test_vectors_that_mean_nothing_are_told(kernel):
+def test_huge_rows_give_nonfinite_magnitude(kernel):
     for changes in OBJECTIVES.values():
         case = make_case(**changes)
         for table in case.tables:
@@ -191,7 +191,7 @@ def test_vectors_that_mean_nothing_are_told(kernel):
 
 @pytest.mark.parametrize("kernel", kernels_here())
 @pytest.mark.parametrize("wide", [2, 6])
-def test_a_block_of_wild_scores_is_trained_word_by_word(kernel, wide):
+def test_block_with_large_scores_is_trained_word_by_word(kernel, wide):
     case = make_case(tokens=8, sentence=8, size=40)
     for table in case.tables[:2]:
         table *= wide
@@ -203,12 +203,12 @@ def test_a_block_of_wild_scores_is_trained_word_by_word(kernel, wide):
         options = case.options._replace(windows=windows, group=1)
         expected[windows] = case._replace(options=options).reference()
         expected[windows].train(0, 8, 1)
-    is_wild = wide == 6  # scores of 12 and more, where 8 is wild
-    assert result.loss == pytest.approx(expected[is_wild].loss, rel=1e-2)
-    assert result.predictions == expected[is_wild].predictions
+    is_out_of_range = wide == 6  # scores of 12 and more, where 8 is the limit
+    assert result.loss == pytest.approx(expected[is_out_of_range].loss, rel=1e-2)
+    assert result.predictions == expected[is_out_of_range].predictions
     for windows, training in expected.items():
         far = np.abs(tables.outputs - training.tables[1]).max()
-        assert (far < 2e-2 * training.travelled[1].max() + 1e-4) == (windows == is_wild)
+        assert (far < 2e-2 * training.travelled[1].max() + 1e-4) == (windows == is_out_of_range)
 
 
 def test_the_portable_kernel_runs_anywhere():

@@ -10,7 +10,7 @@
 namespace tfw2v::TFW2V_ISA {
 
 // Computes all hidden layers of a block from the rows at its start. Updates outputs after each group of
-// kGroup positions, inputs once at the end of the block. Groups whose scores are wild are skipped, and
+// kGroup positions, inputs once at the end of the block. Groups with scores out of range are skipped, and
 // trained window by window afterwards.
 class CbowBlocks : Trainer {
  public:
@@ -22,14 +22,14 @@ class CbowBlocks : Trainer {
   void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));
     const int groups = sums_.begin(p, nb);
-    wild_.clear();
+    retry_.clear();
     for (int g = 0; g < groups; ++g) group(p, g, with_loss, ledger);
     sums_.end(p, nb, ledger);
-    if (ledger) return std::swap(ledger->wild, wild_);
-    for (int64_t a : wild_) again(a, with_loss);
+    if (ledger) return std::swap(ledger->retry, retry_);
+    for (int64_t a : retry_) again(a, with_loss);
   }
 
-  // Trains a position of a group whose scores were wild.
+  // Trains a position of a group whose scores were out of range.
   void again(int64_t a, bool with_loss) { windows_.window(a, with_loss); }
   Sums take() { return Trainer::take() += windows_.take(); }
   std::unique_ptr<Ledger> ledger() const {
@@ -52,9 +52,9 @@ class CbowBlocks : Trainer {
     look_ahead(p + o.block, g);  // while the processor waits for coefficients
     int real = 0;
     for (int i = 0; i < kGroup; ++i) real += at[i].real;
-    if (!sane(real * (o.negative ? o.negative + 1 : 0) + paths_.nodes(), true)) {
+    if (!in_range(real * (o.negative ? o.negative + 1 : 0) + paths_.nodes(), true)) {
       for (int i = 0; i < kGroup; ++i) {
-        if (at[i].real) wild_.push_back(at[i].token);
+        if (at[i].real) retry_.push_back(at[i].token);
         sums_.skip(at[i]);
       }
       return;
@@ -79,7 +79,7 @@ class CbowBlocks : Trainer {
   WindowSums sums_;
   GroupNegatives negatives_;
   GroupPaths paths_;
-  std::vector<int64_t> wild_;  // positions
+  std::vector<int64_t> retry_;  // positions
   Buffer dh_;                  // of a group
 };
 

@@ -50,7 +50,7 @@ class CbowConcat : Windows {
 
   // Updates the rows of a hidden layer.
   void end(int columns, bool with_loss) {
-    sane(columns);
+    in_range(columns);
     for (int c = 0; c < C; ++c) add(input(rows_[c]), delta_ + c * S, locked(rows_[c]));
     if (with_loss) predicted(1);
   }

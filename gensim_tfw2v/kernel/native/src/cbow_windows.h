@@ -58,7 +58,7 @@ class CbowWindows : Windows {
       score(&hidden, 1, y_.data() + y_ends_[g], y_ends_[g + 1] - y_ends_[g], N, scores_ + y_ends_[g], 0);
     }
     coefficients(scores_, labels_.data(), ld, alpha, scores_, with_loss);
-    if (!sane(columns)) group_ = 1;
+    if (!in_range(columns)) group_ = 1;
     for (int g = 0; g < number; ++g)
       slices<kSlice>(N, [&](auto L, int64_t d) { update<L>(g, d); });
   }
@@ -67,7 +67,7 @@ class CbowWindows : Windows {
   void train_alone(float alpha, bool with_loss) {
     slices<kSlice>(N, [&](auto L, int64_t d) { sum_up<L>(0, d); });
     train_in_turn(hidden_, y_ends_[1], N, alpha, with_loss, delta_);
-    sane(y_ends_[1]);
+    in_range(y_ends_[1]);
     const float factor = o.mean == o.corrected ? 1.f / counts_[0] : 1.f;
     for (int i = 0; i < x_ends_[1]; ++i) add(x_[i], delta_, factor * factors_[i]);
   }

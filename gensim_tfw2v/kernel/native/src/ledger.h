@@ -15,7 +15,7 @@ class Ledger {
   // Room for so many rows of S floats.
   Ledger(int64_t most, int64_t S) : S(S), changes_(most * S) {}
 
-  void clear() { rows_.clear(), wild.clear(); }
+  void clear() { rows_.clear(), retry.clear(); }
 
   // Where the change of a row is to be written, all S floats.
   float* note(float* row) {
@@ -26,7 +26,7 @@ class Ledger {
   const std::vector<float*>& rows() const { return rows_; }
   float* change(size_t number) const { return changes_ + static_cast<int64_t>(number) * S; }
 
-  std::vector<int64_t> wild;  // positions that are to be trained again, window by window
+  std::vector<int64_t> retry;  // positions that are to be trained again, window by window
 
  private:
   const int64_t S;

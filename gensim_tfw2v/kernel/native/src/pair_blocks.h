@@ -8,7 +8,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// The pairs of a block, a few that share negatives at a time; those whose scores are wild, one by one.
+// The pairs of a block, a few that share negatives at a time; those with scores out of range, one by one.
 class PairBlocks : Trainer {
  public:
   PairBlocks(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
@@ -41,7 +41,7 @@ class PairBlocks : Trainer {
     const float* labels = negatives_.labels.data();
     coefficients(z, labels, static_cast<int>(negatives_.labels.size()), alpha(a), z, with_loss);
     const bool several = number > 1;
-    if (!sane(number * (o.negative + 1), several) && several) {
+    if (!in_range(number * (o.negative + 1), several) && several) {
       for (int i = 0; i < number; ++i) train(a + i, 1, p, g, with_loss);
       return;
     }

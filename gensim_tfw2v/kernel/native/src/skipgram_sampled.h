@@ -13,7 +13,7 @@
 namespace tfw2v::TFW2V_ISA {
 
 // Skip-gram with negative sampling: blocks of B inputs share their negatives, and rows are updated
-// after each block; those of a block whose scores are wild, after each word of each window.
+// after each block; those of a block with scores out of range, after each word of each window.
 class SkipgramSampled : Trainer {
  public:
   SkipgramSampled(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
@@ -48,8 +48,8 @@ class SkipgramSampled : Trainer {
     centres(p, nb, low, high, a, with_loss);
     noise(p, nb, low, high, negatives, a, with_loss);
     const int64_t pairs = std::accumulate(pairs_.begin(), pairs_.begin() + nb, int64_t{0});
-    if (!sane(pairs + nb * K, true))
-      return ledger ? ledger->wild.push_back(p) : windows_.block(p, with_loss);
+    if (!in_range(pairs + nb * K, true))
+      return ledger ? ledger->retry.push_back(p) : windows_.block(p, with_loss);
     if (with_loss) predicted(pairs);
     products_.to_inputs<false>(g_, nb, y_.data(), K, Kr, dx_.data());
     for (int i = 0; i < nb; ++i)
@@ -57,7 +57,7 @@ class SkipgramSampled : Trainer {
     with_truth(ledger, [&](auto begin) { change<begin>(p, nb, low, high, ledger); });
   }
 
-  // Trains a block whose scores were wild.
+  // Trains a block whose scores were out of range.
   void again(int64_t p, bool with_loss) { windows_.block(p, with_loss); }
   Sums take() { return Trainer::take() += windows_.take(); }
   std::unique_ptr<Ledger> ledger() const { return std::make_unique<Ledger>(B + K + halo, S); }

@@ -73,7 +73,7 @@ class SkipgramWindows : Windows {
     float* const* x = x_.data() + first;
     if (group_ == 1 && o.skip_targets) {
       train_in_turn(x[0], columns, N, alpha, with_loss, dx);
-      sane(columns);
+      in_range(columns);
       return add(x[0], dx, factors_[first]);
     }
     for (int i = 0; i < m; ++i) dx_[i] = dx + i * S, g_[i] = g + int64_t{i} * ld;
@@ -81,7 +81,7 @@ class SkipgramWindows : Windows {
     score(x, m, y_.data(), columns, N, g, ld);
     for (int i = 0; i < m; ++i)
       coefficients(g_[i], labels_.data(), ld, alpha, g_[i], with_loss);
-    if (!sane(int64_t{m} * columns)) group_ = 1;
+    if (!in_range(int64_t{m} * columns)) group_ = 1;
     score(g_.data(), m, g_.data(), m, ld / W, common, lm);
     gather<Single, true>(g, ld, 1, y_.data(), columns, dx_.data(), m, N);
     for (int i = 1; i < m; ++i) gather(common + i * lm, 0, 1, x, i, &dx_[i], 1, N);

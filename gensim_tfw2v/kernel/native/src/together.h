@@ -97,11 +97,11 @@ class Rounds {
     return false;
   }
 
-  // Of a round, in the order of its blocks: sums them up, or trains again what was wild.
+  // Of a round, in the order of its blocks: sums them up, or trains again what was out of range.
   void end(Blocks& blocks, bool is_added) {
     for (int j = 0; j < at_once_; ++j) {
       if (!is_added) total_ += sums_[j];
-      for (int64_t a : ledgers_[j]->wild)
+      for (int64_t a : ledgers_[j]->retry)
         if (is_added) blocks.again(a, has_loss(a / block_)), total_ += blocks.take();
     }
   }

@@ -21,7 +21,7 @@ struct Sums {
     return *this;
   }
   void into(Tfw2vResult& result) const {
-    constexpr double kMeaningless = 40;  // of a mean size; sane ones are below 6 and a step
+    constexpr double kMeaningless = 40;  // of a mean size; those in range are below 6 and a step
     result.loss += loss;
     result.predictions += predictions;
     result.magnitude += scores && !(sizes / scores < kMeaningless) ? INFINITY : sizes;
@@ -86,24 +86,25 @@ class Trainer : protected UnitRows {
     new_cost_ = cost;
   }
 
-  // Whether the scores since the last call, so many, are sane: else rows are so long that few of
-  // them teach anything. Those that are not are left out of the sums if they are to be `retried`.
-  bool sane(int64_t number, bool retried = false) {
+  // Returns whether the mean abs(score) of the `number` scores since the last call is at most
+  // kMaxMeanScore. Above it, most scores are clipped and give no update. With `retried`, scores out of
+  // range are left out of the sums, because the caller trains their positions again.
+  bool in_range(int64_t number, bool retried = false) {
     const float sizes = total(new_sizes_);
-    const bool is_sane = sizes <= kWild * number;
-    if (is_sane || !retried) {
+    const bool is_in_range = sizes <= kMaxMeanScore * number;
+    if (is_in_range || !retried) {
       counted_.sizes += sizes;
       counted_.scores += number;
       cost_ += new_cost_;
     }
     new_sizes_ = new_cost_ = Vector{};
-    return is_sane;
+    return is_in_range;
   }
 
   void predicted(int64_t number) { counted_.predictions += number; }
 
  private:
-  static constexpr float kWild = 8;  // mean size of scores from which on smaller steps are taken
+  static constexpr float kMaxMeanScore = 8;  // above it, positions are trained one by one
 
   float alpha_, fall_;
   Vector new_sizes_ = {}, new_cost_ = {}, cost_ = {};
