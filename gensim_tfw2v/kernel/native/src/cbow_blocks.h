@@ -26,11 +26,11 @@ class CbowBlocks : Trainer {
     for (int g = 0; g < groups; ++g) group(p, g, with_loss, ledger);
     sums_.end(p, nb, ledger);
     if (ledger) return std::swap(ledger->retry, retry_);
-    for (int64_t a : retry_) again(a, with_loss);
+    for (int64_t a : retry_) retrain(a, with_loss);
   }
 
   // Trains a position of a group whose scores were out of range.
-  void again(int64_t a, bool with_loss) { windows_.window(a, with_loss); }
+  void retrain(int64_t a, bool with_loss) { windows_.window(a, with_loss); }
   Sums take() { return Trainer::take() += windows_.take(); }
   std::unique_ptr<Ledger> ledger() const {
     const int64_t w = std::min<int64_t>(o.window, u.kept), groups = o.block / kGroup + 1;

@@ -58,7 +58,7 @@ class SkipgramSampled : Trainer {
   }
 
   // Trains a block whose scores were out of range.
-  void again(int64_t p, bool with_loss) { windows_.block(p, with_loss); }
+  void retrain(int64_t p, bool with_loss) { windows_.block(p, with_loss); }
   Sums take() { return Trainer::take() += windows_.take(); }
   std::unique_ptr<Ledger> ledger() const { return std::make_unique<Ledger>(B + K + halo, S); }
   using Trainer::add;

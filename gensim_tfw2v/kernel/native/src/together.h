@@ -102,7 +102,7 @@ class Rounds {
     for (int j = 0; j < at_once_; ++j) {
       if (!is_added) total_ += sums_[j];
       for (int64_t a : ledgers_[j]->retry)
-        if (is_added) blocks.again(a, has_loss(a / block_)), total_ += blocks.take();
+        if (is_added) blocks.retrain(a, has_loss(a / block_)), total_ += blocks.take();
     }
   }
 
