@@ -18,7 +18,7 @@ class CbowBlocks : Trainer {
       : Trainer(unit, alphas, result), windows_(unit, alphas, result, 1), sums_(unit),
         negatives_(unit), paths_(unit), dh_(kGroup * S) {}
 
-  // Trains a block, or notes what it changes.
+  // Trains a block, or records its updates.
   void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
     const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));
     const int groups = sums_.begin(p, nb);

@@ -32,7 +32,7 @@ class GroupNegatives : UnitRows {
   // `is_first`.
   void update(const Position* group, float* dh_rows, bool is_first, Ledger* ledger) {
     for (int k = 0; k < K; ++k)
-      to_[k] = ledger && y_[k] != nowhere_ ? ledger->note(y_[k]) : y_[k];
+      to_[k] = ledger && y_[k] != nowhere_ ? ledger->record(y_[k]) : y_[k];
     for (int k = 0; k < K; k += kChunk)
       with_constant<kChunk>(K - k, [&](auto C) {
         with_truth(!k && is_first, [&](auto first) {

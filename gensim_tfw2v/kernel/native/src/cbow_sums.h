@@ -49,9 +49,9 @@ class WindowSums : UnitRows {
   // Updates a position's target, in place or into `ledger`; and adds the update of its window's words at
   // the window's ends. `hidden` becomes that update, which is not for the position's own word.
   void update(const Position& at, float g, const float* dh, Ledger* ledger) const {
-    const bool notes = ledger && at.target != nowhere_;
-    float* to = notes ? ledger->note(at.target) : at.target;
-    with_truth(notes, [&](auto begin) { update<begin>(at, g, dh, to); });
+    const bool records = ledger && at.target != nowhere_;
+    float* to = records ? ledger->record(at.target) : at.target;
+    with_truth(records, [&](auto begin) { update<begin>(at, g, dh, to); });
   }
 
   void skip(const Position& at) const { std::fill_n(at.hidden, int64_t{N} * W, 0.f); }
@@ -60,7 +60,7 @@ class WindowSums : UnitRows {
   void end(int64_t p, int nb, Ledger* ledger) {
     for (int j = 0; j < rows_; ++j) {
       const int32_t id = u.inputs[low_ + j];
-      to_[j] = ledger ? ledger->note(input(id)) : input(id);
+      to_[j] = ledger ? ledger->record(input(id)) : input(id);
       x_[j] = ledger ? nowhere_ : to_[j];
     }
     slices<kSlice>(N, [&](auto L, int64_t d) { apply_deltas<L>(p, nb, d); });

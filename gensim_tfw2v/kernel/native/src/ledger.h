@@ -1,4 +1,4 @@
-// Changes of rows that are noted, to be added later.
+// Updates of rows that are recorded, to be applied later.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// What a block changes, while the rows stay as they are.
+// Row updates of one block, recorded instead of applied.
 class Ledger {
  public:
   // Room for so many rows of S floats.
@@ -18,7 +18,7 @@ class Ledger {
   void clear() { rows_.clear(), retry.clear(); }
 
   // Where the change of a row is to be written, all S floats.
-  float* note(float* row) {
+  float* record(float* row) {
     rows_.push_back(row);
     return change(rows_.size() - 1);
   }

@@ -32,7 +32,7 @@ class SkipgramSampled : Trainer {
     }
   }
 
-  // Trains a block, or notes what it changes.
+  // Trains a block, or records its updates.
   void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
     const int nb = static_cast<int>(std::min<int64_t>(B, u.kept - u.pairs - p));
     if (nb <= 0) return;
@@ -67,7 +67,7 @@ class SkipgramSampled : Trainer {
   // Updates rows in place, or writes the updates to `ledger`, which begin at 0.
   template <bool begin>
   void change(int64_t p, int nb, int64_t low, int64_t high, Ledger* ledger) {
-    const auto place = [=](float* row) { return begin ? ledger->note(row) : row; };
+    const auto place = [=](float* row) { return begin ? ledger->record(row) : row; };
     for (int k = 0; k < K; ++k) y_[k] = place(y_[k]);
     products_.to_outputs<begin>(g_, nb, x_.data(), K, Kr, y_.data());
     for (int64_t c = low; c < high; ++c) {

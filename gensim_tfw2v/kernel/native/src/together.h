@@ -37,7 +37,7 @@ class Barrier {
 };
 
 // Rounds of `at_once` blocks, which lie far apart in the unit: they start from the same rows, and
-// note their changes, which are then added in the order of the blocks: by the thread that noted them,
+// record their updates, which are then applied in the order of the blocks: by the thread that recorded them,
 // in whose cache the row is; or by one of those that changed the same row.
 template <class Blocks>
 class Rounds {

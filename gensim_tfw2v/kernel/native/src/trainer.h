@@ -37,7 +37,7 @@ class Trainer : protected UnitRows {
       : UnitRows(unit), alpha_(alphas[0]), fall_(alphas[1] - alphas[0]), result_(result) {}
   ~Trainer() { take().into(result_); }
 
-  // Adds noted changes to rows.
+  // Applies recorded updates.
   void add(const std::vector<Change>& changes) const {
     constexpr size_t kAhead = 4;
     for (size_t i = 0; i < changes.size(); ++i) {
