@@ -34,11 +34,12 @@ class Ledger {
   Buffer changes_;
 };
 
-// Which rows a thread changes in a round, and perhaps some others.
-class Marks {
+// Approximate set of the rows that a thread changes in a round: a Bloom filter with one hash, which has
+// false positives, but no false negatives.
+class RowFilter {
  public:
   void clear() { std::fill_n(bits_, kWords, 0); }
-  void mark(const float* row) { bits_[word(row)] |= bit(row); }
+  void insert(const float* row) { bits_[word(row)] |= bit(row); }
   bool has(const float* row) const { return bits_[word(row)] & bit(row); }
   // A number by which rows are shared out.
   static size_t mixed(const float* row) {

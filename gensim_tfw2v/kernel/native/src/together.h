@@ -46,7 +46,7 @@ class Rounds {
          int at_once, Team& team)
       : unit_(unit), alphas_(alphas), kept_(kept), block_(block), loss_every_(loss_every),
         at_once_(at_once), team_(team), ledgers_(at_once), sums_(at_once), shared_(at_once),
-        marks_(team.threads), barrier_(team.threads) {}
+        filters_(team.threads), barrier_(team.threads) {}
 
   void train(Tfw2vResult& result) {
     team_.run([this](int thread) { work(thread); });
@@ -61,12 +61,12 @@ class Rounds {
     for (int j = thread; j < at_once_; j += team_.threads) ledgers_[j] = blocks.ledger();
     const int64_t all = (kept_ + block_ - 1) / block_, rounds = (all + at_once_ - 1) / at_once_;
     for (int64_t round = 0; round < rounds; ++round) {
-      marks_[thread].clear();
+      filters_[thread].clear();
       for (int j = thread; j < at_once_; j += team_.threads) {
         const int64_t at = j * rounds + round;
         ledgers_[j]->clear();
         if (at < all) blocks.block(at * block_, has_loss(at), ledgers_[j].get());
-        for (const float* row : ledgers_[j]->rows()) marks_[thread].mark(row);
+        for (const float* row : ledgers_[j]->rows()) filters_[thread].insert(row);
         sums_[j] = blocks.take();
       }
       barrier_.wait([&] { end(blocks, false); });
@@ -83,7 +83,7 @@ class Rounds {
       shared.clear();
       for (const auto& of_block : shared_)
         for (const Change& change : of_block)
-          if (Marks::mixed(change.first) % team_.threads == static_cast<size_t>(thread))
+          if (RowFilter::mixed(change.first) % team_.threads == static_cast<size_t>(thread))
             shared.push_back(change);
       blocks.add(shared);
       barrier_.wait([&] { end(blocks, true); });
@@ -93,7 +93,7 @@ class Rounds {
   // Whether another thread may change a row, too.
   bool is_shared(const float* row, int thread) const {
     for (int other = 0; other < team_.threads; ++other)
-      if (other != thread && marks_[other].has(row)) return true;
+      if (other != thread && filters_[other].has(row)) return true;
     return false;
   }
 
@@ -118,7 +118,7 @@ class Rounds {
   std::vector<std::unique_ptr<Ledger>> ledgers_;
   std::vector<Sums> sums_;
   std::vector<std::vector<Change>> shared_;
-  std::vector<Marks> marks_;
+  std::vector<RowFilter> filters_;
   Sums total_;
   Barrier barrier_;
 };
