@@ -41,16 +41,16 @@ class RowFilter {
   void clear() { std::fill_n(bits_, kWords, 0); }
   void insert(const float* row) { bits_[word(row)] |= bit(row); }
   bool has(const float* row) const { return bits_[word(row)] & bit(row); }
-  // A number by which rows are shared out.
-  static size_t mixed(const float* row) {
+  // Hash that selects the thread which applies a row's updates.
+  static size_t hash(const float* row) {
     constexpr uint64_t kMixer = 0x9E3779B97F4A7C15;
     return (reinterpret_cast<uintptr_t>(row) >> 6) * kMixer >> 32;
   }
 
  private:
   static constexpr size_t kWords = 256;
-  static size_t word(const float* row) { return mixed(row) / 64 % kWords; }
-  static uint64_t bit(const float* row) { return uint64_t{1} << mixed(row) % 64; }
+  static size_t word(const float* row) { return hash(row) / 64 % kWords; }
+  static uint64_t bit(const float* row) { return uint64_t{1} << hash(row) % 64; }
   alignas(64) uint64_t bits_[kWords];
 };
 

@@ -21,7 +21,7 @@ uint64_t load(const uint8_t* from, const uint8_t* end) {
   return loaded;
 }
 
-uint64_t mixed(uint64_t bits) {
+uint64_t hash(uint64_t bits) {
   const auto product = static_cast<unsigned __int128>(bits) * 0x9E3779B97F4A7C15;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
@@ -72,13 +72,13 @@ Words::Key Words::key_of(const uint8_t* word, int64_t size, const uint8_t* end) 
   uint64_t head = load(word, end);
   if (size <= 8) return {head & (~uint64_t{0} >> (64 - 8 * size)), static_cast<uint32_t>(size)};
   for (int64_t i = 8; i < size; i += 8)
-    head = mixed(head ^ mixed(load(word + i, i + 8 <= size ? end : word + size) + i));
+    head = hash(head ^ hash(load(word + i, i + 8 <= size ? end : word + size) + i));
   return {head, static_cast<uint32_t>(size < UINT32_MAX ? size : UINT32_MAX)};
 }
 
 // Where a word is, or would be.
 size_t Words::place(Key key, const uint8_t* word, int64_t size) const {
-  size_t slot = mixed(key.head + key.length) >> shift_;
+  size_t slot = hash(key.head + key.length) >> shift_;
   for (;; slot = (slot + 1) & (slots_.size() - 1)) {
     const Slot& found = slots_[slot];
     if (!found.key.length) return slot;
@@ -114,7 +114,7 @@ void Words::grow() {
   --shift_;
   for (const Slot& slot : old) {
     if (!slot.key.length) continue;
-    size_t place = mixed(slot.key.head + slot.key.length) >> shift_;
+    size_t place = hash(slot.key.head + slot.key.length) >> shift_;
     while (slots_[place].key.length) place = (place + 1) & (slots_.size() - 1);
     slots_[place] = slot;
   }

@@ -83,7 +83,7 @@ class Rounds {
       shared.clear();
       for (const auto& of_block : shared_)
         for (const Change& change : of_block)
-          if (RowFilter::mixed(change.first) % team_.threads == static_cast<size_t>(thread))
+          if (RowFilter::hash(change.first) % team_.threads == static_cast<size_t>(thread))
             shared.push_back(change);
       blocks.add(shared);
       barrier_.wait([&] { end(blocks, true); });
