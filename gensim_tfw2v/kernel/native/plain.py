@@ -285,7 +285,9 @@ class Tables:
         if team is None:
             _library().tfw2v_train(*structs, *ends, loss_every, sums)
         else:
-            _library().tfw2v_train_together(*structs, loss_every, team.blocks, team.address, sums)
+            _library().tfw2v_train_deterministic(
+                *structs, loss_every, team.blocks, team.address, sums
+            )
         return Result(*sums)
 
 
@@ -319,7 +321,7 @@ def _library() -> Any:
         ("infer", text, [pointer] * 5),
         ("team", pointer, [number]),
         ("dismiss", None, [pointer]),
-        ("train_together", None, [*[pointer] * 4, number, number, pointer, pointer]),
+        ("train_deterministic", None, [*[pointer] * 4, number, number, pointer, pointer]),
     )
     check_isa(functions)
     return functions

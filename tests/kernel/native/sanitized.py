@@ -61,7 +61,7 @@ def train(case, *ends):
     return case.trained().train(case.options, unit, case.alphas, *ends)
 
 
-def train_together(case):
+def train_deterministic(case):
     with contextlib.closing(plain.Team(3, 8)) as team:
         return case.trained().train(case.options, case.unit, case.alphas, team=team)
 
@@ -97,7 +97,7 @@ def main():
             train(case, 0, None, 30)
             o = case.options
             if not (o.windows or o.hierarchical or case.subwords or o.shards > 1):
-                train_together(case)
+                train_deterministic(case)
             if len(case.unit.inputs) > 2 * case.options.block:
                 train(case, case.options.block, 2 * case.options.block)
         for bad in (np.nan, np.inf, -1e30):
@@ -105,7 +105,7 @@ def main():
             case.tables[0][:] = bad
             train(case, 0, None, 60)
             if not (case.options.windows or case.options.hierarchical):
-                train_together(case)
+                train_deterministic(case)
     for name, objective in DOCUMENTS.items():
         for changes in CHANGES_OF_DOCUMENTS:
             train(make_case(**objective | changes), 0, None, 30)

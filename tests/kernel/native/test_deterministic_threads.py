@@ -1,4 +1,4 @@
-"""Threads that train a unit together: what comes out does not depend on how many they are."""
+"""Deterministic training by threads: the result does not depend on their number."""
 
 import contextlib
 
@@ -62,8 +62,8 @@ def test_a_round_adds_up_what_its_blocks_change(objective):
         alone = case.trained()
         alone.train(case.options, case.unit, case.alphas, first, first + 4)
         total += np.concatenate(alone._padded) - before
-    *_, together = train(case, 3, 8)
-    change = np.concatenate(together._padded) - before
+    *_, found = train(case, 3, 8)
+    change = np.concatenate(found._padded) - before
     np.testing.assert_allclose(change, total, atol=TOLERANCE * np.abs(total).max())
 
 

@@ -1,4 +1,4 @@
-// Threads that train a unit together, with a result that does not depend on how many they are.
+// Deterministic training by threads: the result does not depend on their number.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// Where threads wait for each other. They spin, for they arrive within microseconds.
+// Threads wait here for each other. They spin, since they arrive within microseconds.
 class Barrier {
  public:
   explicit Barrier(int threads) : threads_(threads) {}
@@ -36,13 +36,14 @@ class Barrier {
   alignas(64) std::atomic<unsigned> round_{0};
 };
 
-// Rounds of `at_once` blocks, which lie far apart in the unit: they start from the same rows, and
-// record their updates, which are then applied in the order of the blocks: by the thread that recorded them,
-// in whose cache the row is; or by one of those that changed the same row.
+// Each round trains `at_once` blocks from distant parts of the unit. All read the rows as they were at
+// the start of the round, and record their updates in ledgers. Then each thread applies its own updates
+// of rows that no other thread changed (they are in its cache). Rows changed by several threads are
+// applied by the thread that their hash selects, in block order.
 template <class Blocks>
-class Rounds {
+class DeterministicRounds {
  public:
-  Rounds(const UnitRows& unit, int64_t kept, int block, const float alphas[2], int64_t loss_every,
+  DeterministicRounds(const UnitRows& unit, int64_t kept, int block, const float alphas[2], int64_t loss_every,
          int at_once, Team& team)
       : unit_(unit), alphas_(alphas), kept_(kept), block_(block), loss_every_(loss_every),
         at_once_(at_once), team_(team), ledgers_(at_once), sums_(at_once), shared_(at_once),

@@ -20,7 +20,7 @@ struct Kernel {
   const char* name;
   bool runs_here;
   Train train;
-  TrainTogether train_together;
+  TrainDeterministic train_deterministic;
   Infer infer;
   const RowKernel* rows;
 };
@@ -47,7 +47,7 @@ std::vector<Kernel> find_usable() {
   const Features has;
 #endif
 #define TFW2V_USE(isa, runs_here) \
-  {#isa, runs_here, isa::train, isa::train_together, isa::infer, isa::rows}
+  {#isa, runs_here, isa::train, isa::train_deterministic, isa::infer, isa::rows}
   const Kernel kernels[] = {
 #if defined(TFW2V_HAS_avx512bf16)
       TFW2V_USE(avx512bf16, has.avx512bf16),
@@ -215,11 +215,11 @@ TFW2V_EXPORT void tfw2v_train(const Tfw2vOptions* options, const Tfw2vDraws* dra
 
 TFW2V_EXPORT void* tfw2v_team(int64_t threads) { return new tfw2v::Team(static_cast<int>(threads)); }
 TFW2V_EXPORT void tfw2v_dismiss(void* team) { delete static_cast<tfw2v::Team*>(team); }
-TFW2V_EXPORT void tfw2v_train_together(const Tfw2vOptions* options, const Tfw2vDraws* draws,
+TFW2V_EXPORT void tfw2v_train_deterministic(const Tfw2vOptions* options, const Tfw2vDraws* draws,
                                        const Tfw2vTables* tables, const float* alphas,
                                        int64_t loss_every, int64_t at_once, void* team,
                                        Tfw2vResult* result) {
-  tfw2v::chosen().train_together(*options, *draws, *tables, alphas, loss_every,
+  tfw2v::chosen().train_deterministic(*options, *draws, *tables, alphas, loss_every,
                                  static_cast<int>(at_once), *static_cast<tfw2v::Team*>(team), *result);
 }
 

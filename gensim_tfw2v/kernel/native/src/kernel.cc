@@ -9,7 +9,7 @@
 #include "skipgram_sampled.h"
 #include "skipgram_windows.h"
 #include "subwords.h"
-#include "together.h"
+#include "deterministic.h"
 
 namespace tfw2v::TFW2V_ISA {
 
@@ -38,14 +38,14 @@ void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, con
   train_all(subwords.unit(), [&](auto train) { subwords.spans(first, last, train); });
 }
 
-void train_together(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t,
+void train_deterministic(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t,
                     const float alphas[2], int64_t loss_every, int at_once, Team& team,
                     Tfw2vResult& result) {
   const UnitRows unit(o, u, t);
   if (o.skipgram)
-    Rounds<SkipgramSampled>(unit, u.kept, o.block, alphas, loss_every, at_once, team).train(result);
+    DeterministicRounds<SkipgramSampled>(unit, u.kept, o.block, alphas, loss_every, at_once, team).train(result);
   else
-    Rounds<CbowBlocks>(unit, u.kept, o.block, alphas, loss_every, at_once, team).train(result);
+    DeterministicRounds<CbowBlocks>(unit, u.kept, o.block, alphas, loss_every, at_once, team).train(result);
 }
 
 void infer(const Tfw2vOptions& o, const Tfw2vWords& words, const Tfw2vTables& t,

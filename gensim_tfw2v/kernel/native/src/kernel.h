@@ -13,7 +13,7 @@ using Train = void (*)(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables
 
 // The same of a whole unit, by a team in rounds of so many blocks. It has no windows trained one by
 // one, and no hierarchical softmax.
-using TrainTogether = void (*)(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&,
+using TrainDeterministic = void (*)(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&,
                                const float alphas[2], int64_t loss_every, int at_once, Team&,
                                Tfw2vResult&);
 
@@ -25,7 +25,7 @@ using Infer = void (*)(const Tfw2vOptions&, const Tfw2vWords&, const Tfw2vTables
   namespace isa {                                                                            \
   void train(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&, const float[2],     \
              int64_t, int64_t, int64_t, Tfw2vResult&);                                       \
-  void train_together(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&,            \
+  void train_deterministic(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&,            \
                       const float[2], int64_t, int, Team&, Tfw2vResult&);                     \
   void infer(const Tfw2vOptions&, const Tfw2vWords&, const Tfw2vTables&, const Tfw2vLists&,  \
              const Tfw2vInference&);                                                         \
