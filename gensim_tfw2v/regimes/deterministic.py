@@ -29,8 +29,11 @@ class DeterministicRegime(LocalRegime):
             ahead=2 * self.workers,
         )
         blocks = self.program.round_blocks
-        with contextlib.closing(plain.Team(threads, blocks)) as team, contextlib.closing(drawn):
-            self._team = team if blocks > 1 else None
+        with (
+            contextlib.closing(plain.ThreadPool(threads, blocks)) as pool,
+            contextlib.closing(drawn),
+        ):
+            self._pool = pool if blocks > 1 else None
             for task, unit in zip(tasks, drawn, strict=False):
                 if stop():
                     break

@@ -35,7 +35,7 @@ class LocalRegime:
         Threads.
     """
 
-    _team: plain.Team | None = None  # that trains each unit together
+    _pool: plain.ThreadPool | None = None  # that trains each unit together
 
     def __init__(self, program: Program, words: WordArrays, workers: int) -> None:
         self.program = program
@@ -65,7 +65,7 @@ class LocalRegime:
         alphas = np.asarray(task.alphas, np.float32)
         loss_every = self.program.loss_every
         result = self._tables.train(
-            self._options, unit, alphas, loss_every=loss_every, team=self._team
+            self._options, unit, alphas, loss_every=loss_every, pool=self._pool
         )
         if any(task.alphas) and not np.isfinite(result.magnitude):  # else only a loss is asked for
             place = f"training of unit {task.unit.index} in epoch {task.epoch}"

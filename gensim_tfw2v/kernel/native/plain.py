@@ -181,19 +181,19 @@ def infer(
     return vectors
 
 
-class Team:
-    """Threads that train a unit together, until they are dismissed.
+class ThreadPool:
+    """Threads that train units deterministically, until it is closed.
 
     So many `blocks` at a time start from the same rows.
     """
 
     def __init__(self, threads: int, blocks: int) -> None:
         self.blocks = blocks
-        self.address = _library().tfw2v_team(threads)
+        self.address = _library().tfw2v_pool_new(threads)
 
     def close(self) -> None:
-        """Dismiss them."""
-        _library().tfw2v_dismiss(self.address)
+        """Stop the threads."""
+        _library().tfw2v_pool_free(self.address)
 
 
 class Tables:
@@ -247,7 +247,7 @@ class Tables:
         first: int = 0,
         last: int | None = None,
         loss_every: int = 0,
-        team: Team | None = None,
+        pool: ThreadPool | None = None,
     ) -> Result:
         """Train a unit, or its whole blocks of positions from `first` to before `last`.
 
@@ -255,7 +255,7 @@ class Tables:
         loss is that of every `loss_every`-th block, 0: of none. Arrays that are no unit of these
         tables are a TypeError or a ValueError, and rows stay as they were.
 
-        A `team` trains whole units, with a result that does not depend on its number of threads.
+        A `pool` trains whole units, with a result that does not depend on its number of threads.
         For it the options must train in blocks, by negative sampling alone, without subwords or
         pairs.
         """
@@ -282,11 +282,11 @@ class Tables:
             raise ValueError(f"a unit cannot be trained: {wrong.decode()}")
         sums = (ctypes.c_double * len(Result._fields))()
         structs.append(alphas.ctypes.data)
-        if team is None:
+        if pool is None:
             _library().tfw2v_train(*structs, *ends, loss_every, sums)
         else:
             _library().tfw2v_train_deterministic(
-                *structs, loss_every, team.blocks, team.address, sums
+                *structs, loss_every, pool.blocks, pool.address, sums
             )
         return Result(*sums)
 
@@ -319,8 +319,8 @@ def _library() -> Any:
         ("free", None, [pointer]),
         ("train", None, [*[pointer] * 4, *[number] * 3, pointer]),
         ("infer", text, [pointer] * 5),
-        ("team", pointer, [number]),
-        ("dismiss", None, [pointer]),
+        ("pool_new", pointer, [number]),
+        ("pool_free", None, [pointer]),
         ("train_deterministic", None, [*[pointer] * 4, number, number, pointer, pointer]),
     )
     check_isa(functions)

@@ -62,8 +62,8 @@ def train(case, *ends):
 
 
 def train_deterministic(case):
-    with contextlib.closing(plain.Team(3, 8)) as team:
-        return case.trained().train(case.options, case.unit, case.alphas, team=team)
+    with contextlib.closing(plain.ThreadPool(3, 8)) as pool:
+        return case.trained().train(case.options, case.unit, case.alphas, pool=pool)
 
 
 class Unchecked:

@@ -21,8 +21,8 @@ TOLERANCE = 1e-5
 
 def train(case, threads, blocks, loss_every=1):
     tables = case.trained()
-    with contextlib.closing(plain.Team(threads, blocks)) as team:
-        how = {"loss_every": loss_every, "team": team}
+    with contextlib.closing(plain.ThreadPool(threads, blocks)) as pool:
+        how = {"loss_every": loss_every, "pool": pool}
         result = tables.train(case.options, case.unit, case.alphas, **how)
     return result, [padded.tobytes() for padded in tables._padded], tables
 

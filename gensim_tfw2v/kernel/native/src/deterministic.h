@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "ledger.h"
-#include "team.h"
+#include "thread_pool.h"
 #include "trainer.h"
 
 namespace tfw2v::TFW2V_ISA {
@@ -44,13 +44,13 @@ template <class Blocks>
 class DeterministicRounds {
  public:
   DeterministicRounds(const UnitRows& unit, int64_t kept, int block, const float alphas[2], int64_t loss_every,
-         int at_once, Team& team)
+         int at_once, ThreadPool& pool)
       : unit_(unit), alphas_(alphas), kept_(kept), block_(block), loss_every_(loss_every),
-        at_once_(at_once), team_(team), ledgers_(at_once), sums_(at_once), shared_(at_once),
-        filters_(team.threads), barrier_(team.threads) {}
+        at_once_(at_once), pool_(pool), ledgers_(at_once), sums_(at_once), shared_(at_once),
+        filters_(pool.threads), barrier_(pool.threads) {}
 
   void train(Tfw2vResult& result) {
-    team_.run([this](int thread) { work(thread); });
+    pool_.run([this](int thread) { work(thread); });
     total_.into(result);
   }
 
@@ -59,11 +59,11 @@ class DeterministicRounds {
     Tfw2vResult none = {};  // sums are taken block by block
     Blocks blocks(unit_, alphas_, none);
     std::vector<Change> own, shared;
-    for (int j = thread; j < at_once_; j += team_.threads) ledgers_[j] = blocks.ledger();
+    for (int j = thread; j < at_once_; j += pool_.threads) ledgers_[j] = blocks.ledger();
     const int64_t all = (kept_ + block_ - 1) / block_, rounds = (all + at_once_ - 1) / at_once_;
     for (int64_t round = 0; round < rounds; ++round) {
       filters_[thread].clear();
-      for (int j = thread; j < at_once_; j += team_.threads) {
+      for (int j = thread; j < at_once_; j += pool_.threads) {
         const int64_t at = j * rounds + round;
         ledgers_[j]->clear();
         if (at < all) blocks.block(at * block_, has_loss(at), ledgers_[j].get());
@@ -72,7 +72,7 @@ class DeterministicRounds {
       }
       barrier_.wait([&] { end(blocks, false); });
       own.clear();
-      for (int j = thread; j < at_once_; j += team_.threads) {
+      for (int j = thread; j < at_once_; j += pool_.threads) {
         shared_[j].clear();
         for (size_t i = 0; i < ledgers_[j]->rows().size(); ++i) {
           float* row = ledgers_[j]->rows()[i];
@@ -84,7 +84,7 @@ class DeterministicRounds {
       shared.clear();
       for (const auto& of_block : shared_)
         for (const Change& change : of_block)
-          if (RowFilter::hash(change.first) % team_.threads == static_cast<size_t>(thread))
+          if (RowFilter::hash(change.first) % pool_.threads == static_cast<size_t>(thread))
             shared.push_back(change);
       blocks.add(shared);
       barrier_.wait([&] { end(blocks, true); });
@@ -93,7 +93,7 @@ class DeterministicRounds {
 
   // Whether another thread may change a row, too.
   bool is_shared(const float* row, int thread) const {
-    for (int other = 0; other < team_.threads; ++other)
+    for (int other = 0; other < pool_.threads; ++other)
       if (other != thread && filters_[other].has(row)) return true;
     return false;
   }
@@ -115,7 +115,7 @@ class DeterministicRounds {
   const int block_;
   const int64_t loss_every_;
   const int at_once_;
-  Team& team_;
+  ThreadPool& pool_;
   std::vector<std::unique_ptr<Ledger>> ledgers_;
   std::vector<Sums> sums_;
   std::vector<std::vector<Change>> shared_;

@@ -213,14 +213,14 @@ TFW2V_EXPORT void tfw2v_train(const Tfw2vOptions* options, const Tfw2vDraws* dra
   tfw2v::chosen().train(*options, *draws, *tables, alphas, first, last, loss_every, *result);
 }
 
-TFW2V_EXPORT void* tfw2v_team(int64_t threads) { return new tfw2v::Team(static_cast<int>(threads)); }
-TFW2V_EXPORT void tfw2v_dismiss(void* team) { delete static_cast<tfw2v::Team*>(team); }
+TFW2V_EXPORT void* tfw2v_pool_new(int64_t threads) { return new tfw2v::ThreadPool(static_cast<int>(threads)); }
+TFW2V_EXPORT void tfw2v_pool_free(void* pool) { delete static_cast<tfw2v::ThreadPool*>(pool); }
 TFW2V_EXPORT void tfw2v_train_deterministic(const Tfw2vOptions* options, const Tfw2vDraws* draws,
                                        const Tfw2vTables* tables, const float* alphas,
-                                       int64_t loss_every, int64_t at_once, void* team,
+                                       int64_t loss_every, int64_t at_once, void* pool,
                                        Tfw2vResult* result) {
   tfw2v::chosen().train_deterministic(*options, *draws, *tables, alphas, loss_every,
-                                 static_cast<int>(at_once), *static_cast<tfw2v::Team*>(team), *result);
+                                 static_cast<int>(at_once), *static_cast<tfw2v::ThreadPool*>(pool), *result);
 }
 
 // Infers vectors, or says what is wrong with what is given.

@@ -39,13 +39,13 @@ void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, con
 }
 
 void train_deterministic(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t,
-                    const float alphas[2], int64_t loss_every, int at_once, Team& team,
+                    const float alphas[2], int64_t loss_every, int at_once, ThreadPool& pool,
                     Tfw2vResult& result) {
   const UnitRows unit(o, u, t);
   if (o.skipgram)
-    DeterministicRounds<SkipgramSampled>(unit, u.kept, o.block, alphas, loss_every, at_once, team).train(result);
+    DeterministicRounds<SkipgramSampled>(unit, u.kept, o.block, alphas, loss_every, at_once, pool).train(result);
   else
-    DeterministicRounds<CbowBlocks>(unit, u.kept, o.block, alphas, loss_every, at_once, team).train(result);
+    DeterministicRounds<CbowBlocks>(unit, u.kept, o.block, alphas, loss_every, at_once, pool).train(result);
 }
 
 void infer(const Tfw2vOptions& o, const Tfw2vWords& words, const Tfw2vTables& t,

@@ -1,7 +1,7 @@
 // Training drawn units, as each processor has it: the same source, compiled for each.
 #pragma once
 #include "rows.h"
-#include "team.h"
+#include "thread_pool.h"
 #include "unit.h"
 
 namespace tfw2v {
@@ -11,10 +11,10 @@ using Train = void (*)(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables
                        const float alphas[2], int64_t first, int64_t last, int64_t loss_every,
                        Tfw2vResult&);
 
-// The same of a whole unit, by a team in rounds of so many blocks. It has no windows trained one by
+// The same of a whole unit, by a pool's threads in rounds of so many blocks. It has no windows trained one by
 // one, and no hierarchical softmax.
 using TrainDeterministic = void (*)(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&,
-                               const float alphas[2], int64_t loss_every, int at_once, Team&,
+                               const float alphas[2], int64_t loss_every, int at_once, ThreadPool&,
                                Tfw2vResult&);
 
 // Infers documents' vectors.
@@ -26,7 +26,7 @@ using Infer = void (*)(const Tfw2vOptions&, const Tfw2vWords&, const Tfw2vTables
   void train(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&, const float[2],     \
              int64_t, int64_t, int64_t, Tfw2vResult&);                                       \
   void train_deterministic(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&,            \
-                      const float[2], int64_t, int, Team&, Tfw2vResult&);                     \
+                      const float[2], int64_t, int, ThreadPool&, Tfw2vResult&);                     \
   void infer(const Tfw2vOptions&, const Tfw2vWords&, const Tfw2vTables&, const Tfw2vLists&,  \
              const Tfw2vInference&);                                                         \
   extern const RowKernel rows[2];                                                            \

@@ -1,4 +1,4 @@
-// Threads that do parts of the same work.
+// Threads that run parts of the same work.
 #pragma once
 
 #include <condition_variable>
@@ -9,14 +9,14 @@
 
 namespace tfw2v {
 
-// They wait for work, for threads that are new take a while to find a core of their own.
-class Team {
+// Worker threads wait for work: new ones would take a while to find a core of their own.
+class ThreadPool {
  public:
-  explicit Team(int threads) : threads(threads) {
+  explicit ThreadPool(int threads) : threads(threads) {
     for (int thread = 1; thread < threads; ++thread)
-      others_.emplace_back(&Team::serve, this, thread);
+      others_.emplace_back(&ThreadPool::serve, this, thread);
   }
-  ~Team() {
+  ~ThreadPool() {
     begin({});
     for (std::thread& other : others_) other.join();
   }
