@@ -14,7 +14,7 @@ LOWEST_TESTS := tests/cli/test_main.py tests/cli/test_plan.py tests/cli/test_pro
 	tests/cli/test_neighbours.py tests/cli/test_train.py tests/test_requirements.py
 # The newest TensorFlow, be it a pre-release, and tests of what its API and its gRPC carry.
 NEXT := .venv-next
-NEXT_TESTS := tests/kernel/native/test_library.py tests/kernel/native/test_doors.py \
+NEXT_TESTS := tests/kernel/native/test_library.py tests/kernel/native/test_interfaces.py \
 	tests/kernel/native/test_in_place.py tests/test_fasttext.py tests/cluster/test_training.py \
 	tests/cluster/test_environment.py tests/training/test_elsewhere.py
 

@@ -101,13 +101,13 @@ class BuildKernels(build_ext):
             if kernels[name].exception() and name != "portable":
                 logging.warning("this compiler makes no kernel for %s", name)
                 del kernels[name]
-        door = compiled("door.cc", *(f"-DTFW2V_HAS_{name}" for name in kernels))
+        c_api = compiled("c_api.cc", *(f"-DTFW2V_HAS_{name}" for name in kernels))
         for output, sources in zip(self.get_outputs(), LIBRARIES.values(), strict=True):
             Path(output).parent.mkdir(parents=True, exist_ok=True)
             # Baseline first: of functions that several objects have, such as a vector's, the linker
             # takes the first, and those of later objects need newer processors.
             objects = [
-                door,
+                c_api,
                 *(others[source].result() for source in ("draws.cc", "text.cc", *sources)),
             ]
             objects += [made.result() for made in kernels.values()]

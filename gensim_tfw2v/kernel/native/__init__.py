@@ -1,4 +1,4 @@
-"""The compiled kernels, of which the sources are in `src`, with two doors to them.
+"""The compiled kernels, of which the sources are in `src`, with two interfaces.
 
 Programs with TensorFlow draw and train units by the ops that `load_ops` gives, others by the
 functions of `plain`: both libraries are made of the same objects.

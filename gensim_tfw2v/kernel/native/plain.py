@@ -300,7 +300,7 @@ def _zeros(rows: int, floats: int) -> np.ndarray:
 
 @functools.cache
 def _library() -> Any:
-    """The functions of ``src/door.cc``, which run without the interpreter's lock."""
+    """The functions of ``src/c_api.cc``, which run without the interpreter's lock."""
     pointer = ctypes.c_void_p
     number = ctypes.c_int64
     text = ctypes.c_char_p

@@ -18,7 +18,7 @@ FLAGS = ["-std=c++17", "-O2", "-static", "-DTFW2V_ISA=portable"]
 def results(folder, machine, run):
     """What the unit's program prints on a machine."""
     program = folder / machine
-    sources = [SOURCES / name for name in ("kernel.cc", "draws.cc", "door.cc")]
+    sources = [SOURCES / name for name in ("kernel.cc", "draws.cc", "c_api.cc")]
     command = [sys.executable, "-m", "ziglang", "c++", "-target", f"{machine}-linux-musl"]
     subprocess.run(
         [*command, *FLAGS, Path(__file__).with_name("unit.cc"), *sources, "-o", program],

@@ -33,7 +33,7 @@ def of_path(value):
     return lambda case: case._replace(paths=[*case.paths[:-1], np.array([0, value])])
 
 
-#: What is done to a unit, and what is said of it: by both doors.
+#: What is done to a unit, and what is said of it: by both interfaces.
 WRONG = {
     "an input below 0": (of_unit("inputs", 5, -1), "not in the table of inputs"),
     "an input above": (of_unit("inputs", -1, 12), "not in the table of inputs"),

@@ -1,4 +1,4 @@
-// The door for TensorFlow: the same functions as ops, by its C API, which needs none of its headers
+// The interface for TensorFlow: the same functions as ops, by its C API, which needs none of its headers
 // and stays the same from version to version.
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-// What the kernels are given: plain structs of C, filled by either door.
+// Arguments of the kernels: plain C structs, filled by plain.py (ctypes) or tensorflow.cc.
 #pragma once
 #include <cstdint>
 
@@ -92,7 +92,7 @@ struct Tfw2vInference {
   uint64_t seed;
 };
 
-// The functions of door.cc.
+// The functions of c_api.cc.
 TFW2V_EXPORT const char* tfw2v_check_options(const struct Tfw2vOptions*);
 TFW2V_EXPORT const char* tfw2v_check(const struct Tfw2vOptions*, const struct Tfw2vDraws*,
                                      const struct Tfw2vTables*, int64_t first, int64_t last);

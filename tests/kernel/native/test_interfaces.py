@@ -1,4 +1,4 @@
-"""Both doors to the kernels: ops of TensorFlow, and functions on arrays."""
+"""Both interfaces of the kernels: ops of TensorFlow, and functions on arrays."""
 
 import subprocess
 import sys
@@ -70,7 +70,7 @@ def trained_by_ops(case, loss_every=0, first=0, last=None, **replaced):
 )
 @pytest.mark.parametrize("rows", [{}, {"ngrams": 5, "weights": True}], ids=str)
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_they_give_the_same_bits(objective, rows, changes):
+def test_op_and_ctypes_results_are_identical(objective, rows, changes):
     options = DEFAULTS._replace(**OBJECTIVES[objective] | changes)
     rng = np.random.default_rng(0)
     entries = rng.integers(0, VOCABULARY, 400).astype(np.int32)
@@ -124,7 +124,7 @@ def drawn_by_both(options, entries, key, keep, noise):
 
 
 def assert_trained_alike(case):
-    """Assert that both doors train to the same bits."""
+    """Assert that both interfaces train to the same bits."""
     expected, sums = trained_by_ops(case, loss_every=1)
     tables = case.trained()
     result = tables.train(case.options, case.unit, case.alphas, loss_every=1)

@@ -1,4 +1,4 @@
-// The door for programs without TensorFlow: plain functions on arrays; and the choice of a kernel.
+// The interface for programs without TensorFlow: functions on arrays; and the choice of a kernel.
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
