@@ -49,7 +49,7 @@ class CbowBlocks : Trainer {
     };
     if (o.negative) negatives_.predict(p / o.block, g, at), learn(negatives_);
     if (o.hierarchical) paths_.predict(at), learn(paths_);
-    look_ahead(p + o.block, g);  // while the processor waits for coefficients
+    prefetch_next(p + o.block, g);  // while the processor waits for coefficients
     int real = 0;
     for (int i = 0; i < kGroup; ++i) real += at[i].real;
     if (!in_range(real * (o.negative ? o.negative + 1 : 0) + paths_.nodes(), true)) {
@@ -66,13 +66,13 @@ class CbowBlocks : Trainer {
       sums_.update(at[i], negatives_.of_target(i), dh_ + i * S, ledger);
   }
 
-  // Fetches the rows that four positions of the next block add to those before it.
-  void look_ahead(int64_t next, int g) const {
+  // Prefetches the rows that four positions of the next block add to those before it.
+  void prefetch_next(int64_t next, int g) const {
     const int K = o.negative;
     const int64_t a = next + g * kGroup, block = next / o.block;
-    for (int i = 0; i < kGroup && a + i < u.kept; ++i) fetch_position(a + i, a + i + o.block, K);
+    for (int i = 0; i < kGroup && a + i < u.kept; ++i) prefetch_position(a + i, a + i + o.block, K);
     for (int k = g * K; k < std::min((g + 1) * K, o.shared) && next < u.kept; ++k)
-      fetch_ahead(output(u.negatives[block * o.shared + k]), S);
+      prefetch(output(u.negatives[block * o.shared + k]), S);
   }
 
   CbowWindows windows_;

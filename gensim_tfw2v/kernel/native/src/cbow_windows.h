@@ -19,7 +19,7 @@ class CbowWindows : Windows {
     const int64_t block = p / o.block;
     int number = 0;
     for (int i = 0; i < nb; ++i) {
-      look_ahead(p + i, block, i);
+      prefetch_next(p + i, block, i);
       const int end = add_words(p + i, x_ends_[number]);
       if (end > x_ends_[number]) {  // else it is alone in its sentence
         x_ends_[number + 1] = end;

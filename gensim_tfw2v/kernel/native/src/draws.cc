@@ -40,7 +40,7 @@ void pair_up(const Tfw2vOptions& options, Drawn& drawn) {
 
 void draw_noise(const Tfw2vWords& words, const Tfw2vOptions& options, Random& random,
                 std::vector<int32_t>& drawn) {
-  constexpr int64_t kBatch = 32;  // its places in the table are fetched together
+  constexpr int64_t kBatch = 32;  // their buckets are prefetched
   uint64_t bits[kBatch];
   int64_t buckets[kBatch];
   const uint64_t shards = options.shards;

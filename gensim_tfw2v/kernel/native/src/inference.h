@@ -67,7 +67,7 @@ class Inference : Trainer {
     Random random(groups[0][0].key, kNegatives);
     for (bool is_left = true; is_left;) {
       draw_noise(words_, o, random, drawn_);
-      for (int32_t row : drawn_) fetch_ahead<0>(outputs_[row], HD);
+      for (int32_t row : drawn_) prefetch<0>(outputs_[row], HD);
       for (int i = 0; i < K * kSteps; ++i)
         std::memcpy(noise_ + i * HS, outputs_[drawn_[i]], HD * sizeof(float));
       is_left = false;
@@ -191,7 +191,7 @@ class Inference : Trainer {
     }
     if (K) {
       y[columns] = outputs_[*token], labels[columns++] = alpha;
-      if (token != &lane.drawn.tokens.back()) fetch_ahead<0>(outputs_[token[1]], HD);
+      if (token != &lane.drawn.tokens.back()) prefetch<0>(outputs_[token[1]], HD);
     }
     if (o.hierarchical)
       for (int32_t k = u.paths.first[*token]; k < u.paths.first[*token + 1]; ++k) {

@@ -19,7 +19,7 @@ class PairBlocks : Trainer {
     const int64_t begin = std::max(p, u.kept - u.pairs), end = std::min(p + o.block, u.kept);
     for (int64_t a = begin; a < end; a += kGroup) {
       const int g = static_cast<int>((a - begin) / kGroup);
-      look_ahead(a + o.block, g);
+      prefetch_next(a + o.block, g);
       train(a, static_cast<int>(std::min<int64_t>(kGroup, end - a)), p, g, with_loss);
     }
   }
@@ -60,15 +60,15 @@ class PairBlocks : Trainer {
     }
   }
 
-  // Fetches what the g-th pairs of the next block read.
-  void look_ahead(int64_t a, int g) const {
+  // Prefetches what the g-th pairs of the next block read.
+  void prefetch_next(int64_t a, int g) const {
     for (int64_t i = a; i < std::min(a + kGroup, u.kept); ++i) {
-      fetch_ahead(input(u.inputs[i]), S);
-      fetch_ahead(output(u.targets[i]), S);
+      prefetch(input(u.inputs[i]), S);
+      prefetch(output(u.targets[i]), S);
     }
     const int32_t* negatives = u.negatives + a / o.block * o.shared;
     for (int k = g * o.negative; k < std::min((g + 1) * o.negative, o.shared) && a < u.kept; ++k)
-      fetch_ahead(output(negatives[k]), S);
+      prefetch(output(negatives[k]), S);
   }
 
   GroupNegatives negatives_;

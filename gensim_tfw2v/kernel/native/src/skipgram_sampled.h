@@ -95,20 +95,20 @@ class SkipgramSampled : Trainer {
             static_cast<int>(std::min<int64_t>(nb, c + u.reaches[2 * c + 1] + 1 - p))};
   }
 
-  // Fetches the j-th of the rows that the next block adds: some at a time, or the processor's queue
-  // of them is full.
-  void look_ahead(int64_t next, int64_t high, int j) const {
-    if (next + j < u.kept) fetch_ahead(input(u.inputs[next + j]), S);
-    if (high + j < u.kept) fetch_ahead(output(u.targets[high + j]), S);
+  // Prefetches the j-th rows of the next block. Called once per centre, because the processor can queue
+  // few outstanding loads.
+  void prefetch_next(int64_t next, int64_t high, int j) const {
+    if (next + j < u.kept) prefetch(input(u.inputs[next + j]), S);
+    if (high + j < u.kept) prefetch(output(u.targets[high + j]), S);
     if (next < u.kept)
-      for (int k = j; k < K; k += B) fetch_ahead(output(u.negatives[next / B * K + k]), S);
+      for (int k = j; k < K; k += B) prefetch(output(u.negatives[next / B * K + k]), S);
   }
 
   // Coefficients of each centre with the inputs of its window, centre after centre.
   void centres(int64_t p, int nb, int64_t low, int64_t high, float a, bool with_loss) {
     int64_t end = 0;
     for (int64_t c = low; c < high; ++c) {
-      if (c - low < B) look_ahead(p + nb, high, static_cast<int>(c - low));
+      if (c - low < B) prefetch_next(p + nb, high, static_cast<int>(c - low));
       const auto [first, last] = reached(c, p, nb);
       const float* y = output(u.targets[c]);
       begins_[c - low] = end;

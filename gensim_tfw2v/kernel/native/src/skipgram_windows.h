@@ -39,7 +39,7 @@ class SkipgramWindows : Windows {
   // A position, whose groups of words are numbered from here on in its block: the next number.
   int64_t train(int64_t a, int64_t groups, bool with_loss) {
     const int64_t block = a / o.block;
-    look_ahead(a, block, static_cast<int>(a % o.block));
+    prefetch_next(a, block, static_cast<int>(a % o.block));
     const float step = alpha(paired(a) ? a : block * o.block);
     if (by_input_) return train_input(a, groups, step, with_loss);
     const int words = add_words(a, 0);

@@ -53,7 +53,7 @@ class Subwords : UnitRows {
     const bool in_blocks = o.skipgram && !o.hierarchical && !o.windows;
     return in_blocks || one_by_one() ? 0 : o.window;
   }
-  static constexpr int kAhead = 6;  // rows that are fetched before they are needed
+  static constexpr int kAhead = 6;  // rows that are prefetched before they are needed
 
   // Numbers the distinct words of positions, and lists all their rows.
   void find(int64_t first, int64_t last) {
@@ -85,7 +85,7 @@ class Subwords : UnitRows {
 
   template <int to_write>
   float* row(const int32_t* id) const {
-    if (id + kAhead < ids_.data() + ids_.size()) fetch_ahead<to_write>(input(id[kAhead]), S);
+    if (id + kAhead < ids_.data() + ids_.size()) prefetch<to_write>(input(id[kAhead]), S);
     return input(*id);
   }
 

@@ -41,7 +41,7 @@ class Trainer : protected UnitRows {
   void add(const std::vector<Change>& changes) const {
     constexpr size_t kAhead = 4;
     for (size_t i = 0; i < changes.size(); ++i) {
-      if (i + kAhead < changes.size()) fetch_ahead(changes[i + kAhead].first, S);
+      if (i + kAhead < changes.size()) prefetch(changes[i + kAhead].first, S);
       add<>(changes[i].first, changes[i].second, 1.f);
     }
   }

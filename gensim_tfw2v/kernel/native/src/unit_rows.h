@@ -54,16 +54,16 @@ class UnitRows {
     return sum;
   }
 
-  // Fetches what a position adds to those before it: the last word of its window, its target if that
-  // is `sampled`, and the nodes of its path, which has been fetched; and the path of a later one.
-  void fetch_position(int64_t a, int64_t later, bool sampled) const {
+  // Prefetches what a position adds to those before it: the last word of its window, its target if that
+  // is `sampled`, and the nodes of its path, which has been prefetched; and the path of a later one.
+  void prefetch_position(int64_t a, int64_t later, bool sampled) const {
     constexpr int kNear = 8;  // nodes next to the root are never far
-    if (sampled) fetch_ahead(output(u.targets[a]), S);
-    if (a + o.window < u.kept) fetch_ahead(input(u.inputs[a + o.window]), S);
+    if (sampled) prefetch(output(u.targets[a]), S);
+    if (a + o.window < u.kept) prefetch(input(u.inputs[a + o.window]), S);
     if (!o.hierarchical) return;
-    if (later < u.kept) fetch_ahead(u.paths.entries + path_begin(later), 16);
+    if (later < u.kept) prefetch(u.paths.entries + path_begin(later), 16);
     for (int32_t k = path_begin(a) + kNear; k < path_end(a); ++k)
-      fetch_ahead(node(u.paths.entries[k] / 2), S);
+      prefetch(node(u.paths.entries[k] / 2), S);
   }
 
   const Tfw2vOptions& o;

@@ -125,7 +125,7 @@ static inline float total(Vector x) {
 
 // To be written, or only to be read: then other threads keep their copies.
 template <int to_write = 1, class T>
-static inline void fetch_ahead(const T* row, int64_t numbers) {
+static inline void prefetch(const T* row, int64_t numbers) {
   constexpr int kLine = 64 / sizeof(T);
   const T* end = row + numbers;
   for (; end - row >= 4 * kLine; row += 4 * kLine)

@@ -85,13 +85,13 @@ class Windows : protected Trainer {
     }
   }
 
-  // Fetches what the next windows need, and a position's share of the next block's negatives.
-  void look_ahead(int64_t a, int64_t block, int i) const {
+  // Prefetches what the next windows need, and a position's share of the next block's negatives.
+  void prefetch_next(int64_t a, int64_t block, int i) const {
     constexpr int kWindows = 3;  // memory takes this long
     if ((a += kWindows) >= u.kept) return;
-    fetch_position(a, a + kWindows, sampled_);
+    prefetch_position(a, a + kWindows, sampled_);
     for (int k = i; k < o.shared && sampled_ && block + 1 < u.blocks; k += o.block)
-      fetch_ahead(output(u.negatives[(block + 1) * o.shared + k]), S);
+      prefetch(output(u.negatives[(block + 1) * o.shared + k]), S);
   }
 
   std::vector<float*> x_, y_;
