@@ -42,7 +42,7 @@ class CbowConcat : Windows {
                  with_loss);
     slices<kSlice>(NC, [&](auto L, int64_t d) {
       Vector dh[L];
-      exchange<L>(scores_, y_.data(), columns, hidden, d, dh);
+      backward<L>(scores_, y_.data(), columns, hidden, d, dh);
       repeat<L>([&](auto l) { store(delta_ + d + l * W, dh[l]); });
     });
     end(columns, with_loss);

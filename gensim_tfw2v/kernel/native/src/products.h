@@ -96,10 +96,10 @@ struct Pair {
 };
 #endif
 
-// A slice of rows y that meet one hidden layer h: y[c] += g[c] * h, and dh = the sum of g[c] * y[c] as
-// each is when its turn comes.
+// Backward pass of one hidden layer h, L vectors from d on. For c in order: dh += g[c] y[c], then
+// y[c] += g[c] h.
 template <int L>
-static inline void exchange(const float* g, float* const* y, int rows, const float* h, int64_t d,
+static inline void backward(const float* g, float* const* y, int rows, const float* h, int64_t d,
                             Vector (&dh)[L]) {
   Vector own[L];
   repeat<L>([&](auto l) { own[l] = load(h + d + l * W), dh[l] = Vector{}; });

@@ -79,7 +79,7 @@ class Windows : protected Trainer {
                    limit_);
       slices<kSlice>(n, [&](auto L, int64_t d) {
         Vector dh[L];
-        exchange<L>(turn_scores_.data(), &y_[first], number, hidden, d, dh);
+        backward<L>(turn_scores_.data(), &y_[first], number, hidden, d, dh);
         repeat<L>([&](auto l) { store(delta + d + l * W, load(delta + d + l * W) + dh[l]); });
       });
     }
