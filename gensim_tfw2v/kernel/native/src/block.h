@@ -36,7 +36,7 @@ class BlockProducts {
     float* along = g_.of(int64_t{m} * half);
     for (int i = 0; i < m; ++i) pair_along(g + i * ld, ld / W, along + i * half);
     const int pairs = pair_up(y, K, N, y_);
-    gather<Pair, begin>(along, half, 1, terms_.data(), pairs, dx, m, N);
+    weighted_sum<Pair, begin>(along, half, 1, terms_.data(), pairs, dx, m, N);
   }
 
   // y = or += g' x
@@ -46,7 +46,7 @@ class BlockProducts {
     pair_up(rows_.data(), m, ld / W, g_);
     const float* across = terms_[0];
     const int pairs = pair_up(x, m, N, x_);
-    gather<Pair, begin>(across, 1, ld, terms_.data(), pairs, y, K, N);
+    weighted_sum<Pair, begin>(across, 1, ld, terms_.data(), pairs, y, K, N);
   }
 
  private:
@@ -74,11 +74,11 @@ class BlockProducts {
   }
   template <bool begin>
   void to_inputs(const float* g, int m, const float* const* y, int K, int ld, float* const* dx) {
-    gather<Single, begin>(g, ld, 1, y, K, dx, m, N);
+    weighted_sum<Single, begin>(g, ld, 1, y, K, dx, m, N);
   }
   template <bool begin>
   void to_outputs(const float* g, int m, const float* const* x, int K, int ld, float* const* y) {
-    gather<Single, begin>(g, 1, ld, x, m, y, K, N);
+    weighted_sum<Single, begin>(g, 1, ld, x, m, y, K, N);
   }
 
  private:
@@ -92,7 +92,7 @@ class BlockProducts {
     transpose(y, K, terms, columns, ld);
     for (int d = 0; d < terms; ++d) terms_[d] = columns + int64_t{d} * ld;
     for (int i = 0; i < m; ++i) rows_[i] = g + int64_t{i} * ld;
-    gather<Product, true>(x, stride, 1, terms_.data(), terms, rows_.data(), m, ld / W);
+    weighted_sum<Product, true>(x, stride, 1, terms_.data(), terms, rows_.data(), m, ld / W);
   }
 
   const int N, D;

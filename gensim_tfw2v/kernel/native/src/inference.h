@@ -173,7 +173,7 @@ class Inference : Trainer {
     std::fill(labels_.begin() + lanes.size() * most_, labels_.begin() + all, 0.f);
     coefficients(scores_, labels_.data(), all, 1, scores_, false);
     for (size_t l = 0; l < lanes.size(); ++l) {
-      gather(scores_ + l * most_, 0, 1, &y_[l * most_], columns[l], &lanes[l].vector, 1, N);
+      weighted_sum(scores_ + l * most_, 0, 1, &y_[l * most_], columns[l], &lanes[l].vector, 1, N);
       cut(lanes[l].vector);
     }
   }

@@ -116,7 +116,7 @@ static inline void backward(const float* g, float* const* y, int rows, const flo
 
 // out[r] += sum over k of a[r * by_row + k * by_k] * y[k], for R rows and L vectors of them.
 template <class Product, bool begin, int R, int L>
-static inline void gather_tile(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
+static inline void weighted_sum_tile(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
                                int terms, float* const* out, int64_t d) {
   Vector sum[R][L] = {};
   for (int k = 0; k < terms; ++k) {
@@ -134,25 +134,25 @@ static inline void gather_tile(const float* a, int64_t by_row, int64_t by_k, con
 }
 
 template <class Product, bool begin, int R>
-static inline void gather_rows(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
+static inline void weighted_sum_rows(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
                                int terms, float* const* out, int N) {
   constexpr int L = R == 1 || (R == 2 && W != 8) ? 7 : W == 8 && R == 4 ? 3 : 4;
   slices<L>(N, [&](auto l, int64_t d) {
-    gather_tile<Product, begin, R, l>(a, by_row, by_k, y, terms, out, d);
+    weighted_sum_tile<Product, begin, R, l>(a, by_row, by_k, y, terms, out, d);
   });
 }
 
 // out[r] = or += sum over k of a[r * by_row + k * by_k] * y[k], of N vectors a row.
 template <class Product = Single, bool begin = false>
-static inline void gather(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
+static inline void weighted_sum(const float* a, int64_t by_row, int64_t by_k, const float* const* y,
                           int terms, float* const* out, int rows, int N) {
   int r = 0;
   for (; r + 4 <= rows; r += 4)
-    gather_rows<Product, begin, 4>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
+    weighted_sum_rows<Product, begin, 4>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
   for (; r + 2 <= rows; r += 2)
-    gather_rows<Product, begin, 2>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
+    weighted_sum_rows<Product, begin, 2>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
   if (r < rows)
-    gather_rows<Product, begin, 1>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
+    weighted_sum_rows<Product, begin, 1>(a + r * by_row, by_row, by_k, y, terms, out + r, N);
 }
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -53,7 +53,7 @@ class SkipgramSampled : Trainer {
     if (with_loss) predicted(pairs);
     products_.to_inputs<false>(g_, nb, y_.data(), K, Kr, dx_.data());
     for (int i = 0; i < nb; ++i)
-      gather(&lists_[i * capacity], 0, 1, &columns_[i * capacity], pairs_[i], &dx_[i], 1, N);
+      weighted_sum(&lists_[i * capacity], 0, 1, &columns_[i * capacity], pairs_[i], &dx_[i], 1, N);
     with_truth(ledger, [&](auto begin) { change<begin>(p, nb, low, high, ledger); });
   }
 
@@ -75,7 +75,7 @@ class SkipgramSampled : Trainer {
       if (first >= last) continue;
       float* row = place(output(u.targets[c]));
       const float* g = gc_ + begins_[c - low];
-      gather<Single, begin>(g, 0, 1, x_.data() + first, last - first, &row, 1, N);
+      weighted_sum<Single, begin>(g, 0, 1, x_.data() + first, last - first, &row, 1, N);
     }
     for (int i = 0; i < nb; ++i) {
       const int32_t id = u.inputs[p + i];

@@ -83,9 +83,9 @@ class SkipgramWindows : Windows {
       coefficients(g_[i], labels_.data(), ld, alpha, g_[i], with_loss);
     if (!in_range(int64_t{m} * columns)) group_ = 1;
     score(g_.data(), m, g_.data(), m, ld / W, common, lm);
-    gather<Single, true>(g, ld, 1, y_.data(), columns, dx_.data(), m, N);
-    for (int i = 1; i < m; ++i) gather(common + i * lm, 0, 1, x, i, &dx_[i], 1, N);
-    gather(g, 1, ld, x, m, y_.data(), columns, N);
+    weighted_sum<Single, true>(g, ld, 1, y_.data(), columns, dx_.data(), m, N);
+    for (int i = 1; i < m; ++i) weighted_sum(common + i * lm, 0, 1, x, i, &dx_[i], 1, N);
+    weighted_sum(g, 1, ld, x, m, y_.data(), columns, N);
     for (int i = 0; i < m; ++i) add(x[i], dx_[i], factors_[first + i]);
   }
 
