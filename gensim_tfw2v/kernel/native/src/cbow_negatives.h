@@ -11,7 +11,7 @@ class GroupNegatives : UnitRows {
   explicit GroupNegatives(const UnitRows& unit)
       : UnitRows(unit), K(o.negative), ld(K ? static_cast<int>(rounded(K + 1, (W + 3) / 4)) : 0),
         z(rounded(kGroup * ld, W)), labels(z.size()), y_(K), to_(K), times_(ld), drawn_(K),
-        lanes_(z.size() * W), nowhere_(S) {
+        lanes_(z.size() * W), zero_row_(S) {
     if (K) times_[K] = 1.f;  // of the target
   }
 
@@ -32,7 +32,7 @@ class GroupNegatives : UnitRows {
   // `is_first`.
   void update(const Position* group, float* dh_rows, bool is_first, Ledger* ledger) {
     for (int k = 0; k < K; ++k)
-      to_[k] = ledger && y_[k] != nowhere_ ? ledger->record(y_[k]) : y_[k];
+      to_[k] = ledger && y_[k] != zero_row_ ? ledger->record(y_[k]) : y_[k];
     for (int k = 0; k < K; k += kChunk)
       with_constant<kChunk>(K - k, [&](auto C) {
         with_truth(!k && is_first, [&](auto first) {
@@ -63,7 +63,7 @@ class GroupNegatives : UnitRows {
         if (drawn_[b] == drawn_[k] && times_[b] != 0.f) {
           times_[b] += times_[k];
           times_[k] = 0.f;
-          y_[k] = nowhere_;
+          y_[k] = zero_row_;
         }
     }
     for (int i = 0; i < kGroup; ++i) {
@@ -135,7 +135,7 @@ class GroupNegatives : UnitRows {
   std::vector<float*> y_, to_;  // negatives, and where their updates are written
   std::vector<float> times_;  // that each counts
   std::vector<int32_t> drawn_;
-  Buffer lanes_, nowhere_;
+  Buffer lanes_, zero_row_;
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -32,7 +32,7 @@ class WindowSums : UnitRows {
       : UnitRows(unit), w(std::min<int64_t>(o.window, u.kept)), positions_(rounded(o.block, kGroup)),
         position_of_(o.block), x_(o.block + 2 * w), to_(x_.size()), prefix_((x_.size() + 1) * S),
         deltas_((x_.size() + 1) * S),
-        hidden_(positions_.size() * S), nowhere_(S) {}
+        hidden_(positions_.size() * S), zero_row_(S) {}
 
   // The positions of a group, whose hidden layers follow one another. They lie apart, for the hidden
   // layers of neighbours are alike and would push a negative the same way.
@@ -49,7 +49,7 @@ class WindowSums : UnitRows {
   // Updates a position's target, in place or into `ledger`; and adds the update of its window's words at
   // the window's ends. `hidden` becomes that update, which is not for the position's own word.
   void update(const Position& at, float g, const float* dh, Ledger* ledger) const {
-    const bool records = ledger && at.target != nowhere_;
+    const bool records = ledger && at.target != zero_row_;
     float* to = records ? ledger->record(at.target) : at.target;
     with_truth(records, [&](auto begin) { update<begin>(at, g, dh, to); });
   }
@@ -61,7 +61,7 @@ class WindowSums : UnitRows {
     for (int j = 0; j < rows_; ++j) {
       const int32_t id = u.inputs[low_ + j];
       to_[j] = ledger ? ledger->record(input(id)) : input(id);
-      x_[j] = ledger ? nowhere_ : to_[j];
+      x_[j] = ledger ? zero_row_ : to_[j];
     }
     slices<kSlice>(N, [&](auto L, int64_t d) { apply_deltas<L>(p, nb, d); });
   }
@@ -98,7 +98,7 @@ class WindowSums : UnitRows {
       if (at < nb) position_of_[at] = &positions_[i];
       const float part = real ? 1.f / count(a) : 1.f;
       positions_[i] = {(a - before - low_) * S, (a + after + 1 - low_) * S, input(u.inputs[a]),
-                       hidden_ + i * S, o.negative && real ? output(u.targets[a]) : nowhere_,
+                       hidden_ + i * S, o.negative && real ? output(u.targets[a]) : zero_row_,
                        o.mean ? part : 1.f, o.mean == o.corrected ? part : 1.f,
                        static_cast<float>(real), a};
     }
@@ -139,7 +139,7 @@ class WindowSums : UnitRows {
       if (j == rows_) break;
       const int32_t row = u.inputs[low_ + j];
       const int64_t i = low_ + j - p;  // its own window is not for it
-      const float* own = (i >= 0 && i < nb ? position_of_[i]->hidden : nowhere_) + d;
+      const float* own = (i >= 0 && i < nb ? position_of_[i]->hidden : zero_row_) + d;
       const float *x = x_[j] + d, factor = locked(row);
       float* to = to_[j] + d;
       for (int l = 0; l < L; ++l)
@@ -154,7 +154,8 @@ class WindowSums : UnitRows {
   std::vector<const Position*> position_of_;  // each of the block's tokens
   std::vector<const float*> x_;  // inputs of the windows, and where their updates are written
   std::vector<float*> to_;
-  Buffer prefix_, deltas_, hidden_, nowhere_;
+  Buffer prefix_, deltas_, hidden_;
+  Buffer zero_row_;  // target of padding: its coefficients are 0, so it stays 0
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -13,7 +13,7 @@ class PairBlocks : Trainer {
  public:
   PairBlocks(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
       : Trainer(unit, alphas, result), negatives_(unit), hidden_(kGroup * S), dh_(kGroup * S),
-        nowhere_(S) {}
+        zero_row_(S) {}
 
   void block(int64_t p, bool with_loss) {
     const int64_t begin = std::max(p, u.kept - u.pairs), end = std::min(p + o.block, u.kept);
@@ -31,10 +31,10 @@ class PairBlocks : Trainer {
     for (int i = 0; i < kGroup; ++i) {
       const bool real = i < number;
       at[i].hidden = hidden_ + i * S;
-      at[i].target = real ? output(u.targets[a + i]) : nowhere_;
+      at[i].target = real ? output(u.targets[a + i]) : zero_row_;
       at[i].real = real;
       at[i].token = a + i;
-      std::memcpy(at[i].hidden, real ? input(u.inputs[a + i]) : nowhere_, S * sizeof(float));
+      std::memcpy(at[i].hidden, real ? input(u.inputs[a + i]) : zero_row_, S * sizeof(float));
     }
     negatives_.predict(p / o.block, g, at);
     float* z = negatives_.z.data();
@@ -72,7 +72,7 @@ class PairBlocks : Trainer {
   }
 
   GroupNegatives negatives_;
-  Buffer hidden_, dh_, nowhere_;
+  Buffer hidden_, dh_, zero_row_;
 };
 
 }  // namespace tfw2v::TFW2V_ISA
