@@ -50,16 +50,16 @@ class CbowBlocks : Trainer {
     if (o.negative) negatives_.predict(p / o.block, g, at), learn(negatives_);
     if (o.hierarchical) paths_.predict(at), learn(paths_);
     prefetch_next(p + o.block, g);  // while the processor waits for coefficients
-    int real = 0;
-    for (int i = 0; i < kGroup; ++i) real += at[i].real;
-    if (!in_range(real * (o.negative ? o.negative + 1 : 0) + paths_.nodes(), true)) {
+    int valid = 0;
+    for (int i = 0; i < kGroup; ++i) valid += at[i].valid;
+    if (!in_range(valid * (o.negative ? o.negative + 1 : 0) + paths_.nodes(), true)) {
       for (int i = 0; i < kGroup; ++i) {
-        if (at[i].real) retry_.push_back(at[i].token);
+        if (at[i].valid) retry_.push_back(at[i].token);
         sums_.skip(at[i]);
       }
       return;
     }
-    if (with_loss) predicted(real);
+    if (with_loss) predicted(valid);
     if (o.hierarchical) paths_.update(at, dh_);
     negatives_.update(at, dh_, !o.hierarchical, ledger);
     for (int i = 0; i < kGroup; ++i)

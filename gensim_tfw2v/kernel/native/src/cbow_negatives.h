@@ -67,10 +67,10 @@ class GroupNegatives : UnitRows {
         }
     }
     for (int i = 0; i < kGroup; ++i) {
-      const float *times = times_.data(), real = group[i].real;
+      const float *times = times_.data(), valid = group[i].valid;
       float* own = labels.data() + i * ld;
-      for (int k = 0; k < ld; ++k) own[k] = real * times[k];
-      if (!o.skip_targets || real == 0.f) continue;
+      for (int k = 0; k < ld; ++k) own[k] = valid * times[k];
+      if (!o.skip_targets || valid == 0.f) continue;
       for (int k = 0; k < K; ++k)
         if (drawn_[k] == u.targets[group[i].token]) own[k] = 0.f;
     }

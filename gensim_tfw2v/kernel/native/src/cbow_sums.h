@@ -19,7 +19,7 @@ struct Position {
   const float* x;       // its own input, which is not of its window
   float *hidden, *target;
   float factor, share;  // of the window's sum, and of the update of its words
-  float real;           // 1; or 0, if it is alone in its sentence or beyond the unit
+  float valid;           // 1; or 0, if it is alone in its sentence or beyond the unit
   int64_t token;
 };
 
@@ -94,13 +94,13 @@ class WindowSums : UnitRows {
       const int at = i % kGroup * groups + i / kGroup;  // in the block
       const int64_t a = p + std::min(at, nb - 1);
       const int before = u.reaches[2 * a], after = u.reaches[2 * a + 1];
-      const bool real = at < nb && before + after;
+      const bool valid = at < nb && before + after;
       if (at < nb) position_of_[at] = &positions_[i];
-      const float part = real ? 1.f / count(a) : 1.f;
+      const float part = valid ? 1.f / count(a) : 1.f;
       positions_[i] = {(a - before - low_) * S, (a + after + 1 - low_) * S, input(u.inputs[a]),
-                       hidden_ + i * S, o.negative && real ? output(u.targets[a]) : zero_row_,
+                       hidden_ + i * S, o.negative && valid ? output(u.targets[a]) : zero_row_,
                        o.mean ? part : 1.f, o.mean == o.corrected ? part : 1.f,
-                       static_cast<float>(real), a};
+                       static_cast<float>(valid), a};
     }
   }
 

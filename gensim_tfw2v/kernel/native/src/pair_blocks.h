@@ -29,12 +29,12 @@ class PairBlocks : Trainer {
   void train(int64_t a, int number, int64_t p, int g, bool with_loss) {
     Position at[kGroup];
     for (int i = 0; i < kGroup; ++i) {
-      const bool real = i < number;
+      const bool valid = i < number;
       at[i].hidden = hidden_ + i * S;
-      at[i].target = real ? output(u.targets[a + i]) : zero_row_;
-      at[i].real = real;
+      at[i].target = valid ? output(u.targets[a + i]) : zero_row_;
+      at[i].valid = valid;
       at[i].token = a + i;
-      std::memcpy(at[i].hidden, real ? input(u.inputs[a + i]) : zero_row_, S * sizeof(float));
+      std::memcpy(at[i].hidden, valid ? input(u.inputs[a + i]) : zero_row_, S * sizeof(float));
     }
     negatives_.predict(p / o.block, g, at);
     float* z = negatives_.z.data();
