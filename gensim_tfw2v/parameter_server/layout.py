@@ -75,7 +75,7 @@ class NativeAccess:
     def write(self, shard: tf.Variable, rows: tf.Tensor, values: tf.Tensor) -> None:
         """Set rows, [n, D]."""
         with tf.device(shard.device):
-            load_ops().tfw2v_place(_whole(shard), rows, values)
+            load_ops().tfw2v_scatter(_whole(shard), rows, values)
 
     def add(self, shard: tf.Variable, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
         """Add changes to rows, one push at a time."""

@@ -160,7 +160,7 @@ class Scratch:
                 [tf.raw_ops.AssignVariableOp(resource=self.handle(), value=memory)]
             ):
                 whole = self._whole()
-            return tf.group(*map(partial(load_ops().tfw2v_place, whole), places, parts))
+            return tf.group(*map(partial(load_ops().tfw2v_scatter, whole), places, parts))
 
     def changes(
         self, places: list[tf.Tensor], known: list[tf.Tensor], share: DirectedShare | None

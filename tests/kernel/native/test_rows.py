@@ -20,7 +20,7 @@ def table_of(rows, stride):
     """A table, in memory of its own, and what it holds."""
     values = RANDOM.normal(size=(rows, stride)).astype(np.float32)
     table = tf.raw_ops.Empty(shape=[rows, stride], dtype=tf.float32, init=True)
-    load_ops().tfw2v_place(table, tf.range(rows), tf.constant(values))
+    load_ops().tfw2v_scatter(table, tf.range(rows), tf.constant(values))
     return table, values
 
 
@@ -62,7 +62,7 @@ def test_rows_are_placed_and_filled_up(sizes, dtype):
     table, values = table_of(rows, stride)
     ids = some_ids(rows, -(-rows // 2))
     new = tf.cast(RANDOM.normal(size=(len(ids), size)), dtype)
-    load_ops().tfw2v_place(table, ids, new)
+    load_ops().tfw2v_scatter(table, ids, new)
     values[ids] = np.pad(tf.cast(new, tf.float32), ((0, 0), (0, stride - size)))
     np.testing.assert_array_equal(table, values)
 
@@ -111,7 +111,7 @@ def test_rows_that_are_not_there_are_refused(wrong, dtype):
     rows, ids = tf.zeros([2, 5], dtype), np.array([1, wrong], np.int32)
     for do in (
         lambda: load_ops().tfw2v_fetch(table, ids, 5, dtype=dtype),
-        lambda: load_ops().tfw2v_place(table, ids, rows),
+        lambda: load_ops().tfw2v_scatter(table, ids, rows),
         lambda: load_ops().tfw2v_change(table, ids, rows, *ALL),
         lambda: load_ops().tfw2v_add(table, ids, rows),
     ):
@@ -132,8 +132,8 @@ def test_other_sizes_are_refused():
     for do in (
         lambda: load_ops().tfw2v_fetch(table, ids, 17, dtype=tf.float32),
         lambda: load_ops().tfw2v_fetch(table, ids, 0, dtype=tf.float32),
-        lambda: load_ops().tfw2v_place(table, ids, tf.zeros([3, 5])),
-        lambda: load_ops().tfw2v_place(table, ids, tf.zeros([2, 17])),
+        lambda: load_ops().tfw2v_scatter(table, ids, tf.zeros([3, 5])),
+        lambda: load_ops().tfw2v_scatter(table, ids, tf.zeros([2, 17])),
         lambda: load_ops().tfw2v_change(table, ids, tf.zeros([1, 5]), *ALL),
         lambda: change_by(basis=(16, 4)),
         lambda: change_by(shares=(3, 16)),

@@ -8,7 +8,7 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// One window at a time: the document's tags, then each place before and after, where a row of its
+// One window at a time: the document's tags, then each position before and after, where a row of its
 // own stands for what lies outside of the document. Outputs and nodes are as long as all of these.
 class CbowConcat : Windows {
  public:

@@ -41,7 +41,7 @@ class WindowSums : UnitRows {
   // Computes the hidden layers of nb positions: how many groups these are.
   int begin(int64_t p, int nb) {
     const int groups = (nb + kGroup - 1) / kGroup;
-    place(p, nb, groups);
+    locate(p, nb, groups);
     slices<kSlice>(N, [&](auto L, int64_t d) { sum_up<L>(p, nb, d); });
     return groups;
   }
@@ -83,7 +83,7 @@ class WindowSums : UnitRows {
   }
 
   // Finds the windows of a block, which begin at low_.
-  void place(int64_t p, int nb, int groups) {
+  void locate(int64_t p, int nb, int groups) {
     int64_t high = low_ = p;
     for (int64_t a = p; a < p + nb; ++a) {
       low_ = std::min(low_, a - u.reaches[2 * a]);

@@ -25,9 +25,9 @@ void pair_up(const Tfw2vOptions& options, Drawn& drawn) {
   inputs.resize(begin + pairs);
   drawn.reaches.resize(2 * (begin + pairs), 0);
   int64_t k = 0;
-  const auto put = [&](int64_t place) {
-    tokens[begin + place] = targets[k];
-    inputs[begin + place] = tags[k++];
+  const auto put = [&](int64_t index) {
+    tokens[begin + index] = targets[k];
+    inputs[begin + index] = tags[k++];
   };
   for (int64_t i = 0; i < block; ++i)
     for (int64_t b = 0; b < blocks; ++b) put(b * block + i);
@@ -54,9 +54,9 @@ void draw_noise(const Tfw2vWords& words, const Tfw2vOptions& options, Random& ra
       __builtin_prefetch(words.noise + 2 * buckets[i]);
     }
     for (int64_t i = 0; i < number; ++i) {
-      const int32_t place = static_cast<int32_t>(bits[i] & 0x7FFFFFFF);
+      const int32_t uniform = static_cast<int32_t>(bits[i] & 0x7FFFFFFF);
       const int32_t* bucket = words.noise + 2 * buckets[i];
-      const int32_t is_other = -static_cast<int32_t>(place >= bucket[0]);  // no processor guesses it
+      const int32_t is_other = -static_cast<int32_t>(uniform >= bucket[0]);  // no processor guesses it
       drawn[first + i] = (static_cast<int32_t>(buckets[i]) & ~is_other) | (bucket[1] & is_other);
     }
   }

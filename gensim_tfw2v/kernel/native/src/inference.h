@@ -56,13 +56,13 @@ class Inference : Trainer {
     if (!all_.words.number) return;
     std::vector<std::vector<Lane>> groups(kGroups);
     Buffer vectors(kGroups * kLanes * N * W);
-    float* place = vectors;
+    float* vector = vectors;
     for (int l = 0; l < kLanes; ++l)
       for (auto& group : groups)
         if (next_ < all_.words.number) {
           group.emplace_back();
-          begin(group.back(), place);
-          place += N * W;
+          begin(group.back(), vector);
+          vector += N * W;
         }
     Random random(groups[0][0].key, kNegatives);
     for (bool is_left = true; is_left;) {
@@ -93,7 +93,7 @@ class Inference : Trainer {
     std::unique_ptr<Buffer> sums = std::make_unique<Buffer>();  // of the words before each, in DM
   };
 
-  // Puts documents in the place of those that are done: whether any is left.
+  // Replaces documents that are done by the next ones; returns whether any is left.
   bool fill(std::vector<Lane>& group) {
     for (size_t l = 0; l < group.size();) {
       Lane& lane = group[l];
@@ -178,12 +178,12 @@ class Inference : Trainer {
     }
   }
 
-  // Adds what a document's next word is predicted by, and labels times the step size, from a place on:
-  // how many.
-  int add_predicted(const Lane& lane, int step, int64_t place, float alpha) {
+  // Adds what a document's next word is predicted by, and labels times the step size, from y_[first]
+  // on: returns how many.
+  int add_predicted(const Lane& lane, int step, int64_t first, float alpha) {
     const int32_t* token = &lane.drawn.tokens[lane.at];
-    const float** y = &y_[place];
-    float* labels = &labels_[place];
+    const float** y = &y_[first];
+    float* labels = &labels_[first];
     int columns = 0;
     for (int i = step * K; columns < K; ++i) {
       y[columns] = noise_ + i * HS;
@@ -208,10 +208,10 @@ class Inference : Trainer {
     const int32_t *tokens = lane.drawn.tokens.data(), *reach = &lane.drawn.reaches[2 * lane.at];
     const int64_t a = lane.at, first = a - reach[0], last = a + reach[1];
     if (o.concatenated) {
-      float* place = std::copy_n(lane.vector, D, room);
+      float* end = std::copy_n(lane.vector, D, room);
       for (int64_t j = a - o.window; j <= a + o.window; ++j)
         if (j != a)
-          place = std::copy_n(inputs_[j < first || j > last ? o.padding : tokens[j]], D, place);
+          end = std::copy_n(inputs_[j < first || j > last ? o.padding : tokens[j]], D, end);
       return room;
     }
     const float count = static_cast<float>(1 + last - first), mean = o.mean ? 1 / count : 1;

@@ -24,7 +24,7 @@ struct RowKernel {
   // to[i] = table[ids[i]]
   void (*gather)(RowTable table, const int32_t* ids, int64_t count, void* to);
   // table[ids[i]] = rows[i], filled up with zeros
-  void (*place)(RowTable table, const int32_t* ids, int64_t count, const void* rows);
+  void (*scatter)(RowTable table, const int32_t* ids, int64_t count, const void* rows);
   // to[i] = the share that row ids[i] has of table[ids[i]] - known[i]
   void (*change)(RowTable table, const int32_t* ids, int64_t count, const void* known,
                  const Share& share, void* to);

@@ -50,7 +50,7 @@ void gather(RowTable table, const int32_t* ids, int64_t count, void* to) {
 }
 
 template <class T>
-void place(RowTable table, const int32_t* ids, int64_t count, const void* rows) {
+void scatter(RowTable table, const int32_t* ids, int64_t count, const void* rows) {
   each(table, ids, count, [&, size = table.size](float* __restrict row, int64_t i) {
     const T* __restrict own = static_cast<const T*>(rows) + i * size;
     for (int64_t d = 0; d < size; ++d) row[d] = wide(own[d]);
@@ -104,7 +104,7 @@ void add(RowTable table, const int32_t* ids, int64_t count, const void* changes)
 }
 
 // Of floats, and of bfloat16.
-extern const RowKernel rows[2] = {{gather<float>, place<float>, change<float>, add<float>},
-                           {gather<Bfloat16>, place<Bfloat16>, change<Bfloat16>, add<Bfloat16>}};
+extern const RowKernel rows[2] = {{gather<float>, scatter<float>, change<float>, add<float>},
+                           {gather<Bfloat16>, scatter<Bfloat16>, change<Bfloat16>, add<Bfloat16>}};
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -67,19 +67,19 @@ class SkipgramSampled : Trainer {
   // Updates rows in place, or writes the updates to `ledger`, which begin at 0.
   template <bool begin>
   void change(int64_t p, int nb, int64_t low, int64_t high, Ledger* ledger) {
-    const auto place = [=](float* row) { return begin ? ledger->record(row) : row; };
-    for (int k = 0; k < K; ++k) y_[k] = place(y_[k]);
+    const auto target = [=](float* row) { return begin ? ledger->record(row) : row; };
+    for (int k = 0; k < K; ++k) y_[k] = target(y_[k]);
     products_.to_outputs<begin>(g_, nb, x_.data(), K, Kr, y_.data());
     for (int64_t c = low; c < high; ++c) {
       const auto [first, last] = reached(c, p, nb);
       if (first >= last) continue;
-      float* row = place(output(u.targets[c]));
+      float* row = target(output(u.targets[c]));
       const float* g = gc_ + begins_[c - low];
       weighted_sum<Single, begin>(g, 0, 1, x_.data() + first, last - first, &row, 1, N);
     }
     for (int i = 0; i < nb; ++i) {
       const int32_t id = u.inputs[p + i];
-      add<begin>(place(input(id)), dx_[i], locked(id));
+      add<begin>(target(input(id)), dx_[i], locked(id));
     }
   }
 
@@ -128,9 +128,9 @@ class SkipgramSampled : Trainer {
       const float *g = gc_ + begins_[c - low], *y = output(u.targets[c]);
       for (int i = first; i < last; ++i) {
         if (p + i == c) continue;
-        const int64_t place = i * capacity + pairs[i]++;
-        lists[place] = g[i - first];
-        columns[place] = y;
+        const int64_t index = i * capacity + pairs[i]++;
+        lists[index] = g[i - first];
+        columns[index] = y;
       }
     }
   }

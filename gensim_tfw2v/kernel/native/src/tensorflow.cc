@@ -288,12 +288,12 @@ void fetch(void* type, TF_OpKernelContext* context) {
 }
 
 // Writes rows into a table, in place.
-void place(void* type, TF_OpKernelContext* context) {
+void scatter(void* type, TF_OpKernelContext* context) {
   const Input rows(context, 2);
   const Travel of(context, rows.dim(1));
-  if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vPlace: ") + wrong);
-  if (rows.dim(0) != of.ids.size()) return fail(context, "Tfw2vPlace: each row needs an id");
-  rows_of(type).place(of.table, of.ids.data<int32_t>(), of.ids.size(), rows.data<void>());
+  if (const char* wrong = of.wrong()) return fail(context, std::string("Tfw2vScatter: ") + wrong);
+  if (rows.dim(0) != of.ids.size()) return fail(context, "Tfw2vScatter: each row needs an id");
+  rows_of(type).scatter(of.table, of.ids.data<int32_t>(), of.ids.size(), rows.data<void>());
   if (auto* to = output<int64_t>(context, 0, kInt64, 1, 0)) *to = of.ids.size();
 }
 
@@ -343,17 +343,17 @@ void distinct(void*, TF_OpKernelContext* context) {
     used[id[i]] = 1;
   }
   std::vector<int32_t> found;
-  const std::unique_ptr<int32_t[]> place_of(new int32_t[below]);
+  const std::unique_ptr<int32_t[]> index_of(new int32_t[below]);
   for (int64_t of = 0; of < below; ++of)
     if (used[of]) {
-      place_of[of] = static_cast<int32_t>(found.size());
+      index_of[of] = static_cast<int32_t>(found.size());
       found.push_back(static_cast<int32_t>(of));
     }
   auto* to = output<int32_t>(context, 0, kInt32, found.size(), 0);
-  auto* place = output<int32_t>(context, 1, kInt32, number, 0);
-  if (!to || !place) return;
+  auto* indices = output<int32_t>(context, 1, kInt32, number, 0);
+  if (!to || !indices) return;
   std::copy(found.begin(), found.end(), to);
-  for (int64_t i = 0; i < number; ++i) place[i] = place_of[id[i]];
+  for (int64_t i = 0; i < number; ++i) indices[i] = index_of[id[i]];
 }
 
 // Strings, each with a 0 after it.
@@ -493,7 +493,7 @@ __attribute__((constructor)) void register_ops() {
   define("Tfw2vPad", {"rows: float"}, {"padded: float"}, pad);
   define("Tfw2vFetch", {"table: float", "ids: int32", "size: int32"}, {"rows: dtype"}, fetch,
          kTyped);
-  define("Tfw2vPlace", {"table: float", "ids: int32", "rows: dtype"}, {"placed: int64"}, place,
+  define("Tfw2vScatter", {"table: float", "ids: int32", "rows: dtype"}, {"scattered: int64"}, scatter,
          kTyped);
   define("Tfw2vChange", {"table: float", "ids: int32", "known: dtype", "basis: float", "shares: float",
           "levels: int32"},
@@ -502,7 +502,7 @@ __attribute__((constructor)) void register_ops() {
          kTyped);
   define("Tfw2vLook", {"paths: uint8"}, {"sizes: int64", "machine: uint8", "cores: int64"}, look);
   define("Tfw2vReadRun", {"names: uint8", "numbers: int64"}, {"report: int64"}, read_run);
-  define("Tfw2vDistinct", {"ids: int32", "limit: int32"}, {"distinct: int32", "places: int32"},
+  define("Tfw2vDistinct", {"ids: int32", "limit: int32"}, {"distinct: int32", "indices: int32"},
          distinct);
 }
 

@@ -77,7 +77,7 @@ Words::Key Words::key_of(const uint8_t* word, int64_t size, const uint8_t* end) 
 }
 
 // Where a word is, or would be.
-size_t Words::place(Key key, const uint8_t* word, int64_t size) const {
+size_t Words::slot_of(Key key, const uint8_t* word, int64_t size) const {
   size_t slot = hash(key.head + key.length) >> shift_;
   for (;; slot = (slot + 1) & (slots_.size() - 1)) {
     const Slot& found = slots_[slot];
@@ -89,12 +89,12 @@ size_t Words::place(Key key, const uint8_t* word, int64_t size) const {
 }
 
 int32_t Words::find(Key key, const uint8_t* word, int64_t size) const {
-  const Slot& found = slots_[place(key, word, size)];
+  const Slot& found = slots_[slot_of(key, word, size)];
   return found.key.length ? found.number : kUnknown;
 }
 
 int32_t Words::count(Key key, const uint8_t* word, int64_t size, int64_t times) {
-  Slot& slot = slots_[place(key, word, size)];
+  Slot& slot = slots_[slot_of(key, word, size)];
   if (slot.key.length) {
     counts_[slot.number] += times;
     return slot.number;
@@ -114,20 +114,20 @@ void Words::grow() {
   --shift_;
   for (const Slot& slot : old) {
     if (!slot.key.length) continue;
-    size_t place = hash(slot.key.head + slot.key.length) >> shift_;
-    while (slots_[place].key.length) place = (place + 1) & (slots_.size() - 1);
-    slots_[place] = slot;
+    size_t to = hash(slot.key.head + slot.key.length) >> shift_;
+    while (slots_[to].key.length) to = (to + 1) & (slots_.size() - 1);
+    slots_[to] = slot;
   }
 }
 
-void Words::add(const uint8_t* text, int64_t size, const int64_t* counts, int32_t* places) {
+void Words::add(const uint8_t* text, int64_t size, const int64_t* counts, int32_t* indices) {
   const uint8_t* const end = text + size;
   for (int64_t i = 0; text < end; ++i) {
     const auto* stop = static_cast<const uint8_t*>(std::memchr(text, '\n', end - text));
     if (!stop || stop == text) return;  // nothing that `text()` has given
     const int32_t number =
         count(key_of(text, stop - text, end), text, stop - text, counts ? counts[i] : 0);
-    if (places) places[i] = number;
+    if (indices) indices[i] = number;
     text = stop + 1;
   }
 }
@@ -292,8 +292,8 @@ extern "C" {
 TFW2V_EXPORT void* tfw2v_words_new(void) { return new tfw2v::Words; }
 TFW2V_EXPORT void tfw2v_words_free(void* pointer) { delete &words(pointer); }
 TFW2V_EXPORT void tfw2v_words_add(void* pointer, const uint8_t* text, int64_t size,
-                                  const int64_t* counts, int32_t* places) {
-  words(pointer).add(text, size, counts, places);
+                                  const int64_t* counts, int32_t* indices) {
+  words(pointer).add(text, size, counts, indices);
 }
 TFW2V_EXPORT int64_t tfw2v_words_number(void* pointer) { return words(pointer).counts().size(); }
 TFW2V_EXPORT int64_t tfw2v_words_size(void* pointer) { return words(pointer).text().size(); }

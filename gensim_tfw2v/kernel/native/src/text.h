@@ -23,8 +23,8 @@ class Words {
   int32_t find(Key key, const uint8_t* word, int64_t size) const;
   int32_t count(Key key, const uint8_t* word, int64_t size, int64_t times);
 
-  // Counts words that each end with a '\n'; their numbers go to `places`, if that is not null.
-  void add(const uint8_t* text, int64_t size, const int64_t* counts, int32_t* places);
+  // Counts words that each end with a '\n'; their numbers go to `indices`, if that is not null.
+  void add(const uint8_t* text, int64_t size, const int64_t* counts, int32_t* indices);
 
   // The words, each with a '\n' after it.
   const std::string& text() const { return text_; }
@@ -35,7 +35,7 @@ class Words {
     Key key = {0, 0};
     int32_t number = 0;
   };
-  size_t place(Key key, const uint8_t* word, int64_t size) const;
+  size_t slot_of(Key key, const uint8_t* word, int64_t size) const;
   void grow();
 
   std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);  // a power of 2, at most half of them used
