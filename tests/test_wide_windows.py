@@ -50,9 +50,9 @@ def test_draws_are_those_of_the_wide_window(side, shrinks):
     lengths = [1, 9, 4, 9, 2, 7]
     entries = np.concatenate([[*range(length), -1] for length in lengths]).astype(np.int32)
     found = []
-    for window, widest in ((40, None), (8, 40)):
+    for window, max_window in ((40, None), (8, 40)):
         shape = StepShape(32, 8, window, 4, side)
-        program = Program(SkipGram(0), shape, 1, 1, 1, shrinks, widest)
+        program = Program(SkipGram(0), shape, 1, 1, 1, shrinks, max_window)
         words = word_tensors(WordArrays.of(np.full(9, 0.8)))
         draws = draw(program, words, tf.constant(entries), tf.constant([1, 2]))
         windows = draws.windows.numpy().reshape(-1, shape.centres)

@@ -112,7 +112,7 @@ MUCH_SHARED = 0.05
 #: which takes seconds to build, and the parts of a stream are of different lengths.
 NARROW_WINDOW = 16
 
-#: The widest that `draw` can reduce windows from: it draws them as int32.
+#: The max_window that `draw` can reduce windows from: it draws them as int32.
 WIDEST_WINDOW = (1 << 31) - 2
 
 #: Steps that an epoch should have at least: below, updates of a step are too stale for a

@@ -44,8 +44,10 @@ def draw(program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor
 
     reach: tf.Tensor | int = shape.window
     if program.shrink_windows:  # to a uniform 1..w for each position, as in gensim
-        widest = program.widest_window or shape.window
-        reach = tf.random.stateless_uniform([kept], keys[1], 1, widest + 1, tf.int32, alg="philox")
+        max_window = program.max_window or shape.window
+        reach = tf.random.stateless_uniform(
+            [kept], keys[1], 1, max_window + 1, tf.int32, alg="philox"
+        )
         reach = tf.minimum(reach, shape.window)
     left = tf.minimum(reach, position_left)
     right = tf.minimum(reach, position_right)

@@ -65,7 +65,7 @@ def options_of(program: Program) -> Options:
         "skipgram": objective.skipgram,
         "shards": program.negative_shards,
         "shrink": program.shrink_windows,
-        "widest": program.widest_window or shape.window,
+        "max_window": program.max_window or shape.window,
     }
     return Options(*(int(given[name]) for name in Options._fields))
 

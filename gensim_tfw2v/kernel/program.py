@@ -21,7 +21,7 @@ class Program:
         Row ids are below ``2 ** id_bits``.
     max_entries : int
         The longest unit.
-    widest_window : int, optional
+    max_window : int, optional
         What windows are reduced from: gensim's `window`, where the shape's is shorter.
     loss_every : int
         The loss of every so manieth block of a unit is computed, 0: of none. That of all takes a
@@ -77,7 +77,7 @@ class Program:
     id_bits: int
     max_entries: int
     shrink_windows: bool = True
-    widest_window: int | None = None
+    max_window: int | None = None
     loss_every: int = 0
     skip_targets: bool = True
     locked: bool = False

@@ -173,7 +173,7 @@ class Divergence(ArithmeticError):
     @classmethod
     def at(cls, place: str, program: Program, alpha: float) -> Divergence:
         """Name the options that make steps shorter; `place` says what diverged where."""
-        window = program.widest_window or program.shape.window
+        window = program.max_window or program.shape.window
         return cls(
             f"{place} diverged: rows are not finite, or so long that they mean nothing, with "
             f"alpha={alpha:g}, window={window} and negative={program.objective.negative}: give a "

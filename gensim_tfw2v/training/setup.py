@@ -109,7 +109,7 @@ def unit_program(
         id_bits=max(2, (len(vocabulary) - 1).bit_length()),
         max_entries=max_entries,
         shrink_windows=config.shrink_windows,
-        widest_window=(
+        max_window=(
             config.window if config.shrink_windows and config.window > shape.window else None
         ),
         loss_every=loss_every,

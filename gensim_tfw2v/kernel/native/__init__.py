@@ -36,7 +36,7 @@ class Options(NamedTuple):
     shards: int
     shrink: int
     window: int
-    widest: int
+    max_window: int
     block: int
     shared: int
     span: int

@@ -133,7 +133,7 @@ def main():
             {},
             {"shards": 3},
             {"negative": 0},
-            {"widest": (1 << 31) - 1},
+            {"max_window": (1 << 31) - 1},
             {"documents": 1},
             {"documents": 1, "train_words": 0},
             {"documents": 1, "windows": 1},

@@ -218,7 +218,7 @@ def test_subwords_that_are_no_rows(which, wrong):
         ({"shared": 0}, "below its least value"),
         ({"shards": 0}, "below its least value"),
         ({"window": 0}, "below its least value"),
-        ({"widest": 0}, "below its least value"),
+        ({"max_window": 0}, "below its least value"),
         ({"negative": -1}, "below its least value"),
         ({"shards": 6}, "fewer negatives than there are shards"),
         ({"window": 1 << 30}, "too large"),

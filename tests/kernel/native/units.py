@@ -19,7 +19,7 @@ KERNELS = ("avx512bf16", "avx512", "avx2", "portable")
 
 DEFAULTS = Options(
     **dict(skipgram=1, negative=5, hierarchical=0, mean=1, corrected=0, skip_targets=0, shards=1),
-    **dict(shrink=1, window=5, widest=5, block=8, shared=5, span=64, windows=0, group=100),
+    **dict(shrink=1, window=5, max_window=5, block=8, shared=5, span=64, windows=0, group=100),
 )
 
 #: Changes of options that make each objective.

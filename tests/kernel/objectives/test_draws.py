@@ -30,8 +30,8 @@ class Drawn(NamedTuple):
     negatives: np.ndarray
 
 
-def by_graph(entries, key, keep, noise, shape, shrink, shards, widest):
-    program = Program(SkipGram(1), shape, 1, 1, 1, shrink, widest, negative_shards=shards)
+def by_graph(entries, key, keep, noise, shape, shrink, shards, max_window):
+    program = Program(SkipGram(1), shape, 1, 1, 1, shrink, max_window, negative_shards=shards)
     words = word_tensors(WordArrays.of(keep)._replace(noise=noise))
     draws = draw(program, words, tf.constant(entries, tf.int32), tf.constant(key, tf.int32))
     windows, n = draws.windows.numpy().ravel(), int(draws.kept)
@@ -42,10 +42,10 @@ def by_graph(entries, key, keep, noise, shape, shrink, shards, widest):
     return Drawn(draws.centres.numpy().ravel()[:n], left[:n], right[:n], negatives)
 
 
-def by_kernels(entries, key, keep, noise, shape, shrink, shards, widest):
+def by_kernels(entries, key, keep, noise, shape, shrink, shards, max_window):
     options = DEFAULTS._replace(
         **dict(shards=shards, shrink=shrink, window=shape.window, block=shape.block),
-        **dict(shared=shape.shared, widest=widest or shape.window),
+        **dict(shared=shape.shared, max_window=max_window or shape.window),
     )
     arrays = (np.array(array, np.int32) for array in (entries, key))
     unit = plain.draw(options, *arrays, np.array(keep, np.float32), noise)
@@ -63,12 +63,12 @@ def draws_of(request):
         vocabulary=50,
         shards=1,
         noise=None,
-        widest=None,
+        max_window=None,
     ):
         keep = np.ones(vocabulary) if keep is None else keep
         noise = np.ones(len(keep)) if noise is None else noise
         table = alias_table(noise, shards)
-        return request.param(entries, key, keep, table, shape, shrink, shards, widest)
+        return request.param(entries, key, keep, table, shape, shrink, shards, max_window)
 
     return draws_of
 
@@ -111,15 +111,17 @@ def test_windows_span_dropped_words(draws_of):
     np.testing.assert_array_equal(draws.right, [2, 1, 0])
 
 
-@pytest.mark.parametrize("widest", [None, 7, 20])
-def test_reduced_windows_are_uniform(draws_of, widest):
-    draws = draws_of(np.ones(20000, np.int32), shape=StepShape(1024, 32, 5, 8), widest=widest)
+@pytest.mark.parametrize("max_window", [None, 7, 20])
+def test_reduced_windows_are_uniform(draws_of, max_window):
+    draws = draws_of(
+        np.ones(20000, np.int32), shape=StepShape(1024, 32, 5, 8), max_window=max_window
+    )
     inner = draws.left[5:19000]
     np.testing.assert_array_equal(inner, draws.right[5:19000])
     assert inner.min() == 1
-    # reduced from the widest, and cut
+    # reduced from the max_window, and cut
     expected = np.ones(5)
-    expected[-1] += (widest or 5) - 5
+    expected[-1] += (max_window or 5) - 5
     observed = np.bincount(inner, minlength=6)[1:]
     assert stats.chisquare(observed, expected / expected.sum() * len(inner)).pvalue > 1e-3
 

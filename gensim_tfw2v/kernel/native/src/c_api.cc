@@ -125,7 +125,7 @@ TFW2V_EXPORT const char* tfw2v_check_options(const Tfw2vOptions* options) {
   const auto& o = *options;
   constexpr int64_t kMost = 1 << 28;  // sums and products of such numbers are int
   if (o.block < 1 || o.shared < 1 || o.shards < 1 || o.window < 1 ||
-      o.span < 1 || o.group < 1 || o.negative < 0 || (o.shrink && o.widest < 1))
+      o.span < 1 || o.group < 1 || o.negative < 0 || (o.shrink && o.max_window < 1))
     return "an option is below its least value";
   if (o.window > kMost || o.span > kMost || o.negative > kMost ||
       int64_t{o.block} * o.shared > kMost)

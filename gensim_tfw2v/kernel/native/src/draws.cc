@@ -98,7 +98,7 @@ int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t
     const bool stays = static_cast<float>(bits >> 40) * 0x1p-24f < words.keep[word];
     int32_t reach = options.window;
     if (options.shrink) {
-      const uint64_t wide = Random::below(bits << 24, options.widest);
+      const uint64_t wide = Random::below(bits << 24, options.max_window);
       reach = static_cast<int32_t>(std::min<uint64_t>(1 + wide, reach));
     }
     tokens[kept] = word;

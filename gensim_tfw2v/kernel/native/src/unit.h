@@ -17,7 +17,7 @@ struct Tfw2vOptions {
   int32_t shards;         // a target's negatives are words of its own shard
   int32_t shrink;         // windows are reduced to a random width
   int32_t window;         // w
-  int32_t widest;         // what windows are reduced from, before they are cut to w
+  int32_t max_window;         // what windows are reduced from, before they are cut to w
   int32_t block;          // B, positions a block
   int32_t shared;         // negatives a block
   int32_t span;           // positions whose words' inputs are made of subwords at a time
