@@ -43,7 +43,7 @@ class CbowConcat : Windows {
     slices<kSlice>(NC, [&](auto L, int64_t d) {
       Vector dh[L];
       backward<L>(scores_, y_.data(), columns, hidden, d, dh);
-      repeat<L>([&](auto l) { store(delta_ + d + l * W, dh[l]); });
+      unroll<L>([&](auto l) { store(delta_ + d + l * W, dh[l]); });
     });
     end(columns, with_loss);
   }

@@ -21,11 +21,11 @@ class GroupNegatives : UnitRows {
     choose(block, g, group);
     for (int i = 0; i < kGroup; i += R)
       for (int k = 0; k < K; k += kChunk)
-        with_constant<kChunk>(K - k, [&](auto C) {
+        dispatch_constant<kChunk>(K - k, [&](auto C) {
           k ? score_tile<R, C, false>(group, i, k) : score_tile<R, C, true>(group, i, k);
         });
     for (size_t c = 0; c < z.size(); c += W)
-      store(&z[c], sums(reinterpret_cast<const Vector*>(+lanes_) + c));
+      store(&z[c], reduce_lanes(reinterpret_cast<const Vector*>(+lanes_) + c));
   }
 
   // Backward pass: negatives y += g' h, in place or into `ledger`; dh += g y, or dh = g y if
@@ -34,9 +34,9 @@ class GroupNegatives : UnitRows {
     for (int k = 0; k < K; ++k)
       to_[k] = ledger && y_[k] != zero_row_ ? ledger->record(y_[k]) : y_[k];
     for (int k = 0; k < K; k += kChunk)
-      with_constant<kChunk>(K - k, [&](auto C) {
-        with_truth(!k && is_first, [&](auto first) {
-          with_truth(ledger, [&](auto begin) { update<C, first, begin>(group, dh_rows, k); });
+      dispatch_constant<kChunk>(K - k, [&](auto C) {
+        dispatch_bool(!k && is_first, [&](auto first) {
+          dispatch_bool(ledger, [&](auto begin) { update<C, first, begin>(group, dh_rows, k); });
         });
       });
   }
@@ -84,21 +84,21 @@ class GroupNegatives : UnitRows {
     for (int c = 0; c < C; ++c) y[c] = y_[k + c];
     for (int r = 0; r < R; ++r) target[r] = group[i + r].target;
     Vector sum[R][C + is_first];
-    repeat<R>([&](auto r) { repeat<C + is_first>([&](auto c) { sum[r][c] = Vector{}; }); });
+    unroll<R>([&](auto r) { unroll<C + is_first>([&](auto c) { sum[r][c] = Vector{}; }); });
     for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
       Vector h[R];
-      repeat<R>([&](auto r) {
+      unroll<R>([&](auto r) {
         h[r] = load(hidden + r * stride + d);
         if constexpr (is_first) sum[r][C] += h[r] * load(target[r] + d);
       });
-      repeat<C>([&](auto c) {
+      unroll<C>([&](auto c) {
         const Vector v = load(y[c] + d);
-        repeat<R>([&](auto r) { sum[r][c] += h[r] * v; });
+        unroll<R>([&](auto r) { sum[r][c] += h[r] * v; });
       });
     }
-    repeat<R>([&](auto r) {
+    unroll<R>([&](auto r) {
       float* lanes = lanes_ + (i + r) * ld * W;
-      repeat<C>([&](auto c) { store(lanes + (k + c) * W, sum[r][c]); });
+      unroll<C>([&](auto c) { store(lanes + (k + c) * W, sum[r][c]); });
       if constexpr (is_first) store(lanes + K * W, sum[r][C]);
     });
   }
@@ -109,26 +109,26 @@ class GroupNegatives : UnitRows {
     const float *hidden = group->hidden, *y[C];
     float* to[C];
     Vector g[kGroup][C];
-    repeat<C>([&](auto c) {
+    unroll<C>([&](auto c) {
       y[c] = y_[k + c], to[c] = to_[k + c];
-      repeat<kGroup>([&](auto i) { g[i][c] = all(z[i * ld + k + c]); });
+      unroll<kGroup>([&](auto i) { g[i][c] = broadcast(z[i * ld + k + c]); });
     });
     for (int64_t d = 0, end = int64_t{N} * W, stride = S; d < end; d += W) {
       Vector h[kGroup], dh[kGroup];
-      repeat<kGroup>([&](auto i) {
+      unroll<kGroup>([&](auto i) {
         h[i] = load(hidden + i * stride + d);
         dh[i] = is_first ? Vector{} : load(dh_rows + i * stride + d);
       });
-      repeat<C>([&](auto c) {
+      unroll<C>([&](auto c) {
         const Vector before = load(y[c] + d);
         Vector after = begin ? Vector{} : before;
-        repeat<kGroup>([&](auto i) {
+        unroll<kGroup>([&](auto i) {
           dh[i] += g[i][c] * before;
           after += g[i][c] * h[i];
         });
         store(to[c] + d, after);
       });
-      repeat<kGroup>([&](auto i) { store(dh_rows + i * stride + d, dh[i]); });
+      unroll<kGroup>([&](auto i) { store(dh_rows + i * stride + d, dh[i]); });
     }
   }
 

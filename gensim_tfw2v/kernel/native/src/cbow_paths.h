@@ -37,7 +37,7 @@ class GroupPaths : UnitRows {
       slices<kSlice>(N, [&, first = ends_[i], number = ends_[i + 1] - ends_[i]](auto L, int64_t d) {
         Vector dh[L];
         backward<L>(z.data() + first, nodes_.data() + first, number, group[i].hidden, d, dh);
-        repeat<L>([&](auto l) { store(dh_rows + d + l * W, dh[l]); });
+        unroll<L>([&](auto l) { store(dh_rows + d + l * W, dh[l]); });
       });
   }
 

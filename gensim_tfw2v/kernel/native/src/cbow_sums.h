@@ -51,7 +51,7 @@ class WindowSums : UnitRows {
   void update(const Position& at, float g, const float* dh, Ledger* ledger) const {
     const bool records = ledger && at.target != zero_row_;
     float* to = records ? ledger->record(at.target) : at.target;
-    with_truth(records, [&](auto begin) { update<begin>(at, g, dh, to); });
+    dispatch_bool(records, [&](auto begin) { update<begin>(at, g, dh, to); });
   }
 
   void skip(const Position& at) const { std::fill_n(at.hidden, int64_t{N} * W, 0.f); }

@@ -78,13 +78,13 @@ class CbowWindows : Windows {
     const int x_end = x_ends_[g + 1];
     const float mean = o.mean ? 1.f / counts_[g] : 1.f;
     Vector h[L];
-    repeat<L>([&](auto l) { h[l] = Vector{}; });
+    unroll<L>([&](auto l) { h[l] = Vector{}; });
     for (int i = x_ends_[g]; i < x_end; ++i) {
       const float* x = x_[i] + d;
-      repeat<L>([&](auto l) { h[l] += load(x + l * W); });
+      unroll<L>([&](auto l) { h[l] += load(x + l * W); });
     }
     float* hidden = hidden_ + g * S + d;
-    repeat<L>([&](auto l) { store(hidden + l * W, mean * h[l]); });
+    unroll<L>([&](auto l) { store(hidden + l * W, mean * h[l]); });
   }
 
   // Each row is read and written once. A negative that is met again is as its first turn left it.
@@ -97,7 +97,7 @@ class CbowWindows : Windows {
     for (int i = x_ends_[g]; i < x_end; ++i) {
       float* x = x_[i] + d;
       const float share = factor * factors_[i];
-      repeat<L>([&](auto l) { store(x + l * W, load(x + l * W) + share * dh[l]); });
+      unroll<L>([&](auto l) { store(x + l * W, load(x + l * W) + share * dh[l]); });
     }
   }
 

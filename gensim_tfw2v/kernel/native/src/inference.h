@@ -148,12 +148,12 @@ class Inference : Trainer {
     float* to = lane.sums->of((tokens.size() + 1) * N * W);
     slices<kSlice>(N, [&](auto L, int64_t d) {
       Vector sum[L];
-      repeat<L>([&](auto l) { store(to + d + l * W, sum[l] = Vector{}); });
+      unroll<L>([&](auto l) { store(to + d + l * W, sum[l] = Vector{}); });
       float* at = to + d;
       for (int32_t token : tokens) {
         const float* row = inputs_[token] + d;
         at += N * W;
-        repeat<L>([&](auto l) { store(at + l * W, sum[l] += load(row + l * W)); });
+        unroll<L>([&](auto l) { store(at + l * W, sum[l] += load(row + l * W)); });
       }
     });
   }

@@ -21,8 +21,8 @@ static inline void swap_halves(Vector v[W]) {
   for (int r = 0; r < W; ++r) {
     if (r & half) continue;
     const Vector a = v[r], b = v[r + half];
-    v[r] = pick<WithoutBit<half>>(a, b);
-    v[r + half] = pick<WithBit<half>>(a, b);
+    v[r] = shuffle<WithoutBit<half>>(a, b);
+    v[r + half] = shuffle<WithBit<half>>(a, b);
   }
   if constexpr (half > 1) swap_halves<half / 2>(v);
 }

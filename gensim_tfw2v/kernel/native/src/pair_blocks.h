@@ -49,7 +49,7 @@ class PairBlocks : Trainer {
     negatives_.update(at, dh_, true, nullptr);
     for (int i = 0; i < number; ++i) {
       const int32_t row = u.inputs[a + i];
-      const Vector factor = all(locked(row)), own = all(negatives_.of_target(i));
+      const Vector factor = broadcast(locked(row)), own = broadcast(negatives_.of_target(i));
       float *x = input(row), *y = at[i].target;
       const float *hidden = at[i].hidden, *dh = dh_ + i * S;
       for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {

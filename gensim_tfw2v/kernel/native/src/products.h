@@ -31,17 +31,17 @@ static inline void score_tile(const float* const* x, const float* const* y, int 
                               int64_t ld) {
   constexpr int most = kColumns<R>;
   Vector sum[R][most];
-  repeat<R>([&](auto r) { repeat<most>([&](auto c) { sum[r][c] = Vector{}; }); });
+  unroll<R>([&](auto r) { unroll<most>([&](auto c) { sum[r][c] = Vector{}; }); });
   for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
     Vector v[R];
-    repeat<R>([&](auto r) { v[r] = load(x[r] + d); });
-    repeat<C>([&](auto c) {
+    unroll<R>([&](auto r) { v[r] = load(x[r] + d); });
+    unroll<C>([&](auto c) {
       const Vector w = load(y[c] + d);
-      repeat<R>([&](auto r) { sum[r][c] += v[r] * w; });
+      unroll<R>([&](auto r) { sum[r][c] += v[r] * w; });
     });
   }
-  repeat<R>([&](auto r) {
-    const Vector some = sums(sum[r], most);
+  unroll<R>([&](auto r) {
+    const Vector some = reduce_lanes(sum[r], most);
     std::memcpy(scores + r * ld, &some, most * sizeof(float));
   });
 }
@@ -53,7 +53,7 @@ static inline void score_rows(const float* const* x, const float* const* y, int 
                               float* scores, int64_t ld) {
   constexpr int most = kColumns<R>;
   for (int c = 0; c < columns; c += most)
-    with_constant<most>(columns - c, [&](auto C) { score_tile<R, C>(x, y + c, N, scores + c, ld); });
+    dispatch_constant<most>(columns - c, [&](auto C) { score_tile<R, C>(x, y + c, N, scores + c, ld); });
 }
 
 // The same for any number of rows, too, and 0 up to a multiple of W.
@@ -61,7 +61,7 @@ static inline void score(const float* const* x, int rows, const float* const* y,
                          int N, float* scores, int64_t ld) {
   constexpr int kRows = W == 16 ? 4 : 3;
   for (int r = 0; r < rows; r += kRows)
-    with_constant<kRows>(rows - r, [&](auto R) {
+    dispatch_constant<kRows>(rows - r, [&](auto R) {
       score_rows<R>(x + r, y, columns, N, scores + r * ld, ld);
     });
   for (int r = 0; r < rows; ++r)
@@ -78,7 +78,7 @@ static inline void score_run(const float* y, const float* x, int64_t stride, int
       const Vector v = load(y + d);
       for (int r = 0; r < 4; ++r) sum[r] += v * load(x + r * stride + d);
     }
-    store(scores + c, sums(sum, 4));
+    store(scores + c, reduce_lanes(sum, 4));
   }
 }
 
@@ -102,11 +102,11 @@ template <int L>
 static inline void backward(const float* g, float* const* y, int rows, const float* h, int64_t d,
                             Vector (&dh)[L]) {
   Vector own[L];
-  repeat<L>([&](auto l) { own[l] = load(h + d + l * W), dh[l] = Vector{}; });
+  unroll<L>([&](auto l) { own[l] = load(h + d + l * W), dh[l] = Vector{}; });
   for (int c = 0; c < rows; ++c) {
     float* row = y[c] + d;
-    const Vector factor = all(g[c]);
-    repeat<L>([&](auto l) {
+    const Vector factor = broadcast(g[c]);
+    unroll<L>([&](auto l) {
       const Vector before = load(row + l * W);
       dh[l] += factor * before;
       store(row + l * W, before + factor * own[l]);

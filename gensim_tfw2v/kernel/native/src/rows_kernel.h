@@ -68,7 +68,7 @@ static inline void take_share(const float* shares, const float* basis, int64_t w
       products[k] += load(change + d) * load(basis + k * width + d);
   float factors[kDirections];
   for (int k = 0; k < kDirections; k += W)
-    store(factors + k, sums(products + k) * (load(shares + 1 + k) - shares[0]));
+    store(factors + k, reduce_lanes(products + k) * (load(shares + 1 + k) - shares[0]));
   for (int64_t d = 0; d < width; d += W) {
     Vector sum = shares[0] * load(change + d);
     for (int k = 0; k < kDirections; ++k) sum += factors[k] * load(basis + k * width + d);

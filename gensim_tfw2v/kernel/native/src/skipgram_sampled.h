@@ -54,7 +54,7 @@ class SkipgramSampled : Trainer {
     products_.to_inputs<false>(g_, nb, y_.data(), K, Kr, dx_.data());
     for (int i = 0; i < nb; ++i)
       weighted_sum(&lists_[i * capacity], 0, 1, &columns_[i * capacity], pairs_[i], &dx_[i], 1, N);
-    with_truth(ledger, [&](auto begin) { change<begin>(p, nb, low, high, ledger); });
+    dispatch_bool(ledger, [&](auto begin) { change<begin>(p, nb, low, high, ledger); });
   }
 
   // Trains a block whose scores were out of range.

@@ -48,7 +48,7 @@ class Trainer : protected UnitRows {
 
   // The sums since the last call.
   Sums take() {
-    counted_.loss = total(cost_);
+    counted_.loss = reduce_add(cost_);
     cost_ = Vector{};
     return std::exchange(counted_, {});
   }
@@ -78,9 +78,9 @@ class Trainer : protected UnitRows {
     for (int c = 0; c < columns; c += W) {
       const Vector z = load(scores + c), w = load(weights + c);
       const Vector wrong = w > Vector{} ? -z : z;  // the score of the other label
-      store(g + c, absolute(z) < all(limit) ? w * alpha * sigmoid(wrong) : Vector{});
-      sizes += w == Vector{} ? Vector{} : absolute(z);
-      if (with_loss) cost += absolute(w) * softplus(wrong);
+      store(g + c, abs(z) < broadcast(limit) ? w * alpha * sigmoid(wrong) : Vector{});
+      sizes += w == Vector{} ? Vector{} : abs(z);
+      if (with_loss) cost += abs(w) * softplus(wrong);
     }
     new_sizes_ = sizes;
     new_cost_ = cost;
@@ -90,7 +90,7 @@ class Trainer : protected UnitRows {
   // kMaxMeanScore. Above it, most scores are clipped and give no update. With `retried`, scores out of
   // range are left out of the sums, because the caller trains their positions again.
   bool in_range(int64_t number, bool retried = false) {
-    const float sizes = total(new_sizes_);
+    const float sizes = reduce_add(new_sizes_);
     const bool is_in_range = sizes <= kMaxMeanScore * number;
     if (is_in_range || !retried) {
       counted_.sizes += sizes;

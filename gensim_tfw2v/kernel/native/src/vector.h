@@ -18,15 +18,15 @@ typedef float Vector __attribute__((vector_size(4 * W), aligned(4), may_alias));
 typedef int32_t Integers __attribute__((vector_size(4 * W), aligned(4), may_alias));
 typedef uint32_t Bits __attribute__((vector_size(4 * W), aligned(4), may_alias));
 
-static inline Vector all(float x) { return x - Vector{}; }  // + would not keep -0, and so be done
+static inline Vector broadcast(float x) { return x - Vector{}; }  // costs nothing: x - 0 is x even for -0
 static inline Vector load(const float* p) { return *reinterpret_cast<const Vector*>(p); }
 static inline void store(float* p, Vector x) { *reinterpret_cast<Vector*>(p) = x; }
-static inline Vector larger(Vector a, Vector b) { return a < b ? b : a; }   // a NaN stays
-static inline Vector smaller(Vector a, Vector b) { return a > b ? b : a; }
-static inline Vector absolute(Vector x) { return x < Vector{} ? -x : x; }
+static inline Vector max(Vector a, Vector b) { return a < b ? b : a; }   // a NaN stays
+static inline Vector min(Vector a, Vector b) { return a > b ? b : a; }
+static inline Vector abs(Vector x) { return x < Vector{} ? -x : x; }
 
 template <class Mask, int... I>
-static inline Vector picked(Vector a, Vector b, std::integer_sequence<int, I...>) {
+static inline Vector shuffle_lanes(Vector a, Vector b, std::integer_sequence<int, I...>) {
 #if defined(__clang__) || __GNUC__ >= 12
   return __builtin_shufflevector(a, b, Mask::at(I)...);
 #else
@@ -36,32 +36,32 @@ static inline Vector picked(Vector a, Vector b, std::integer_sequence<int, I...>
 // Calls `use` with 0 to before n as constants: else GCC keeps small arrays of vectors in memory, which
 // it zeroes and copies.
 template <int... I, class Use>
-static inline __attribute__((always_inline)) void repeat_each(std::integer_sequence<int, I...>, Use use) {
+static inline __attribute__((always_inline)) void unroll_each(std::integer_sequence<int, I...>, Use use) {
   (use(std::integral_constant<int, I>()), ...);
 }
 template <int n, class Use>
-static inline __attribute__((always_inline)) void repeat(Use use) {
-  repeat_each(std::make_integer_sequence<int, n>(), use);
+static inline __attribute__((always_inline)) void unroll(Use use) {
+  unroll_each(std::make_integer_sequence<int, n>(), use);
 }
 
 // Calls `use` with a truth as a constant.
 template <class Use>
-static inline void with_truth(bool truth, Use use) {
+static inline void dispatch_bool(bool truth, Use use) {
   truth ? use(std::true_type()) : use(std::false_type());
 }
 
 // Calls `use` with a number from 1 to `most`, or `most` for a larger one, as a constant.
 template <int most, class Use>
-static inline void with_constant(int number, Use use) {
+static inline void dispatch_constant(int number, Use use) {
   if constexpr (most > 1)
-    if (number < most) return with_constant<most - 1>(number, use);
+    if (number < most) return dispatch_constant<most - 1>(number, use);
   use(std::integral_constant<int, most>());
 }
 
 // Lanes of a and b by a mask: `at(lane)` is an index into a, or W and more into b.
 template <class Mask>
-static inline Vector pick(Vector a, Vector b) {
-  return picked<Mask>(a, b, std::make_integer_sequence<int, W>());
+static inline Vector shuffle(Vector a, Vector b) {
+  return shuffle_lanes<Mask>(a, b, std::make_integer_sequence<int, W>());
 }
 
 // Of each four lanes: a0 b0 a1 b1, and a2 b2 a3 b3.
@@ -80,44 +80,45 @@ template <int odd> struct Quads {
   }
 };
 
-// The sum of each of W vectors, one a lane. Of few, the others need not be summed.
-static inline Vector sums(const Vector a[W], int few = W) {
+// Transposing reduction: lane i is the sum of the lanes of a[i]. Reads only the first `few`, rounded up to
+// 4.
+static inline Vector reduce_lanes(const Vector a[W], int few = W) {
   Vector quads[W / 4] = {};  // of four vectors each: in each four lanes the sums of those lanes
   for (int q = 0; q < W / 4 && 4 * q < few; ++q) {
     const Vector* x = a + 4 * q;
-    const Vector low = pick<Interleaved<0>>(x[0], x[1]) + pick<Interleaved<1>>(x[0], x[1]);
-    const Vector high = pick<Interleaved<0>>(x[2], x[3]) + pick<Interleaved<1>>(x[2], x[3]);
-    quads[q] = pick<Paired<0>>(low, high) + pick<Paired<1>>(low, high);
+    const Vector low = shuffle<Interleaved<0>>(x[0], x[1]) + shuffle<Interleaved<1>>(x[0], x[1]);
+    const Vector high = shuffle<Interleaved<0>>(x[2], x[3]) + shuffle<Interleaved<1>>(x[2], x[3]);
+    quads[q] = shuffle<Paired<0>>(low, high) + shuffle<Paired<1>>(low, high);
   }
   for (int left = W / 4; left > 1; left /= 2)
     for (int q = 0; q < left / 2; ++q) {
       const Vector x = quads[2 * q], y = quads[2 * q + 1];
-      quads[q] = pick<Quads<0>>(x, y) + pick<Quads<1>>(x, y);
+      quads[q] = shuffle<Quads<0>>(x, y) + shuffle<Quads<1>>(x, y);
     }
   return quads[0];
 }
 
 // e to the x, where it is a normal number.
-static inline Vector exponential(Vector x) {
-  const Vector t = x * 1.44269504f, magic = all(12582912.f);  // adding 1.5 * 2^23 rounds
+static inline Vector exp(Vector x) {
+  const Vector t = x * 1.44269504f, magic = broadcast(12582912.f);  // adding 1.5 * 2^23 rounds
   const Vector rounded = t + magic, f = t - (rounded - magic);
-  Vector p = all(1.3333558e-3f);
+  Vector p = broadcast(1.3333558e-3f);
   for (float c : {9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f, 6.9314718e-1f, 1.f}) p = p * f + c;
   // the rounded number is in the lowest bits: from there it is added to the exponent
   return reinterpret_cast<Vector>(reinterpret_cast<Bits>(p) + (reinterpret_cast<Bits>(rounded) << 23));
 }
 
-static inline Vector sigmoid(Vector x) { return 1.f / (1.f + exponential(-x)); }
+static inline Vector sigmoid(Vector x) { return 1.f / (1.f + exp(-x)); }
 
 // log(1 + e^x), the cost of a prediction whose score is -x.
 static inline Vector softplus(Vector x) {
-  const Vector t = exponential(larger(-absolute(x), all(-80.f))), s = t / (2.f + t), s2 = s * s;  // atanh's series
-  Vector p = all(1.f / 13);
+  const Vector t = exp(max(-abs(x), broadcast(-80.f))), s = t / (2.f + t), s2 = s * s;  // atanh's series
+  Vector p = broadcast(1.f / 13);
   for (float c : {1.f / 11, 1.f / 9, 1.f / 7, 1.f / 5, 1.f / 3, 1.f}) p = p * s2 + c;
-  return larger(x, Vector{}) + 2.f * s * p;
+  return max(x, Vector{}) + 2.f * s * p;
 }
 
-static inline float total(Vector x) {
+static inline float reduce_add(Vector x) {
   for (int half = W / 2; half; half /= 2)
     for (int i = 0; i < half; ++i) x[i] += x[i + half];
   return x[0];

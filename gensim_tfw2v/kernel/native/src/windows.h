@@ -80,7 +80,7 @@ class Windows : protected Trainer {
       slices<kSlice>(n, [&](auto L, int64_t d) {
         Vector dh[L];
         backward<L>(turn_scores_.data(), &y_[first], number, hidden, d, dh);
-        repeat<L>([&](auto l) { store(delta + d + l * W, load(delta + d + l * W) + dh[l]); });
+        unroll<L>([&](auto l) { store(delta + d + l * W, load(delta + d + l * W) + dh[l]); });
       });
     }
   }
