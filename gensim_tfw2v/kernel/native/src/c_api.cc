@@ -34,9 +34,9 @@ struct Features {
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_FMA)) return;
     __asm__("xgetbv" : "=a"(saved), "=d"(upper) : "c"(0));  // registers that the system keeps
     if ((saved & 0x06) != 0x06 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return;
-    const unsigned wide = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+    const unsigned needed = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
     avx2 = b & bit_AVX2;
-    avx512 = avx2 && (saved & 0xE6) == 0xE6 && (b & wide) == wide;
+    avx512 = avx2 && (saved & 0xE6) == 0xE6 && (b & needed) == needed;
     avx512bf16 = avx512 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
   }
 };

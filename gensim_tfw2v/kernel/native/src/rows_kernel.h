@@ -13,16 +13,16 @@ struct Bfloat16 {
   uint16_t bits;
 };
 
-static inline float wide(float x) { return x; }
-static inline float wide(Bfloat16 x) {
+static inline float to_float(float x) { return x; }
+static inline float to_float(Bfloat16 x) {
   const uint32_t bits = uint32_t{x.bits} << 16;
-  float wide;
-  std::memcpy(&wide, &bits, sizeof wide);
-  return wide;
+  float number;
+  std::memcpy(&number, &bits, sizeof number);
+  return number;
 }
 
-static inline void narrow(float x, float& to) { to = x; }
-static inline void narrow(float x, Bfloat16& to) {
+static inline void from_float(float x, float& to) { to = x; }
+static inline void from_float(float x, Bfloat16& to) {
   uint32_t bits;
   std::memcpy(&bits, &x, sizeof bits);
   const uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;  // to nearest, ties to even
@@ -45,7 +45,7 @@ template <class T>
 void gather(RowTable table, const int32_t* ids, int64_t count, void* to) {
   each(table, ids, count, [&, size = table.size](const float* __restrict row, int64_t i) {
     T* __restrict own = static_cast<T*>(to) + i * size;
-    for (int64_t d = 0; d < size; ++d) narrow(row[d], own[d]);
+    for (int64_t d = 0; d < size; ++d) from_float(row[d], own[d]);
   });
 }
 
@@ -53,7 +53,7 @@ template <class T>
 void scatter(RowTable table, const int32_t* ids, int64_t count, const void* rows) {
   each(table, ids, count, [&, size = table.size](float* __restrict row, int64_t i) {
     const T* __restrict own = static_cast<const T*>(rows) + i * size;
-    for (int64_t d = 0; d < size; ++d) row[d] = wide(own[d]);
+    for (int64_t d = 0; d < size; ++d) row[d] = to_float(own[d]);
     std::memset(row + size, 0, (table.stride - size) * sizeof(float));
   });
 }
@@ -87,11 +87,11 @@ void change(RowTable table, const int32_t* ids, int64_t count, const void* known
     const T* __restrict before = static_cast<const T*>(known) + i * size;
     T* __restrict own = static_cast<T*>(to) + i * size;
     float* __restrict change = changed.data();
-    for (int64_t d = 0; d < size; ++d) change[d] = row[d] - wide(before[d]);
+    for (int64_t d = 0; d < size; ++d) change[d] = row[d] - to_float(before[d]);
     if (share.levels)
       take_share(share.shares + share.levels[ids[i]] * (1 + Share::kDirections), basis.data(),
                  width, change);
-    for (int64_t d = 0; d < size; ++d) narrow(change[d], own[d]);
+    for (int64_t d = 0; d < size; ++d) from_float(change[d], own[d]);
   });
 }
 
@@ -99,7 +99,7 @@ template <class T>
 void add(RowTable table, const int32_t* ids, int64_t count, const void* changes) {
   each(table, ids, count, [&, size = table.size](float* __restrict row, int64_t i) {
     const T* __restrict own = static_cast<const T*>(changes) + i * size;
-    for (int64_t d = 0; d < size; ++d) row[d] += wide(own[d]);
+    for (int64_t d = 0; d < size; ++d) row[d] += to_float(own[d]);
   });
 }
 
