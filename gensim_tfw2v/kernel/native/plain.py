@@ -32,7 +32,7 @@ class Unit(NamedTuple):
     negatives: np.ndarray  # [blocks, S], rows of the table of outputs
     documents: np.ndarray = np.zeros(0, INT32)  # [n] or [0], whose tags each window holds
     tags: Lists = NO_LISTS  # rows of the table of inputs, of each document
-    pairs: int = 0  # of so many at the end, the input alone predicts the target
+    tag_pairs: int = 0  # of so many at the end, the input alone predicts the target
     counted: int = 0  # words that were left, each once
 
 
@@ -59,7 +59,7 @@ _Draws = _struct(
     **dict.fromkeys(("kept", "blocks"), NUMBER),
     **dict.fromkeys((*Unit._fields[:4], "words", "leaves"), POINTER),
     **dict.fromkeys(("paths", "subwords"), _Lists),
-    **{"documents": POINTER, "tags": _Lists, "pairs": NUMBER, "counted": NUMBER},
+    **{"documents": POINTER, "tags": _Lists, "tag_pairs": NUMBER, "counted": NUMBER},
 )
 _Inference = _struct(
     words=_Lists, alphas=POINTER, epochs=NUMBER, vectors=POINTER, seed=ctypes.c_uint64
@@ -130,7 +130,7 @@ def draw(
                 copied(lists.first, (lists.number + 1 if lists.number else 0,), INT32),
                 copied(lists.entries, (lists.length,), INT32),
             ),
-            found.pairs,
+            found.tag_pairs,
             found.counted,
         )
     finally:
@@ -275,7 +275,7 @@ class Tables:
             *(array.ctypes.data for array in unit[:4]),
             *(None, unit.targets.ctypes.data, _lists(self._tree), _lists(self._subwords)),
             unit.documents.ctypes.data if len(unit.documents) else None,
-            *(_lists(unit.tags), unit.pairs),
+            *(_lists(unit.tags), unit.tag_pairs),
         )
         structs: list[Any] = [*map(ctypes.byref, (struct, draws, self._tables))]
         if wrong := _library().tfw2v_check(*structs, *ends):

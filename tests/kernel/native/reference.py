@@ -38,7 +38,7 @@ class Training:
     def train(self, first, last, loss_every):
         o = self.o
         in_blocks = o.negative > 0 and not o.windows
-        passes = [self.sampled, self.pairs] * in_blocks
+        passes = [self.sampled, self.tag_pairs] * in_blocks
         passes += [self.windows] * (o.hierarchical or not in_blocks)
         length = -(-o.span // o.block) * o.block if self.subwords else max(1, last - first)
         by_window = o.windows or o.shards > 1 or o.documents
@@ -57,11 +57,11 @@ class Training:
         for begin in range(first, last, self.o.block):
             self.sampled_block(begin, self.has_loss(begin, loss_every))
 
-    def pairs(self, first, last, loss_every):
+    def tag_pairs(self, first, last, loss_every):
         """Pairs of tags and words, a few at a time from the same rows."""
         number, o = len(self.unit.inputs), self.o
         for block in range(first, last, o.block):
-            begin, end = max(block, number - self.unit.pairs), min(block + o.block, number)
+            begin, end = max(block, number - self.unit.tag_pairs), min(block + o.block, number)
             for place, few in enumerate(range(begin, end, SHARING)):
                 drawn = self.unit.negatives[block // o.block]
                 drawn = [drawn[(place * o.negative + k) % o.shared] for k in range(o.negative)]
@@ -71,7 +71,7 @@ class Training:
 
     def some_pairs(self, positions, drawn, with_loss):
         hidden = {a: self.tables[INPUTS][self.unit.inputs[a]].copy() for a in positions}
-        pairs, alone = self.unit.pairs, len(positions) == 1
+        pairs, alone = self.unit.tag_pairs, len(positions) == 1
         done = (positions[0] - len(self.unit.inputs) + pairs) / pairs
         alpha = self.alphas[0] + (self.alphas[1] - self.alphas[0]) * done
         deltas = self.cbow_group(hidden, drawn, alpha, with_loss, False, alone)
@@ -84,7 +84,7 @@ class Training:
 
     def windows(self, first, last, loss_every):
         """Windows, after each the pairs of its word if there are both, the others at the end."""
-        number, targets = len(self.unit.inputs) - self.unit.pairs, self.unit.targets
+        number, targets = len(self.unit.inputs) - self.unit.tag_pairs, self.unit.targets
         pair = number
         for position in range(number or last):
             begin = position // self.o.block * self.o.block
@@ -145,14 +145,14 @@ class Training:
     def alpha(self, position):
         first, last = self.alphas
         block = position // self.o.block * self.o.block
-        windows = len(self.unit.inputs) - self.unit.pairs
+        windows = len(self.unit.inputs) - self.unit.tag_pairs
         if position >= windows:
-            return first + (last - first) * (position - windows) / self.unit.pairs
+            return first + (last - first) * (position - windows) / self.unit.tag_pairs
         return first + (last - first) * block / windows
 
     def reached(self, position):
         """Positions in the window of one; of a pair, its own."""
-        if position >= len(self.unit.inputs) - self.unit.pairs:
+        if position >= len(self.unit.inputs) - self.unit.tag_pairs:
             return [position]
         before, after = self.unit.reaches[position]
         return [j for j in range(position - before, position + after + 1) if j != position]
@@ -219,7 +219,7 @@ class Training:
         """Skip-gram with negative sampling: all from the rows at the block's beginning."""
         o, unit = self.o, self.unit
         alpha, changes = self.alpha(begin), []
-        for i in range(begin, min(begin + o.block, len(unit.inputs) - unit.pairs)):
+        for i in range(begin, min(begin + o.block, len(unit.inputs) - unit.tag_pairs)):
             for centre in range(len(unit.inputs)):
                 if i not in self.reached(centre):
                     continue

@@ -120,8 +120,8 @@ def test_words_below_0_have_no_shard():
 def test_tables_that_are_not_filled_up():
     case, ops = make_case(**BOTH), load_ops()
     tables, unit = case.trained(), case.unit
-    pairs = np.array([unit.pairs])
-    rest = [np.zeros(0, np.float32), *tf.nest.flatten(unit._replace(pairs=pairs))[:-1]]
+    pairs = np.array([unit.tag_pairs])
+    rest = [np.zeros(0, np.float32), *tf.nest.flatten(unit._replace(tag_pairs=pairs))[:-1]]
     rest += [unit.targets, unit.targets, *tables._tree, case.alphas]
     for inputs, outputs in (
         (case.tables[0], tables._padded[1]),

@@ -68,7 +68,7 @@ def test_draws_of_documents(documents, keep, block, train_words, windows):
     options = DBOW._replace(**changes, train_words=train_words)
     unit = draw(options, documents, 9, keep)
     begin = len(words.inputs) if train_words else 0
-    assert (unit.pairs, len(unit.inputs)) == (len(expected), begin + len(expected))
+    assert (unit.tag_pairs, len(unit.inputs)) == (len(expected), begin + len(expected))
     for name in ("inputs", "targets", "reaches"):
         of_words = getattr(words, name)[:begin]
         np.testing.assert_array_equal(getattr(unit, name)[:begin], of_words)
@@ -209,9 +209,9 @@ WRONG = {
     "tags that are too few": (of_tags(entries=lambda a: a[:-1].copy()), "tags are not rows"),
     "ends that fall": (of_tags(first=lambda a: changed(a, a[-1] + 1, 1)), "tags are not rows"),
     "ends below 0": (of_tags(first=lambda a: changed(a, -1, 0)), "tags are not rows"),
-    "pairs below 0": (of_unit(pairs=lambda _: -1), "more pairs than positions"),
-    "too many pairs": (of_unit(pairs=lambda _: 61), "more pairs than positions"),
-    "pairs of CBOW": (of_unit(pairs=lambda _: 1), "only skip-gram has pairs"),
+    "pairs below 0": (of_unit(tag_pairs=lambda _: -1), "more pairs than positions"),
+    "too many pairs": (of_unit(tag_pairs=lambda _: 61), "more pairs than positions"),
+    "pairs of CBOW": (of_unit(tag_pairs=lambda _: 1), "only skip-gram has pairs"),
     "pairs of shards": (
         lambda case: make_case(tags=9, shards=3, size=9),
         "blocks of pairs have negatives of all shards",
@@ -219,7 +219,7 @@ WRONG = {
     "pairs with windows": (
         lambda case: case._replace(
             options=case.options._replace(skipgram=1),
-            unit=case.unit._replace(documents=case.unit.documents[:0].copy(), pairs=30),
+            unit=case.unit._replace(documents=case.unit.documents[:0].copy(), tag_pairs=30),
         ),
         "a pair has a window",
     ),

@@ -29,7 +29,7 @@ def trained_by_ops(case, loss_every=0, first=0, last=None, **replaced):
         "documents": case.unit.documents,
         "first": case.unit.tags.first,
         "tags": case.unit.tags.entries,
-        "pairs": np.array([case.unit.pairs]),
+        "tag_pairs": np.array([case.unit.tag_pairs]),
         "words": np.maximum(0, case.unit.targets),
         "leaves": case.unit.targets,
         "paths": tables._tree.first,
@@ -103,7 +103,7 @@ def test_documents_give_the_same_bits(objective, changes):
     keep = rng.uniform(0.3, 1.2, VOCABULARY).astype(np.float32)
     noise = alias_table(rng.uniform(0.1, 1.0, VOCABULARY), options.shards)
     unit = drawn_by_both(options, entries, np.array([3, -4], np.int32), keep, noise)
-    assert (unit.pairs > 200) == bool(options.skipgram)
+    assert (unit.tag_pairs > 200) == bool(options.skipgram)
     assert (len(unit.documents) > 200) != bool(options.skipgram)
     # the rows of tags come after those of the words
     case = make_case(vocabulary=VOCABULARY + 10, size=20, locked=True)
@@ -116,7 +116,7 @@ def drawn_by_both(options, entries, key, keep, noise):
     tokens, *drawn, inputs, documents, first, tags, pairs = load_ops().tfw2v_draw(
         entries, key, keep, noise, options=list(options)
     )
-    inputs = inputs if unit.pairs else tokens
+    inputs = inputs if unit.tag_pairs else tokens
     found = plain.Unit(inputs, tokens, *drawn, documents, Lists(first, tags), *pairs)
     for of_ops, array in zip(tf.nest.flatten(found), tf.nest.flatten(unit), strict=True):
         np.testing.assert_array_equal(of_ops.numpy().reshape(np.shape(array)), array)

@@ -134,7 +134,7 @@ def make_case(
     )
     if pairs:
         unit.inputs[-pairs:] = rng.integers(vocabulary, rows[0], pairs)
-        unit = unit._replace(pairs=pairs)
+        unit = unit._replace(tag_pairs=pairs)
     elif tags and not options.skipgram:
         numbers = rng.choice([2, 2, 2, 1] if options.concatenated else 4, -(-tokens // sentence))
         of_documents = [rng.integers(vocabulary, rows[0], number) for number in numbers]

@@ -26,7 +26,7 @@ class BlockProducts {
   void scores(const float* const* x, int m, const float* const* y, int K, float* g, int ld) {
     pack(x, m, x_, packed_x_);
     pack(y, K, y_, packed_y_);
-    multiply<Pair>(packed_x_[0], (N + 1) / 2 * W, m, packed_y_.data(), K, (D + 1) / 2, g, ld);
+    multiply<Bf16x2>(packed_x_[0], (N + 1) / 2 * W, m, packed_y_.data(), K, (D + 1) / 2, g, ld);
   }
 
   // dx = or += g y
@@ -34,19 +34,19 @@ class BlockProducts {
   void to_inputs(const float* g, int m, const float* const* y, int K, int ld, float* const* dx) {
     const int half = static_cast<int>(rounded(ld, 2 * W) / 2);
     float* along = g_.of(int64_t{m} * half);
-    for (int i = 0; i < m; ++i) pair_along(g + i * ld, ld / W, along + i * half);
-    const int pairs = pair_up(y, K, N, y_);
-    weighted_sum<Pair, begin>(along, half, 1, terms_.data(), pairs, dx, m, N);
+    for (int i = 0; i < m; ++i) pack_row(g + i * ld, ld / W, along + i * half);
+    const int pairs = pack_pairs(y, K, N, y_);
+    weighted_sum<Bf16x2, begin>(along, half, 1, terms_.data(), pairs, dx, m, N);
   }
 
   // y = or += g' x
   template <bool begin>
   void to_outputs(const float* g, int m, const float* const* x, int K, int ld, float* const* y) {
     for (int i = 0; i < m; ++i) rows_[i] = const_cast<float*>(g) + i * ld;
-    pair_up(rows_.data(), m, ld / W, g_);
+    pack_pairs(rows_.data(), m, ld / W, g_);
     const float* across = terms_[0];
-    const int pairs = pair_up(x, m, N, x_);
-    weighted_sum<Pair, begin>(across, 1, ld, terms_.data(), pairs, y, K, N);
+    const int pairs = pack_pairs(x, m, N, x_);
+    weighted_sum<Bf16x2, begin>(across, 1, ld, terms_.data(), pairs, y, K, N);
   }
 
  private:
@@ -54,16 +54,16 @@ class BlockProducts {
   void pack(const float* const* rows, int number, Buffer& buffer, std::vector<float*>& packed) {
     const int64_t size = (N + 1) / 2 * W;
     float* to = buffer.of(number * size);
-    for (int r = 0; r < number; ++r) pair_along(rows[r], N, packed[r] = to + r * size);
+    for (int r = 0; r < number; ++r) pack_row(rows[r], N, packed[r] = to + r * size);
   }
 
   // Each two rows of n vectors as one of pairs, in terms_: how many.
-  int pair_up(const float* const* rows, int number, int n, Buffer& buffer) {
+  int pack_pairs(const float* const* rows, int number, int n, Buffer& buffer) {
     const int pairs = (number + 1) / 2;
     float* to = buffer.of(int64_t{pairs} * n * W);
     for (int r = 0; r < pairs; ++r) {
       const float* odd = 2 * r + 1 < number ? rows[2 * r + 1] : zeros_.data();
-      pair_rows(rows[2 * r], odd, n, to + r * n * W);
+      pack_two_rows(rows[2 * r], odd, n, to + r * n * W);
       terms_[r] = to + r * n * W;
     }
     return pairs;

@@ -5,9 +5,10 @@
 namespace tfw2v {
 namespace {
 
-// Makes a pair of each token and each tag of its document, after the tokens if those stay. Blocks
-// have pairs from distant parts of the unit: those of a document are one after the other, not at once.
-void pair_up(const Tfw2vOptions& options, Drawn& drawn) {
+// PV-DBOW: appends a (tag, token) pair for each token and each tag of its document; drops the tokens' own
+// windows unless options.train_words. Pairs are dealt to blocks round-robin, so that those of one document
+// are in different blocks and not updated from the same rows.
+void pair_tags(const Tfw2vOptions& options, Drawn& drawn) {
   auto &tokens = drawn.tokens, &inputs = drawn.inputs;
   std::vector<int32_t> tags, targets;
   for (size_t a = 0; a < tokens.size(); ++a) {
@@ -32,7 +33,7 @@ void pair_up(const Tfw2vOptions& options, Drawn& drawn) {
   for (int64_t i = 0; i < block; ++i)
     for (int64_t b = 0; b < blocks; ++b) put(b * block + i);
   while (k < pairs) put(k);
-  drawn.pairs = pairs;
+  drawn.tag_pairs = pairs;
   drawn.documents.clear(), drawn.first.clear(), drawn.tags.clear();
 }
 
@@ -71,7 +72,7 @@ int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t
   documents.resize(options.documents ? number : 0);
   first_tags.assign(options.documents ? 2 : 0, 0);
   for (auto* none : {&negatives, &drawn.inputs, &tags}) none->clear();
-  drawn.pairs = 0;
+  drawn.tag_pairs = 0;
   Random random(key, kTokens);
   int64_t kept = 0, first = 0;
   auto end_sentence = [&] {
@@ -112,7 +113,7 @@ int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t
   reaches.resize(2 * kept);
   if (options.documents) documents.resize(kept);
   if (options.documents && options.skipgram) {
-    pair_up(options, drawn);
+    pair_tags(options, drawn);
     kept = tokens.size();
   }
   if (!options.negative) return -1;

@@ -43,7 +43,7 @@ struct Drawn {
   std::vector<int32_t> inputs;     // [n] rows; none where they are the tokens
   std::vector<int32_t> documents;  // [n] of CBOW
   std::vector<int32_t> first, tags;  // of each document, in rows
-  int64_t pairs;                   // positions at the end that are a tag and a token
+  int64_t tag_pairs;                   // positions at the end that are a tag and a token
   int64_t counted;                 // words that were left
 };
 
@@ -67,7 +67,7 @@ inline Tfw2vDraws draws_of(const Drawn& drawn, const Tfw2vOptions& options) {
           drawn.reaches.data(), drawn.negatives.data(), nullptr, tokens.data(), {}, {},
           in_windows ? drawn.documents.data() : nullptr,
           {first.data(), drawn.tags.data(), documents, static_cast<int64_t>(drawn.tags.size())},
-          drawn.pairs, drawn.counted};
+          drawn.tag_pairs, drawn.counted};
 }
 
 }  // namespace tfw2v

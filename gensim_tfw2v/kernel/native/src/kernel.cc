@@ -4,7 +4,7 @@
 #include "cbow_blocks.h"
 #include "cbow_concat.h"
 #include "inference.h"
-#include "pair_blocks.h"
+#include "tag_pairs.h"
 #include "rows_kernel.h"
 #include "skipgram_sampled.h"
 #include "skipgram_windows.h"
@@ -28,8 +28,8 @@ void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, con
       return train_with(CbowWindows(unit, alphas, result, o.group));
     if (!o.skipgram) return train_with(CbowBlocks(unit, alphas, result));
     const bool in_blocks = o.negative && !o.windows;
-    if (in_blocks && u.kept > u.pairs) train_with(SkipgramSampled(unit, alphas, result));
-    if (in_blocks && u.pairs) train_with(PairBlocks(unit, alphas, result));
+    if (in_blocks && u.kept > u.tag_pairs) train_with(SkipgramSampled(unit, alphas, result));
+    if (in_blocks && u.tag_pairs) train_with(TagPairs(unit, alphas, result));
     if (o.hierarchical || !in_blocks) train_with(SkipgramWindows(unit, alphas, result));
   };
   const UnitRows unit(o, u, t);

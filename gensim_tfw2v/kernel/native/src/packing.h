@@ -40,23 +40,23 @@ static inline void transpose(const float* const* x, int rows, int n, float* out,
 }
 
 #if defined(__AVX512BF16__)
-// Numbers of a row in pairs: n vectors make (n + 1) / 2.
-static inline void pair_along(const float* row, int n, float* pairs) {
+// Packs a row's floats in pairs of bfloat16: n vectors make (n + 1) / 2.
+static inline void pack_row(const float* row, int n, float* packed) {
   for (int d = 0; d < n; d += 2) {
     const Vector next = d + 1 < n ? load(row + (d + 1) * W) : Vector{};
-    store(pairs + d / 2 * W, (Vector)_mm512_cvtne2ps_pbh((__m512)next, (__m512)load(row + d * W)));
+    store(packed + d / 2 * W, (Vector)_mm512_cvtne2ps_pbh((__m512)next, (__m512)load(row + d * W)));
   }
 }
 
-// The numbers of two rows, n vectors of each, as pairs of one of each.
-static inline void pair_rows(const float* even, const float* odd, int n, float* pairs) {
+// Packs two rows of n vectors in pairs of bfloat16: one of each.
+static inline void pack_two_rows(const float* even, const float* odd, int n, float* packed) {
   alignas(64) static const uint16_t order[32] = {
       0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
       8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   const __m512i at = _mm512_load_si512(order);
   for (int d = 0; d < n * W; d += W) {
     const __m512bh both = _mm512_cvtne2ps_pbh((__m512)load(odd + d), (__m512)load(even + d));
-    store(pairs + d, (Vector)_mm512_permutexvar_epi16(at, (__m512i)both));
+    store(packed + d, (Vector)_mm512_permutexvar_epi16(at, (__m512i)both));
   }
 }
 #endif

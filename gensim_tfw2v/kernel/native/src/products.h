@@ -82,12 +82,12 @@ static inline void score_run(const float* y, const float* x, int64_t stride, int
   }
 }
 
-// What a product takes of either side at a time: one float, or a pair in bfloat16.
+// What a product takes of either side at a time: one float, or two in bfloat16.
 struct Single {
   static inline Vector multiplied(float a, Vector b, Vector sum) { return sum + a * b; }
 };
 #if defined(__AVX512BF16__)
-struct Pair {
+struct Bf16x2 {
   // No arithmetic may touch a pair as a float: one whose second half is 0 is a denormal, which
   // TensorFlow's threads take for 0.
   static inline Vector multiplied(float a, Vector b, Vector sum) {

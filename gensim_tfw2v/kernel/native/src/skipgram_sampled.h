@@ -34,7 +34,7 @@ class SkipgramSampled : Trainer {
 
   // Trains a block, or records its updates.
   void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
-    const int nb = static_cast<int>(std::min<int64_t>(B, u.kept - u.pairs - p));
+    const int nb = static_cast<int>(std::min<int64_t>(B, u.kept - u.tag_pairs - p));
     if (nb <= 0) return;
     const int64_t low = std::max<int64_t>(0, p - w), high = std::min<int64_t>(u.kept, p + nb + w);
     const int32_t* negatives = u.negatives + p / B * K;

@@ -13,8 +13,8 @@ class SkipgramWindows : Windows {
  public:
   SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
       : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group),
-        windows_(u.kept - u.pairs), by_input_(t.weights && one_by_one()) {
-    if (!u.pairs || !windows_) return;
+        windows_(u.kept - u.tag_pairs), by_input_(t.weights && one_by_one()) {
+    if (!u.tag_pairs || !windows_) return;
     for (int64_t a = 0, k = windows_; a < windows_; ++a) {
       while (k < u.kept && u.targets[k] == u.targets[a]) ++k;
       pairs_.push_back(k);
@@ -40,7 +40,7 @@ class SkipgramWindows : Windows {
   int64_t train(int64_t a, int64_t groups, bool with_loss) {
     const int64_t block = a / o.block;
     prefetch_next(a, block, static_cast<int>(a % o.block));
-    const float step = alpha(paired(a) ? a : block * o.block);
+    const float step = alpha(is_tag_pair(a) ? a : block * o.block);
     if (by_input_) return train_input(a, groups, step, with_loss);
     const int words = add_words(a, 0);
     for (int first = 0; first < words; first += group_) {

@@ -9,14 +9,14 @@
 namespace tfw2v::TFW2V_ISA {
 
 // The pairs of a block, a few that share negatives at a time; those with scores out of range, one by one.
-class PairBlocks : Trainer {
+class TagPairs : Trainer {
  public:
-  PairBlocks(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
+  TagPairs(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
       : Trainer(unit, alphas, result), negatives_(unit), hidden_(kGroup * S), dh_(kGroup * S),
         zero_row_(S) {}
 
   void block(int64_t p, bool with_loss) {
-    const int64_t begin = std::max(p, u.kept - u.pairs), end = std::min(p + o.block, u.kept);
+    const int64_t begin = std::max(p, u.kept - u.tag_pairs), end = std::min(p + o.block, u.kept);
     for (int64_t a = begin; a < end; a += kGroup) {
       const int g = static_cast<int>((a - begin) / kGroup);
       prefetch_next(a + o.block, g);

@@ -165,7 +165,7 @@ void draw(void* kernel, TF_OpKernelContext* context) {
   copy(4, drawn.documents, 0);
   copy(5, drawn.documents.empty() ? std::vector<int32_t>() : drawn.first, 0);
   copy(6, drawn.documents.empty() ? std::vector<int32_t>() : drawn.tags, 0);
-  if (auto* to = output<int64_t>(context, 7, kInt64, 2, 0)) to[0] = drawn.pairs, to[1] = drawn.counted;
+  if (auto* to = output<int64_t>(context, 7, kInt64, 2, 0)) to[0] = drawn.tag_pairs, to[1] = drawn.counted;
 }
 
 Tfw2vLists lists_of(const Input& first, const Input& entries) {
@@ -177,7 +177,7 @@ void train(void* kernel, TF_OpKernelContext* context) {
   const auto& options = *static_cast<Tfw2vOptions*>(kernel);
   const Input inputs(context, 0), outputs(context, 1), nodes(context, 2), lock(context, 3);
   const Input rows(context, 4), targets(context, 5), reaches(context, 6), negatives(context, 7);
-  const Input documents(context, 8), first(context, 9), tags(context, 10), pairs(context, 11);
+  const Input documents(context, 8), first(context, 9), tags(context, 10), tag_pairs(context, 11);
   const Input words(context, 12), leaves(context, 13), paths(context, 14), path(context, 15);
   const Input alphas(context, 16), range(context, 17), size(context, 18), lists(context, 19);
   const Input subwords(context, 20), weights(context, 21);
@@ -187,7 +187,7 @@ void train(void* kernel, TF_OpKernelContext* context) {
                             leaves.data<int32_t>(), lists_of(paths, path),
                             lists_of(lists, subwords),
                             documents.size() ? documents.data<int32_t>() : nullptr,
-                            lists_of(first, tags), pairs.size() ? *pairs.data<int64_t>() : 0, 0};
+                            lists_of(first, tags), tag_pairs.size() ? *tag_pairs.data<int64_t>() : 0, 0};
   const Tfw2vTables tables = {{inputs.data<float>(), inputs.dim(0)},
                               {outputs.data<float>(), outputs.dim(0)},
                               {nodes.data<float>(), nodes.dim(0)},
@@ -478,12 +478,12 @@ void define(const char* name, std::initializer_list<const char*> inputs,
 __attribute__((constructor)) void register_ops() {
   define("Tfw2vDraw", {"entries: int32", "key: int32", "keep: float", "noise: int32"},
          {"tokens: int32", "reaches: int32", "negatives: int32", "inputs: int32",
-          "documents: int32", "first: int32", "tags: int32", "pairs: int64"},
+          "documents: int32", "first: int32", "tags: int32", "tag_pairs: int64"},
          draw, kHasOptions);
   define("Tfw2vTrain",
          {"inputs: float", "outputs: float", "nodes: float", "lock: float", "rows: int32",
           "targets: int32", "reaches: int32", "negatives: int32", "documents: int32", "first: int32",
-          "tags: int32", "pairs: int64", "words: int32", "leaves: int32", "paths: int32",
+          "tags: int32", "tag_pairs: int64", "words: int32", "leaves: int32", "paths: int32",
           "path: int32", "alphas: float", "range: int64", "size: int32", "lists: int32",
           "subwords: int32", "weights: float"},
          {"sums: double"}, train, kHasOptions);

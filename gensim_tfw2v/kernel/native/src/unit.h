@@ -57,7 +57,7 @@ struct Tfw2vDraws {
   struct Tfw2vLists subwords;  // rows of the table of inputs that make a word's input, its own first
   const int32_t* documents;  // [n] of each token, or null: CBOW's windows hold no tags
   struct Tfw2vLists tags;      // rows of the table of inputs that are in all windows of a document
-  int64_t pairs;             // so many positions at the end have no window: input predicts target
+  int64_t tag_pairs;             // so many positions at the end have no window: input predicts target
   int64_t counted;           // words that were left, each once, however many pairs they make
 };
 

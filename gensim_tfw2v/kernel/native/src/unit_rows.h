@@ -29,7 +29,7 @@ class UnitRows {
   }
 
   // Whether a position's own input predicts its target, instead of those of a window.
-  bool paired(int64_t a) const { return a >= u.kept - u.pairs; }
+  bool is_tag_pair(int64_t a) const { return a >= u.kept - u.tag_pairs; }
 
   // Tags that are in a position's window.
   const int32_t* tags_begin(int64_t a) const {

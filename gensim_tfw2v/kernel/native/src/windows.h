@@ -33,7 +33,7 @@ class Windows : protected Trainer {
       factors_[end++] = locked(row);
     };
     for (int64_t j = a - u.reaches[2 * a]; j <= a + u.reaches[2 * a + 1]; ++j)
-      if (j != a || paired(a)) add(u.inputs[j]);
+      if (j != a || is_tag_pair(a)) add(u.inputs[j]);
     std::for_each(tags_begin(a), tags_end(a), add);
     return end;
   }
