@@ -367,7 +367,7 @@ def test_ctrl_c_leaves_a_usable_model_and_nothing_else(tmp_path):
 def test_cbow_trains_in_blocks_where_steps_are_short(options, block):
     chosen = dict(tokens=12_000_000, window=5, negative=5, skipgram=False, native=True) | options
     shape = choose_shape(**chosen)
-    assert shape.windows == (block is None)
+    assert shape.sequential == (block is None)
     if block is not None:
         assert (shape.block, shape.shared) == (block, max(1, block // 4 * chosen["negative"]))
 

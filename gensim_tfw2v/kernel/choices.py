@@ -112,7 +112,7 @@ MUCH_SHARED = 0.05
 #: which takes seconds to build, and the parts of a stream are of different lengths.
 NARROW_WINDOW = 16
 
-#: The max_window that `draw` can reduce windows from: it draws them as int32.
+#: The largest max_window: `draw` draws windows as int32.
 WIDEST_WINDOW = (1 << 31) - 2
 
 #: Steps that an epoch should have at least: below, updates of a step are too stale for a
@@ -230,7 +230,7 @@ def choose_shape(
         of_block = math.ceil(block * min(POSITION_NEGATIVES, negatives))
         floor = NATIVE_SHARED if block == NATIVE_BLOCK else 1
         return StepShape(
-            *(step, block, window, max(of_block, floor, least)), windows=True, group=group
+            *(step, block, window, max(of_block, floor, least)), sequential=True, group=group
         )
     if not skipgram:  # each of a position's predictions is one for all words of its window
         steps = steps_of(alpha, 1, negative, hierarchical)
@@ -256,7 +256,7 @@ def choose_round_blocks(
     It is a power of two, so that threads get equal shares, and 1 where windows are trained one by
     one. `most_frequent` is as in `choose_shape`, and `steps` are those of `steps_of`.
     """
-    number = 1 if shape.windows else ROUND_BLOCKS["skipgram" if skipgram else "cbow"]
+    number = 1 if shape.sequential else ROUND_BLOCKS["skipgram" if skipgram else "cbow"]
     while number > 1 and number * shape.block * most_frequent * steps > ROUND_WORD_STEPS:
         number //= 2
     return number

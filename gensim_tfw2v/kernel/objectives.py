@@ -48,7 +48,7 @@ class StepShape:
         Negatives shared by the pairs of a block.
     halo_side : {"inputs", "centres"}
         What is taken from the halo.
-    windows : bool
+    sequential : bool
         Compiled kernels train one window after the other, instead of a block at once.
     group : int
         Windows of compiled CBOW, or words of a window of compiled skip-gram, whose scores are
@@ -67,7 +67,7 @@ class StepShape:
     window: int
     shared: int
     halo_side: Literal["inputs", "centres"] = "inputs"
-    windows: bool = False
+    sequential: bool = False
     group: int = 4
     turns: int = 1
 

@@ -145,7 +145,7 @@ def test_rounds_are_as_long_as_the_most_frequent_word_allows():
     assert choices.choose_round_blocks(blocks, False, 0.006, 0.9) == 4
     assert choices.choose_round_blocks(blocks, True, 0.5, 0.9) == 1
     assert choices.choose_round_blocks(blocks, True, 0.0, 0.9) == 8
-    assert choices.choose_round_blocks(replace(blocks, windows=True), True, 0.006, 0.9) == 1
+    assert choices.choose_round_blocks(replace(blocks, sequential=True), True, 0.006, 0.9) == 1
 
 
 def test_an_error_in_the_draws_ends_the_training(monkeypatch):

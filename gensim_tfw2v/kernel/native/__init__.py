@@ -40,7 +40,7 @@ class Options(NamedTuple):
     block: int
     shared: int
     span: int
-    windows: int
+    sequential: int
     group: int
     documents: int = 0
     train_words: int = 1

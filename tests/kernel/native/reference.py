@@ -37,11 +37,11 @@ class Training:
 
     def train(self, first, last, loss_every):
         o = self.o
-        in_blocks = o.negative > 0 and not o.windows
+        in_blocks = o.negative > 0 and not o.sequential
         passes = [self.sampled, self.tag_pairs] * in_blocks
         passes += [self.windows] * (o.hierarchical or not in_blocks)
         length = -(-o.span // o.block) * o.block if self.subwords else max(1, last - first)
-        by_window = o.windows or o.shards > 1 or o.documents
+        by_window = o.sequential or o.shards > 1 or o.documents
         cbow = self.cbow if by_window else self.cbow_blocks
         if o.concatenated:
             cbow = self.concatenated
@@ -243,7 +243,7 @@ class Training:
         if o.hierarchical:
             path = self.paths[target]
             yield NODES, path // 2, 1.0 - path % 2
-        if o.negative and (o.windows or not o.skipgram):
+        if o.negative and (o.sequential or not o.skipgram):
             own = self.negatives(position // o.block if block is None else block, target)
             places = place * o.negative + np.arange(o.negative)
             negatives = own[places % len(own)]

@@ -49,7 +49,7 @@ CHANGES_OF_DOCUMENTS = [
         {"sentence": 1},
         {"tokens": 0},
         {"tokens": 1},
-        {"shards": 3, "skip_targets": 1, "windows": 1},
+        {"shards": 3, "skip_targets": 1, "sequential": 1},
     ),
     {"block": 31, "shared": 33, "tokens": 64, "locked": True},
 ]
@@ -96,7 +96,7 @@ def main():
             case = case._replace(options=case.options._replace(window=window))
             train(case, 0, None, 30)
             o = case.options
-            if not (o.windows or o.hierarchical or case.subwords or o.shards > 1):
+            if not (o.sequential or o.hierarchical or case.subwords or o.shards > 1):
                 train_deterministic(case)
             if len(case.unit.inputs) > 2 * case.options.block:
                 train(case, case.options.block, 2 * case.options.block)
@@ -104,7 +104,7 @@ def main():
             case = make_case(**objective)
             case.tables[0][:] = bad
             train(case, 0, None, 60)
-            if not (case.options.windows or case.options.hierarchical):
+            if not (case.options.sequential or case.options.hierarchical):
                 train_deterministic(case)
     for name, objective in DOCUMENTS.items():
         for changes in CHANGES_OF_DOCUMENTS:
@@ -136,7 +136,7 @@ def main():
             {"max_window": (1 << 31) - 1},
             {"documents": 1},
             {"documents": 1, "train_words": 0},
-            {"documents": 1, "windows": 1},
+            {"documents": 1, "sequential": 1},
             {"documents": 1, "skipgram": 0},
         ):
             entries = np.arange(tokens, dtype=np.int32) % 10 - 1

@@ -12,7 +12,7 @@ from tests.kernel.native.units import OBJECTIVES, kernels_here, make_case, train
 IN_BLOCKS = [
     name
     for name, options in OBJECTIVES.items()
-    if not options.get("windows") and not options.get("hierarchical") and "n-grams" not in name
+    if not options.get("sequential") and not options.get("hierarchical") and "n-grams" not in name
 ]
 
 #: Changes are sums in another order, and of bfloat16 products in the first.

@@ -45,7 +45,7 @@ DOCUMENT = st.tuples(
 )
 def test_draws_of_documents(documents, keep, block, train_words, windows):
     """Tags change nothing of what is drawn of the words."""
-    changes = {"block": block, "windows": windows}
+    changes = {"block": block, "sequential": windows}
     words = draw(DEFAULTS._replace(**changes), [([], w) for _, w in documents], 9, keep)
     unit = draw(DM._replace(**changes), documents, 9, keep)
     for name in ("inputs", "targets", "reaches", "negatives"):
@@ -103,7 +103,7 @@ def test_of_any_length_of_rows(objective, size):
         {"sentence": 25, "window": 1},
         {"block": 1},
         {"block": 32, "shared": 33, "negative": 20, "tokens": 33},
-        {"shards": 3, "skip_targets": 1, "windows": 1},
+        {"shards": 3, "skip_targets": 1, "sequential": 1},
         {"vocabulary": 3, "skip_targets": 1},
         {"locked": True},
         {"tokens": 0},

@@ -90,7 +90,7 @@ def test_op_and_ctypes_results_are_identical(objective, rows, changes):
     [
         {"train_words": 0},
         {"train_words": 1},
-        {"train_words": 0, "shards": 2, "skip_targets": 1, "windows": 1},
+        {"train_words": 0, "shards": 2, "skip_targets": 1, "sequential": 1},
     ],
     ids=str,
 )

@@ -200,7 +200,7 @@ def test_block_with_large_scores_is_trained_word_by_word(kernel, wide):
         result = tables.train(case.options, case.unit, case.alphas, loss_every=1)
     expected = {}
     for windows in (0, 1):
-        options = case.options._replace(windows=windows, group=1)
+        options = case.options._replace(sequential=windows, group=1)
         expected[windows] = case._replace(options=options).reference()
         expected[windows].train(0, 8, 1)
     is_out_of_range = wide == 6  # scores of 12 and more, where 8 is the limit

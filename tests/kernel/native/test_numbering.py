@@ -36,7 +36,7 @@ def test_numbered_rows(objective, shards, locked, documents):
     rng = np.random.default_rng(0)
     windows = bool(documents) and shards > 1  # blocks of pairs have negatives of all shards
     program = Program(
-        *(objective, StepShape(64, 16, 3, 8, windows=windows), SIZE, 8, 256),
+        *(objective, StepShape(64, 16, 3, 8, sequential=windows), SIZE, 8, 256),
         **dict(loss_every=1, native=True, negative_shards=shards, locked=locked),
         documents=bool(documents),
         **documents,

@@ -19,7 +19,7 @@ KERNELS = ("avx512bf16", "avx512", "avx2", "portable")
 
 DEFAULTS = Options(
     **dict(skipgram=1, negative=5, hierarchical=0, mean=1, corrected=0, skip_targets=0, shards=1),
-    **dict(shrink=1, window=5, max_window=5, block=8, shared=5, span=64, windows=0, group=100),
+    **dict(shrink=1, window=5, max_window=5, block=8, shared=5, span=64, sequential=0, group=100),
 )
 
 #: Changes of options that make each objective.
@@ -27,18 +27,18 @@ OBJECTIVES = {
     "skip-gram": {},
     "skip-gram with a tree": {"negative": 0, "hierarchical": 1},
     "skip-gram with both": {"hierarchical": 1},
-    "skip-gram by windows": {"windows": 1},
-    "skip-gram by windows, with both": {"windows": 1, "hierarchical": 1},
+    "skip-gram by windows": {"sequential": 1},
+    "skip-gram by windows, with both": {"sequential": 1, "hierarchical": 1},
     "CBOW": {"skipgram": 0},
     "CBOW of sums": {"skipgram": 0, "mean": 0},
     "CBOW, corrected": {"skipgram": 0, "corrected": 1},
     "CBOW of sums, corrected": {"skipgram": 0, "mean": 0, "corrected": 1},
     "CBOW with a tree": {"skipgram": 0, "negative": 0, "hierarchical": 1},
     "CBOW with both": {"skipgram": 0, "hierarchical": 1},
-    "CBOW by windows": {"skipgram": 0, "windows": 1},
+    "CBOW by windows": {"skipgram": 0, "sequential": 1},
     "CBOW by windows, of sums, with both": {
         "skipgram": 0,
-        "windows": 1,
+        "sequential": 1,
         "mean": 0,
         "hierarchical": 1,
     },
@@ -47,7 +47,7 @@ OBJECTIVES = {
 #: The same for documents, with so many tags.
 DOCUMENTS = {
     "DBOW": {},
-    "DBOW by windows": {"windows": 1},
+    "DBOW by windows": {"sequential": 1},
     "DBOW with a tree": {"negative": 0, "hierarchical": 1},
     "DBOW with both": {"hierarchical": 1},
     "DM": {"skipgram": 0},
@@ -56,8 +56,8 @@ DOCUMENTS = {
     "DM of sums, corrected": {"skipgram": 0, "mean": 0, "corrected": 1},
     "DM with a tree": {"skipgram": 0, "negative": 0, "hierarchical": 1},
     "DM with both": {"skipgram": 0, "hierarchical": 1},
-    "DM by windows, with both": {"skipgram": 0, "windows": 1, "hierarchical": 1},
-    "DM by windows, of sums": {"skipgram": 0, "windows": 1, "mean": 0},
+    "DM by windows, with both": {"skipgram": 0, "sequential": 1, "hierarchical": 1},
+    "DM by windows, of sums": {"skipgram": 0, "sequential": 1, "mean": 0},
     "DM concatenated": {"skipgram": 0, "concatenated": True},
     "DM concatenated, with a tree": {
         "skipgram": 0,

@@ -119,7 +119,7 @@ def test_reduced_windows_are_uniform(draws_of, max_window):
     inner = draws.left[5:19000]
     np.testing.assert_array_equal(inner, draws.right[5:19000])
     assert inner.min() == 1
-    # reduced from the max_window, and cut
+    # reduced from max_window, and cut
     expected = np.ones(5)
     expected[-1] += (max_window or 5) - 5
     observed = np.bincount(inner, minlength=6)[1:]

@@ -170,7 +170,7 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
     return "what lies outside of a document has no row";
   if (u.tag_pairs < 0 || u.tag_pairs > u.kept) return "there are more pairs than positions";
   if (u.tag_pairs && !o.skipgram) return "only skip-gram has pairs";
-  if (u.tag_pairs && o.negative && o.shards > 1 && !o.windows) return "blocks of pairs have negatives of all shards";
+  if (u.tag_pairs && o.negative && o.shards > 1 && !o.sequential) return "blocks of pairs have negatives of all shards";
   for (int64_t a = u.kept - u.tag_pairs; a < u.kept; ++a)
     if (u.reaches[2 * a] || u.reaches[2 * a + 1]) return "a pair has a window";
   if (u.documents && (o.skipgram || u.subwords.number || tables->weights))

@@ -21,7 +21,7 @@ void pair_tags(const Tfw2vOptions& options, Drawn& drawn) {
   if (!options.train_words) tokens.clear(), drawn.reaches.clear();
   inputs = tokens;
   const int64_t begin = tokens.size(), pairs = tags.size(), block = options.block;
-  const int64_t blocks = options.windows ? 0 : pairs / block;
+  const int64_t blocks = options.sequential ? 0 : pairs / block;
   tokens.resize(begin + pairs);
   inputs.resize(begin + pairs);
   drawn.reaches.resize(2 * (begin + pairs), 0);

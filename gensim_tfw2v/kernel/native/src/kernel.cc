@@ -24,10 +24,10 @@ void train(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2vTables& t, con
   const auto train_all = [&](const UnitRows& unit, auto spans) {
     const auto train_with = [&](auto trainer) { spans(trained(trainer)); };
     if (o.concatenated) return train_with(CbowConcat(unit, alphas, result));
-    if (!o.skipgram && (o.windows || o.shards > 1 || o.documents))
+    if (!o.skipgram && (o.sequential || o.shards > 1 || o.documents))
       return train_with(CbowWindows(unit, alphas, result, o.group));
     if (!o.skipgram) return train_with(CbowBlocks(unit, alphas, result));
-    const bool in_blocks = o.negative && !o.windows;
+    const bool in_blocks = o.negative && !o.sequential;
     if (in_blocks && u.kept > u.tag_pairs) train_with(SkipgramSampled(unit, alphas, result));
     if (in_blocks && u.tag_pairs) train_with(TagPairs(unit, alphas, result));
     if (o.hierarchical || !in_blocks) train_with(SkipgramWindows(unit, alphas, result));

@@ -85,7 +85,7 @@ class SkipgramSampled : Trainer {
 
   static Tfw2vOptions alone(Tfw2vOptions options) {
     options.hierarchical = 0;  // which is trained apart
-    options.windows = options.group = options.span = 1;
+    options.sequential = options.group = options.span = 1;
     return options;
   }
 

@@ -50,7 +50,7 @@ class Subwords : UnitRows {
   int64_t length() const { return rounded(o.span, o.block); }  // of a span: whole blocks
   // Positions before and after a span whose words are inputs of its blocks.
   int64_t around() const {
-    const bool in_blocks = o.skipgram && !o.hierarchical && !o.windows;
+    const bool in_blocks = o.skipgram && !o.hierarchical && !o.sequential;
     return in_blocks || one_by_one() ? 0 : o.window;
   }
   static constexpr int kAhead = 6;  // rows that are prefetched before they are needed

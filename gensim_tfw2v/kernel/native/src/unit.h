@@ -21,7 +21,7 @@ struct Tfw2vOptions {
   int32_t block;          // B, positions a block
   int32_t shared;         // negatives a block
   int32_t span;           // positions whose words' inputs are made of subwords at a time
-  int32_t windows;        // one window after the other, else in blocks
+  int32_t sequential;     // one window after the other, else in blocks
   int32_t group;          // windows of CBOW, or words of a window, that start from the same rows
   int32_t documents;      // tags of documents are inputs, too: see Tfw2vDraws
   int32_t train_words;    // skip-gram of documents: words predict as well

@@ -42,7 +42,7 @@ class UnitRows {
   // Whether pairs of skip-gram are trained one by one, and inputs made of subwords anew for each
   // position. Each input then predicts its window: inputs that a window is predicted by would miss
   // each other's updates of what they share.
-  bool one_by_one() const { return o.skipgram && o.windows && o.group == 1 && o.span == 1; }
+  bool one_by_one() const { return o.skipgram && o.sequential && o.group == 1 && o.span == 1; }
 
   // Rows of a position's window.
   float count(int64_t a) const {

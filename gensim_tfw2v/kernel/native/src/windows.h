@@ -9,7 +9,7 @@ class Windows : protected Trainer {
  protected:
   // Room for the rows of `number` windows at a time.
   Windows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int number)
-      : Trainer(unit, alphas, result), sampled_(o.negative && (!o.skipgram || o.windows)),
+      : Trainer(unit, alphas, result), sampled_(o.negative && (!o.skipgram || o.sequential)),
         limit_(!t.weights ? 6.f : o.skipgram || o.hierarchical ? 8.f : 80.f) {
     int64_t longest = 0;
     for (int64_t a = 0; o.hierarchical && a < u.kept; ++a)
