@@ -18,7 +18,7 @@ struct Position {
   int64_t low, high;    // where its window begins and ends: floats from the first prefix sum on
   const float* x;       // its own input, which is not of its window
   float *hidden, *target;
-  float factor, share;  // of the window's sum, and of the update of its words
+  float forward_scale, backward_scale;  // of the window's sum, and of the update of its words
   float valid;           // 1; or 0, if it is alone in its sentence or beyond the unit
   int64_t token;
 };
@@ -69,11 +69,11 @@ class WindowSums : UnitRows {
  private:
   template <bool begin>
   void update(const Position& at, float g, const float* dh, float* to) const {
-    const float share = at.share, *target = at.target;
+    const float scale = at.backward_scale, *target = at.target;
     float *hidden = at.hidden, *low = deltas_ + at.low, *high = deltas_ + at.high;
     for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
       const Vector before = load(target + d);
-      const Vector of_word = share * (load(dh + d) + g * before);
+      const Vector of_word = scale * (load(dh + d) + g * before);
       const Vector of_target = g * load(hidden + d);
       store(to + d, begin ? of_target : before + of_target);
       store(hidden + d, of_word);
@@ -119,10 +119,10 @@ class WindowSums : UnitRows {
       if (i < 0 || i >= nb) continue;
       const Position& at = *position_of_[i];
       const float *low = prefix_ + at.low + d, *high = prefix_ + at.high + d, *x = at.x + d;
-      const float factor = at.factor;
+      const float scale = at.forward_scale;
       float* hidden = at.hidden + d;
       for (int l = 0; l < L; ++l)
-        store(hidden + l * W, factor * (load(high + l * W) - load(low + l * W) - load(x + l * W)));
+        store(hidden + l * W, scale * (load(high + l * W) - load(low + l * W) - load(x + l * W)));
     }
   }
 

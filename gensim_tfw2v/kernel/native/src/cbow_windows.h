@@ -96,8 +96,8 @@ class CbowWindows : Windows {
     backward<L>(scores_ + first, y_.data() + first, y_ends_[g + 1] - first, hidden_ + g * S, d, dh);
     for (int i = x_ends_[g]; i < x_end; ++i) {
       float* x = x_[i] + d;
-      const float share = factor * factors_[i];
-      unroll<L>([&](auto l) { store(x + l * W, load(x + l * W) + share * dh[l]); });
+      const float scale = factor * factors_[i];
+      unroll<L>([&](auto l) { store(x + l * W, load(x + l * W) + scale * dh[l]); });
     }
   }
 

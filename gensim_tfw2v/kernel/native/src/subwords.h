@@ -95,7 +95,7 @@ class Subwords : UnitRows {
     each([&](size_t w, float* made, int rows, const int32_t* ids) {
       float lock = 0, number = 0;
       for (int r = 0; r < rows; ++r) {
-        lock += share(ids[r]);
+        lock += row_scale(ids[r]);
         number += weight(ids[r]);
       }
       const float divisor = o.skipgram && number > 1 ? number - 1 : 1;
@@ -125,7 +125,7 @@ class Subwords : UnitRows {
           delta[l] = (load(made + d + l * W) - load(before(w) + d + l * W)) / locks_[w];
         for (int r = 0; r < rows; ++r) {
           float* to = row<1>(ids + r) + d;
-          const float own = share(ids[r]);
+          const float own = row_scale(ids[r]);
           for (int l = 0; l < L; ++l) store(to + l * W, load(to + l * W) + own * delta[l]);
         }
       });
@@ -133,7 +133,7 @@ class Subwords : UnitRows {
   }
 
   // Factor of a row's update: it may be the sum of several rows that always get equal updates.
-  float share(int32_t id) const { return weight(id) * locked(id); }
+  float row_scale(int32_t id) const { return weight(id) * locked(id); }
   float weight(int32_t id) const { return t.weights ? t.weights[id] : 1.f; }
   float* before(size_t w) const {
     return made_.inputs.rows + (made_.inputs.number + static_cast<int64_t>(w)) * S;

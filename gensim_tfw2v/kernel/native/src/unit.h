@@ -32,7 +32,7 @@ struct Tfw2vOptions {
 // What is known of each word.
 struct Tfw2vWords {
   const float* keep;         // [words] chance to survive subsampling
-  const int32_t* noise;      // [words, 2] alias table: share of the own word, and the other one
+  const int32_t* noise;      // [words, 2] alias table: probability * 2^31 of the own word, and the other one
   int64_t words;             // V
 };
 
