@@ -23,7 +23,7 @@ void train(bool skipgram) {
   for (int i = 0; i < 400; ++i) entries.push_back(i % 41 == 40 ? -1 : i * i % V);
   for (int word = 0; word < V; ++word) noise.insert(noise.end(), {0x7FFFFFFF, word});
   const std::vector<float> keep(V, .8f);
-  const Tfw2vWords words = {keep.data(), noise.data(), V};
+  const Tfw2vNoiseTable words = {keep.data(), noise.data(), V};
   const int32_t key[2] = {1, 2};
   tfw2v::Drawn drawn;
   tfw2v::draw(options, words, entries.data(), entries.size(), key, drawn);

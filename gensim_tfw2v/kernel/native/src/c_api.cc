@@ -197,7 +197,7 @@ TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDra
   return nullptr;
 }
 
-TFW2V_EXPORT void* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vWords* words,
+TFW2V_EXPORT void* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vNoiseTable* words,
                               const int32_t* entries, int64_t number, const int32_t* key,
                               Tfw2vDraws* draws, int64_t* bad) {
   auto* drawn = new tfw2v::Drawn;
@@ -224,7 +224,7 @@ TFW2V_EXPORT void tfw2v_train_deterministic(const Tfw2vOptions* options, const T
 }
 
 // Infers vectors, or says what is wrong with what is given.
-TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vWords* words,
+TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vNoiseTable* words,
                                      const Tfw2vTables* tables, const Tfw2vLists* paths,
                                      const Tfw2vInference* documents) {
   const auto& o = *options;

@@ -39,7 +39,7 @@ void pair_tags(const Tfw2vOptions& options, Drawn& drawn) {
 
 }  // namespace
 
-void draw_noise(const Tfw2vWords& words, const Tfw2vOptions& options, Random& random,
+void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Random& random,
                 std::vector<int32_t>& drawn) {
   constexpr int64_t kBatch = 32;  // their buckets are prefetched
   uint64_t bits[kBatch];
@@ -63,7 +63,7 @@ void draw_noise(const Tfw2vWords& words, const Tfw2vOptions& options, Random& ra
   }
 }
 
-int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t* entries,
+int64_t draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, const int32_t* entries,
              int64_t number, const int32_t key[2], Drawn& drawn) {
   auto &tokens = drawn.tokens, &reaches = drawn.reaches, &negatives = drawn.negatives;
   auto &documents = drawn.documents, &first_tags = drawn.first, &tags = drawn.tags;

@@ -49,11 +49,11 @@ struct Drawn {
 
 // Entries: token ids, and kEnd after each sentence or document, before which its tags may be. Tags
 // have the rows after those of the words. Returns the first id out of range, else -1.
-int64_t draw(const Tfw2vOptions& options, const Tfw2vWords& words, const int32_t* entries,
+int64_t draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, const int32_t* entries,
              int64_t number, const int32_t key[2], Drawn& drawn);
 
 // Draws words of a noise distribution, by its alias table: the k-th of shard k % shared % shards.
-void draw_noise(const Tfw2vWords& words, const Tfw2vOptions& options, Random& random,
+void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Random& random,
                 std::vector<int32_t>& drawn);
 
 // What was drawn, without paths and subwords.

@@ -33,7 +33,7 @@ class ModelRows {
 // each as good as its own: no document meets them twice. One that is done makes room for the next.
 class Inference : Trainer {
  public:
-  Inference(const UnitRows& unit, const Tfw2vWords& words, const Tfw2vInference& all,
+  Inference(const UnitRows& unit, const Tfw2vNoiseTable& words, const Tfw2vInference& all,
             Tfw2vResult& result)
       : Trainer(unit, kNoAlphas, result), words_(words), all_(all), of_tokens_(o), D(t.size),
         HD(D * std::max(1, o.concatenated)), HS(rounded(HD, W)), K(o.negative), inputs_(t.inputs, D),
@@ -232,7 +232,7 @@ class Inference : Trainer {
     store(end, reinterpret_cast<Vector>(reinterpret_cast<Integers>(load(end)) & inside_));
   }
 
-  const Tfw2vWords& words_;
+  const Tfw2vNoiseTable& words_;
   const Tfw2vInference& all_;
   Tfw2vOptions of_tokens_;
   const int64_t D, HD, HS;  // HD: numbers of a hidden layer; HS: floats that they take

@@ -48,7 +48,7 @@ void train_deterministic(const Tfw2vOptions& o, const Tfw2vDraws& u, const Tfw2v
     DeterministicRounds<CbowBlocks>(unit, u.kept, o.block, alphas, loss_every, at_once, pool).train(result);
 }
 
-void infer(const Tfw2vOptions& o, const Tfw2vWords& words, const Tfw2vTables& t,
+void infer(const Tfw2vOptions& o, const Tfw2vNoiseTable& words, const Tfw2vTables& t,
            const Tfw2vLists& paths, const Tfw2vInference& documents) {
   Tfw2vDraws of_paths{};
   of_paths.paths = paths;

@@ -18,7 +18,7 @@ using TrainDeterministic = void (*)(const Tfw2vOptions&, const Tfw2vDraws&, cons
                                Tfw2vResult&);
 
 // Infers documents' vectors.
-using Infer = void (*)(const Tfw2vOptions&, const Tfw2vWords&, const Tfw2vTables&, const Tfw2vLists& paths,
+using Infer = void (*)(const Tfw2vOptions&, const Tfw2vNoiseTable&, const Tfw2vTables&, const Tfw2vLists& paths,
                        const Tfw2vInference&);
 
 #define TFW2V_KERNEL(isa)                                                                   \
@@ -27,7 +27,7 @@ using Infer = void (*)(const Tfw2vOptions&, const Tfw2vWords&, const Tfw2vTables
              int64_t, int64_t, int64_t, Tfw2vResult&);                                       \
   void train_deterministic(const Tfw2vOptions&, const Tfw2vDraws&, const Tfw2vTables&,            \
                       const float[2], int64_t, int, ThreadPool&, Tfw2vResult&);                     \
-  void infer(const Tfw2vOptions&, const Tfw2vWords&, const Tfw2vTables&, const Tfw2vLists&,  \
+  void infer(const Tfw2vOptions&, const Tfw2vNoiseTable&, const Tfw2vTables&, const Tfw2vLists&,  \
              const Tfw2vInference&);                                                         \
   extern const RowKernel rows[2];                                                            \
   }

@@ -142,7 +142,7 @@ void draw(void* kernel, TF_OpKernelContext* context) {
   const auto& options = *static_cast<Tfw2vOptions*>(kernel);
   const Input entries(context, 0), key(context, 1), keep(context, 2), noise(context, 3);
   if (key.size() != 2) return fail(context, "Tfw2vDraw: a key has two numbers");
-  const Tfw2vWords words = {keep.data<float>(), noise.data<int32_t>(), keep.size()};
+  const Tfw2vNoiseTable words = {keep.data<float>(), noise.data<int32_t>(), keep.size()};
   if (options.negative && noise.size() != 2 * keep.size())
     return fail(context, "Tfw2vDraw: the noise must have [V, 2] numbers");
   if (options.negative && words.words < options.shards)

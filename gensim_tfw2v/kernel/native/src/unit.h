@@ -29,8 +29,8 @@ struct Tfw2vOptions {
   int32_t padding;        // the input that stands for what lies outside of a document, in these
 };
 
-// What is known of each word.
-struct Tfw2vWords {
+// Subsampling and noise of each word.
+struct Tfw2vNoiseTable {
   const float* keep;         // [words] chance to survive subsampling
   const int32_t* noise;      // [words, 2] alias table: probability * 2^31 of the own word, and the other one
   int64_t words;             // V
