@@ -45,7 +45,7 @@ to train it. gensim's defaults; "avx512bf16" is AVX-512 with products in bfloat1
 def nanoseconds(objective: str, corpus: str) -> dict[str, Any]:
     """Train in this process: the kernel, and nanoseconds a kept token of draws and training."""
     from gensim_tfw2v import TFFastText, TFWord2Vec
-    from gensim_tfw2v.kernel.native import plain
+    from gensim_tfw2v.kernel.native import by_ctypes
 
     spent = {"draw": 0, "train": 0}
     kept = 0
@@ -61,11 +61,11 @@ def nanoseconds(objective: str, corpus: str) -> dict[str, Any]:
 
         return call
 
-    plain.draw = timed("draw", plain.draw)
-    plain.Tables.train = timed("train", plain.Tables.train)  # type: ignore[method-assign]
+    by_ctypes.draw = timed("draw", by_ctypes.draw)
+    by_ctypes.Tables.train = timed("train", by_ctypes.Tables.train)  # type: ignore[method-assign]
     model = TFFastText if objective.startswith("FastText") else TFWord2Vec
     model(corpus_file=corpus, workers=1, epochs=1, **OBJECTIVES[objective])
-    return {"kernel": plain.variant(), **{name: ns / kept for name, ns in spent.items()}}
+    return {"kernel": by_ctypes.variant(), **{name: ns / kept for name, ns in spent.items()}}
 
 
 def measure(objective: str, kernel: str, corpus: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from gensim_tfw2v.cluster.local_cluster import LocalTasks, parse_cluster
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.kernel.choices import NATIVE_BLOCK, WIDEST_WINDOW
-from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog, log_options
@@ -343,7 +343,7 @@ class TrainingConfig:
     @property
     def shares_rows(self) -> bool:
         """True if the compiled kernels train on shared rows, in threads of this process."""
-        return self.cluster is None and self.regime is None and plain.is_available()
+        return self.cluster is None and self.regime is None and by_ctypes.is_available()
 
     @property
     def counting_threads(self) -> int:

@@ -12,7 +12,7 @@ from gensim.models.doc2vec import TaggedDocument
 from gensim.test.utils import common_texts, datapath
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
-from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.native import by_ctypes
 
 DOCUMENTS = [TaggedDocument(text, [number]) for number, text in enumerate(common_texts)]
 CORPORA = {TFWord2Vec: common_texts, TFFastText: common_texts, TFDoc2Vec: DOCUMENTS}
@@ -175,19 +175,19 @@ def test_a_sentence_longer_than_a_batch_has_one_learning_rate(class_):
     assert model.min_alpha_yet_reached == 0.02
 
 
-@pytest.mark.skipif(not plain.is_available(), reason="no kernels")
+@pytest.mark.skipif(not by_ctypes.is_available(), reason="no kernels")
 @pytest.mark.parametrize("value", ["", " ", "PORTABLE", " portable ", "bogus", "sse4"])
 def test_kernels_are_named_in_any_case_or_refused(value):
     program = (
-        "from gensim_tfw2v.kernel.native import plain\n"
-        "try:\n    print(plain.variant())\nexcept ValueError as error:\n    print(error)"
+        "from gensim_tfw2v.kernel.native import by_ctypes\n"
+        "try:\n    print(by_ctypes.variant())\nexcept ValueError as error:\n    print(error)"
     )
     environment = {**os.environ, "TFW2V_ISA": value}
     said = subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
     if value in ("bogus", "sse4"):
         assert f"TFW2V_ISA={value!r} is no kernel" in said and "portable, or unset it" in said
     else:
-        assert said.strip() == ("portable" if value.strip() else plain.variant())
+        assert said.strip() == ("portable" if value.strip() else by_ctypes.variant())
 
 
 def test_added_vectors_alone_stay_as_gensims():

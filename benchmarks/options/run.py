@@ -58,9 +58,9 @@ def record_path(records: Path, cell: Cell, engine: str, seed: int) -> Path:
 def measured(cell: Cell, path: Path, engine: str, seed: int) -> dict[str, Any]:
     """Train in this process, or a child of the pool."""
     if engine == "graph":
-        from gensim_tfw2v.kernel.native import plain
+        from gensim_tfw2v.kernel.native import by_ctypes
         from gensim_tfw2v.training import setup
 
-        plain.is_available = lambda: False
+        by_ctypes.is_available = lambda: False
         setup.trains_natively = lambda config: False
     return measure(cell, path, engine, seed, **PLACES.get(engine, {}))

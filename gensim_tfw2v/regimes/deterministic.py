@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Sequence
 
-from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.tables import Reporter, UnitTask
 from gensim_tfw2v.processes.machine import usable_cores
 from gensim_tfw2v.processes.threads import in_threads
@@ -30,7 +30,7 @@ class DeterministicRegime(LocalRegime):
         )
         blocks = self.program.round_blocks
         with (
-            contextlib.closing(plain.ThreadPool(threads, blocks)) as pool,
+            contextlib.closing(by_ctypes.ThreadPool(threads, blocks)) as pool,
             contextlib.closing(drawn),
         ):
             self._pool = pool if blocks > 1 else None

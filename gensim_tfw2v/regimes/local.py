@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gensim_tfw2v.files.whole import all_finite
-from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.native_unit import options_of
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
@@ -35,7 +35,7 @@ class LocalRegime:
         Threads.
     """
 
-    _pool: plain.ThreadPool | None = None  # that trains each unit together
+    _pool: by_ctypes.ThreadPool | None = None  # that trains each unit together
 
     def __init__(self, program: Program, words: WordArrays, workers: int) -> None:
         self.program = program
@@ -57,11 +57,11 @@ class LocalRegime:
 
         run_threads(work, min(self.workers, max(1, len(tasks))), "tfw2v-worker")
 
-    def _draw(self, task: UnitTask) -> plain.Unit:
+    def _draw(self, task: UnitTask) -> by_ctypes.Unit:
         words = self._words
-        return plain.draw(self._options, task.unit.read(), task.key, words.keep, words.noise)
+        return by_ctypes.draw(self._options, task.unit.read(), task.key, words.keep, words.noise)
 
-    def _trained(self, task: UnitTask, unit: plain.Unit) -> UnitReport:
+    def _trained(self, task: UnitTask, unit: by_ctypes.Unit) -> UnitReport:
         alphas = np.asarray(task.alphas, np.float32)
         loss_every = self.program.loss_every
         result = self._tables.train(
@@ -78,7 +78,7 @@ class LocalRegime:
         inputs, outputs, nodes = (np.ascontiguousarray(array, np.float32) for array in arrays)
         lock = words.lock if self.program.locked else None
         weights = words.weights if len(words.weights) else None
-        self._tables = plain.Tables(
+        self._tables = by_ctypes.Tables(
             inputs, outputs, nodes, lock, words.tree, words.subwords, weights
         )
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.config import Number, TrainingConfig
-from gensim_tfw2v.kernel.native import Options, plain
+from gensim_tfw2v.kernel.native import Options, by_ctypes
 from gensim_tfw2v.kernel.native_unit import options_of
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from gensim_tfw2v.messages import quoted
@@ -72,7 +72,7 @@ def infer(
     outputs = model.syn1neg if model.negative else nothing
     given = model.wv.vectors, outputs, model.syn1 if model.hs else nothing
     one = partial(
-        plain.infer,
+        by_ctypes.infer,
         frozen.options,
         [np.ascontiguousarray(table, np.float32) for table in given],
         frozen.words,

@@ -20,7 +20,7 @@ from gensim_tfw2v.config import ATTRIBUTES, TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.choices import FEW_TOKENS
-from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic
@@ -423,7 +423,7 @@ def _refusal(changed: Iterable[str]) -> RuntimeError:
 
 def _note_kernel(model: Any) -> None:
     """Note whose sums a deterministic training has: another kernel rounds others."""
-    if model.kernel not in (None, kernel := plain.variant()):
+    if model.kernel not in (None, kernel := by_ctypes.variant()):
         logger.warning(
             "the model was trained by the kernel for %s, and now is by that for %s: set "
             "TFW2V_ISA=%s to go on with the same numbers",

@@ -15,7 +15,7 @@ from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.kernel import choices
-from gensim_tfw2v.kernel.native import load_ops, plain, why_not
+from gensim_tfw2v.kernel.native import by_ctypes, load_ops, why_not
 from gensim_tfw2v.kernel.objectives import StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
@@ -225,7 +225,7 @@ def trains_natively(config: TrainingConfig) -> bool:
     """
     if not config.regime_of_workers.has_kernels or config.layout != "rows":
         return config.shares_rows
-    if config.shares_rows or isinstance(config.cluster, LocalTasks) and plain.is_available():
+    if config.shares_rows or isinstance(config.cluster, LocalTasks) and by_ctypes.is_available():
         return True
     return not tf.config.list_physical_devices("GPU") and load_ops() is not None
 

@@ -1,7 +1,7 @@
 """The compiled kernels, of which the sources are in `src`, with two interfaces.
 
 Programs with TensorFlow draw and train units by the ops that `load_ops` gives, others by the
-functions of `plain`: both libraries are made of the same objects.
+functions of `by_ctypes`: both libraries are made of the same objects.
 
 They are made when the package is installed, if there is a C++ compiler. Where they are missing, or
 do not apply, the graph of `gensim_tfw2v.kernel.objectives` trains, several times slower.

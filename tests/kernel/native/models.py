@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from tests.kernel.native.reference import TAUGHT
 from tests.kernel.native.units import DEFAULTS, DOCUMENTS
@@ -31,7 +31,7 @@ class Model:
             noise=np.tile(np.array([[0, noise]], np.int32), (vocabulary, 1)),
             tree=Lists.of(self.paths),
             lock=np.zeros(0, np.float32),
-            subwords=plain.NO_LISTS,
+            subwords=by_ctypes.NO_LISTS,
             weights=np.zeros(0, np.float32),
         )
         self.noise, self.size = noise, size
@@ -39,7 +39,7 @@ class Model:
     def infer(self, documents, alphas=ALPHAS, seed=1, **changes):
         options = self.options._replace(**changes)
         tables = [np.array(table) for table in self.tables]
-        found = plain.infer(options, tables, self.words, Lists.of(documents), alphas, seed)
+        found = by_ctypes.infer(options, tables, self.words, Lists.of(documents), alphas, seed)
         for before, table in zip(self.tables, tables, strict=True):
             np.testing.assert_array_equal(before, table)
         return found

@@ -20,7 +20,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(root))
 
 from gensim_tfw2v.corpus.shards import FIRST_TAG
-from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.native import by_ctypes
 from tests.kernel.native.models import Model, some_documents
 from tests.kernel.native.units import DEFAULTS, DOCUMENTS, OBJECTIVES, make_case
 
@@ -57,12 +57,12 @@ CHANGES_OF_DOCUMENTS = [
 
 def train(case, *ends):
     # each array has memory of its own, whose ends are watched
-    unit = plain.Unit(*map(copy.deepcopy, case.unit))
+    unit = by_ctypes.Unit(*map(copy.deepcopy, case.unit))
     return case.trained().train(case.options, unit, case.alphas, *ends)
 
 
 def train_deterministic(case):
-    with contextlib.closing(plain.ThreadPool(3, 8)) as pool:
+    with contextlib.closing(by_ctypes.ThreadPool(3, 8)) as pool:
         return case.trained().train(case.options, case.unit, case.alphas, pool=pool)
 
 
@@ -80,10 +80,10 @@ class Unchecked:
 
 
 def main():
-    plain.library = lambda _: built
+    by_ctypes.library = lambda _: built
     if "unchecked" in sys.argv:
-        functions = Unchecked(plain._library())
-        plain._library = lambda: functions
+        functions = Unchecked(by_ctypes._library())
+        by_ctypes._library = lambda: functions
         case = make_case()
         return train(case._replace(unit=case.unit._replace(negatives=case.unit.negatives[:-1])))
     for objective in OBJECTIVES.values():
@@ -143,8 +143,8 @@ def main():
             if "documents" in changes:  # some have several tags, and some none
                 entries[np.flatnonzero(entries[1:] == 1) // 3 * 3] = FIRST_TAG - 2
             keep = np.linspace(0.2, 1.1, 9, dtype=np.float32)
-            plain.draw(DEFAULTS._replace(**changes), entries, key, keep, noise)
-    return print(plain.variant())
+            by_ctypes.draw(DEFAULTS._replace(**changes), entries, key, keep, noise)
+    return print(by_ctypes.variant())
 
 
 if __name__ == "__main__":

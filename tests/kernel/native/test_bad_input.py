@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import load_ops, plain
+from gensim_tfw2v.kernel.native import by_ctypes, load_ops
 from gensim_tfw2v.kernel.word_arrays import Lists
 from tests.kernel.native.test_doors import trained_by_ops
 from tests.kernel.native.units import DEFAULTS, make_case
@@ -177,7 +177,7 @@ def test_other_arrays_for_the_plain_door():
         ((inputs, outputs, nodes, None, Lists(np.zeros(13, np.int64), None)), TypeError),
     ]:
         with pytest.raises(error):
-            plain.Tables(*arrays)
+            by_ctypes.Tables(*arrays)
     for array, table in zip(
         case.tables, (tables.inputs, tables.outputs, tables.nodes), strict=True
     ):
@@ -188,7 +188,7 @@ def test_ends_of_paths_that_do_not_ascend():
     case = make_case(**BOTH)
     for ends in ([-1, *[0] * 13], [5, 4, *[5] * 12], [*[0] * 13, 1 << 20]):
         tree = Lists(np.array(ends, np.int32), np.zeros(9, np.int32))
-        tables = plain.Tables(*case.tables, tree=tree)
+        tables = by_ctypes.Tables(*case.tables, tree=tree)
         with pytest.raises(ValueError, match="do not ascend"):
             tables.train(case.options, case.unit, case.alphas)
 
@@ -204,7 +204,7 @@ def test_subwords_that_are_no_rows(which, wrong):
         lists.entries[lists.first[word]] = wrong
     else:
         lists.first[word] = lists.first[word + 1] if wrong == "the next" else wrong
-    tables = plain.Tables(*case.tables, None, Lists.of(case.paths), lists)
+    tables = by_ctypes.Tables(*case.tables, None, Lists.of(case.paths), lists)
     with pytest.raises(ValueError, match="subwords are not rows"):
         tables.train(case.options, case.unit, case.alphas)
     for table, before in zip(tables._padded, case.tables, strict=True):
@@ -235,7 +235,7 @@ def test_options_that_nothing_can_be_trained_with(changes, message):
     ):
         case.trained().train(options, case.unit, case.alphas)
     with pytest.raises(ValueError, match=message):
-        plain.draw(options, *words, noise)
+        by_ctypes.draw(options, *words, noise)
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         load_ops().tfw2v_draw(*words, noise, options=list(options))
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
@@ -247,17 +247,17 @@ def test_draws_of_words_that_are_not_there():
     noise = np.zeros((3, 2), np.int32)
     entries = np.array([0, 3, -1], np.int32)
     with pytest.raises(ValueError, match="word 3 of a vocabulary of 3"):
-        plain.draw(DEFAULTS, entries, key, keep, noise)
+        by_ctypes.draw(DEFAULTS, entries, key, keep, noise)
     with pytest.raises(tf.errors.InvalidArgumentError, match="word 3 of a vocabulary of 3"):
         load_ops().tfw2v_draw(entries, key, keep, noise, options=list(DEFAULTS))
     entries = entries[:1]
     with pytest.raises(ValueError, match="noise must be"):
-        plain.draw(DEFAULTS, entries, key, keep, noise[:2])
+        by_ctypes.draw(DEFAULTS, entries, key, keep, noise[:2])
     with pytest.raises(tf.errors.InvalidArgumentError, match="noise must have"):
         load_ops().tfw2v_draw(entries, key, keep, noise[:2], options=list(DEFAULTS))
     options = DEFAULTS._replace(shards=5)
     with pytest.raises(ValueError, match="3 words in 5 shards"):
-        plain.draw(options, entries, key, keep, noise)
+        by_ctypes.draw(options, entries, key, keep, noise)
     with pytest.raises(tf.errors.InvalidArgumentError, match="fewer words than shards"):
         load_ops().tfw2v_draw(entries, key, keep, noise, options=list(options))
     for wrong in (
@@ -267,4 +267,4 @@ def test_draws_of_words_that_are_not_there():
         (entries, key, keep, noise.astype(np.int64)),
     ):
         with pytest.raises(TypeError):
-            plain.draw(DEFAULTS, *wrong)
+            by_ctypes.draw(DEFAULTS, *wrong)

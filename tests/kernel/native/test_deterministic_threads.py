@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 import pytest
 
-from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.native import by_ctypes
 from tests.kernel.native.units import OBJECTIVES, kernels_here, make_case, trained_by
 
 #: Those trained in blocks, without hierarchical softmax.
@@ -21,7 +21,7 @@ TOLERANCE = 1e-5
 
 def train(case, threads, blocks, loss_every=1):
     tables = case.trained()
-    with contextlib.closing(plain.ThreadPool(threads, blocks)) as pool:
+    with contextlib.closing(by_ctypes.ThreadPool(threads, blocks)) as pool:
         how = {"loss_every": loss_every, "pool": pool}
         result = tables.train(case.options, case.unit, case.alphas, **how)
     return result, [padded.tobytes() for padded in tables._padded], tables

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v.corpus.shards import END, FIRST_TAG
-from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.word_arrays import Lists, alias_table
 from tests.kernel.native.test_kernels import check
 from tests.kernel.native.units import DEFAULTS, DOCUMENTS, kernels_here, make_case, trained_by
@@ -27,7 +27,7 @@ def entries_of(documents):
 def draw(options, documents, vocabulary, keep=1.5):
     noise = alias_table(np.ones(vocabulary))
     keep = np.full(vocabulary, keep, np.float32)
-    return plain.draw(options, entries_of(documents), KEY, keep, noise)
+    return by_ctypes.draw(options, entries_of(documents), KEY, keep, noise)
 
 
 DOCUMENT = st.tuples(

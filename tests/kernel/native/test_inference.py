@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.word_arrays import Lists
 from tests.kernel.native.models import ALPHAS, Model, some_documents
 from tests.kernel.native.units import DOCUMENTS, kernels_here, trained_by
@@ -49,7 +49,7 @@ def test_of_any_documents(objective, lengths, vocabulary, size, changes, seed):
 def test_of_no_document():
     model = Model("DM")
     for nothing in (Lists(np.zeros(1, np.int32), np.zeros(0, np.int32)), Lists.of([])):
-        found = plain.infer(model.options, model.tables, model.words, nothing, ALPHAS, 1)
+        found = by_ctypes.infer(model.options, model.tables, model.words, nothing, ALPHAS, 1)
         assert found.shape == (0, 7)
 
 
@@ -109,7 +109,7 @@ def test_what_cannot_be_inferred_from(changes, message):
     words = model.words._replace(tree=changes.pop("tree", model.words.tree))
     options = model.options._replace(**changes)
     with pytest.raises(ValueError, match=message):
-        plain.infer(options, tables, words, documents, ALPHAS, 1)
+        by_ctypes.infer(options, tables, words, documents, ALPHAS, 1)
 
 
 @pytest.mark.parametrize(
@@ -119,10 +119,10 @@ def test_other_arrays(place, table):
     model = Model("DM with both")
     tables = [*model.tables[:place], table, *model.tables[place + 1 :]]
     with pytest.raises((TypeError, ValueError), match="must be"):
-        plain.infer(model.options, tables, model.words, Lists.of([np.arange(3)]), ALPHAS, 1)
+        by_ctypes.infer(model.options, tables, model.words, Lists.of([np.arange(3)]), ALPHAS, 1)
 
 
 def test_documents_of_another_type():
     model, documents = Model("DM"), Lists(np.array([0, 3]), np.arange(3, dtype=np.int32))
     with pytest.raises(TypeError, match="first must be an array of int32"):
-        plain.infer(model.options, model.tables, model.words, documents, ALPHAS, 1)
+        by_ctypes.infer(model.options, model.tables, model.words, documents, ALPHAS, 1)

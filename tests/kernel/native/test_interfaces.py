@@ -8,7 +8,7 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel import native
-from gensim_tfw2v.kernel.native import load_ops, plain
+from gensim_tfw2v.kernel.native import by_ctypes, load_ops
 from gensim_tfw2v.kernel.word_arrays import Lists, alias_table, huffman_tree
 from tests.kernel.native.units import DEFAULTS, OBJECTIVES, make_case
 
@@ -112,12 +112,12 @@ def test_documents_give_the_same_bits(objective, changes):
 
 def drawn_by_both(options, entries, key, keep, noise):
     """A unit that the op draws like the plain function."""
-    unit = plain.draw(options, entries, key, keep, noise)
+    unit = by_ctypes.draw(options, entries, key, keep, noise)
     tokens, *drawn, inputs, documents, first, tags, pairs = load_ops().tfw2v_draw(
         entries, key, keep, noise, options=list(options)
     )
     inputs = inputs if unit.tag_pairs else tokens
-    found = plain.Unit(inputs, tokens, *drawn, documents, Lists(first, tags), *pairs)
+    found = by_ctypes.Unit(inputs, tokens, *drawn, documents, Lists(first, tags), *pairs)
     for of_ops, array in zip(tf.nest.flatten(found), tf.nest.flatten(unit), strict=True):
         np.testing.assert_array_equal(of_ops.numpy().reshape(np.shape(array)), array)
     return unit
@@ -160,10 +160,10 @@ def test_the_plain_door_needs_no_tensorflow():
         "package = types.ModuleType('gensim_tfw2v')\n"  # whose own __init__ imports TensorFlow
         f"package.__path__ = [{str(native.library('').parents[2])!r}]\n"
         "sys.modules['gensim_tfw2v'] = package\n"
-        "from gensim_tfw2v.kernel.native import plain\n"
-        "print(plain.variant(), 'tensorflow' in sys.modules)\n"
+        "from gensim_tfw2v.kernel.native import by_ctypes\n"
+        "print(by_ctypes.variant(), 'tensorflow' in sys.modules)\n"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300
     )
-    assert ran.stdout.split() == [plain.variant(), "False"]
+    assert ran.stdout.split() == [by_ctypes.variant(), "False"]

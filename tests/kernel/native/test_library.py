@@ -15,7 +15,7 @@ import gensim_tfw2v
 from gensim_tfw2v import TFFastText, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel import native
-from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.training import setup
 from tests.kernel.native.units import kernels_here
 
@@ -91,8 +91,8 @@ def ops(tmp_path, monkeypatch):
     """Where the libraries are looked for: in a folder of which the path is that of the ops."""
     monkeypatch.setattr(native, "library", lambda name: tmp_path / f"{name}.so")
     monkeypatch.setattr(setup, "load_ops", native.load_ops.__wrapped__)
-    monkeypatch.setattr(plain, "library", native.library)
-    monkeypatch.setattr(plain, "_library", plain._library.__wrapped__)
+    monkeypatch.setattr(by_ctypes, "library", native.library)
+    monkeypatch.setattr(by_ctypes, "_library", by_ctypes._library.__wrapped__)
     return native.library("ops")
 
 

@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 
-from gensim_tfw2v.kernel.native import Options, library, plain
+from gensim_tfw2v.kernel.native import Options, by_ctypes, library
 from gensim_tfw2v.kernel.word_arrays import Lists
 from tests.kernel.native.reference import Training
 
@@ -74,7 +74,7 @@ class Case(NamedTuple):
     """A unit, and arrays that it is trained on."""
 
     options: Options
-    unit: plain.Unit
+    unit: by_ctypes.Unit
     tables: tuple  # inputs, outputs, nodes
     lock: np.ndarray | None
     paths: list
@@ -85,7 +85,7 @@ class Case(NamedTuple):
     def trained(self):
         """Tables for the kernels."""
         lists = Lists.of(self.paths), Lists.of(self.subwords)
-        return plain.Tables(*self.tables, self.lock, *lists, self.weights)
+        return by_ctypes.Tables(*self.tables, self.lock, *lists, self.weights)
 
     def reference(self):
         alphas = self.alphas.astype(float)
@@ -126,7 +126,7 @@ def make_case(
     blocks = -(-tokens // options.block) if options.negative else 0
     # not of the same number, so that no table is taken for another
     rows = vocabulary + 3 * ngrams + tags, vocabulary + 1, max(1, vocabulary - 1)
-    unit = plain.Unit(
+    unit = by_ctypes.Unit(
         rng.integers(0, vocabulary, tokens).astype(np.int32),
         rng.integers(0, rows[1], tokens).astype(np.int32),
         np.ascontiguousarray(reaches, np.int32).reshape(tokens, 2),
@@ -171,17 +171,17 @@ def functions_of(name):
         copy = Path(folder) / f"{name}.so"
         shutil.copy(library("kernels"), copy)
         with (
-            mock.patch.object(plain, "library", lambda _: copy),
+            mock.patch.object(by_ctypes, "library", lambda _: copy),
             mock.patch.dict(os.environ, TFW2V_ISA=name),
         ):
-            functions = plain._library.__wrapped__()
+            functions = by_ctypes._library.__wrapped__()
             return functions if functions.tfw2v_variant().decode() == name else None
 
 
 @contextmanager
 def trained_by(name):
     """Let one kernel train."""
-    with mock.patch.object(plain, "_library", lambda: functions_of(name)):
+    with mock.patch.object(by_ctypes, "_library", lambda: functions_of(name)):
         yield
 
 

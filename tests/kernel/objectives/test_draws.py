@@ -11,7 +11,7 @@ from scipy import stats
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.draws import draw, in_halos
-from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape, band
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.word_arrays import WordArrays, alias_table, noise_shares
@@ -48,7 +48,7 @@ def by_kernels(entries, key, keep, noise, shape, shrink, shards, max_window):
         **dict(shared=shape.shared, max_window=max_window or shape.window),
     )
     arrays = (np.array(array, np.int32) for array in (entries, key))
-    unit = plain.draw(options, *arrays, np.array(keep, np.float32), noise)
+    unit = by_ctypes.draw(options, *arrays, np.array(keep, np.float32), noise)
     return Drawn(unit.targets, *unit.reaches.T, unit.negatives)
 
 

@@ -1,4 +1,4 @@
-// Arguments of the kernels: plain C structs, filled by plain.py (ctypes) or tensorflow.cc.
+// Arguments of the kernels: plain C structs, filled by by_ctypes.py or tensorflow.cc.
 #pragma once
 #include <cstdint>
 
