@@ -8,7 +8,7 @@ import pytest
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import by_ctypes, load_ops
 from gensim_tfw2v.kernel.word_arrays import Lists
-from tests.kernel.native.test_doors import trained_by_ops
+from tests.kernel.native.test_interfaces import trained_by_ops
 from tests.kernel.native.units import DEFAULTS, make_case
 
 BOTH = {"hierarchical": 1, "size": 9}
@@ -142,7 +142,7 @@ def test_other_dtypes_for_the_op(name):
         trained_by_ops(case, **{name: np.zeros(3) + 0.5})
 
 
-def test_other_arrays_for_the_plain_door():
+def test_other_arrays_for_ctypes():
     case = make_case(**BOTH)
     tables, unit = case.trained(), case.unit
     for name, array in unit._replace(documents=np.zeros(60, np.int32))._asdict().items():

@@ -42,7 +42,7 @@ def trained_by_ops(case, loss_every=0, first=0, last=None, **replaced):
         "weights": [] if case.weights is None else case.weights,
     } | replaced
     dtypes = dict.fromkeys(("lock", "weights", "alphas"), tf.float32)
-    dtypes |= dict.fromkeys(("range", "pairs"), tf.int64)
+    dtypes |= dict.fromkeys(("range", "tag_pairs"), tf.int64)
     try:
         sums = load_ops().tfw2v_train(
             *(variable.read_value() for variable in variables),
@@ -154,7 +154,7 @@ def test_paths_of_gensims_tree_are_the_kernels():
     np.testing.assert_array_equal(tree.entries, [5, 4, 3, 4, 2])
 
 
-def test_the_plain_door_needs_no_tensorflow():
+def test_the_ctypes_interface_needs_no_tensorflow():
     program = (
         "import sys, types\n"
         "package = types.ModuleType('gensim_tfw2v')\n"  # whose own __init__ imports TensorFlow
