@@ -13,9 +13,9 @@ import numpy as np
 
 from gensim_tfw2v.cluster.local_cluster import LocalTasks, parse_cluster
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.kernel.choices import NATIVE_BLOCK, WIDEST_WINDOW
+from gensim_tfw2v.graph.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.objectives import Cbow, Objective, SkipGram
+from gensim_tfw2v.kernel.sizes import NATIVE_BLOCK, WIDEST_WINDOW
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog, log_options
 from gensim_tfw2v.regimes.options import (

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.kernel.choices import choose_shape, choose_unit_entries
-from gensim_tfw2v.kernel.objectives import NearPairs, StepShape
+from gensim_tfw2v.graph.objectives import NearPairs, StepShape
+from gensim_tfw2v.kernel.sizes import choose_shape, choose_unit_entries
 
 # Words. Bursts: Church and Gale 1995, "Poisson mixtures"; by this one, the distinct words of runs
 # of 512 to 1 M tokens of Wikipedia come out within a tenth. The word of rank r (from 1) occurs in

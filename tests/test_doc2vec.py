@@ -166,7 +166,7 @@ def test_inference_in_another_process(tmp_path):
 
 @of_all
 def test_any_number_of_workers_gives_the_same_bits(options, monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.kernel.choices.UNIT_ENTRIES", 1024)
+    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 1024)
     models = []
     for workers in (1, 3):
         model = built(lee(30), **options)

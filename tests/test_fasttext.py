@@ -10,7 +10,7 @@ from gensim.models.callbacks import CallbackAny2Vec
 from gensim.test.utils import common_texts, datapath, lee_corpus_list
 
 from gensim_tfw2v import TFFastText, TFWord2Vec
-from gensim_tfw2v.kernel.choices import choose_span
+from gensim_tfw2v.kernel.sizes import choose_span
 from gensim_tfw2v.model import OWN
 from gensim_tfw2v.training.subwords import Subwords, adjust_vectors
 from gensim_tfw2v.training.vocabulary import Vocabulary

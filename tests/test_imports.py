@@ -19,7 +19,7 @@ PACKAGE = "gensim_tfw2v"
 # command line may import as any user does.
 AXES = ("corpus", "merging", "evaluation")
 ABOVE = (
-    *"monitor kernel cluster parameter_server planning regimes config keywords".split(),
+    *"monitor kernel graph cluster parameter_server planning regimes config keywords".split(),
     *"checks training model fasttext doc2vec merged patch".split(),
     *("", "cli", "__main__"),
 )
@@ -29,7 +29,7 @@ CLASSES = {"Word2Vec", "FastText", "Doc2Vec"}
 
 #: Axes that are modules of components: none imports another.
 APART = (
-    ("kernel.objectives",),
+    ("graph.objectives",),
     ("parameter_server.layout", "parameter_server.rows", "parameter_server.columns"),
 )
 

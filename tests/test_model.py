@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
-from gensim_tfw2v.kernel.choices import (
+from gensim_tfw2v.kernel.sizes import (
     choose_largest_growth,
     choose_shape,
     choose_unit_entries,
@@ -407,7 +407,7 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
         original(self, tasks, report, stop)
 
     monkeypatch.setattr(LocalRegime, "train_epoch", watched)
-    monkeypatch.setattr("gensim_tfw2v.kernel.choices.UNIT_ENTRIES", 64)
+    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 64)
     TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2, batch_words=1)
     assert orders == [list(range(len(orders[0])))] * 2  # of little text, in its own
     orders.clear()

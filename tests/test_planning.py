@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.scaling.prediction import target_bytes
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.draws import draw
-from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.graph.draws import draw
+from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
@@ -30,7 +30,7 @@ from gensim_tfw2v.planning import (
     transfer_seconds,
 )
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
-from tests.kernel.unit_function import word_tensors
+from tests.graph.unit_function import word_tensors
 from tests.parameter_server.test_job import PROGRAMS, job
 
 VOCABULARY = 3000

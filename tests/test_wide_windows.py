@@ -8,13 +8,13 @@ from gensim.test.utils import common_texts, datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.choices import NARROW_WINDOW, WIDEST_WINDOW, choose_window
-from gensim_tfw2v.kernel.draws import draw
-from gensim_tfw2v.kernel.objectives import SkipGram, StepShape
+from gensim_tfw2v.graph.draws import draw
+from gensim_tfw2v.graph.objectives import SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.sizes import NARROW_WINDOW, WIDEST_WINDOW, choose_window
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from tests.corpus.reference import encode_sentences
-from tests.kernel.unit_function import word_tensors
+from tests.graph.unit_function import word_tensors
 
 LEE = datapath("lee_background.cor")
 SENTENCES = [[f"w{(7 * i + j) % 20}" for j in range(i % 19 + 1)] for i in range(60)]
@@ -67,13 +67,11 @@ def test_draws_are_those_of_the_wide_window(side, shrinks):
 )
 def test_the_vectors_are_those_of_the_wide_program(options, monkeypatch):
     # as many negatives a block
-    monkeypatch.setattr("gensim_tfw2v.kernel.choices.POSITION_NEGATIVES", 1)
+    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.POSITION_NEGATIVES", 1)
     models = []
     for cut in (True, False):
         if not cut:
-            monkeypatch.setattr(
-                "gensim_tfw2v.kernel.choices.choose_window", lambda window, _: window
-            )
+            monkeypatch.setattr("gensim_tfw2v.kernel.sizes.choose_window", lambda window, _: window)
         model = TFWord2Vec(
             SENTENCES, window=70, min_count=1, vector_size=4, workers=1, sample=0, **options
         )

@@ -17,7 +17,7 @@ from gensim.models.callbacks import CallbackAny2Vec
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.model_files import save_whole
 from gensim_tfw2v.corpus import files
-from gensim_tfw2v.kernel import choices
+from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.training import setup
 from gensim_tfw2v.training.session import Training
 
@@ -72,8 +72,8 @@ def main(path: str) -> None:
     settings = json.loads(Path(path).read_text())
     # units and runs of a large corpus, for a small one
     for module, name, value in (
-        (choices, "UNIT_ENTRIES", settings["unit_entries"]),
-        (choices, "CLUSTER_ENTRIES", settings["unit_entries"]),
+        (sizes, "UNIT_ENTRIES", settings["unit_entries"]),
+        (sizes, "CLUSTER_ENTRIES", settings["unit_entries"]),
         (files, "BYTES_A_RUN", settings["bytes_a_run"]),
         (setup, "READY_SECONDS", 120.0),
     ):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.scaling.simulation import Work
-from gensim_tfw2v.kernel.choices import choose_shape, choose_unit_entries
+from gensim_tfw2v.kernel.sizes import choose_shape, choose_unit_entries
 from gensim_tfw2v.planning import (
     ENTRY,
     FLOAT,

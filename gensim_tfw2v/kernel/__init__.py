@@ -1,1 +1,1 @@
-"""Operations on rows that objectives and regimes share."""
+"""What both engines share: sizes, constants, tables, word arrays; and the compiled kernels."""

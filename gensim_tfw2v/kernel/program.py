@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.graph.objectives import Objective, StepShape
 from gensim_tfw2v.kernel.native import stride
-from gensim_tfw2v.kernel.objectives import Objective, StepShape
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Program:
     max_norm : float
         The longest that a row's summed update of a step may be.
     adagrad : bool
-        Whether rows have step sizes of their own: see `gensim_tfw2v.kernel.updates.adagrad`.
+        Whether rows have step sizes of their own: see `gensim_tfw2v.graph.updates.adagrad`.
     span : int
         Positions whose words' inputs are made of rows of n-grams at a time: see `choose_span`.
     native : bool

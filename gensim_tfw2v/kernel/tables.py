@@ -9,8 +9,8 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
+from gensim_tfw2v.graph.slices import Slices, whole
 from gensim_tfw2v.kernel.program import Program
-from gensim_tfw2v.kernel.slices import Slices, whole
 
 
 class Tables(NamedTuple):

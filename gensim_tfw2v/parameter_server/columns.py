@@ -5,7 +5,7 @@ Vocabularies", section 4: products of rows are computed where the slices are, an
 each step are parts of these products, and what rows are multiplied by; no rows.
 
 The worker draws, plans, and decides how wrong each product is; the ps tasks compute their part of
-the products, and update their columns (see `gensim_tfw2v.kernel.slices`). The threads of a worker
+the products, and update their columns (see `gensim_tfw2v.graph.slices`). The threads of a worker
 train their units side by side, so one computes while another waits for the network.
 """
 
@@ -16,8 +16,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.graph.slices import MOST_ROWS, Link, Slices, exact
 from gensim_tfw2v.kernel.program import Program
-from gensim_tfw2v.kernel.slices import MOST_ROWS, Link, Slices, exact
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.layout import Access, Layout, pieces_of

@@ -19,11 +19,11 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
+from gensim_tfw2v.graph.steps import prepare_unit
 from gensim_tfw2v.kernel.native import let_run_together
 from gensim_tfw2v.kernel.native_unit import NativeUnit, number_rows
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
-from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server import combining
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables, cached

@@ -15,9 +15,9 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import Sampling, WorkUnit
+from gensim_tfw2v.graph.steps import prepare_unit
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, UnitTask, unit_key
-from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.layout import ROWS_AT_A_TIME
 from gensim_tfw2v.parameter_server.scratch import Scratch

@@ -16,10 +16,10 @@ from dataclasses import replace
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.graph.steps import PreparedUnit
+from gensim_tfw2v.graph.updates import adagrad_sizes
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, read_rows
-from gensim_tfw2v.kernel.unit import PreparedUnit
-from gensim_tfw2v.kernel.updates import adagrad_sizes
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import RowLayout

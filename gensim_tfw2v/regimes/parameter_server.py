@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.choices import choose_warm_units
 from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.sizes import choose_warm_units
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.monitor.trace import JobTrace

@@ -19,8 +19,8 @@ from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import ATTRIBUTES, TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 from gensim_tfw2v.files.temporary import OWNED
-from gensim_tfw2v.kernel.choices import FEW_TOKENS
 from gensim_tfw2v.kernel.native import by_ctypes
+from gensim_tfw2v.kernel.sizes import FEW_TOKENS
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.parameter_server.traffic import Traffic

@@ -14,9 +14,9 @@ from gensim_tfw2v.cluster.local_cluster import LocalTasks, open_cluster
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.kernel import choices
+from gensim_tfw2v.graph.objectives import StepShape
+from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.native import by_ctypes, load_ops, why_not
-from gensim_tfw2v.kernel.objectives import StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.monitor.progress import phase
@@ -52,8 +52,8 @@ def setup_of(
     """
     tokens = config.regime_of_workers.tokens_of_model(corpus.total_tokens)
     window = config.window
-    if window > choices.NARROW_WINDOW and not config.concatenated:
-        window = choices.choose_window(window, corpus.longest_sentence)
+    if window > sizes.NARROW_WINDOW and not config.concatenated:
+        window = sizes.choose_window(window, corpus.longest_sentence)
     native = trains_natively(config)
     if not native and (config.kernels_class or config.deterministic):
         name = config.kernels_class
@@ -75,15 +75,15 @@ def setup_of(
 def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) -> int:
     """Entries of a work unit, at most, for a corpus of so many tokens."""
     shape = _step_shape(config, vocabulary, tokens, True, config.window)
-    most = max(choices.LEAST_ENTRIES, choices.UNIT_NEGATIVES * shape.block // shape.shared)
+    most = max(sizes.LEAST_ENTRIES, sizes.UNIT_NEGATIVES * shape.block // shape.shared)
     if config.shares_rows:
-        one = choices.PAIRED_ENTRIES if config.dbow_words else choices.UNIT_ENTRIES
+        one = sizes.PAIRED_ENTRIES if config.dbow_words else sizes.UNIT_ENTRIES
         return min(one, most)
     workers, threads = _workers_and_threads(config)
     regime = config.regime_of_workers
     of_model = regime.tokens_of_model(tokens)
     of_all = threads if regime.trains_apart else workers * threads
-    entries = choices.choose_unit_entries(
+    entries = sizes.choose_unit_entries(
         of_model, of_all, regime.combines_by_direction, config.deterministic
     )
     step = _step_shape(config, vocabulary, tokens, False, config.window).tokens
@@ -113,12 +113,12 @@ def unit_program(
             config.window if config.shrink_windows and config.window > shape.window else None
         ),
         loss_every=loss_every,
-        skip_targets=objective.negative > 0 and len(vocabulary) <= choices.FEW_WORDS,
+        skip_targets=objective.negative > 0 and len(vocabulary) <= sizes.FEW_WORDS,
         locked=vocabulary.lock is not None,
         negative_shards=config.negative_shards,
-        product_dtype="float32" if native else choices.choose_product_dtype(),
+        product_dtype="float32" if native else sizes.choose_product_dtype(),
         span=_span(config, vocabulary, window) or 1,
-        max_norm=choices.choose_max_norm(objective.skipgram, objective.hierarchical),
+        max_norm=sizes.choose_max_norm(objective.skipgram, objective.hierarchical),
         native=native,
         round_blocks=_round_blocks(config, vocabulary, shape),
         documents=config.has_documents,
@@ -134,7 +134,7 @@ def _round_blocks(config: TrainingConfig, vocabulary: Vocabulary, shape: StepSha
         return 1
     objective = config.objective
     steps = _steps(config, config.window)
-    return choices.choose_round_blocks(shape, objective.skipgram, vocabulary.most_frequent, steps)
+    return sizes.choose_round_blocks(shape, objective.skipgram, vocabulary.most_frequent, steps)
 
 
 def _step_shape(
@@ -146,7 +146,7 @@ def _step_shape(
             f"negative_shards={config.negative_shards} is more than the vocabulary's "
             f"{len(vocabulary)} words: each shard needs words of which negatives can be drawn"
         )
-    return choices.choose_shape(
+    return sizes.choose_shape(
         int(tokens * vocabulary.kept_share),
         window,
         config.objective.negative,
@@ -169,13 +169,13 @@ def _span(config: TrainingConfig, vocabulary: Vocabulary, window: int) -> int | 
         return None
     steps = _steps(config, window)
     sharing = vocabulary.subwords.sharing
-    return choices.choose_span(sharing, steps, config.objective.skipgram)
+    return sizes.choose_span(sharing, steps, config.objective.skipgram)
 
 
 def _steps(config: TrainingConfig, window: int) -> float:
     objective = config.objective
     pairs = window + 1 if config.shrink_windows else 2 * window
-    return choices.steps_of(config.alpha, pairs, objective.negative, objective.hierarchical)
+    return sizes.steps_of(config.alpha, pairs, objective.negative, objective.hierarchical)
 
 
 def worker_program(config: TrainingConfig, program: Program, tokens: int) -> Program:
@@ -183,14 +183,14 @@ def worker_program(config: TrainingConfig, program: Program, tokens: int) -> Pro
     workers, threads = _workers_and_threads(config)
     steps = _steps(config, program.shape.window)
     overlap = workers > 1 and config.regime_of_workers.workers_overlap and not config.shares_rows
-    takes_turns = overlap and choices.must_take_turns(tokens, steps)
+    takes_turns = overlap and sizes.must_take_turns(tokens, steps)
     if takes_turns:
         logger.info(
             "%i workers take turns, and are no faster than one: with so little text, several that "
             "train at once by steps this long would not give gensim's vectors",
             workers,
         )
-    growth = choices.choose_largest_growth(tokens, steps)
+    growth = sizes.choose_largest_growth(tokens, steps)
     return replace(
         program,
         workers=workers,
@@ -208,7 +208,7 @@ def _workers_and_threads(config: TrainingConfig) -> tuple[int, int]:
     A deterministic training has as many jobs at a time on any cluster, each of one thread.
     """
     if config.deterministic and not config.shares_rows:
-        return choices.ROUND_JOBS, 1
+        return sizes.ROUND_JOBS, 1
     if config.cluster is None:
         return config.workers, 1
     if isinstance(config.cluster, LocalTasks):

@@ -24,8 +24,8 @@ OPTIONS = {"epochs": 16, "seed": 5}
 @pytest.fixture(scope="module", autouse=True)
 def short_units():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gensim_tfw2v.kernel.choices.UNIT_ENTRIES", 4096)
-        patch.setattr("gensim_tfw2v.kernel.choices.CLUSTER_ENTRIES", 4096)
+        patch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 4096)
+        patch.setattr("gensim_tfw2v.kernel.sizes.CLUSTER_ENTRIES", 4096)
         yield
 
 
@@ -211,8 +211,8 @@ def test_training_goes_on_when_a_ps_that_stopped_is_back(standing, undisturbed, 
 RUN = """
 import sys
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.kernel import choices
-choices.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = 4096
+from gensim_tfw2v.kernel import sizes
+sizes.UNIT_ENTRIES = sizes.CLUSTER_ENTRIES = 4096
 
 class Tell:
     def on_train_begin(self, model): ...

@@ -15,13 +15,13 @@ LEE = datapath("lee_background.cor")
 TRAIN = """
 import dataclasses, json, logging, sys, time
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.kernel import choices
+from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.training import setup
 told = json.loads(sys.argv[2])
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 if told.get("entries"):
-    choices.UNIT_ENTRIES = choices.CLUSTER_ENTRIES = told["entries"]
-    choices.LEAST_ENTRIES = told["entries"]
+    sizes.UNIT_ENTRIES = sizes.CLUSTER_ENTRIES = told["entries"]
+    sizes.LEAST_ENTRIES = told["entries"]
 setup.READY_SECONDS = told.get("ready", 60)
 
 def say(model, **more):

@@ -30,8 +30,8 @@ OPTIONS = {"vector_size": 24, "epochs": 12, "min_count": 2, "seed": 3, "alpha": 
 @pytest.fixture(scope="module", autouse=True)
 def short_units():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gensim_tfw2v.kernel.choices.UNIT_ENTRIES", 8192)
-        patch.setattr("gensim_tfw2v.kernel.choices.CLUSTER_ENTRIES", 8192)
+        patch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 8192)
+        patch.setattr("gensim_tfw2v.kernel.sizes.CLUSTER_ENTRIES", 8192)
         yield
 
 

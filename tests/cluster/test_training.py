@@ -25,8 +25,8 @@ LEE = datapath("lee_background.cor")
 @pytest.fixture(autouse=True)
 def same_units(monkeypatch):
     """Let this process train the short units of a cluster, and a cluster what it trains."""
-    monkeypatch.setattr("gensim_tfw2v.kernel.choices.UNIT_ENTRIES", 4096)
-    monkeypatch.setattr("gensim_tfw2v.kernel.choices.CLUSTER_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.CLUSTER_ENTRIES", 4096)
 
 
 def servers():

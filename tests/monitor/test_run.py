@@ -27,7 +27,7 @@ def points_at_once(monkeypatch, short_layouts):
     """Write a point for each unit, for these trainings are short."""
     monkeypatch.setattr(monitor_run, "SECONDS", 0.0)
     monkeypatch.setattr(monitor_run, "POINTS", 10**9)
-    monkeypatch.setattr("gensim_tfw2v.kernel.choices.UNIT_ENTRIES", 8192)
+    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 8192)
 
 
 class Scores:

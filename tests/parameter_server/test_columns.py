@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.slices import Slices
+from gensim_tfw2v.graph.slices import Slices
 from gensim_tfw2v.parameter_server import layout as layout_module
 from gensim_tfw2v.parameter_server.columns import ColumnLayout, SlicedRows
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
@@ -19,8 +19,8 @@ from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, PushCo
 from gensim_tfw2v.parameter_server.rows import RowJob
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
-from tests.kernel.objectives.test_objectives import huffman_paths, unit
-from tests.kernel.unit_function import concrete_unit_function, word_tensors
+from tests.graph.test_objectives import huffman_paths, unit
+from tests.graph.unit_function import concrete_unit_function, word_tensors
 
 VOCABULARY, SIZE = 40, 6
 NOISE = np.arange(1.0, VOCABULARY + 1)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.regimes.local import LocalRegime
 from tests.corpus.reference import encode_sentences
-from tests.kernel.unit_function import unit_function, word_tensors
+from tests.graph.unit_function import unit_function, word_tensors
 
 VOCABULARY, SIZE, ENTRIES = 30, 8, 256
 SHAPE = StepShape(64, 16, 3, 8)

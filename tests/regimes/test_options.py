@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from gensim_tfw2v import Asynchronous, Downpour, Sandblaster, Synchronous, TFWord2Vec
-from gensim_tfw2v.kernel.objectives import SkipGram, StepShape
+from gensim_tfw2v.graph.objectives import SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.regimes.options import parse_regime
 from gensim_tfw2v.training.setup import worker_program

@@ -15,7 +15,7 @@ from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitResult
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training import setup
 from tests.engines import train_by_graph
-from tests.kernel.unit_function import unit_function, word_tensors
+from tests.graph.unit_function import unit_function, word_tensors
 
 LEE = datapath("lee_background.cor")
 pytestmark = pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")

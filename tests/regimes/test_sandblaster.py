@@ -11,13 +11,13 @@ from scipy.optimize import minimize
 
 from gensim_tfw2v import Sandblaster, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.draws import draw
-from gensim_tfw2v.kernel.objectives import Cbow, SkipGram
+from gensim_tfw2v.graph.draws import draw
+from gensim_tfw2v.graph.objectives import Cbow, SkipGram
 from gensim_tfw2v.kernel.tables import Divergence, Tables, unit_key
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
-from tests.kernel.objectives import reference
-from tests.kernel.unit_function import word_tensors
+from tests.graph import reference
+from tests.graph.unit_function import word_tensors
 from tests.regimes.trials import ENTRIES, SEED, SHAPE, SIZE, VOCABULARY, Flaky, Trial, corpus, tasks
 
 LEE = datapath("lee_background.cor")

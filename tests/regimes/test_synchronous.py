@@ -7,7 +7,7 @@ import pytest
 
 from gensim_tfw2v import Asynchronous, Synchronous, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.choices import ROUND_TIMES
+from gensim_tfw2v.kernel.sizes import ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.parameter_server.combining import adasum, averaged_words, directions
 from gensim_tfw2v.parameter_server.workers import LocalWorkers

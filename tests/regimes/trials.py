@@ -9,7 +9,7 @@ import pytest
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.shards import WorkUnit
-from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays
@@ -17,8 +17,8 @@ from gensim_tfw2v.parameter_server.combining import pair_rates
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes.parameter_server import Setup
 from tests.corpus.reference import encode_sentences
-from tests.kernel.objectives.test_objectives import huffman_paths
-from tests.kernel.unit_function import concrete_unit_function, word_tensors
+from tests.graph.test_objectives import huffman_paths
+from tests.graph.unit_function import concrete_unit_function, word_tensors
 
 VOCABULARY, SIZE, ENTRIES, SEED = 40, 6, 132, 7
 SHAPE = StepShape(32, 8, 3, 4)

@@ -58,7 +58,7 @@ def test_text_of_another_kind_is_predicted_worse(options):
 
 
 def test_threads_share_the_text(monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.kernel.choices.UNIT_ENTRIES", 2048)
+    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.UNIT_ENTRIES", 2048)
     model = TFWord2Vec(corpus_file=LEE, vector_size=16, epochs=1, workers=1)
     alone, model.workers = model.held_out_loss(corpus_file=LEE), 4
     assert model.held_out_loss(corpus_file=LEE) == pytest.approx(alone, rel=1e-6)

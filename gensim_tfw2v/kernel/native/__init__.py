@@ -4,7 +4,7 @@ Programs with TensorFlow draw and train units by the ops that `load_ops` gives, 
 functions of `by_ctypes`: both libraries are made of the same objects.
 
 They are made when the package is installed, if there is a C++ compiler. Where they are missing, or
-do not apply, the graph of `gensim_tfw2v.kernel.objectives` trains, several times slower.
+do not apply, the graph of `gensim_tfw2v.graph.objectives` trains, several times slower.
 """
 
 from __future__ import annotations

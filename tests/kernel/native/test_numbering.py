@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native_unit import draw_unit, number_rows
-from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from tests.kernel.unit_function import word_tensors
+from tests.graph.unit_function import word_tensors
 
 VOCABULARY, TAGS, SIZE = 200, 30, 16
 

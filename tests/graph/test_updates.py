@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.slices import whole
-from gensim_tfw2v.kernel.tables import add_rows
-from gensim_tfw2v.kernel.updates import (
+from gensim_tfw2v.graph.slices import whole
+from gensim_tfw2v.graph.updates import (
     EPSILON,
     RowGroups,
     adagrad,
@@ -18,6 +17,7 @@ from gensim_tfw2v.kernel.updates import (
     running_sum,
     sum_rows,
 )
+from gensim_tfw2v.kernel.tables import add_rows
 
 
 @settings(max_examples=50)

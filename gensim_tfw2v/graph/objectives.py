@@ -32,8 +32,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.slices import AS_THEY_ARE, Slices, Weights
-from gensim_tfw2v.kernel.updates import RowGroups
+from gensim_tfw2v.graph.slices import AS_THEY_ARE, Slices, Weights
+from gensim_tfw2v.graph.updates import RowGroups
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.draws import draw, in_halos
+from gensim_tfw2v.graph.draws import draw, in_halos
+from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape, band
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape, band
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.word_arrays import WordArrays, alias_table, noise_shares
+from tests.graph.unit_function import word_tensors
 from tests.kernel.native.units import DEFAULTS
-from tests.kernel.unit_function import word_tensors
 
 SHAPE = StepShape(64, 16, 5, 8)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.graph.steps import prepare_unit
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.objectives import StepShape
+from gensim_tfw2v.graph.objectives import StepShape
 
 #: Entries of a work unit on one machine.
 UNIT_ENTRIES = 1 << 16

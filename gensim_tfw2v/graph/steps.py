@@ -10,13 +10,13 @@ import functools
 from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.draws import Draws, counted_negatives, draw
+from gensim_tfw2v.graph.draws import Draws, counted_negatives, draw
+from gensim_tfw2v.graph.objectives import Gradients, Step, StepPlan
+from gensim_tfw2v.graph.slices import exact, small
+from gensim_tfw2v.graph.updates import adagrad, clipped, group_rows, sum_rows
 from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
-from gensim_tfw2v.kernel.objectives import Gradients, Step, StepPlan
 from gensim_tfw2v.kernel.program import Program
-from gensim_tfw2v.kernel.slices import exact, small
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, add_rows, read_rows
-from gensim_tfw2v.kernel.updates import adagrad, clipped, group_rows, sum_rows
 from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
 
 #: Nodes on a path, at most: gensim's counts are below 2**63, and each level adds to them.

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.slices import Slices, exact, small
+from gensim_tfw2v.graph.slices import Slices, exact, small
 
 #: Added to Adagrad's sums, so that a row's first steps are none of any length.
 EPSILON = 1e-6

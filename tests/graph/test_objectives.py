@@ -9,17 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel import unit as unit_module
-from gensim_tfw2v.kernel.draws import draw
-from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.graph import steps as unit_module
+from gensim_tfw2v.graph.draws import draw
+from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.graph.steps import prepare_unit
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.unit import prepare_unit
 from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree, paths_of
 from gensim_tfw2v.parameter_server.columns import ColumnLayout, SlicedRows
-from tests.kernel import unit_function
-from tests.kernel.objectives import reference
-from tests.kernel.unit_function import word_tensors
+from tests.graph import reference, unit_function
+from tests.graph.unit_function import word_tensors
 
 #: Adding an objective is one row here: (objective, its slow loop, the halo's side).
 OBJECTIVES = {

@@ -1,0 +1,1 @@
+"""TensorFlow's engine: a unit trained step by step as a graph."""
