@@ -9,14 +9,14 @@ import logging
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.config import ATTRIBUTES, TrainingConfig
+from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.choices import FEW_TOKENS
@@ -27,6 +27,7 @@ from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
+from gensim_tfw2v.training.settings import EACH_EPOCH, FIXED, refusal, settings_of, shapes
 from gensim_tfw2v.training.setup import open_regime, setup_of, unit_entries
 from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of, weights_of
 
@@ -45,13 +46,6 @@ DOCUMENTS = ("dbow_words", "dm_concat", "dm_tag_count")
 
 #: TensorBoard's log takes the loss of every so manieth block: that costs a hundredth of the time.
 LOGGED_EVERY = 16
-
-#: Options that each epoch reads itself.
-EACH_EPOCH = {"alpha", "min_alpha", "epochs", "batch_words"}
-
-#: Settings that a training is made for, and keeps.
-FIXED = {"cluster", "regime", "layout", "log_dir", "checkpoint_dir"}
-FIXED |= {"deterministic", "words", "shapes"}
 
 #: How often in a row a cluster may be lost without a checkpoint in between, and for how many
 #: seconds another attempt is made to have it back.
@@ -164,7 +158,7 @@ class Training:
         changed = {name for name in settings if settings[name] != self._settings[name]}
         are_trained = self.epochs_at_once > 1 and self.position.epoch > 0
         if refused := changed if are_trained else changed & FIXED:
-            raise _refusal(refused)
+            raise refusal(refused)
         if changed:
             config = self._model._check({})
         if changed - EACH_EPOCH:
@@ -283,7 +277,7 @@ class Training:
         model = self._model
         subwords = self._subwords
         current = weights_of(model)
-        is_other = _shapes(current) != self._settings["shapes"]
+        is_other = shapes(current) != self._settings["shapes"]
         if is_other:
             for held, arrays in self._weights:
                 held.update(arrays)
@@ -310,7 +304,7 @@ class Training:
         for vectors in (model.wv, model.dv) if model.has_documents else (model.wv,):
             renew_norms(vectors)
         if is_other:
-            raise _refusal(["shapes"])
+            raise refusal(["shapes"])
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
@@ -390,35 +384,6 @@ class Training:
 
     def _set_model_position(self) -> None:
         self._model_position = copy.deepcopy(self.position)
-
-
-def settings_of(model: Any) -> dict[str, Any]:
-    """Settings of a model that training reads, by their names."""
-    weights = weights_of(model)
-    of_words = model.wv.expandos
-    arrays = {"cum_table": vars(model).get("cum_table"), "sample_int": of_words.get("sample_int")}
-    for place, (held, _) in zip(("", "wv.", "dv."), weights, strict=False):
-        arrays |= {place + name: held[name] for name in tuple(held) if "_lockf" in name}
-    return {
-        **{name: getattr(model, name, None) for name in {*ATTRIBUTES, "compute_loss"} - {"seed"}},
-        **{name: np.asarray(array).tobytes() for name, array in arrays.items()},
-        "words": [held.get("key_to_index") for held, _ in weights],
-        "shapes": _shapes(weights),
-    }
-
-
-def _shapes(weights: list[Any]) -> list[tuple[int, ...]]:
-    """Return the shapes of what `weights_of` gives."""
-    return [np.shape(array) for _, arrays in weights for array in arrays.values()]
-
-
-def _refusal(changed: Iterable[str]) -> RuntimeError:
-    return RuntimeError(
-        "a callback or another thread has changed what must stay the same during training: "
-        f"{', '.join(sorted(changed))}. The model keeps what was trained. Change words, shapes of "
-        "arrays and these options, and add vectors (wv.add_vector), before train() or after it. "
-        "With sub-models, which train all epochs at once, that goes for every option"
-    )
 
 
 def _note_kernel(model: Any) -> None:

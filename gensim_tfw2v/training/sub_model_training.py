@@ -17,7 +17,8 @@ from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, 
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.regimes.options import SubModels
 from gensim_tfw2v.training.checkpoints import Checkpoints
-from gensim_tfw2v.training.session import Training, settings_of
+from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.settings import settings_of
 from gensim_tfw2v.training.state import check_corpus
 from gensim_tfw2v.training.subwords import Subwords
 from gensim_tfw2v.training.vocabulary import renew_norms, seed_of, tables_of
