@@ -9,8 +9,8 @@ import numpy as np
 from gensim.models import KeyedVectors
 from gensim.models.doc2vec import TaggedDocument
 
-from gensim_tfw2v.keywords import Doc2VecOptions
 from gensim_tfw2v.model import TFWord2Vec, refuse_renamed, signature_of
+from gensim_tfw2v.options.keywords import Doc2VecOptions
 from gensim_tfw2v.originals import Doc2Vec, Word2Vec, is_trained_by_gensim
 from gensim_tfw2v.training.documents import DocumentReader, Tags, take_tags
 from gensim_tfw2v.training.inference import Frozen, infer

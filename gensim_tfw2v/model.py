@@ -19,16 +19,17 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.local_cluster import LocalTasks
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.config import ARGUMENTS, Number, TrainingConfig, parse
 from gensim_tfw2v.corpus.files import Source, is_compressed, is_pipe
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.files.whole import map_weights, save_local
 from gensim_tfw2v.keyed import with_keys
-from gensim_tfw2v.keywords import RENAMED, Word2VecOptions
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
+from gensim_tfw2v.options.config import ARGUMENTS, Number, TrainingConfig, parse
+from gensim_tfw2v.options.keywords import RENAMED, Word2VecOptions
+from gensim_tfw2v.options.regimes import RegimeOptions
 from gensim_tfw2v.originals import (
     Word2Vec,
     is_trained_by_gensim,
@@ -37,7 +38,6 @@ from gensim_tfw2v.originals import (
 )
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
-from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.training.early_stopping import UntilStopped
 from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
 from gensim_tfw2v.training.reading import CorpusReader

@@ -154,8 +154,8 @@ def train(asked: Asked) -> Trained:
     from gensim.models.callbacks import CallbackAny2Vec
 
     from gensim_tfw2v import TensorBoardLog, TFWord2Vec
-    from gensim_tfw2v.config import TrainingConfig
     from gensim_tfw2v.evaluation import evaluate_analogies, evaluate_pairs
+    from gensim_tfw2v.options.config import TrainingConfig
     from gensim_tfw2v.training.setup import unit_entries
     from gensim_tfw2v.training.vocabulary import Vocabulary
 

@@ -15,6 +15,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.slices import Slices, whole
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask, WholeRows
+from gensim_tfw2v.options.regimes import Sandblaster
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import adder_of_staged, parts_of
@@ -25,7 +26,6 @@ from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.lbfgs import LBFGS
-from gensim_tfw2v.regimes.options import Sandblaster
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.regimes.synchronous import DealingRegime
 

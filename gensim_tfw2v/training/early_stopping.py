@@ -9,10 +9,10 @@ import numpy as np
 from gensim.models.callbacks import CallbackAny2Vec
 
 from gensim_tfw2v import evaluation
-from gensim_tfw2v.config import Number
 from gensim_tfw2v.evaluation.analogies import NAMED_SETS
 from gensim_tfw2v.evaluation.sets import file_kind, shipped
 from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.options.config import Number
 from gensim_tfw2v.training.vocabulary import renew_norms, weights_of
 
 SETS = evaluation.NAMED_SETS | NAMED_SETS

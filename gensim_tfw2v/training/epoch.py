@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.files import Source
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
+from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_state
 from gensim_tfw2v.training.vocabulary import complete

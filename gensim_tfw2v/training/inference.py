@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.config import Number, TrainingConfig
 from gensim_tfw2v.kernel.native import Options, plain
 from gensim_tfw2v.kernel.native_unit import options_of
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.options.config import Number, TrainingConfig
 from gensim_tfw2v.training.setup import unit_program
 from gensim_tfw2v.training.vocabulary import Vocabulary, complete, seed_of
 

@@ -16,13 +16,13 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.choices import FEW_TOKENS
 from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
+from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.regimes.parameter_server import Setup

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.config import ATTRIBUTES
+from gensim_tfw2v.options.config import ATTRIBUTES
 from gensim_tfw2v.training.vocabulary import weights_of
 
 #: Options that each epoch reads itself.

@@ -12,7 +12,6 @@ from gensim_tfw2v._tensorflow import tf, why_elsewhere
 from gensim_tfw2v.cluster.connect import READY_SECONDS
 from gensim_tfw2v.cluster.local_cluster import LocalTasks, open_cluster
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.kernel import choices
 from gensim_tfw2v.kernel.native import load_ops, plain, why_not
@@ -20,6 +19,7 @@ from gensim_tfw2v.kernel.objectives import StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.monitor.progress import phase
+from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.processes.hazards import holding_interrupts

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from gensim.models.fasttext import FastTextKeyedVectors
 
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.files.whole import all_finite
 from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.options.regimes import RegimeOptions
 from gensim_tfw2v.originals import Doc2Vec, FastText, Word2Vec
-from gensim_tfw2v.regimes.options import RegimeOptions
 
 #: Rows that are no words': of FastText's n-grams, and of documents' tags.
 NGRAMS = "wv.vectors_ngrams"

@@ -20,10 +20,10 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import MissingTasks, handshake, readers
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import CorpusDecodeError, encode, files
 from gensim_tfw2v.corpus.shards import FIRST_TAG, EncodedCorpus
 from gensim_tfw2v.kernel.native import load_ops
+from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.training.documents import DocumentReader
 from tests.corpus.reference import decoded, line_sentences
 from tests.forks import SharedLauncher

@@ -7,10 +7,10 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import END, FIRST_TAG, EncodedCorpus, Part, Shard, fresh_folder
 from gensim_tfw2v.corpus.shards import save_ids as save
 from gensim_tfw2v.doc2vec import TFDoc2Vec
+from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.parameter_server.combining import Directions, averaged_words, draw_rows
 from gensim_tfw2v.training.checkpoints import CheckpointError
 from gensim_tfw2v.training.setup import unit_program, worker_program

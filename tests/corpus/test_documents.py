@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import encode, files, scanner, shards
 from gensim_tfw2v.corpus.encode import scan_texts
 from gensim_tfw2v.corpus.shards import END, FIRST_TAG, Sampling, unit_edges
+from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.training.documents import DocumentReader, Tags, take_tags
 from tests.corpus.reference import LEE
 

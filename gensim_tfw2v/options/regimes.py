@@ -18,7 +18,6 @@ from gensim_tfw2v.messages import number, quoted, whole_number
 if TYPE_CHECKING:
     from gensim_tfw2v.kernel.objectives import Objective
     from gensim_tfw2v.parameter_server.workers import Workers
-    from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 
 #: Of whole numbers: TensorFlow counts steps as int32.
 LARGEST = 2**31 - 1
@@ -49,8 +48,8 @@ class RegimeOptions:
     trains_apart: ClassVar[bool] = False
     workers_overlap: ClassVar[bool] = False
 
-    def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
-        """Make what trains.
+    def make(self, setup: Any, workers: Workers) -> Any:
+        """Make the `ParameterServerRegime` that trains a `Setup`.
 
         Raises
         ------
@@ -59,8 +58,8 @@ class RegimeOptions:
         ValueError
             If the regime cannot train the objective.
         """
-        made = pkgutil.resolve_name(f"gensim_tfw2v.regimes.{self.trained_by}")
-        return made(setup, workers, self)
+        class_ = pkgutil.resolve_name(f"gensim_tfw2v.regimes.{self.trained_by}")
+        return class_(setup, workers, self)
 
     def check_objective(self, objective: Objective) -> None:
         """Refuse an objective that it cannot train, by a ValueError."""

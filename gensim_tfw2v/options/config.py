@@ -18,19 +18,21 @@ from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog, log_options
-from gensim_tfw2v.regimes.options import (
+from gensim_tfw2v.options.regimes import (
     Asynchronous,
     Deterministic,
     RegimeOptions,
     parse_regime,
 )
-from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 
 #: Kernels count the negatives of all positions of a block as int.
 MOST_NEGATIVES = (1 << 28) // NATIVE_BLOCK
 
 #: gensim makes a whole number of this times 3 + sqrt(5).
 LARGEST_SAMPLE = sys.float_info.max / 6
+
+#: Distributions of a table's rows over ps tasks; see `regimes.parameter_server.LAYOUTS`.
+LAYOUTS = ("rows", "columns")
 
 #: A kind of values, called with an option's name and what came: it refuses others, by TypeError or
 #: ValueError, and gives the value as training takes it.
