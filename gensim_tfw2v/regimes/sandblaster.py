@@ -15,7 +15,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.slices import Slices, whole
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask, WholeRows
-from gensim_tfw2v.options.regimes import Sandblaster
+from gensim_tfw2v.options.regimes import Sandblaster, check_gradient
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import adder_of_staged, parts_of
@@ -149,8 +149,7 @@ class SandblasterRegime(DealingRegime):
     """
 
     def __init__(self, setup: Setup, workers: Workers, options: Sandblaster) -> None:
-        options.check_objective(setup.program.objective)
-        options.check_lock(setup.words.lock)
+        check_gradient(setup.program.objective)
         # rounding, of scores as of rows that travel, would be noise where f hardly changes
         program = replace(
             setup.program,

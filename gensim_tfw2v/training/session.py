@@ -23,6 +23,7 @@ from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.options.table import named
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.regimes.parameter_server import Setup
@@ -32,17 +33,6 @@ from gensim_tfw2v.training.setup import open_regime, setup_of, unit_entries
 from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of, weights_of
 
 logger = logging.getLogger(__name__)
-
-#: What a training is made with, beside its corpus, its vocabulary and its seed.
-OPTIONS = (
-    *("vector_size", "sg", "hs", "negative", "ns_exponent", "window", "shrink_windows"),
-    *("cbow_mean", "corrected_cbow", "negative_shards", "sample", "alpha", "min_alpha", "epochs"),
-    "deterministic",
-)
-
-#: And what of FastText's, which its vectors have, and of Doc2Vec's.
-SUBWORDS = ("min_n", "max_n", "bucket")
-DOCUMENTS = ("dbow_words", "dm_concat", "dm_tag_count")
 
 #: TensorBoard's log takes the loss of every so manieth block: that costs a hundredth of the time.
 LOGGED_EVERY = 16
@@ -112,7 +102,8 @@ class Training:
             self.log: RunLog | None = None
             if config.log is not None:
                 from gensim_tfw2v.monitor.graph import objective_graph
-                from gensim_tfw2v.monitor.run import RunLog, hyperparameters
+                from gensim_tfw2v.monitor.run import RunLog
+                from gensim_tfw2v.options.hyperparameters import hyperparameters
 
                 made_with = hyperparameters(model, corpus.total_raw_words)
                 before = self.position
@@ -404,9 +395,17 @@ def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]
         "vocabulary": _keys(model.wv, "words"),
         # with none each program draws one: going on with another is as good
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
-        **{name: getattr(model, name) for name in OPTIONS},
-        **{name: getattr(model.wv, name) for name in SUBWORDS if model.has_subwords},
-        **{name: getattr(model, name) for name in DOCUMENTS if model.has_documents},
+        **{name: getattr(model, name) for name in named("identity")},
+        **{
+            name: getattr(model.wv, name)
+            for name in named("identity", "FastText")
+            if model.has_subwords
+        },
+        **{
+            name: getattr(model, name)
+            for name in named("identity", "Doc2Vec")
+            if model.has_documents
+        },
         **({"tags": _keys(model.dv, "tags")} if model.has_documents else {}),
         # last, for its units are as options have it
         "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",

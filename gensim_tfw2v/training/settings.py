@@ -5,15 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.options.config import ATTRIBUTES
+from gensim_tfw2v.options.table import named
 from gensim_tfw2v.training.vocabulary import weights_of
 
 #: Options that each epoch reads itself.
-EACH_EPOCH = {"alpha", "min_alpha", "epochs", "batch_words"}
+EACH_EPOCH = set(named("each-epoch"))
 
 #: Settings that a training is made for, and keeps.
-FIXED = {"cluster", "regime", "layout", "log_dir", "checkpoint_dir"}
-FIXED |= {"deterministic", "words", "shapes"}
+FIXED = {*named("fixed"), "words", "shapes"}
 
 
 def settings_of(model: Any) -> dict[str, Any]:
@@ -24,7 +23,9 @@ def settings_of(model: Any) -> dict[str, Any]:
     for place, (held, _) in zip(("", "wv.", "dv."), weights, strict=False):
         arrays |= {place + name: held[name] for name in tuple(held) if "_lockf" in name}
     return {
-        **{name: getattr(model, name, None) for name in {*ATTRIBUTES, "compute_loss"} - {"seed"}},
+        **{
+            name: getattr(model, name) for name in (*model._kinds, "compute_loss") if name != "seed"
+        },
         **{name: np.asarray(array).tobytes() for name, array in arrays.items()},
         "words": [held.get("key_to_index") for held, _ in weights],
         "shapes": shapes(weights),

@@ -50,7 +50,7 @@ def setup_of(
     `loss_every` is as for `Program`. Raises a ValueError if there are more shards of negatives
     than words.
     """
-    tokens = config.regime_of_workers.tokens_of_model(corpus.total_tokens)
+    tokens = int(corpus.total_tokens * config.regime_of_workers.sample_share)
     window = config.window
     if window > choices.NARROW_WINDOW and not config.concatenated:
         window = choices.choose_window(window, corpus.longest_sentence)
@@ -81,7 +81,7 @@ def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) ->
         return min(one, most)
     workers, threads = _workers_and_threads(config)
     regime = config.regime_of_workers
-    of_model = regime.tokens_of_model(tokens)
+    of_model = int(tokens * regime.sample_share)
     of_all = threads if regime.trains_apart else workers * threads
     entries = choices.choose_unit_entries(
         of_model, of_all, regime.combines_by_direction, config.deterministic
