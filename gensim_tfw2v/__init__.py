@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from gensim_tfw2v.merged import merge_models
     from gensim_tfw2v.model import TFWord2Vec
     from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
-    from gensim_tfw2v.patch import patch_gensim
-    from gensim_tfw2v.regimes.options import (
+    from gensim_tfw2v.options.regimes import (
         Asynchronous,
         Downpour,
         Sandblaster,
         SubModels,
         Synchronous,
     )
+    from gensim_tfw2v.patch import patch_gensim
     from gensim_tfw2v.training.early_stopping import EarlyStopping
 
 _REGIMES = ("Asynchronous", "Downpour", "Sandblaster", "SubModels", "Synchronous")
@@ -54,7 +54,7 @@ _MODULES = {
     "TFWord2Vec": "model",
     "TensorBoardLog": "monitor.tensorboard_log",
     "EarlyStopping": "training.early_stopping",
-} | dict.fromkeys(_REGIMES, "regimes.options")
+} | dict.fromkeys(_REGIMES, "options.regimes")
 
 open_standard_files()  # before any file of this package takes their numbers
 

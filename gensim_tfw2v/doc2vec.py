@@ -9,9 +9,10 @@ import numpy as np
 from gensim.models import KeyedVectors
 from gensim.models.doc2vec import TaggedDocument
 
-from gensim_tfw2v.keywords import Doc2VecOptions
 from gensim_tfw2v.model import TFWord2Vec, refuse_renamed, signature_of
-from gensim_tfw2v.originals import Doc2Vec, Word2Vec, is_trained_by_gensim
+from gensim_tfw2v.options.keywords import Doc2VecOptions
+from gensim_tfw2v.options.table import attributes_of
+from gensim_tfw2v.originals import Doc2Vec, Word2Vec
 from gensim_tfw2v.training.documents import DocumentReader, Tags, take_tags
 from gensim_tfw2v.training.inference import Frozen, infer
 from gensim_tfw2v.training.vocabulary import renew_norms
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 class _WithoutOffsets(Doc2Vec):
     """gensim's `Doc2Vec` without the offsets in a file that its own threads begin at."""
 
+    _by_gensim: str
+
     def train(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
-        if is_trained_by_gensim(self):
+        if self._by_gensim:
             gensims: type[Word2Vec] = Doc2Vec
         else:
             gensims = Word2Vec
@@ -94,6 +97,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     """
 
     _of_gensim = Doc2Vec
+    _kinds = attributes_of("Doc2Vec")
     has_documents = True
     dv: KeyedVectors
     _frozen: Frozen | None = None

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from gensim.models import fasttext
 
-from gensim_tfw2v.keywords import FastTextOptions
 from gensim_tfw2v.model import TFWord2Vec, signature_of
+from gensim_tfw2v.options.keywords import FastTextOptions
 from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.training.subwords import adjust_vectors
 

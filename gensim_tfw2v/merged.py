@@ -9,15 +9,9 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.keyed import held_counts, keyed, with_keys
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.model import TFWord2Vec
+from gensim_tfw2v.options.table import DEFAULTS, named
 from gensim_tfw2v.originals import Word2Vec
 from gensim_tfw2v.training.vocabulary import take_vectors, word_counts
-
-#: Options that the merged model has from the first of the given ones.
-OPTIONS = (
-    *("sg", "hs", "negative", "ns_exponent", "cbow_mean", "corrected_cbow"),
-    *("window", "shrink_windows", "alpha", "min_alpha", "sample", "epochs", "min_count"),
-    *("workers", "seed"),
-)
 
 
 def merge_models(
@@ -96,10 +90,8 @@ def merge_models(
         vector_size,
         seed,
     )
-    names = OPTIONS if whole else ()
-    options: dict[str, Any] = {
-        name: getattr(models[0], name, getattr(TFWord2Vec, name, None)) for name in names
-    }
+    names = named("merged") if whole else ()
+    options = {name: getattr(models[0], name, DEFAULTS[name]) for name in names}
     model = TFWord2Vec(vector_size=merged.inputs.shape[1], **options)
     counts = dict(zip(union.words, union.counts.tolist(), strict=True))
     take_vectors(model, keyed(union.words, merged.inputs), counts)

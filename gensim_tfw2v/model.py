@@ -9,7 +9,6 @@ import os
 import pickle
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,25 +18,22 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.local_cluster import LocalTasks
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.config import ARGUMENTS, Number, TrainingConfig, parse
 from gensim_tfw2v.corpus.files import Source, is_compressed, is_pipe
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.files.whole import map_weights, save_local
 from gensim_tfw2v.keyed import with_keys
-from gensim_tfw2v.keywords import RENAMED, Word2VecOptions
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
-from gensim_tfw2v.originals import (
-    Word2Vec,
-    is_trained_by_gensim,
-    overridden_hooks,
-    warn_of_gensims_code,
-)
+from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.options.keywords import RENAMED, Word2VecOptions
+from gensim_tfw2v.options.kinds import Kind, Whole
+from gensim_tfw2v.options.regimes import RegimeOptions
+from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, attributes_of, named
+from gensim_tfw2v.originals import Word2Vec, reason_for_gensims_code
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
-from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.training.early_stopping import UntilStopped
 from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
 from gensim_tfw2v.training.reading import CorpusReader
@@ -50,20 +46,20 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
-RUNNING = (
-    *("cluster", "regime", "layout", "checkpoint_dir", "checkpoint_minutes", "log_dir", "progress"),
-    *("encoded_dir", "tables_dir"),
-)
+RUNNING = named("running")
 
-#: Options of a model that gensim's class has not.
-OWN = ("corrected_cbow", "deterministic")
+#: Options of a model that gensim's class lacks.
+OWN = named("own")
 
 #: Attributes of experiments, which no argument sets.
-EXPERIMENTAL = ("negative_shards",)
+EXPERIMENTAL = named("experiment")
+
+#: Options that gensim's code lacks, with the values that ask for nothing.
+UNKNOWN = {name: DEFAULTS[name] for name in named("refused")}
 
 #: What else is not saved: the state of a training, and what the last one has left.
 TRANSIENT = (
-    *("_reader", "_training", "_config", "_process_launcher", "_user"),
+    *("_reader", "_training", "_config", "_parsed", "_process_launcher", "_user", "_by_gensim"),
     *("_frozen", "_logged", "_restored_words", "traffic", "merge_report", "stop_training"),
 )
 
@@ -194,22 +190,23 @@ class TFWord2Vec(Word2Vec):
     """
 
     _of_gensim: type[Word2Vec] = Word2Vec  # what is trained by another engine
-    # Class attributes, so that models of plain gensim have them too.
-    cluster: str | Cluster | None = None
-    regime: RegimeOptions | str | None = None
-    layout = "rows"
-    checkpoint_dir: str | os.PathLike[str] | None = None
-    checkpoint_minutes = 10.0
-    log_dir: str | os.PathLike[str] | TensorBoardLog | None = None
-    progress: bool | None = None
-    encoded_dir: str | os.PathLike[str] | None = None
-    tables_dir: str | os.PathLike[str] | None = None
-    corrected_cbow = False
-    deterministic = False
+    _kinds = attributes_of("Word2Vec")
+    # Class attributes, set below, so that models of plain gensim have them too.
+    cluster: str | Cluster | None
+    regime: RegimeOptions | str | None
+    layout: str
+    checkpoint_dir: str | os.PathLike[str] | None
+    checkpoint_minutes: float
+    log_dir: str | os.PathLike[str] | TensorBoardLog | None
+    progress: bool | None
+    encoded_dir: str | os.PathLike[str] | None
+    tables_dir: str | os.PathLike[str] | None
+    corrected_cbow: bool
+    deterministic: bool
+    negative_shards: int  # an experiment: see docs/layouts.md
     kernel: str | None = None
     has_subwords = False  # as FastText's models have
     has_documents = False  # as Doc2Vec's
-    negative_shards = 1  # an experiment: see docs/layouts.md
     mean_losses: Sequence[float] = ()
     history: Sequence[float] = ()
     best_epoch: int | None = None
@@ -222,13 +219,15 @@ class TFWord2Vec(Word2Vec):
     _process_launcher: ProcessLauncher | None = None
     _user: int | None = None  # who trains or changes the model: TRAINING, or the thread's number
     _training: Training | None = None
-    _config: TrainingConfig | None = None  # of the `train` that runs
+    _config: TrainingConfig | None = None  # what the attributes in `_parsed` mean
+    _parsed: Mapping[str, Any] = {}
+    _by_gensim = ""  # why gensim's code trains, if it does
     _restored_words = 0  # raw words of the last `train` that a checkpoint had
     _logged = 0, 0  # words and epochs of this model's runs for TensorBoard
 
     def __init__(self, *args: Any, **kwargs: "Unpack[Word2VecOptions]") -> None:
         options: dict[str, Any] = dict(kwargs)
-        own = {n: options.pop(n, getattr(TFWord2Vec, n)) for n in (*OWN, *RUNNING)}
+        own = {name: options.pop(name, DEFAULTS[name]) for name in (*OWN, *RUNNING)}
         if own["tables_dir"] is not None and self.has_subwords:
             raise ValueError(
                 f"tables_dir is for the arrays of Word2Vec, and {self._of_gensim.__name__} has "
@@ -236,11 +235,11 @@ class TFWord2Vec(Word2Vec):
             )
         of_gensim = self._arguments(*args, **options)
         own |= {n: os.fspath(value) for n, value in own.items() if isinstance(value, os.PathLike)}
-        has = {name: getattr(self, name) for name in ("has_subwords", "has_documents")}
-        TrainingConfig.parse(of_gensim | own | has)
-        self.__dict__.update(own | {name: bool(own[name]) for name in OWN})
+        own |= {name: bool(own[name]) for name in OWN}
+        self._parse(of_gensim | own, ARGUMENTS)
+        self.__dict__.update(own)
         self._check_folders()
-        is_trained_by_gensim(self)  # refused before a corpus is read
+        self._by_gensim = reason_for_gensims_code(self, UNKNOWN)  # refused before a corpus is read
         with self._corpus_reader.once():
             super().__init__(*args, **options)
 
@@ -425,7 +424,7 @@ class TFWord2Vec(Word2Vec):
                 f"with max_vocab_size, or a _scan_vocab of one's own, a corpus is read twice, but "
                 f"{corpus_file} is a pipe, which can be read once: write the text to a file"
             )
-        config = TrainingConfig.of(self)
+        config = self._current_config()
         self._open_process_launcher(config)  # tasks get ready while the corpus is read
         if by_gensim:
             with phase("counting words", self.progress):
@@ -489,20 +488,22 @@ class TFWord2Vec(Word2Vec):
         for name in ("self", "kwargs", "__class__"):
             del arguments[name]
         with self._used_by(TRAINING):
-            self._config = self._check(arguments)
-            by_gensim = is_trained_by_gensim(self)
-            if by_gensim:
-                warn_of_gensims_code(self)
+            config = self._check(arguments)
+            self._by_gensim = reason_for_gensims_code(self, UNKNOWN)
+            if self._by_gensim:
+                logger.warning(
+                    "%s: gensim's code trains this model, at gensim's speed", self._by_gensim
+                )
             before = {name: vars(self)[name] for name in CHANGED if name in vars(self)}
             events = len(getattr(self, "lifecycle_events", None) or ())
             self.mean_losses = []
             self.stop_training = False
             arguments["callbacks"] = [UntilStopped(callbacks)]
-            self._open_process_launcher(self._config)
+            self._open_process_launcher(config)
             try:
                 return super().train(**arguments)
             except BaseException as error:
-                if self._training is None and not by_gensim:  # nothing was trained
+                if self._training is None and not self._by_gensim:  # nothing was trained
                     for name in CHANGED:
                         self.__dict__.pop(name, None)
                     self.__dict__.update(before)
@@ -550,9 +551,10 @@ class TFWord2Vec(Word2Vec):
             As in `train`.
         """
         self._refuse_while_used()
-        Number(least=1, whole=True, exact=True)("epochs", epochs)
+        Whole(1, exact=True)("epochs", epochs)
         self._check({"start_alpha": alpha, "end_alpha": end_alpha})
-        if is_trained_by_gensim(self):  # whose code reads the part again for each epoch
+        self._by_gensim = reason_for_gensims_code(self, UNKNOWN)
+        if self._by_gensim:  # whose code reads the part again for each epoch
             self._check_corpus_sanity(corpus_iterable, corpus_file, passes=1 + epochs)
         before: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
         alpha = before["alpha"] if alpha is None else alpha
@@ -614,21 +616,34 @@ class TFWord2Vec(Word2Vec):
         return self._reader
 
     def _check_folders(self) -> None:
-        for name in ("log_dir", "checkpoint_dir", "encoded_dir", "tables_dir"):
+        for name in named("folder"):
             if folder := getattr(self, name):
                 check_folder(name, getattr(folder, "folder", folder))
 
+    def _parse(self, given: Mapping[str, Any], kinds: Mapping[str, Kind]) -> TrainingConfig:
+        self._config = TrainingConfig.parse(given, kinds, self.has_subwords, self.has_documents)
+        self._parsed = given
+        return self._config
+
+    def _current_config(self) -> TrainingConfig:
+        """Return what the options mean, parsed again if one has been replaced since."""
+        held = {name: getattr(self, name) for name in self._kinds}
+        is_same = all(self._parsed.get(name, DEFAULTS[name]) is held[name] for name in held)
+        # the variable may have been set since
+        if self._config is not None and is_same and self.cluster != "TF_CONFIG":
+            return self._config
+        return self._parse(held, self._kinds)
+
     def _check(self, arguments: Mapping[str, Any]) -> TrainingConfig:
         """Complete words that were added, and refuse what training cannot run with."""
-        config = TrainingConfig.of(self)
+        for name, kind in OF_TRAIN.items():
+            if name in arguments:
+                kind(name, arguments[name])
+        config = self._current_config()
         self._check_folders()
-        parse(arguments, ARGUMENTS)
         complete(self)
         check_state(self, config)
-        # gensim takes these of `train` in place of the model's
-        start = arguments.get("start_alpha")
-        end = arguments.get("end_alpha")
-        return replace(config, alpha=max(start or config.alpha, end or self.min_alpha))
+        return config
 
     @contextlib.contextmanager
     def _used_by(self, user: int) -> Iterator[None]:
@@ -653,7 +668,7 @@ class TFWord2Vec(Word2Vec):
         self, corpus_iterable: Any = None, corpus_file: Any = None, passes: int = 1
     ) -> None:
         """Gensim's checks, without what it has against compressed files and pipes."""
-        if corpus_iterable is None and corpus_file is not None and not overridden_hooks(self):
+        if corpus_iterable is None and corpus_file is not None and not self._by_gensim:
             if not isinstance(corpus_file, str | os.PathLike):
                 raise TypeError(
                     "Parameter corpus_file must be a valid path to a file, got "
@@ -691,8 +706,7 @@ class TFWord2Vec(Word2Vec):
         if self._process_launcher is not None:
             self._process_launcher.close()
             self._process_launcher = None
-        for name in ("_config", "stop_training"):
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("stop_training", None)
 
     def _clear_post_train(self) -> None:
         """Renew what was computed from the vectors: gensim's hook, without a moment of None."""
@@ -711,7 +725,7 @@ class TFWord2Vec(Word2Vec):
     ) -> tuple[int, int, int]:
         if self.stop_training:
             return 0, 0, 0
-        if is_trained_by_gensim(self):
+        if self._by_gensim:
             return super()._train_epoch(data_iterable, *args, **kwargs)
         return self._train_on(data_iterable, *args, **kwargs)
 
@@ -720,7 +734,7 @@ class TFWord2Vec(Word2Vec):
     ) -> tuple[int, int, int]:
         if self.stop_training:
             return 0, 0, 0
-        if is_trained_by_gensim(self):
+        if self._by_gensim:
             return super()._train_epoch_corpusfile(corpus_file, total_words=total_words, **kwargs)
         if not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
@@ -740,9 +754,9 @@ class TFWord2Vec(Word2Vec):
     ) -> tuple[int, int, int]:
         """Train an epoch."""
         if self._training is None:
-            self._config = self._check({})  # again: callbacks may have changed something
-            corpus = self._corpus_reader.encoded(source, self.wv.key_to_index, self._config)
-            self._training = begin_training(self, self._config, corpus, self._process_launcher)
+            config = self._check({})  # again: callbacks may have changed something
+            corpus = self._corpus_reader.encoded(source, self.wv.key_to_index, config)
+            self._training = begin_training(self, config, corpus, self._process_launcher)
         is_file = isinstance(source, Path) and not is_compressed(source)
         return train_epoch(
             self, self._training, cur_epoch, total_examples, total_words, report_delay, is_file
@@ -766,6 +780,8 @@ def _guarded(name: str) -> Any:
 
 for _name in CHANGING:
     setattr(TFWord2Vec, _name, _guarded(_name))
+for _name in (*OWN, *EXPERIMENTAL, *RUNNING):
+    setattr(TFWord2Vec, _name, DEFAULTS[_name])
 
 
 def refuse_renamed(function: str, given: Iterable[str]) -> None:
@@ -776,7 +792,7 @@ def refuse_renamed(function: str, given: Iterable[str]) -> None:
 
 def signature_of(class_: type[TFWord2Vec], **more: Any) -> inspect.Signature:
     """Signature of a constructor: gensim's arguments, and then own ones with their defaults."""
-    own = more | {name: getattr(TFWord2Vec, name) for name in (*OWN, *RUNNING)}
+    own = more | {name: DEFAULTS[name] for name in (*OWN, *RUNNING)}
     kind = inspect.Parameter.KEYWORD_ONLY
     keywords = [inspect.Parameter(name, kind, default=value) for name, value in own.items()]
     return inspect.Signature([*class_._gensims_parameters(), *keywords])

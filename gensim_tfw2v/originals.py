@@ -8,9 +8,9 @@ Models whose classes override what gensim's threads call are trained by gensim's
 
 import copyreg
 import functools
-import logging
 import pkgutil
 import sys
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -21,24 +21,11 @@ from gensim.models import doc2vec, fasttext, word2vec
 
 from gensim_tfw2v.messages import quoted
 
-logger = logging.getLogger(__name__)
-
 #: Methods that gensim's threads call while they train, and TensorFlow's engine does not.
 BYPASSED = (
     *("_do_train_job", "_do_train_epoch", "_worker_loop", "_worker_loop_corpusfile"),
     *("_job_producer", "_get_thread_working_mem", "_log_epoch_progress", "_raw_word_count"),
 )
-
-#: Options that gensim's code does not know, with what they are where nothing is asked for.
-NOT_GENSIMS: dict[str, Any] = {
-    "cluster": None,
-    "regime": None,
-    "checkpoint_dir": None,
-    "log_dir": None,
-    "corrected_cbow": False,
-    "deterministic": False,
-    "negative_shards": 1,
-}
 
 _CLASSES: tuple[type, ...] = (Word2Vec, FastText, Doc2Vec)
 
@@ -97,44 +84,33 @@ def _reduce(model: Any) -> Any:
     return _New(class_), (), *reduced[2:]
 
 
-def overridden_hooks(model: Word2Vec) -> list[str]:
-    """Names of gensim's training hooks that are not gensim's own, of the class or the object."""
-    of_gensim = next(class_ for class_ in reversed(_CLASSES) if isinstance(model, class_))
-    return [
-        name
-        for name in BYPASSED
-        if getattr(getattr(model, name), "__func__", None) is not getattr(of_gensim, name)
-    ]
+def reason_for_gensims_code(model: Any, unknown: Mapping[str, Any]) -> str:
+    """Return why gensim's code has to train a model: hooks that its class or object overrides.
 
-
-def is_trained_by_gensim(model: Any) -> bool:
-    """Return whether gensim's code has to train a model, because its hooks are overridden.
+    Empty if there are none.
 
     Raises
     ------
     ValueError
-        If the model has an option that gensim's code does not know.
+        If there are some, and an option that gensim's code does not know is not as in `unknown`.
     """
-    if not (hooks := overridden_hooks(model)):
-        return False
-    for name, nothing in NOT_GENSIMS.items():
+    of_gensim = next(class_ for class_ in reversed(_CLASSES) if isinstance(model, class_))
+    hooks = [
+        name
+        for name in BYPASSED
+        if getattr(getattr(model, name), "__func__", None) is not getattr(of_gensim, name)
+    ]
+    if not hooks:
+        return ""
+    overrides = f"{type(model).__name__} overrides {' and '.join(hooks)}"
+    reason = f"{overrides}, which gensim's threads alone call"
+    for name, nothing in unknown.items():
         if (given := getattr(model, name)) != nothing:
             raise ValueError(
-                f"{type(model).__name__} overrides {' and '.join(hooks)}, which gensim's threads "
-                f"alone call, and gensim's code has no {name}: leave out {name}={quoted(given)}, "
+                f"{reason}, and gensim's code has no {name}: leave out {name}={quoted(given)}, "
                 "or train a class that overrides no such method"
             )
-    return True
-
-
-def warn_of_gensims_code(model: Word2Vec) -> None:
-    """Say once a training that gensim's code does it, and why."""
-    logger.warning(
-        "%s overrides %s, which gensim's threads alone call: gensim's code trains this model, at "
-        "gensim's speed",
-        type(model).__name__,
-        " and ".join(overridden_hooks(model)),
-    )
+    return reason
 
 
 for _class in _CLASSES:

@@ -17,7 +17,7 @@ from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
-from gensim_tfw2v.regimes.options import Downpour, Sandblaster, SubModels, Synchronous
+from gensim_tfw2v.options.regimes import Downpour, Sandblaster, SubModels, Synchronous
 
 NAN, INF, HUGE = float("nan"), float("inf"), 10**400
 BOTH = (TypeError, ValueError)

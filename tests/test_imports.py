@@ -19,7 +19,7 @@ PACKAGE = "gensim_tfw2v"
 # command line may import as any user does.
 AXES = ("corpus", "merging", "evaluation")
 ABOVE = (
-    *"monitor kernel graph cluster parameter_server planning regimes config keywords".split(),
+    *"monitor kernel graph cluster parameter_server planning options regimes".split(),
     *"checks training model fasttext doc2vec merged patch".split(),
     *("", "cli", "__main__"),
 )
@@ -139,10 +139,10 @@ def test_no_import_circles() -> None:
     [
         ("kernel/a.py", "from gensim_tfw2v.regimes import local", True),
         ("kernel/a.py", "def f():\n    from ..regimes.local import x", True),
-        ("kernel/a.py", "from ..config import x", True),
+        ("kernel/a.py", "from ..options import x", True),
         ("kernel/a.py", "from ..files import x", False),
-        ("config.py", "from .kernel import a", False),
-        ("config.py", "from .model import x", True),
+        ("options/a.py", "from ..kernel import a", False),
+        ("options/a.py", "from ..model import x", True),
         ("regimes/local.py", "import gensim_tfw2v.corpus.b", False),
         ("regimes/local.py", "from .. import model", True),
         ("model.py", "from .regimes.local import x", False),
@@ -154,11 +154,12 @@ def test_no_import_circles() -> None:
 def test_the_rule_itself(tmp_path: Path, path: str, source: str, wrong: bool) -> None:
     names = (
         "__init__",
-        "config",
         "files",
         "model",
         "cli/__init__",
         "cli/main",
+        "options/__init__",
+        "options/a",
         "regimes/__init__",
     )
     names += ("regimes/local", "corpus/__init__", "corpus/b", "kernel/__init__", "kernel/a")

@@ -16,8 +16,8 @@ from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFFastText, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.options.regimes import REGIMES
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
-from gensim_tfw2v.regimes.options import REGIMES
 
 LIMIT = 60
 

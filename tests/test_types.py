@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
-from gensim_tfw2v.keywords import Doc2VecOptions, FastTextOptions, Word2VecOptions
+from gensim_tfw2v.options.keywords import Doc2VecOptions, FastTextOptions, Word2VecOptions
 
 SCRIPT = """\
 from pathlib import Path

@@ -154,7 +154,6 @@ def train(asked: Asked) -> Trained:
     from gensim.models.callbacks import CallbackAny2Vec
 
     from gensim_tfw2v import TensorBoardLog, TFWord2Vec
-    from gensim_tfw2v.config import TrainingConfig
     from gensim_tfw2v.evaluation import evaluate_analogies, evaluate_pairs
     from gensim_tfw2v.training.setup import unit_entries
     from gensim_tfw2v.training.vocabulary import Vocabulary
@@ -194,7 +193,7 @@ def train(asked: Asked) -> Trained:
         jobs=0 if traffic is None else len(traffic.staleness),
         entries=0
         if traffic is None
-        else unit_entries(TrainingConfig.of(model), Vocabulary.of(model), sum(counts)),
+        else unit_entries(model._current_config(), Vocabulary.of(model), sum(counts)),
         fetched_bytes=0 if traffic is None else traffic.fetched_bytes,
         pushed_bytes=0 if traffic is None else traffic.pushed_bytes,
         corpus_bytes=0 if traffic is None else traffic.corpus_bytes,

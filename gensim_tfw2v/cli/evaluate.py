@@ -101,8 +101,12 @@ def evaluate(
         if loss is not None:
             result["held_out_loss"] = loss
         if runs:
+            from gensim_tfw2v.options.hyperparameters import hyperparameters
+
+            is_whole = hasattr(saved, "wv")
+            made_with = hyperparameters(saved, saved.corpus_total_words) if is_whole else None
             do_without_tensorflow()
-            write_baseline(runs[model], saved, result)
+            write_baseline(runs[model], result, made_with)
         results[str(model)] = result
     if json:
         typer.echo(dumps(results if len(models) > 1 else result, indent=2, allow_nan=False))
@@ -280,9 +284,10 @@ def info(
     """Describe a model: its class, vocabulary and options."""
     saved = load_saved(model, encoding)
     held = getattr(saved, "wv", saved)
+    from gensim_tfw2v.options.table import named
+
     found = {"kind": type(saved).__name__, "words": len(held), "vector_size": held.vector_size}
-    names = ("sg", "hs", "negative", "window", "sample", "alpha", "epochs", "min_count", "seed")
-    found |= {name: getattr(saved, name) for name in names if hasattr(saved, name)}
+    found |= {name: getattr(saved, name) for name in named("info") if hasattr(saved, name)}
     found |= {"documents": len(saved.dv)} if hasattr(saved, "dv") else {}
     if hasattr(saved, "corpus_total_words"):
         found["corpus_words"] = saved.corpus_total_words

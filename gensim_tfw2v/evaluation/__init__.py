@@ -71,15 +71,15 @@ def summary(
         sets = {"pairs": [], "analogies": []}
     for file in files:
         sets[file_kind(file)].append(os.fspath(file))
-    return {
-        "words": len(vectors),
-        "vector_size": vectors.vector_size,
-        "pairs": {name: evaluate_pairs(vectors, name).to_dict() for name in sets["pairs"]},
-        "analogies": {
+    return dict(
+        words=len(vectors),
+        vector_size=vectors.vector_size,
+        pairs={name: evaluate_pairs(vectors, name).to_dict() for name in sets["pairs"]},
+        analogies={
             name: {
                 metric: evaluate_analogies(vectors, name, metric=metric).to_dict()
                 for metric in ("gensim", "all")
             }
             for name in sets["analogies"]
         },
-    }
+    )

@@ -16,7 +16,6 @@ from gensim_tfw2v.monitor.events import EventLog, TaskLog, has_events
 from gensim_tfw2v.monitor.projector import norms, write_projector
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.monitor.trace import write_trace
-from gensim_tfw2v.originals import Word2Vec
 
 #: Seconds between two points, until a thousand are written; then they grow with the time passed.
 SECONDS = 1.0
@@ -36,36 +35,7 @@ NEIGHBOURS_AMONG = 50_000
 #: Ends the name of the file of an evaluation, so that a later one of the model can replace it.
 EVALUATED = ".evaluated"
 
-#: Hyperparameters that are always told.
-SHOWN = ("vector_size", "window", "negative", "sample", "alpha", "epochs", "min_count", "workers")
-SWITCHES = ("sg", "hs")
-
-#: Told where they are not what they are for nearly everybody.
-USUAL = {
-    "ns_exponent": 0.75,
-    "shrink_windows": True,
-    "cbow_mean": 1,
-    "corrected_cbow": False,
-    "deterministic": False,
-    "negative_shards": 1,
-    "dbow_words": 0,
-    "dm_concat": 0,
-    "min_alpha": 0.0001,
-}
-
 logger = logging.getLogger(__name__)
-
-
-def hyperparameters(model: Any, words: int) -> dict[str, bool | int | float | str]:
-    """Hyperparameters of a Word2Vec model, gensim's too, for HParams; `words` in its text."""
-    values = {name: getattr(model, name) for name in SHOWN}
-    values |= {name: bool(getattr(model, name)) for name in SWITCHES}
-    for name, usual in USUAL.items():
-        if (value := getattr(model, name, usual)) != usual:
-            values[name] = value
-    for name in ("cluster", "regime"):
-        values[name] = str(getattr(model, name, None) or "none")
-    return values | {"vocabulary": len(model.wv), "words": words}
 
 
 class RunLog:
@@ -78,7 +48,7 @@ class RunLog:
     ----------
     options : TensorBoardLog
     made_with : mapping
-        As of `hyperparameters`.
+        As of `options.hyperparameters`.
     traffic : callable
         Gives the `Traffic` of the cluster so far, None without one.
     before : (int, int)
@@ -247,29 +217,25 @@ def _cell(text: str) -> str:
 
 
 def write_baseline(
-    folder: str | os.PathLike[str], model: Any, scores: Mapping[str, Any]
-) -> dict[str, float]:
+    folder: str | os.PathLike[str],
+    scores: Mapping[str, Any],
+    made_with: Mapping[str, Any] | None = None,
+) -> None:
     """Write the scores of a model at the step of the words that it was trained on.
 
-    What an evaluation wrote there before is replaced.
+    What an evaluation wrote there before is replaced. Scores have the tags of a training's curves.
 
     Parameters
     ----------
     folder : path
-    model : Word2Vec or KeyedVectors
-        Without a whole model, the step is 0.
+        See `check_run`.
     scores : mapping
         As of `gensim_tfw2v.evaluation.summary`; with ``held_out_loss``, that too.
-
-    Returns
-    -------
-    dict
-        What was written, by tag: those of a training where it has such a curve.
+    made_with : mapping, optional
+        As of `hyperparameters`. Without it, the step is 0.
 
     Raises
     ------
-    ValueError
-        If the folder holds the run of a training.
     OSError
         If nothing can be written there.
     """
@@ -278,17 +244,15 @@ def write_baseline(
     values["loss/held_out"] = scores.get("held_out_loss")
     values = {tag: value for tag, value in values.items() if value is not None}
 
-    check_run(folder)
     for old in Path(folder).glob(f"*{EVALUATED}"):
         old.unlink()
     step = 0
     events = EventLog(os.fspath(folder), EVALUATED)
-    if isinstance(model, Word2Vec):
-        step = model.corpus_total_words * model.epochs
-        events.hyperparameters(hyperparameters(model, model.corpus_total_words))
+    if made_with is not None:
+        step = made_with["words"] * made_with["epochs"]
+        events.hyperparameters(made_with)
     events.scalars(values, step)
     events.close()
-    return values
 
 
 def check_run(folder: str | os.PathLike[str]) -> None:

@@ -20,13 +20,13 @@ from gensim_tfw2v.graph.steps import PreparedUnit
 from gensim_tfw2v.graph.updates import adagrad_sizes
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, read_rows
+from gensim_tfw2v.options.regimes import Downpour
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import RowLayout
 from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
-from gensim_tfw2v.regimes.options import Downpour
 from gensim_tfw2v.regimes.parameter_server import Setup
 
 #: By the name of each table in use: Tensor [n], int32, the places of distinct rows among the job's.

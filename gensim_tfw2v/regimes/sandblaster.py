@@ -15,6 +15,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.slices import Slices, whole
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask, WholeRows
+from gensim_tfw2v.options.regimes import Sandblaster, check_gradient
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import adder_of_staged, parts_of
@@ -25,7 +26,6 @@ from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.lbfgs import LBFGS
-from gensim_tfw2v.regimes.options import Sandblaster
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.regimes.synchronous import DealingRegime
 
@@ -149,8 +149,7 @@ class SandblasterRegime(DealingRegime):
     """
 
     def __init__(self, setup: Setup, workers: Workers, options: Sandblaster) -> None:
-        options.check_objective(setup.program.objective)
-        options.check_lock(setup.words.lock)
+        check_gradient(setup.program.objective)
         # rounding, of scores as of rows that travel, would be noise where f hardly changes
         program = replace(
             setup.program,

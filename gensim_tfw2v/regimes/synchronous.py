@@ -24,6 +24,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.sizes import ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
+from gensim_tfw2v.options.regimes import Deterministic, Synchronous
 from gensim_tfw2v.parameter_server.combining import adasum
 from gensim_tfw2v.parameter_server.job import JobResult
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
@@ -33,7 +34,6 @@ from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.processes.threads import LOOK_SECONDS
 from gensim_tfw2v.regimes import Stop, never
-from gensim_tfw2v.regimes.options import Deterministic, Synchronous
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 
 #: Of a patient dealer: a portion is copied, once, when it takes this many times as long as the

@@ -11,12 +11,12 @@ from gensim.models import KeyedVectors
 from gensim.models.doc2vec import TaggedLineDocument
 from gensim.models.word2vec import LineSentence
 
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import encode
 from gensim_tfw2v.corpus.encode import Scan
 from gensim_tfw2v.corpus.files import text_files
 from gensim_tfw2v.corpus.shards import FIRST_TAG, EncodedCorpus, Ids, Progress
 from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.training.reading import CorpusReader, reading_of
 
 logger = logging.getLogger(__name__)

@@ -9,10 +9,10 @@ import numpy as np
 from gensim.models.callbacks import CallbackAny2Vec
 
 from gensim_tfw2v import evaluation
-from gensim_tfw2v.config import Number
 from gensim_tfw2v.evaluation.analogies import NAMED_SETS
 from gensim_tfw2v.evaluation.sets import file_kind, shipped
 from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.options.kinds import Finite, Whole
 from gensim_tfw2v.training.vocabulary import renew_norms, weights_of
 
 SETS = evaluation.NAMED_SETS | NAMED_SETS
@@ -87,8 +87,8 @@ class EarlyStopping(CallbackAny2Vec):
             raise ValueError(f"mode is {quoted(mode)}: give 'auto', 'max' or 'min'")
         self.monitor = monitor
         self.restore_best_weights = restore_best_weights
-        self.min_delta = Number(least=0)("min_delta", min_delta)
-        self.patience = Number(least=0, whole=True, exact=True)("patience", patience)
+        self.min_delta = Finite(0)("min_delta", min_delta)
+        self.patience = Whole(0, exact=True)("patience", patience)
         self._sign = -1 if mode == "min" or (mode == "auto" and monitor == "loss") else 1
         self._best: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = []
         if not callable(monitor) and monitor != "loss":

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.files import Source
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.training.session import Training
@@ -133,7 +132,7 @@ def held_out_loss(model: Any, source: Source) -> float:
     complete(model)
     observer = copy.copy(model)  # with the model's own arrays, which nothing is written to
     config = replace(
-        TrainingConfig.of(model),
+        model._current_config(),
         cluster=None,
         regime=None,
         layout="rows",

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.config import Number, TrainingConfig
 from gensim_tfw2v.kernel.native import Options, by_ctypes
 from gensim_tfw2v.kernel.native_unit import options_of
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.options.kinds import Finite, Whole
 from gensim_tfw2v.training.setup import unit_program
 from gensim_tfw2v.training.vocabulary import Vocabulary, complete, seed_of
 
@@ -39,9 +39,8 @@ class Frozen:
         arrays = [*model.wv.expandos.values(), getattr(model, "cum_table", None)]
         made_of = [str(plain_ones), *map(id, arrays)]
         if model._frozen is None or model._frozen.made_of[: len(made_of)] != made_of:
-            config = TrainingConfig.of(model)
             vocabulary = Vocabulary.of(model)
-            config = replace(config, cluster=None, regime=None, layout="rows")
+            config = replace(model._current_config(), cluster=None, regime=None, layout="rows")
             program = unit_program(config, vocabulary, 1, 0, config.window, native=True)
             # with the arrays, whose ids are nobody else's while they are held
             made_of += [arrays]
@@ -58,9 +57,9 @@ def infer(
     epochs: int | None = None,
 ) -> np.ndarray:
     """Infer a vector for each document, [n, D]; see `TFDoc2Vec.infer_vectors`."""
-    Number(none=True)("alpha", alpha)
-    Number(none=True)("min_alpha", min_alpha)
-    Number(least=0, whole=True, exact=True, none=True)("epochs", epochs)
+    Finite(none=True)("alpha", alpha)
+    Finite(none=True)("min_alpha", min_alpha)
+    Whole(0, none=True, exact=True)("epochs", epochs)
     if not len(model.wv):
         raise RuntimeError("you must first build vocabulary and train before inferring vectors")
     complete(model)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from gensim_tfw2v.cluster.readers import find_readers
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import encode
 from gensim_tfw2v.corpus.encode import Reading, Scan
 from gensim_tfw2v.corpus.files import Extent, Source, is_pipe, text_files
 from gensim_tfw2v.corpus.shards import EncodedCorpus, Progress
 from gensim_tfw2v.monitor.progress import phase, reading_bar
+from gensim_tfw2v.options.config import TrainingConfig
 
 logger = logging.getLogger(__name__)
 

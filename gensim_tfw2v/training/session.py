@@ -9,49 +9,33 @@ import logging
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.config import ATTRIBUTES, TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.sizes import FEW_TOKENS
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
+from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.options.table import named
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
+from gensim_tfw2v.training.settings import EACH_EPOCH, FIXED, refusal, settings_of, shapes
 from gensim_tfw2v.training.setup import open_regime, setup_of, unit_entries
 from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of, weights_of
 
 logger = logging.getLogger(__name__)
 
-#: What a training is made with, beside its corpus, its vocabulary and its seed.
-OPTIONS = (
-    *("vector_size", "sg", "hs", "negative", "ns_exponent", "window", "shrink_windows"),
-    *("cbow_mean", "corrected_cbow", "negative_shards", "sample", "alpha", "min_alpha", "epochs"),
-    "deterministic",
-)
-
-#: And what of FastText's, which its vectors have, and of Doc2Vec's.
-SUBWORDS = ("min_n", "max_n", "bucket")
-DOCUMENTS = ("dbow_words", "dm_concat", "dm_tag_count")
-
 #: TensorBoard's log takes the loss of every so manieth block: that costs a hundredth of the time.
 LOGGED_EVERY = 16
-
-#: Options that each epoch reads itself.
-EACH_EPOCH = {"alpha", "min_alpha", "epochs", "batch_words"}
-
-#: Settings that a training is made for, and keeps.
-FIXED = {"cluster", "regime", "layout", "log_dir", "checkpoint_dir"}
-FIXED |= {"deterministic", "words", "shapes"}
 
 #: How often in a row a cluster may be lost without a checkpoint in between, and for how many
 #: seconds another attempt is made to have it back.
@@ -118,7 +102,8 @@ class Training:
             self.log: RunLog | None = None
             if config.log is not None:
                 from gensim_tfw2v.monitor.graph import objective_graph
-                from gensim_tfw2v.monitor.run import RunLog, hyperparameters
+                from gensim_tfw2v.monitor.run import RunLog
+                from gensim_tfw2v.options.hyperparameters import hyperparameters
 
                 made_with = hyperparameters(model, corpus.total_raw_words)
                 before = self.position
@@ -164,7 +149,7 @@ class Training:
         changed = {name for name in settings if settings[name] != self._settings[name]}
         are_trained = self.epochs_at_once > 1 and self.position.epoch > 0
         if refused := changed if are_trained else changed & FIXED:
-            raise _refusal(refused)
+            raise refusal(refused)
         if changed:
             config = self._model._check({})
         if changed - EACH_EPOCH:
@@ -283,7 +268,7 @@ class Training:
         model = self._model
         subwords = self._subwords
         current = weights_of(model)
-        is_other = _shapes(current) != self._settings["shapes"]
+        is_other = shapes(current) != self._settings["shapes"]
         if is_other:
             for held, arrays in self._weights:
                 held.update(arrays)
@@ -310,7 +295,7 @@ class Training:
         for vectors in (model.wv, model.dv) if model.has_documents else (model.wv,):
             renew_norms(vectors)
         if is_other:
-            raise _refusal(["shapes"])
+            raise refusal(["shapes"])
 
     def load(self) -> None:
         """Start from the model's vectors, which a callback may have changed."""
@@ -392,35 +377,6 @@ class Training:
         self._model_position = copy.deepcopy(self.position)
 
 
-def settings_of(model: Any) -> dict[str, Any]:
-    """Settings of a model that training reads, by their names."""
-    weights = weights_of(model)
-    of_words = model.wv.expandos
-    arrays = {"cum_table": vars(model).get("cum_table"), "sample_int": of_words.get("sample_int")}
-    for place, (held, _) in zip(("", "wv.", "dv."), weights, strict=False):
-        arrays |= {place + name: held[name] for name in tuple(held) if "_lockf" in name}
-    return {
-        **{name: getattr(model, name, None) for name in {*ATTRIBUTES, "compute_loss"} - {"seed"}},
-        **{name: np.asarray(array).tobytes() for name, array in arrays.items()},
-        "words": [held.get("key_to_index") for held, _ in weights],
-        "shapes": _shapes(weights),
-    }
-
-
-def _shapes(weights: list[Any]) -> list[tuple[int, ...]]:
-    """Return the shapes of what `weights_of` gives."""
-    return [np.shape(array) for _, arrays in weights for array in arrays.values()]
-
-
-def _refusal(changed: Iterable[str]) -> RuntimeError:
-    return RuntimeError(
-        "a callback or another thread has changed what must stay the same during training: "
-        f"{', '.join(sorted(changed))}. The model keeps what was trained. Change words, shapes of "
-        "arrays and these options, and add vectors (wv.add_vector), before train() or after it. "
-        "With sub-models, which train all epochs at once, that goes for every option"
-    )
-
-
 def _note_kernel(model: Any) -> None:
     """Note whose sums a deterministic training has: another kernel rounds others."""
     if model.kernel not in (None, kernel := by_ctypes.variant()):
@@ -439,9 +395,17 @@ def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]
         "vocabulary": _keys(model.wv, "words"),
         # with none each program draws one: going on with another is as good
         "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
-        **{name: getattr(model, name) for name in OPTIONS},
-        **{name: getattr(model.wv, name) for name in SUBWORDS if model.has_subwords},
-        **{name: getattr(model, name) for name in DOCUMENTS if model.has_documents},
+        **{name: getattr(model, name) for name in named("identity")},
+        **{
+            name: getattr(model.wv, name)
+            for name in named("identity", "FastText")
+            if model.has_subwords
+        },
+        **{
+            name: getattr(model, name)
+            for name in named("identity", "Doc2Vec")
+            if model.has_documents
+        },
         **({"tags": _keys(model.dv, "tags")} if model.has_documents else {}),
         # last, for its units are as options have it
         "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",

@@ -12,7 +12,6 @@ from gensim_tfw2v._tensorflow import tf, why_elsewhere
 from gensim_tfw2v.cluster.connect import READY_SECONDS
 from gensim_tfw2v.cluster.local_cluster import LocalTasks, open_cluster
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.graph.objectives import StepShape
 from gensim_tfw2v.kernel import sizes
@@ -20,6 +19,7 @@ from gensim_tfw2v.kernel.native import by_ctypes, load_ops, why_not
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.monitor.progress import phase
+from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.processes.hazards import holding_interrupts
@@ -50,7 +50,7 @@ def setup_of(
     `loss_every` is as for `Program`. Raises a ValueError if there are more shards of negatives
     than words.
     """
-    tokens = config.regime_of_workers.tokens_of_model(corpus.total_tokens)
+    tokens = int(corpus.total_tokens * config.regime_of_workers.sample_share)
     window = config.window
     if window > sizes.NARROW_WINDOW and not config.concatenated:
         window = sizes.choose_window(window, corpus.longest_sentence)
@@ -81,7 +81,7 @@ def unit_entries(config: TrainingConfig, vocabulary: Vocabulary, tokens: int) ->
         return min(one, most)
     workers, threads = _workers_and_threads(config)
     regime = config.regime_of_workers
-    of_model = regime.tokens_of_model(tokens)
+    of_model = int(tokens * regime.sample_share)
     of_all = threads if regime.trains_apart else workers * threads
     entries = sizes.choose_unit_entries(
         of_model, of_all, regime.combines_by_direction, config.deterministic

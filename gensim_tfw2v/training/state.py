@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from gensim.models.fasttext import FastTextKeyedVectors
 
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.files.whole import all_finite
 from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.options.regimes import RegimeOptions, SubModels
+from gensim_tfw2v.options.table import named
 from gensim_tfw2v.originals import Doc2Vec, FastText, Word2Vec
-from gensim_tfw2v.regimes.options import RegimeOptions
 
 #: Rows that are no words': of FastText's n-grams, and of documents' tags.
 NGRAMS = "wv.vectors_ngrams"
@@ -22,11 +23,7 @@ TAGS = "dv.vectors"
 _ANEW = "build the vocabulary again, or set what is part of it together"
 
 
-#: Attributes that all saved models have, and all vectors; those of FastText have more.
-_OF_MODELS = (
-    *("vector_size", "window", "workers", "negative", "sg", "hs", "cbow_mean", "alpha"),
-    *("min_alpha", "epochs", "sample", "min_count", "seed"),
-)
+#: Attributes that all saved vectors have; those of FastText have more.
 _OF_VECTORS = ("vectors", "index_to_key", "key_to_index", "vector_size")
 _OF_FASTTEXT = ("vectors_vocab", "vectors_ngrams", "min_n", "max_n", "bucket")
 
@@ -39,7 +36,7 @@ def check_loaded(saved: Any) -> None:
     if isinstance(vectors, FastTextKeyedVectors):
         missing += [f"wv.{name}" for name in _OF_FASTTEXT if not hasattr(vectors, name)]
     if vectors is not saved:
-        missing += [name for name in _OF_MODELS if not hasattr(saved, name)]
+        missing += [name for name in named("needed") if not hasattr(saved, name)]
     if missing:
         raise AttributeError(f"it lacks {', '.join(missing)}")
 
@@ -180,7 +177,19 @@ def _check_locks(model: Any, regime: RegimeOptions) -> None:
                 f"{name} holds factors that are not finite: give 0 for rows that stay as they "
                 "are, and 1 for the others"
             )
-        regime.check_lock(lock)
+        if regime.is_batch:
+            _check_batch_lock(lock)
+
+
+def _check_batch_lock(lock: np.ndarray) -> None:
+    """Refuse factors but 0 and 1: a batch method minimises over whole rows."""
+    other = lock[(lock != 0.0) & (lock != 1.0)]
+    if len(other):
+        raise ValueError(
+            "a batch method has no step size for each row, and wv.vectors_lockf has a factor "
+            f"{other[0]:g}: give 0 for rows that stay as they are, and 1 for the others, or "
+            "choose another regime"
+        )
 
 
 def _check_finite(name: str, rows: np.ndarray, words: list[Any]) -> None:
@@ -206,5 +215,18 @@ def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions) -> No
             "vocabulary: prepare the text as that of the vocabulary was, or add its words first "
             "with build_vocab(corpus, update=True)"
         )
-    if corpus.total_tokens:
-        regime.check_sentences(corpus.total_sentences)
+    if corpus.total_tokens and isinstance(regime, SubModels):
+        _check_samples(regime, corpus.total_sentences)
+
+
+def _check_samples(regime: SubModels, sentences: int) -> None:
+    if regime.models > sentences:
+        raise ValueError(
+            f"models={regime.models:,} sub-models are more than the corpus's {sentences:,} "
+            "sentences, of which each needs one at least: give fewer models"
+        )
+    if regime.rate is not None and regime.rate * sentences < 1:
+        raise ValueError(
+            f"rate={regime.rate:g} of the corpus's {sentences:,} sentences is not one sentence "
+            "for a sub-model: give a larger rate"
+        )

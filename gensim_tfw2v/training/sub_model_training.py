@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.files.whole import save_array
 from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
+from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.options.regimes import SubModels
 from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
-from gensim_tfw2v.regimes.options import SubModels
 from gensim_tfw2v.training.checkpoints import Checkpoints
-from gensim_tfw2v.training.session import Training, settings_of
+from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.settings import settings_of
 from gensim_tfw2v.training.state import check_corpus
 from gensim_tfw2v.training.subwords import Subwords
 from gensim_tfw2v.training.vocabulary import renew_norms, seed_of, tables_of

@@ -5,7 +5,7 @@ import pytest
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.regimes.options import Downpour
+from gensim_tfw2v.options.regimes import Downpour
 from tests.cluster.test_faults import Killer
 from tests.cluster.test_training import servers
 

@@ -20,7 +20,6 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import MissingTasks, handshake, readers
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import CorpusDecodeError, encode, files
 from gensim_tfw2v.corpus.shards import FIRST_TAG, EncodedCorpus
 from gensim_tfw2v.kernel.native import load_ops
@@ -131,7 +130,7 @@ def test_what_they_write_is_the_text(cluster, shards, tmp_path):
     reader = model._corpus_reader
     with reader.once():
         model.build_vocab(sentences := PathLineSentences(shards))
-        known_words, config = model.wv.key_to_index, TrainingConfig.of(model)
+        known_words, config = model.wv.key_to_index, model._current_config()
         expected = line_sentences(LEE, known_words)
         counted = reader.encoded(sentences, known_words, config)
     assert sentences_of(counted, model) == expected
@@ -316,7 +315,7 @@ def test_they_number_documents(cluster, tmp_path):
     text = Path(LEE).read_bytes().replace(b"the", b"\n")
     (path := tmp_path / "text").write_bytes(text)
     model = TFWord2Vec(min_count=1, cluster=cluster, encoded_dir=tmp_path)
-    reader, config = DocumentReader(), TrainingConfig.of(model)
+    reader, config = DocumentReader(), model._current_config()
     scan = reader.scan(path, config)
     reader.dv, lines = KeyedVectors(1, count=scan.corpus_count), text.decode().split("\n")
     assert scan.corpus_count == len(lines) > 3000

@@ -7,7 +7,6 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import END, FIRST_TAG, EncodedCorpus, Part, Shard, fresh_folder
 from gensim_tfw2v.corpus.shards import save_ids as save
 from gensim_tfw2v.doc2vec import TFDoc2Vec
@@ -155,7 +154,7 @@ def test_rates_of_tags_are_those_of_their_documents():
             ({"dm": 0, "negative": 3, "dbow_words": 1}, 6 / 3, 1 / 3),
             ({"dm": 1, "negative": 3}, 6.0, 1.0),
         ):
-            config = TrainingConfig.of(TFDoc2Vec(**options))
+            config = TFDoc2Vec(**options)._current_config()
             assert config.window == (5 if words else 1)
             rates = vocabulary.rates(config, config.window, corpus)
             expected = [words * 5 / 8, words * 3 / 8, -tags / 2, -tags / 2, tags, 0]
@@ -175,7 +174,7 @@ def test_rates_of_tags_are_those_of_their_documents():
     ],
 )
 def test_programs_of_documents(made, options, averaged, grows):
-    config, tokens = TrainingConfig.of(made(**options, cluster="local:ps=1,worker=4")), 1 << 23
+    config, tokens = made(**options, cluster="local:ps=1,worker=4")._current_config(), 1 << 23
     unit = unit_program(config, two_words(), tokens, 4096, config.window, native=True)
     assert averaged_words(unit) == averaged
     # nobody else trains a document's rows: they lack nothing

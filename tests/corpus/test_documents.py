@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec
-from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import encode, files, scanner, shards
 from gensim_tfw2v.corpus.encode import scan_texts
 from gensim_tfw2v.corpus.shards import END, FIRST_TAG, Sampling, unit_edges
@@ -31,7 +30,7 @@ MIXED = [
 
 
 def config():
-    return TrainingConfig.of(TFDoc2Vec(vector_size=4))
+    return TFDoc2Vec(vector_size=4)._current_config()
 
 
 def gensims(source, **options):

@@ -15,7 +15,7 @@ import gensim_tfw2v
 from gensim_tfw2v.cli.main import app
 from gensim_tfw2v.cli.train import train
 from gensim_tfw2v.merging.methods import METHODS
-from gensim_tfw2v.regimes.options import REGIMES
+from gensim_tfw2v.options.regimes import REGIMES
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 from gensim_tfw2v.training.early_stopping import SETS
 from tests.docs.pages import PAGES, ROOT, blocks, mentioned, words

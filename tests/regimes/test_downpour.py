@@ -14,12 +14,12 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.steps import prepare_unit
 from gensim_tfw2v.graph.updates import EPSILON
 from gensim_tfw2v.kernel.tables import Tables, unit_key
+from gensim_tfw2v.options.regimes import Downpour
 from gensim_tfw2v.parameter_server.rows import RowJob
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import downpour
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 from gensim_tfw2v.regimes.downpour import DownpourRegime
-from gensim_tfw2v.regimes.options import Downpour
 from tests.graph.unit_function import word_tensors
 from tests.regimes.trials import (
     ALPHA,

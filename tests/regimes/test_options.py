@@ -9,7 +9,7 @@ import pytest
 from gensim_tfw2v import Asynchronous, Downpour, Sandblaster, Synchronous, TFWord2Vec
 from gensim_tfw2v.graph.objectives import SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
-from gensim_tfw2v.regimes.options import parse_regime
+from gensim_tfw2v.options.regimes import parse_regime
 from gensim_tfw2v.training.setup import worker_program
 
 

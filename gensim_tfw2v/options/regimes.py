@@ -1,6 +1,7 @@
 """The regimes that a user chooses from: who trains which work unit when, and when updates meet.
 
-Each says what it needs and refuses, and makes what trains: the modules of others are not imported.
+Each is data: what can train it, and its own options. The module of what trains is imported when it
+is made.
 """
 
 from __future__ import annotations
@@ -10,15 +11,12 @@ from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from gensim_tfw2v.corpus.shards import Sampling
 from gensim_tfw2v.messages import number, quoted, whole_number
 
 if TYPE_CHECKING:
     from gensim_tfw2v.graph.objectives import Objective
     from gensim_tfw2v.parameter_server.workers import Workers
-    from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
 
 #: Of whole numbers: TensorFlow counts steps as int32.
 LARGEST = 2**31 - 1
@@ -41,6 +39,10 @@ class RegimeOptions:
         Whether each worker trains a model of its own.
     workers_overlap : bool
         Whether workers change the same rows at the same time, unless they take turns.
+    is_batch : bool
+        Whether an epoch is one step along the gradient of the whole corpus's loss.
+    sample_share : float
+        Share of the corpus that a model is trained on in an epoch.
     """
 
     trained_by: ClassVar[str]
@@ -48,9 +50,11 @@ class RegimeOptions:
     combines_by_direction: ClassVar[bool] = False
     trains_apart: ClassVar[bool] = False
     workers_overlap: ClassVar[bool] = False
+    is_batch: ClassVar[bool] = False
+    sample_share: ClassVar[float] = 1.0
 
-    def make(self, setup: Setup, workers: Workers) -> ParameterServerRegime:
-        """Make what trains.
+    def make(self, setup: Any, workers: Workers) -> Any:
+        """Make the `ParameterServerRegime` that trains a `Setup`.
 
         Raises
         ------
@@ -59,21 +63,8 @@ class RegimeOptions:
         ValueError
             If the regime cannot train the objective.
         """
-        made = pkgutil.resolve_name(f"gensim_tfw2v.regimes.{self.trained_by}")
-        return made(setup, workers, self)
-
-    def check_objective(self, objective: Objective) -> None:
-        """Refuse an objective that it cannot train, by a ValueError."""
-
-    def check_lock(self, lock: np.ndarray) -> None:
-        """Refuse factors of rows, ``wv.vectors_lockf``, by a ValueError."""
-
-    def check_sentences(self, sentences: int) -> None:
-        """Refuse a corpus of so few sentences, by a ValueError."""
-
-    def tokens_of_model(self, tokens: int) -> int:
-        """Tokens of a corpus of so many that a model is trained on in an epoch."""
-        return tokens
+        class_ = pkgutil.resolve_name(f"gensim_tfw2v.regimes.{self.trained_by}")
+        return class_(setup, workers, self)
 
     def unit_entries(self, entries: int, step_tokens: float) -> int:
         """Entries of a unit.
@@ -239,24 +230,10 @@ class SubModels(RegimeOptions):
         rate = 1.0 / self.models if self.rate is None else self.rate
         return Sampling(self.sampling, self.models, rate, seed)
 
-    def check_sentences(self, sentences: int) -> None:
-        """Refuse sub-models without a sentence; see `RegimeOptions`."""
-        if self.models > sentences:
-            raise ValueError(
-                f"models={self.models:,} sub-models are more than the corpus's {sentences:,} "
-                "sentences, of which each needs one at least: give fewer models"
-            )
-        if self.rate is not None and self.rate * sentences < 1:
-            raise ValueError(
-                f"rate={self.rate:g} of the corpus's {sentences:,} sentences is not one sentence "
-                "for a sub-model: give a larger rate"
-            )
-
-    def tokens_of_model(self, tokens: int) -> int:
-        """Tokens of a sample; see `RegimeOptions`."""
-        if self.sampling == "equal":
-            return int(tokens / self.models)
-        return int(tokens * self.samples().share)
+    @property
+    def sample_share(self) -> float:  # type: ignore[override]
+        """Share of a sample; see `RegimeOptions`."""
+        return 1 / self.models if self.sampling == "equal" else self.samples().rate
 
     def unit_entries(self, entries: int, step_tokens: float) -> int:
         """As many as leave so many in a sample of them; see `RegimeOptions`."""
@@ -284,28 +261,21 @@ class Sandblaster(RegimeOptions):
     """
 
     trained_by = "sandblaster:SandblasterRegime"
+    is_batch = True
+
     history: int = 10
 
     def __post_init__(self) -> None:
         _check_least(self, history=1)
 
-    def check_objective(self, objective: Objective) -> None:
-        """Refuse updates that are not the gradient of a loss; see `RegimeOptions`."""
-        if not objective.follows_gradient:
-            raise ValueError(
-                "a batch method needs the gradient of the loss, and gensim's CBOW (sg=0) computes "
-                "another one: set corrected_cbow=True, or sg=1, or choose another regime"
-            )
 
-    def check_lock(self, lock: np.ndarray) -> None:
-        """Refuse factors but 0 and 1: f is one of rows that are trained; see `RegimeOptions`."""
-        other = np.asarray(lock)[(lock != 0.0) & (lock != 1.0)]
-        if len(other):
-            raise ValueError(
-                "a batch method has no step size for each row, and wv.vectors_lockf has a factor "
-                f"{other[0]:g}: give 0 for rows that stay as they are, and 1 for the others, or "
-                "choose another regime"
-            )
+def check_gradient(objective: Objective) -> None:
+    """Raise a ValueError if updates are not the gradient of a loss, which a batch method needs."""
+    if not objective.follows_gradient:
+        raise ValueError(
+            "a batch method needs the gradient of the loss, and gensim's CBOW (sg=0) computes "
+            "another one: set corrected_cbow=True, or sg=1, or choose another regime"
+        )
 
 
 #: By the names that users give.

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
-from gensim_tfw2v.regimes.options import RegimeOptions
+from gensim_tfw2v.options.regimes import RegimeOptions
 
 #: Names of gensim 3, of arguments and attributes, and what gensim 4 calls them.
 RENAMED = {"size": "vector_size", "iter": "epochs", "docvecs": "dv", "vocabulary": "wv"}

@@ -1,0 +1,202 @@
+"""Kinds of values: each checks the value of an option, and returns it as training takes it.
+
+A kind is called with an option's name and its value. It raises TypeError or ValueError for values
+of another kind or out of range.
+"""
+
+import math
+import operator
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gensim_tfw2v.messages import quoted
+
+Kind = Callable[[str, Any], Any]
+
+
+@dataclass(frozen=True)
+class Number:
+    """Number from `least` to `most`."""
+
+    least: float = -math.inf
+    most: float = math.inf
+    none: bool = False  # None has a meaning
+    text: bool = False  # gensim's constructor converts strings
+    expected: ClassVar[str]
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the number, or None."""
+        if value is None and self.none:
+            return None
+        try:
+            if isinstance(value, str | bytes | bytearray) and not self.text:
+                raise TypeError
+            number = self.convert(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise (TypeError if isinstance(error, TypeError) else ValueError)(
+                f"{name} must be a {self.expected}{' or None' * self.none}, got {quoted(value)} of "
+                f"type {type(value).__name__}"
+            ) from None
+        if number < self.least:
+            raise ValueError(f"{name} must be at least {self.least:g}, got {quoted(value)}")
+        if number > self.most:
+            most = f"{self.most:{',' if isinstance(self.most, int) else 'g'}}"
+            raise ValueError(f"{name} must be at most {most}, got {quoted(value)}")
+        return number
+
+    def convert(self, value: Any) -> Any:
+        """Return the value as a number."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Whole(Number):
+    """Whole number: an integer, or unless `exact` a float that is one."""
+
+    exact: bool = False  # gensim counts with it, or makes arrays
+    expected = "whole number"
+
+    def convert(self, value: Any) -> int:
+        """Return the value as an integer."""
+        if self.exact and not isinstance(value, np.bool_):
+            return operator.index(value)
+        number = int(value)
+        if number != value and not isinstance(value, str | bytes | bytearray):
+            raise ValueError
+        return number
+
+
+@dataclass(frozen=True)
+class Finite(Number):
+    """Finite number."""
+
+    expected = "finite number"
+
+    def convert(self, value: Any) -> float:
+        """Return the value as a float."""
+        number = float(value)
+        if not math.isfinite(number):
+            raise ValueError
+        return number
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """None, or a value of a kind."""
+
+    kind: Kind
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the value as training takes it, or None."""
+        return None if value is None else self.kind(name, value)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several strings."""
+
+    values: tuple[str, ...]
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the string."""
+        if value not in self.values:
+            raise ValueError(
+                f"{name} is {quoted(value)}: give {' or '.join(map(repr, self.values))}"
+            )
+        return value
+
+
+def comparable(name: str, value: Any) -> Any:
+    """Check a real number, perhaps infinite."""
+    if not isinstance(value, Real | np.bool_) or value != value:
+        raise TypeError(
+            f"{name} must be a number, got {quoted(value)} of type {type(value).__name__}"
+        )
+    return value
+
+
+def minutes(name: str, value: Any) -> Any:
+    """Check a time, perhaps infinite."""
+    if comparable(name, value) <= 0:
+        raise ValueError(f"{name} must be above 0, got {quoted(value)}")
+    return value
+
+
+def truth(name: str, value: Any) -> bool:
+    """Take what Python takes for true."""
+    return bool(value)
+
+
+def flag(name: str, value: Any) -> Any:
+    """Check a truth value: a string such as "no" would be true."""
+    if not isinstance(value, bool | np.bool_) and value not in (0, 1):
+        raise TypeError(f"{name} must be True, False or None, got {quoted(value)}")
+    return value
+
+
+def seed(name: str, value: Any) -> Any:
+    """Check what NumPy, from which gensim draws, takes as a seed."""
+    try:
+        np.random.RandomState(value)
+    except (TypeError, ValueError) as error:
+        raise _no_seed(
+            type(error), f"{name} must be a whole number from 0 to 2**32 - 1", value
+        ) from None
+    return value
+
+
+def stored_seed(name: str, value: Any) -> Any:
+    """Check a whole number, or a sequence of those: gensim trains with any."""
+    if isinstance(value, Integral | np.bool_):
+        return value
+    if isinstance(value, str) or np.asarray(value).dtype.kind not in "iub":
+        raise _no_seed(TypeError, f"{name} must be a whole number", value)
+    return value
+
+
+def _no_seed(error: type[Exception], what: str, value: Any) -> Exception:
+    return error(
+        f"{what}, a sequence of those, or None for another one each time, got {quoted(value)}"
+    )
+
+
+def folder(name: str, value: Any) -> Path:
+    """Check the path of a folder."""
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
+        raise TypeError(
+            f"{name} must be the path of a folder or None, got {quoted(value)} of type "
+            f"{type(value).__name__}"
+        )
+    if not os.fspath(value):
+        raise ValueError(f"{name} is an empty path: give '.' for the working directory")
+    return Path(value)
+
+
+def function(name: str, value: Any) -> Any:
+    """Check a function."""
+    if not callable(value):
+        raise TypeError(f"{name} must be a function or None, got {quoted(value)}")
+    return value
+
+
+def callbacks(name: str, value: Any) -> Any:
+    """Check gensim's callbacks."""
+    if not isinstance(value, Iterable):
+        raise TypeError(
+            f"{name} must be a list of callbacks, got {quoted(value)}: give [{quoted(value)}]"
+        )
+    # looking would use up an iterator
+    for callback in value if isinstance(value, list | tuple | set) else ():
+        for method in ("on_train_begin", "on_epoch_begin", "on_epoch_end", "on_train_end"):
+            if not callable(getattr(callback, method, None)):
+                raise TypeError(
+                    f"{name} holds {quoted(callback)}, which has no {method}: derive it from "
+                    "gensim.models.callbacks.CallbackAny2Vec"
+                )
+    return value

@@ -1,0 +1,47 @@
+"""Settings of a model: which may change while it is trained, and when training reads them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.options.table import named
+from gensim_tfw2v.training.vocabulary import weights_of
+
+#: Options that each epoch reads itself.
+EACH_EPOCH = set(named("each-epoch"))
+
+#: Settings that a training is made for, and keeps.
+FIXED = {*named("fixed"), "words", "shapes"}
+
+
+def settings_of(model: Any) -> dict[str, Any]:
+    """Settings of a model that training reads, by their names."""
+    weights = weights_of(model)
+    of_words = model.wv.expandos
+    arrays = {"cum_table": vars(model).get("cum_table"), "sample_int": of_words.get("sample_int")}
+    for place, (held, _) in zip(("", "wv.", "dv."), weights, strict=False):
+        arrays |= {place + name: held[name] for name in tuple(held) if "_lockf" in name}
+    return {
+        **{
+            name: getattr(model, name) for name in (*model._kinds, "compute_loss") if name != "seed"
+        },
+        **{name: np.asarray(array).tobytes() for name, array in arrays.items()},
+        "words": [held.get("key_to_index") for held, _ in weights],
+        "shapes": shapes(weights),
+    }
+
+
+def shapes(weights: list[Any]) -> list[tuple[int, ...]]:
+    """Return the shapes of what `weights_of` gives."""
+    return [np.shape(array) for _, arrays in weights for array in arrays.values()]
+
+
+def refusal(changed: Iterable[str]) -> RuntimeError:
+    """Make the error that refuses changed settings, by their names."""
+    return RuntimeError(
+        "a callback or another thread has changed what must stay the same during training: "
+        f"{', '.join(sorted(changed))}. The model keeps what was trained. Change words, shapes of "
+        "arrays and these options, and add vectors (wv.add_vector), before train() or after it. "
+        "With sub-models, which train all epochs at once, that goes for every option"
+    )
