@@ -21,8 +21,9 @@ from gensim_tfw2v.cluster.local_cluster import LocalTasks
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import ARGUMENTS, Number, TrainingConfig, parse
 from gensim_tfw2v.corpus.files import Source, is_compressed, is_pipe
+from gensim_tfw2v.files.atomic import save_local
+from gensim_tfw2v.files.mapped import map_weights
 from gensim_tfw2v.files.temporary import check_folder
-from gensim_tfw2v.files.whole import map_weights, save_local
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.keywords import RENAMED, Word2VecOptions
 from gensim_tfw2v.merging import MergeReport

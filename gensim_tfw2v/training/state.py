@@ -9,7 +9,7 @@ from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.files.whole import all_finite
+from gensim_tfw2v.files.mapped import all_finite
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.originals import Doc2Vec, FastText, Word2Vec
 from gensim_tfw2v.regimes.options import RegimeOptions
