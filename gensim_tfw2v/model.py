@@ -19,8 +19,9 @@ from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.local_cluster import LocalTasks
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.files import Source, is_compressed, is_pipe
+from gensim_tfw2v.files.atomic import save_local
+from gensim_tfw2v.files.mapped import map_weights
 from gensim_tfw2v.files.temporary import check_folder
-from gensim_tfw2v.files.whole import map_weights, save_local
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.messages import quoted

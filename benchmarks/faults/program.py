@@ -15,7 +15,7 @@ from typing import Any
 from gensim.models.callbacks import CallbackAny2Vec
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cli.model_files import save_whole
+from gensim_tfw2v.cli.model_files import save_atomically
 from gensim_tfw2v.corpus import files
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.training import setup
@@ -91,7 +91,7 @@ def main(path: str) -> None:
         callbacks=[Tell()],
     )
     say("saving")
-    save_whole(Path(settings["output"]), model.save)
+    save_atomically(Path(settings["output"]), model.save)
     traffic = model.traffic
     say(
         "done",

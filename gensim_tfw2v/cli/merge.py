@@ -100,7 +100,7 @@ def convert(
     if "count" in held.expandos:
         chosen.expandos["count"] = held.expandos["count"][:words]
     formats.check_holds(form, chosen, output)
-    model_files.save_whole(output, partial(form.write, saved if form.of_model else chosen))
+    model_files.save_atomically(output, partial(form.write, saved if form.of_model else chosen))
     common.print_rows([("saved", f"{output}: {len(rows):,} words x {rows.shape[1]} dimensions")])
 
 

@@ -139,11 +139,11 @@ def check_outputs(
 
 def check_can_save(path: Path) -> None:
     """Find out before hours of work whether `path` can be written at their end."""
-    from gensim_tfw2v.files import whole
+    from gensim_tfw2v.files import atomic
 
     if path.is_dir():
         raise BadInput(f"{path}: is a folder; give the name of a file in it")
-    if (real := whole.replaceable(path)) is None:
+    if (real := atomic.replaceable(path)) is None:
         if not os.access(path, os.W_OK):
             raise BadInput(f"{path}: cannot be written to; give another file")
         return
@@ -162,18 +162,18 @@ def save_model(
     model: Word2Vec, output: Path, vectors: Path | None, binary: bool, progress: bool | None = None
 ) -> Iterator[Path]:
     """Save a model, and its vectors alone where that is asked for; name each file when it is."""
-    yield from save_whole(output, model.save, progress)
+    yield from save_atomically(output, model.save, progress)
     if vectors is not None:
         form = vectors_format(vectors, binary)
         formats.check_holds(form, model.wv, vectors, f"; {output} is saved")
-        yield from save_whole(vectors, partial(form.write, model.wv), progress)
+        yield from save_atomically(vectors, partial(form.write, model.wv), progress)
 
 
-def save_whole(
+def save_atomically(
     path: Path, write: Callable[..., object], progress: bool | None = None
 ) -> list[Path]:
-    """Save as `gensim_tfw2v.files.whole.save_whole`, and show it, by default on a terminal."""
-    from gensim_tfw2v.files import whole
+    """Save as `files.atomic.save_atomically`, and show it, by default on a terminal."""
+    from gensim_tfw2v.files import atomic
 
     with phase(f"saving {path}", progress):
-        return whole.save_whole(path, write)
+        return atomic.save_atomically(path, write)

@@ -337,7 +337,7 @@ def demo(
     if log_dir is not None:
         options["log_dir"] = log_dir
     model, seconds = train_model(sentences=sentences, **options)
-    saved = [] if out is None else model_files.save_whole(out, model.save)
+    saved = [] if out is None else model_files.save_atomically(out, model.save)
     print_training(model, seconds, saved)
     if log_dir is not None:
         print_rows([("look", f"tfw2v tensorboard {shlex.quote(str(log_dir))}")])

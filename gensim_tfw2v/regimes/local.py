@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gensim_tfw2v.files.whole import all_finite
+from gensim_tfw2v.files.mapped import all_finite
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.native_unit import options_of
 from gensim_tfw2v.kernel.program import Program

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.files.whole import new_array, save_array
+from gensim_tfw2v.files.mapped import new_array, save_array
 from gensim_tfw2v.kernel.tables import Divergence, UnitReport
 from gensim_tfw2v.parameter_server.sub_model import (
     SubModelDone,

@@ -21,8 +21,8 @@ from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
+from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.files.temporary import locked
-from gensim_tfw2v.files.whole import save_array
 from gensim_tfw2v.kernel.tables import UnitReport
 from gensim_tfw2v.messages import quoted
 

@@ -8,7 +8,7 @@ import numpy as np
 from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.files.whole import all_finite
+from gensim_tfw2v.files.mapped import all_finite
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions, SubModels

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.files.whole import save_array
+from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.options.config import TrainingConfig

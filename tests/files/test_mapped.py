@@ -9,7 +9,7 @@ from gensim.models import KeyedVectors
 from gensim.models.doc2vec import TaggedDocument
 
 from gensim_tfw2v import TFDoc2Vec, TFWord2Vec
-from gensim_tfw2v.files import whole
+from gensim_tfw2v.files import mapped
 from tests.disks import small_disk
 
 SENTENCES = [[f"w{n % 40}", f"w{n % 7}", f"w{n % 11}"] for n in range(300)]
@@ -17,7 +17,7 @@ SENTENCES = [[f"w{n % 40}", f"w{n % 7}", f"w{n % 11}"] for n in range(300)]
 
 @pytest.mark.parametrize("options", [{}, {"hs": 1, "negative": 0}, {"hs": 1}], ids=str)
 def test_the_same_weights_as_in_memory(options, tmp_path, monkeypatch):
-    monkeypatch.setattr(whole, "ROWS_AT_A_TIME", 7)
+    monkeypatch.setattr(mapped, "ROWS_AT_A_TIME", 7)
     options = {"vector_size": 5, "min_count": 1, "seed": 3, "workers": 1, **options}
     inside, outside = (
         TFWord2Vec(SENTENCES, tables_dir=folder, **options)
@@ -39,7 +39,7 @@ def test_the_same_weights_as_in_memory(options, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("options", [{"dm": 0}, {"dm_concat": 1, "hs": 1}], ids=str)
 def test_the_same_vectors_of_documents_as_in_memory(options, tmp_path, monkeypatch):
-    monkeypatch.setattr(whole, "ROWS_AT_A_TIME", 7)
+    monkeypatch.setattr(mapped, "ROWS_AT_A_TIME", 7)
     options = {"vector_size": 5, "min_count": 1, "seed": 3, "workers": 1, **options}
     documents = [TaggedDocument(words, [number]) for number, words in enumerate(SENTENCES)]
     inside, outside = (TFDoc2Vec(tables_dir=of, **options) for of in (None, tmp_path))
@@ -74,9 +74,9 @@ def test_another_model_keeps_its_arrays(tmp_path):
 
 def test_what_is_not_finite_is_found():
     array = np.zeros((100_000, 2))
-    assert whole.all_finite(array)
+    assert mapped.all_finite(array)
     array[-1, 1] = np.nan
-    assert not whole.all_finite(array)
+    assert not mapped.all_finite(array)
 
 
 @pytest.mark.parametrize("reserves", [True, False], ids=["reserving", "writing zeros"])
@@ -89,14 +89,14 @@ def test_a_full_disk_is_an_error_before_training(tmp_path, monkeypatch, reserves
             model.build_vocab(SENTENCES)
         assert [path.name for path in (disk / "tables").iterdir()] == ["vectors.npy"]
         with pytest.raises(OSError) as caught:
-            whole.save_array(disk / "rows.npy", np.zeros((100, 1000)))
+            mapped.save_array(disk / "rows.npy", np.zeros((100, 1000)))
         assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(disk))
         assert not (disk / "rows.npy").exists()
 
 
 @pytest.mark.parametrize("array", [np.arange(6).reshape(2, 3), np.zeros((0, 4)), np.zeros(0, "i4")])
 def test_arrays_are_saved_as_numpy_does(tmp_path, array):
-    whole.save_array(tmp_path / "array.npy", array)
+    mapped.save_array(tmp_path / "array.npy", array)
     found = np.load(tmp_path / "array.npy")
     assert found.dtype == array.dtype
     np.testing.assert_array_equal(found, array)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gensim_tfw2v.files import temporary
+from gensim_tfw2v.files.atomic import save_atomically
 from gensim_tfw2v.files.temporary import OWNED, TemporaryFolder
-from gensim_tfw2v.files.whole import save_whole
 
 pytestmark = pytest.mark.skipif(temporary.fcntl is None, reason="no locks that end with a program")
 
@@ -143,6 +143,6 @@ def test_ctrl_c_while_a_folder_is_removed_leaves_none(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            save_whole(tmp_path / "saved", lambda name: Path(name).write_text("whole"))
+            save_atomically(tmp_path / "saved", lambda name: Path(name).write_text("whole"))
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
     assert (tmp_path / "saved").read_text() == "whole"

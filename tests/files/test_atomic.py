@@ -15,7 +15,7 @@ from gensim.models import KeyedVectors
 from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.files.whole import save_whole
+from gensim_tfw2v.files.atomic import save_atomically
 from tests.disks import fill, small_disk
 
 
@@ -23,7 +23,7 @@ def test_files_beside_the_model_come_along(tmp_path):
     vectors = KeyedVectors(2)
     vectors.add_vectors(["a", "b"], np.eye(2))
     path = tmp_path / "model"
-    written = save_whole(path, lambda name: vectors.save(name, sep_limit=0))
+    written = save_atomically(path, lambda name: vectors.save(name, sep_limit=0))
     assert written[-1] == path
     assert sorted(written) == sorted(tmp_path.iterdir())
     assert len(written) > 1
@@ -40,7 +40,7 @@ def test_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
         raise error
 
     with pytest.raises(type(error)):
-        save_whole(path, write)
+        save_atomically(path, write)
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_text() == "old"
 
@@ -109,7 +109,7 @@ def null(tmp_path):
 
 
 def test_a_device_stays_one(null, older):
-    save_whole(null, older.save)
+    save_atomically(null, older.save)
     older.save(str(null), separately=["syn1neg"])
     assert null.is_char_device()
     assert list(null.parent.iterdir()) == [null]
@@ -119,7 +119,7 @@ def test_a_full_device_is_named(null, older):
     null.unlink()
     os.mknod(null, stat.S_IFCHR | 0o666, os.makedev(1, 7))
     with pytest.raises(OSError, match=f"No space.*{null}"):
-        save_whole(null, older.save)
+        save_atomically(null, older.save)
     assert null.is_char_device()
 
 
@@ -128,7 +128,7 @@ def test_a_pipe_is_written_to(tmp_path, older):
     os.mkfifo(path)
     reader = threading.Thread(target=lambda: read.append(path.read_bytes()), daemon=True)
     reader.start()
-    assert save_whole(path, older.save) == [path]
+    assert save_atomically(path, older.save) == [path]
     reader.join(120)
     assert path.is_fifo()
     np.testing.assert_array_equal(pickle.loads(read[0]).syn1neg, older.syn1neg)
@@ -146,7 +146,7 @@ def test_what_a_link_names_is_replaced(tmp_path, older, is_dangling):
         target.write_text("old")
         target.chmod(0o640)
         keeping = target.open()
-    written = save_whole(link, lambda name: older.save(name, separately=["syn1neg"]))
+    written = save_atomically(link, lambda name: older.save(name, separately=["syn1neg"]))
     assert written == [here / "link.syn1neg.npy", link]
     assert link.is_symlink() and sorted(here.iterdir()) == sorted(written)
     assert list(there.iterdir()) == [target]
@@ -167,7 +167,7 @@ def test_failure_leaves_what_a_link_names(tmp_path):
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        save_whole(link, write)
+        save_atomically(link, write)
     assert target.read_text() == "old" and link.is_symlink()
 
 

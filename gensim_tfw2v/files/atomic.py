@@ -1,23 +1,14 @@
-"""Files that are either whole or not there; a model's arrays in files mapped into memory.
-
-The operating system keeps in memory what is in use of mapped arrays, as it does with any file: so
-models may be larger. While a cluster trains, only pieces of them are read and written by the
-program that it trains for.
-"""
+"""Files that are either whole or not there."""
 
 import contextlib
-import errno
 import logging
 import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
-
-import numpy as np
-from numpy.typing import DTypeLike
+from typing import IO
 
 from gensim_tfw2v.files.temporary import OWNED, TemporaryFolder
 
@@ -27,7 +18,7 @@ Write = Callable[[str | IO[bytes]], object]
 STDOUT = 1
 
 
-def save_whole(path: Path, write: Write) -> list[Path]:
+def save_atomically(path: Path, write: Write) -> list[Path]:
     """Let `write` make the file `path`, and the files that gensim puts beside it, or none.
 
     They are written to a hidden folder under their final names and moved when all are complete;
@@ -83,10 +74,10 @@ def save_whole(path: Path, write: Write) -> list[Path]:
 
 
 def save_local(name: object, write: Callable[..., object]) -> None:
-    """Save to a file of this machine by `save_whole`, and to an address as gensim does."""
+    """Save to a file of this machine by `save_atomically`, and to an address as gensim does."""
     name = os.fspath(name) if isinstance(name, Path) else name
     if isinstance(name, str) and "://" not in name:
-        save_whole(Path(name).expanduser(), write)
+        save_atomically(Path(name).expanduser(), write)
     else:
         write(name)
 
@@ -121,93 +112,3 @@ def _opened(path: Path) -> IO[bytes]:
             sys.stdout.flush()
         return os.fdopen(os.dup(STDOUT), "wb")
     return path.open("wb")
-
-
-#: Rows that are looked at or made at a time.
-ROWS_AT_A_TIME = 1 << 14
-
-
-def map_weights(model: Any, folder: Path) -> None:
-    """Give a TFWord2Vec new weights, as gensim's ``init_weights``, in (new) files of a folder.
-
-    Vectors of documents' tags follow those of the words, in one file.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = [(model.wv, model.seed)]
-    if model.has_documents:
-        parts.append((model.dv, model.seed + 7919))  # as in gensim
-    numbers = [len(of.index_to_key) for of, _ in parts]
-    whole = new_array(folder / "vectors.npy", (sum(numbers), model.wv.vector_size))
-    for (of, seed), vectors in zip(parts, np.split(whole, numbers[:1]), strict=False):
-        draws = np.random.default_rng(seed=seed)
-        for rows in pieces(vectors):
-            rows[:] = draws.random(rows.shape, dtype=np.float32)
-            rows *= 2.0
-            rows -= 1.0
-            rows /= of.vector_size
-        prior = of.vectors[: len(vectors)]
-        vectors[: len(prior)] = prior
-        of.vectors = vectors
-        of.resize_vectors(seed=seed)  # which is done; and what goes with it
-    shape = numbers[0], model.layer1_size
-    if model.hs:
-        model.syn1 = new_array(folder / "syn1.npy", shape)
-    if model.negative:
-        model.syn1neg = new_array(folder / "syn1neg.npy", shape)
-
-
-def pieces(array: np.ndarray) -> Iterator[np.ndarray]:
-    """Views of an array's rows, `ROWS_AT_A_TIME`."""
-    for first in range(0, len(array), ROWS_AT_A_TIME):
-        yield array[first : first + ROWS_AT_A_TIME]
-
-
-def all_finite(array: np.ndarray) -> bool:
-    """Return whether all numbers are finite."""
-    return all(bool(np.isfinite(rows).all()) for rows in pieces(array))
-
-
-def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> np.memmap:
-    """Zeros in a new ``.npy`` file, which has all its room on the disk.
-
-    Without, what is written to the array later would end the process by a signal where the disk is
-    full; so there is an OSError, and no file. An older file is replaced; who has mapped it keeps
-    what it has.
-    """
-    path.unlink(missing_ok=True)
-    try:
-        array = np.lib.format.open_memmap(path, "w+", np.dtype(dtype), shape)
-        with open(path, "r+b", buffering=0) as file:
-            _take_room(file, path.stat().st_size - array.nbytes, array.nbytes)
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        size = int(np.prod(shape)) * np.dtype(dtype).itemsize / 1e6
-        advice = f"{path.name} needs {size:,.1f} MB; free space there, or name another folder"
-        what = f"{error.strerror or error}: {advice}"
-        raise OSError(error.errno, what, str(path.parent)) from error
-    return array
-
-
-def save_array(path: Path, array: np.ndarray) -> None:
-    """Write an array into a ``.npy`` file: as `np.save`, but with the errors of `new_array`."""
-    new = new_array(path, array.shape, array.dtype)
-    for to, rows in zip(pieces(new), pieces(array), strict=True):
-        to[:] = rows
-
-
-def _take_room(file: IO[bytes], first: int, size: int) -> None:
-    """Have the disk keep room for zeros in a file."""
-    if not size:
-        return
-    try:
-        os.posix_fallocate(file.fileno(), first, size)
-        return
-    except AttributeError:  # macOS
-        pass
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # a file system without
-            raise
-    file.seek(first)
-    zeros = bytes(1 << 20)
-    while size > 0:
-        size -= file.write(zeros[:size])
