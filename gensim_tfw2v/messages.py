@@ -12,7 +12,7 @@ import zlib
 from lzma import LZMAError
 from typing import Any
 
-LONGEST = 200  # characters of a text
+MAX_LENGTH = 200  # characters of a text
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # known to smart_open by these endings
 MAGIC = {
@@ -28,7 +28,7 @@ MAGIC = {
 class _Short(reprlib.Repr):
     def __init__(self) -> None:
         super().__init__()
-        self.maxstring = self.maxother = LONGEST
+        self.maxstring = self.maxother = MAX_LENGTH
 
     def repr_int(self, x: int, level: int) -> str:
         try:
@@ -43,7 +43,7 @@ _SHORT = _Short()
 def quoted(value: Any) -> str:
     """Return the value's ``repr()``, with ``...`` in place of what is too long or too deep."""
     text = _SHORT.repr(value)
-    return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}...{text[-LONGEST:]}"
+    return text if len(text) <= 2 * MAX_LENGTH else f"{text[:MAX_LENGTH]}...{text[-MAX_LENGTH:]}"
 
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")

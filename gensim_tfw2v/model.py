@@ -35,9 +35,9 @@ from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, attributes
 from gensim_tfw2v.originals import Word2Vec, reason_for_gensims_code
 from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
+from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.early_stopping import UntilStopped
 from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
-from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_loaded, check_state
 from gensim_tfw2v.training.sub_model_training import begin_training

@@ -24,19 +24,19 @@ from gensim_tfw2v.cluster.handshake import device_of, session
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.corpus import shards
 from gensim_tfw2v.corpus.encode import Stopped
-from gensim_tfw2v.corpus.files import Piece, find_texts
+from gensim_tfw2v.corpus.files import FileRange, find_texts
 from gensim_tfw2v.corpus.scanner import Known
-from gensim_tfw2v.corpus.shards import Part, Shard
+from gensim_tfw2v.corpus.shards import EncodedPart, Shard
 from gensim_tfw2v.processes.hazards import tensorflow_is_lost
 from gensim_tfw2v.processes.machine import usable_cores
 
 logger = logging.getLogger(__name__)
 
 #: A smaller corpus this machine has read alone before others are asked.
-LEAST_BYTES = 1 << 28
+MIN_BYTES = 1 << 28
 
 #: Runs that a machine reads at a time, at most: a server of TensorFlow has as many threads.
-MOST_RUNS = 4
+MAX_RUNS = 4
 
 #: Seconds that a machine has to look at files, and for each file.
 LOOK_SECONDS = 30.0
@@ -45,7 +45,7 @@ FILE_SECONDS = 0.01
 #: Seconds that it has for a run, beside those that the storage needs for what all machines read
 #: meanwhile, at the slowest speed that is taken for one (B/s).
 RUN_SECONDS = 120.0
-LEAST_SPEED = 1e6
+MIN_SPEED = 1e6
 
 #: Seconds between two looks whether a task that is waited for is there, and for such a look.
 PROBE_SECONDS = 5.0
@@ -87,8 +87,8 @@ class WorkerMachine:
         return machine.tobytes().decode(), int(cores[0])
 
     def read(
-        self, run: Sequence[Piece], prefix: Path, known: Known | None, stopped: threading.Event
-    ) -> Part | None:
+        self, run: Sequence[FileRange], prefix: Path, known: Known | None, stopped: threading.Event
+    ) -> EncodedPart | None:
         """Read a run of plain files; see `Machine`."""
         if any(piece.stop is None for piece in run):
             return None
@@ -101,7 +101,7 @@ class WorkerMachine:
                 self._names: _joined(names),
                 self._numbers: [shards.MAX_SENTENCE, shards.SHARD, run[0].tagged, *ranges],
             },
-            RUN_SECONDS + self.at_once * sum(piece.bytes for piece in run) / LEAST_SPEED,
+            RUN_SECONDS + self.at_once * sum(piece.bytes for piece in run) / MIN_SPEED,
             stopped,
         )
         error, raw_words, sentences, *made = report.tolist()
@@ -115,7 +115,7 @@ class WorkerMachine:
         ]
         shards.check_shards(written)
         words, counts = (Path(f"{prefix}{what}") for what in ("words", "counts"))
-        return Part(
+        return EncodedPart(
             written, raw_words, sentences, words.read_bytes(), np.fromfile(counts, np.int64)
         )
 
@@ -186,7 +186,7 @@ def find_readers(
         Naming workers that have not come up in time.
     """
     texts = find_texts(paths)
-    if sum(text.bytes for text in texts) < LEAST_BYTES or tensorflow_is_lost():
+    if sum(text.bytes for text in texts) < MIN_BYTES or tensorflow_is_lost():
         return ()
     workers = [task for task in cluster.servers() if task.role == "worker"]
     wait_for_tasks(workers, seconds)
@@ -199,7 +199,7 @@ def find_readers(
 
 
 def _that_see(
-    machines: Sequence[WorkerMachine], texts: Sequence[Piece], folder: Path
+    machines: Sequence[WorkerMachine], texts: Sequence[FileRange], folder: Path
 ) -> list[WorkerMachine]:
     """Ask all at the same time; take the first task of each machine but this."""
     (token := folder / f"seen-{uuid.uuid4().hex}").touch()
@@ -223,7 +223,7 @@ def _that_see(
             logger.info("%s does not read the corpus: %s", machine.name, found)
         elif found[0] not in known:
             known.add(found[0])
-            readers += [machine] * min(found[1], MOST_RUNS)
+            readers += [machine] * min(found[1], MAX_RUNS)
     if readers:
         names = ", ".join(["this machine", *dict.fromkeys(reader.name for reader in readers)])
         logger.info("reading the corpus on %d machines: %s", len(known), names)

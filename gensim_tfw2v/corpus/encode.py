@@ -17,16 +17,16 @@ from uuid import uuid4
 import numpy as np
 
 from gensim_tfw2v.corpus import shards
-from gensim_tfw2v.corpus.files import Piece, cut_texts, find_texts
+from gensim_tfw2v.corpus.files import FileRange, cut_texts, find_texts
 from gensim_tfw2v.corpus.scanner import Known, Words, library, renumbered, scan
 from gensim_tfw2v.corpus.sentences import Lines, Numbers, TaggedLines, packed_to_shards
 from gensim_tfw2v.corpus.shards import (
     FIRST_TAG,
     EncodedCorpus,
+    EncodedPart,
     Ids,
     OnDisk,
     Parent,
-    Part,
     Progress,
     Shard,
     save_ids,
@@ -48,8 +48,8 @@ class Machine(Protocol):
     name: str
 
     def read(
-        self, run: Sequence[Piece], prefix: Path, known: Known | None, stopped: threading.Event
-    ) -> Part | None:
+        self, run: Sequence[FileRange], prefix: Path, known: Known | None, stopped: threading.Event
+    ) -> EncodedPart | None:
         """Do what `scan` does, or nothing if the run has to be read here; raise if it is lost."""
 
 
@@ -58,17 +58,17 @@ Reading = Callable[[Sequence[str], Path], Sequence[Machine]]
 
 
 def read_runs(
-    runs: Sequence[Sequence[Piece]],
+    runs: Sequence[Sequence[FileRange]],
     folder: Path,
     known: Known | None,
     progress: Progress | None = None,
     machines: Sequence[Machine] = (),
-) -> Generator[Part, None, None]:
+) -> Generator[EncodedPart, None, None]:
     """Read runs of texts, in their order.
 
     Parameters
     ----------
-    runs : list of list of Piece
+    runs : list of list of FileRange
     folder : Path
         Where shards are written.
     known : Known, optional
@@ -94,7 +94,7 @@ def read_runs(
     for reader in readers:
         free.put(reader)
 
-    def read(number: int, stopped: threading.Event) -> Part:
+    def read(number: int, stopped: threading.Event) -> EncodedPart:
         run = runs[number]
         prefix = folder / f"part{number:05}-"
 
@@ -157,7 +157,7 @@ class Scan(OnDisk):
     def __init__(
         self,
         temporary: TemporaryFolder,
-        parts: Sequence[tuple[Part, Path | None]],
+        parts: Sequence[tuple[EncodedPart, Path | None]],
         words: Sequence[Any] | None,
         counts: Iterable[int],
     ) -> None:
@@ -225,7 +225,7 @@ class Scan(OnDisk):
                 return replace(shard, path=str(path), entries=len(run), tokens=tokens)
 
             written = [shard for shard in in_threads(encoded, len(self._shards)) if shard.entries]
-            part = Part(written, self.total_words, self.corpus_count)
+            part = EncodedPart(written, self.total_words, self.corpus_count)
             return EncodedCorpus(made, [part], whole=rows is not None)
 
 
@@ -277,7 +277,7 @@ def scan_texts(
             lines = TaggedLines(runs) if tagged else Lines(runs)
             return _scanned(made, lines, progress, tagged, key_to_index)
         words = Words()
-        parts = list[tuple[Part, Path | None]]()
+        parts = list[tuple[EncodedPart, Path | None]]()
         known = None if key_to_index is None else Known(key_to_index)
         read = read_runs(runs, made.folder, known, progress, machines)
         with contextlib.closing(read):  # no thread reads on after an error
@@ -286,7 +286,7 @@ def scan_texts(
             for number, part in enumerate(read):
                 places = made.folder / f"part{number:05}.places"
                 save_ids(places, words.add(part.words, part.counts))
-                parts.append((Part(*part[:3]), places))  # without its words, which are many
+                parts.append((EncodedPart(*part[:3]), places))  # without its words, which are many
         text, counts = words.found()
         return Scan(made, parts, text.decode().split("\n")[:-1], counts.tolist())
 

@@ -16,7 +16,7 @@ from gensim_tfw2v.corpus.shards import MAX_SENTENCE
 from gensim_tfw2v.messages import COMPRESSED, MAGIC
 
 BYTES_A_RUN = 16 << 20  # a tenth of a second of work
-MOST_RUNS = 1024  # what is known of each is kept
+MAX_RUNS = 1024  # what is known of each is kept
 
 #: A file, or sentences.
 Source = Path | Iterable[list[str]]
@@ -156,7 +156,7 @@ def line_ranges(path: str, edges: Iterable[int]) -> list[tuple[int, int]]:
     return list(pairwise([*(cut for cut in cuts if cut < size), size])) or [(0, 0)]
 
 
-class Piece(NamedTuple):
+class FileRange(NamedTuple):
     """Whole lines of a text."""
 
     path: str
@@ -172,14 +172,14 @@ class Piece(NamedTuple):
         return 0 if "://" in self.path else os.path.getsize(self.path)
 
 
-def find_texts(paths: Sequence[str | os.PathLike[str]], tagged: bool = False) -> list[Piece]:
+def find_texts(paths: Sequence[str | os.PathLike[str]], tagged: bool = False) -> list[FileRange]:
     """Look at files, each of which is one piece; errors are those of `check_corpus`."""
     names = [os.fspath(path) for path in paths]
     sizes = (os.path.getsize(name) if check_corpus(name) else None for name in names)
-    return [Piece(name, 0, size, tagged) for name, size in zip(names, sizes, strict=True)]
+    return [FileRange(name, 0, size, tagged) for name, size in zip(names, sizes, strict=True)]
 
 
-def cut_texts(texts: Sequence[Piece]) -> list[list[Piece]]:
+def cut_texts(texts: Sequence[FileRange]) -> list[list[FileRange]]:
     """Cut whole files into runs of about equal size, which depend on the texts alone.
 
     Runs are in the order of the text, and none is empty.
@@ -187,8 +187,8 @@ def cut_texts(texts: Sequence[Piece]) -> list[list[Piece]]:
     sizes = [text.bytes for text in texts]
     total = max(1, sum(sizes))
     begin = 0
-    number = max(1, min(MOST_RUNS, total // BYTES_A_RUN))
-    runs: list[list[Piece]] = [[] for _ in range(number)]
+    number = max(1, min(MAX_RUNS, total // BYTES_A_RUN))
+    runs: list[list[FileRange]] = [[] for _ in range(number)]
     for text, size in zip(texts, sizes, strict=True):
         if text.stop is None:  # in the run that its middle is in
             place = (begin + size // 2) * number // total

@@ -16,8 +16,16 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from gensim_tfw2v.corpus import shards
-from gensim_tfw2v.corpus.files import CorpusDecodeError, Piece, bytes_read, open_corpus
-from gensim_tfw2v.corpus.shards import END, Ids, Part, Progress, Shard, explained, without_unknown
+from gensim_tfw2v.corpus.files import CorpusDecodeError, FileRange, bytes_read, open_corpus
+from gensim_tfw2v.corpus.shards import (
+    END,
+    EncodedPart,
+    Ids,
+    Progress,
+    Shard,
+    explained,
+    without_unknown,
+)
 
 LIBRARY = Path(__file__).parents[1] / "kernel/native/kernels.so"
 
@@ -122,8 +130,11 @@ class Known(Words):
 
 
 def scan(
-    pieces: Sequence[Piece], prefix: Path, known: Known | None = None, tell: Progress | None = None
-) -> Part:
+    pieces: Sequence[FileRange],
+    prefix: Path,
+    known: Known | None = None,
+    tell: Progress | None = None,
+) -> EncodedPart:
     """Write the ids of pieces of text to shards, whose names begin with a prefix.
 
     Without a vocabulary that is known, words are counted and numbered. `tell` is called after each
@@ -150,7 +161,7 @@ def scan(
         functions.tfw2v_scanner_finish(scanner)
         _check(state, prefix)
         written = copied(functions.tfw2v_scanner_shards(scanner), (state.shards, 4))
-        return Part(
+        return EncodedPart(
             [Shard(f"{prefix}{n:05}.int32", *shard) for n, shard in enumerate(written.tolist())],
             state.raw_words,
             state.sentences,
@@ -168,7 +179,7 @@ class _State(ctypes.Structure):
 
 
 def _blocks(
-    functions: Any, scanner: int, state: _State, piece: Piece, stream: BinaryIO
+    functions: Any, scanner: int, state: _State, piece: FileRange, stream: BinaryIO
 ) -> Iterator[None]:
     """Scan a piece, block by block."""
     if piece.start:

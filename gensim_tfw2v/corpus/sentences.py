@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import files, shards
-from gensim_tfw2v.corpus.files import CorpusDecodeError, Piece, open_corpus
+from gensim_tfw2v.corpus.files import CorpusDecodeError, FileRange, open_corpus
 from gensim_tfw2v.corpus.shards import END, FIRST_TAG, ID, UNKNOWN, Ids, Progress, Shard, save_ids
 
 logger = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class Lines:
     A sentence is a line, or 10,000 words of it at most; none is empty.
     """
 
-    def __init__(self, runs: Iterable[Iterable[Piece]]) -> None:
+    def __init__(self, runs: Iterable[Iterable[FileRange]]) -> None:
         self._pieces = chain.from_iterable(runs)
         self.bytes_read = 0  # on disk, of all pieces so far
 
@@ -104,8 +104,8 @@ def packed_to_shards(
     folder: Path,
     progress: Progress | None = None,
     tagged: bool = False,
-) -> shards.Part:
-    """Write sentences to shards; give a `Part` without words, whose sentences are all items.
+) -> shards.EncodedPart:
+    """Write sentences to shards; give a `EncodedPart` without words, whose sentences are all items.
 
     Items may be empty, and the iterable may tell its `bytes_read`. `progress` is called after each
     shard. Of `tagged` documents items are packed tags, and words.
@@ -125,7 +125,7 @@ def packed_to_shards(
         raw_words += words
         if progress:
             progress(raw_words, items, len(ids), getattr(sentences, "bytes_read", 0))
-    return shards.Part(made, raw_words, items)
+    return shards.EncodedPart(made, raw_words, items)
 
 
 def _untagged(

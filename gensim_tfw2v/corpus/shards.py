@@ -46,7 +46,7 @@ class Shard:
     sentences: int  # sentences of the text that it stands for
 
 
-class Part(NamedTuple):
+class EncodedPart(NamedTuple):
     """Shards and counts of one part of a corpus.
 
     With a known vocabulary the shards hold its ids, and there are no words; else they hold
@@ -188,7 +188,7 @@ class EncodedCorpus(OnDisk):
     """
 
     def __init__(
-        self, temporary: TemporaryFolder, parts: Sequence[Part], whole: bool = False
+        self, temporary: TemporaryFolder, parts: Sequence[EncodedPart], whole: bool = False
     ) -> None:
         super().__init__(temporary)
         self._whole = whole

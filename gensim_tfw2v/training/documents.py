@@ -17,7 +17,7 @@ from gensim_tfw2v.corpus.files import text_files
 from gensim_tfw2v.corpus.shards import FIRST_TAG, EncodedCorpus, Ids, Progress
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.config import TrainingConfig
-from gensim_tfw2v.training.reading import CorpusReader, reading_of
+from gensim_tfw2v.training.corpus_reader import CorpusReader, reading_of
 
 logger = logging.getLogger(__name__)
 

@@ -73,7 +73,7 @@ def test_the_environment_of_a_local_cluster_breaks_nothing(asked, monkeypatch):
 @pytest.mark.skipif(load_ops() is None, reason="compiled nowhere here")
 def test_this_process_excepts_the_cluster_alone(asked, kept_forks, monkeypatch, tmp_path):
     monkeypatch.setenv("no_proxy", "example.org")
-    monkeypatch.setattr(readers, "LEAST_BYTES", 1)
+    monkeypatch.setattr(readers, "MIN_BYTES", 1)
     before = set(os.environ.items())
     with (
         contextlib.closing(SharedLauncher(isolated=False)) as launcher,

@@ -73,7 +73,7 @@ def cluster(launcher):
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Let them share small texts too."""
-    monkeypatch.setattr(readers, "LEAST_BYTES", 1)
+    monkeypatch.setattr(readers, "MIN_BYTES", 1)
     monkeypatch.setattr(files, "BYTES_A_RUN", 20_000)
 
 
@@ -216,7 +216,7 @@ def test_a_worker_that_is_not_there_is_named(tmp_path, monkeypatch):
     with pytest.raises(MissingTasks, match="no answer within 0.5 s from worker 0"):
         model.build_vocab(corpus_file=LEE)
     assert not list(tmp_path.glob("tfw2v*"))
-    monkeypatch.setattr(readers, "LEAST_BYTES", os.path.getsize(LEE) + 1)
+    monkeypatch.setattr(readers, "MIN_BYTES", os.path.getsize(LEE) + 1)
     model.build_vocab(corpus_file=LEE)  # so little is read here, and nobody is asked
     assert model.corpus_count == 300
 

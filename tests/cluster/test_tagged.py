@@ -7,7 +7,14 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.corpus.shards import END, FIRST_TAG, EncodedCorpus, Part, Shard, fresh_folder
+from gensim_tfw2v.corpus.shards import (
+    END,
+    FIRST_TAG,
+    EncodedCorpus,
+    EncodedPart,
+    Shard,
+    fresh_folder,
+)
 from gensim_tfw2v.corpus.shards import save_ids as save
 from gensim_tfw2v.doc2vec import TFDoc2Vec
 from gensim_tfw2v.parameter_server.combining import Directions, averaged_words, draw_rows
@@ -133,7 +140,7 @@ def encoded(documents):
         save(made.folder / "0", entries)
         tokens = int((entries >= 0).sum())
         shard = Shard(str(made.folder / "0"), len(entries), tokens, tokens, len(documents))
-        return EncodedCorpus(made, [Part([shard], tokens, len(documents))])
+        return EncodedCorpus(made, [EncodedPart([shard], tokens, len(documents))])
 
 
 def two_words(**tags):

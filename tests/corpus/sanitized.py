@@ -20,7 +20,7 @@ if __name__ == "__main__":
     sys.modules["gensim_tfw2v"] = package
 
 from gensim_tfw2v.corpus import scanner, shards
-from gensim_tfw2v.corpus.files import CorpusDecodeError, Piece
+from gensim_tfw2v.corpus.files import CorpusDecodeError, FileRange
 
 PIECES = [b"a", b" ", b"\n", b"\r\n", b"word", b"w" * 70, "\u3000 \x85 漢字 é 🧬".encode(), b"\0"]
 WRONG = [b"\xff", b"\xc3", b"\xe3\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80"]
@@ -41,7 +41,7 @@ def main():
             scanner.BLOCK = choose.choice((1, 2, 3, 8, 100, 1 << 18))
             try:
                 tagged = number % 3 == 0
-                piece = Piece(str(path), 0, None, tagged)
+                piece = FileRange(str(path), 0, None, tagged)
                 part = scanner.scan([piece] * 2, Path(folder, "part"))
                 scanner.scan([piece], Path(folder, "known"), known)
             except CorpusDecodeError:
