@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.cluster.local_cluster import LocalTasks, parse_cluster
-from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.cluster.spec import Cluster, LocalTasks, parse_cluster
 from gensim_tfw2v.kernel.choices import NATIVE_BLOCK, WIDEST_WINDOW
 from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.objectives import Cbow, Objective, SkipGram
@@ -24,13 +23,15 @@ from gensim_tfw2v.regimes.options import (
     RegimeOptions,
     parse_regime,
 )
-from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 
 #: Kernels count the negatives of all positions of a block as int.
 MOST_NEGATIVES = (1 << 28) // NATIVE_BLOCK
 
 #: gensim makes a whole number of this times 3 + sqrt(5).
 LARGEST_SAMPLE = sys.float_info.max / 6
+
+#: What is spread over ps tasks: see `gensim_tfw2v.parameter_server`.
+LAYOUTS = ("rows", "columns")
 
 #: A kind of values, called with an option's name and what came: it refuses others, by TypeError or
 #: ValueError, and gives the value as training takes it.

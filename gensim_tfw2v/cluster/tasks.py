@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from gensim_tfw2v.cluster.connect import READY_SECONDS, MissingTasks, wait_for_tasks
+from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.server import BEAT, SERVES
-from gensim_tfw2v.cluster.spec import LOG_DIR, ROLES, Cluster, Role, Task
+from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, ROLES, Cluster, Role, Task
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.forkserver import Forked
 

@@ -18,7 +18,8 @@ from gensim_tfw2v.messages import number, quoted, whole_number
 if TYPE_CHECKING:
     from gensim_tfw2v.kernel.objectives import Objective
     from gensim_tfw2v.parameter_server.workers import Workers
-    from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
+    from gensim_tfw2v.regimes import Setup
+    from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
 #: Of whole numbers: TensorFlow counts steps as int32.
 LARGEST = 2**31 - 1

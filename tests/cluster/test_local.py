@@ -19,11 +19,10 @@ from gensim_tfw2v.cluster.local_cluster import (
     OP_THREADS,
     STARTS,
     LocalCluster,
-    LocalTasks,
     free_ports,
     open_cluster,
 )
-from gensim_tfw2v.cluster.spec import ClusterError
+from gensim_tfw2v.cluster.spec import ClusterError, LocalTasks
 from gensim_tfw2v.cluster.tasks import TaskEnded
 from tests.cluster.test_training import servers
 
