@@ -34,7 +34,7 @@ from gensim_tfw2v.originals import (
     warn_of_gensims_code,
 )
 from gensim_tfw2v.regimes.options import RegimeOptions
-from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
+from gensim_tfw2v.training.epoch import UntilStopped, held_out_loss, train_epoch
 from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training, begin_training
 from gensim_tfw2v.training.state import check_loaded, check_state
@@ -494,8 +494,6 @@ class TFWord2Vec(Word2Vec):
             events = len(getattr(self, "lifecycle_events", None) or ())
             self.mean_losses = []
             self.stop_training = False
-            from gensim_tfw2v.training.early_stopping import UntilStopped
-
             arguments["callbacks"] = [UntilStopped(callbacks)]
             self._open_process_launcher(self._config)
             try:
