@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from gensim_tfw2v.merging import MergeReport
-    from gensim_tfw2v.processes.forkserver import ProcessLauncher
+    from gensim_tfw2v.processes.launcher import ProcessLauncher
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = (
@@ -665,7 +665,7 @@ class TFWord2Vec(Word2Vec):
     def _open_process_launcher(self, config: TrainingConfig) -> None:
         """Let a local cluster's processes get ready, if the model trains on one."""
         if isinstance(config.cluster, LocalTasks) and self._process_launcher is None:
-            from gensim_tfw2v.processes.forkserver import ProcessLauncher
+            from gensim_tfw2v.processes.launcher import ProcessLauncher
 
             self._process_launcher = ProcessLauncher()
 

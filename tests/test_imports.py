@@ -197,7 +197,7 @@ def loaded_with(module: str, known: dict[str, Path]) -> set[str]:
 #: What a training on one machine does without.
 FOR_CLUSTERS = (
     *("parameter_server", "regimes.parameter_server", "regimes.coordinator"),
-    *("processes.children", "processes.forkserver", "evaluation", "merging"),
+    *("processes.children", "processes.launcher", "evaluation", "merging"),
     *("training.sub_model_training", "training.early_stopping"),
 )
 

@@ -13,7 +13,7 @@ from gensim_tfw2v.cluster.connect import CANNOT_LISTEN, wait_for_tasks
 from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, Cluster, LocalTasks, Task
 from gensim_tfw2v.cluster.tasks import StartedCluster, TaskEnded, is_noise, prefixed
 from gensim_tfw2v.processes.children import last_lines, start_module
-from gensim_tfw2v.processes.forkserver import Forked, ProcessLauncher
+from gensim_tfw2v.processes.launcher import Process, ProcessLauncher
 from gensim_tfw2v.processes.machine import cores_each
 
 logger = logging.getLogger("gensim_tfw2v.cluster")
@@ -77,7 +77,7 @@ class LocalCluster(StartedCluster):
             self._cleanup.callback(self._process_launcher.close)
         return super().__enter__()
 
-    def _start_process(self, task: Task) -> "subprocess.Popen[bytes] | Forked":
+    def _start_process(self, task: Task) -> Process:
         own = {
             "TF_CONFIG": self.cluster.tf_config(task.role, task.index),
             "CUDA_VISIBLE_DEVICES": "",  # tasks of one machine would fight for its GPU
@@ -96,9 +96,7 @@ class LocalCluster(StartedCluster):
             stderr=subprocess.STDOUT,
         )
 
-    def start_module(
-        self, module: str, *arguments: str, **options: Any
-    ) -> "subprocess.Popen[bytes] | Forked":
+    def start_module(self, module: str, *arguments: str, **options: Any) -> Process:
         """Run a module of this package where it reaches the tasks; see `children.start_module`."""
         assert self._process_launcher is not None, "the cluster has not been started"
         return self._process_launcher.start_module(module, *arguments, **options)
@@ -141,7 +139,7 @@ class OpenCluster(NamedTuple):
 
     cluster: Cluster
     check: Callable[[], None]
-    start_module: "Callable[..., subprocess.Popen[bytes] | Forked]"
+    start_module: Callable[..., Process]
 
 
 @contextlib.contextmanager

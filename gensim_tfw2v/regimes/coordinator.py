@@ -37,8 +37,8 @@ from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS, Liveness
 from gensim_tfw2v.parameter_server.workers import ClusterWorkers, LocalWorkers
 from gensim_tfw2v.processes.children import last_lines, name_process, start_module
-from gensim_tfw2v.processes.forkserver import Forked
 from gensim_tfw2v.processes.hazards import prepare_environment
+from gensim_tfw2v.processes.launcher import Process
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.options import RegimeOptions
 
@@ -97,7 +97,7 @@ class CoordinatedRegime:
         self,
         setup: ClusterSetup,
         check: Callable[[], None],
-        start: "Callable[..., subprocess.Popen[bytes] | Forked]" = start_module,
+        start: Callable[..., Process] = start_module,
     ) -> None:
         self.traffic: Traffic | None = None
         self._folder = setup.setup.folder

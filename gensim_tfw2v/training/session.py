@@ -31,7 +31,7 @@ from gensim_tfw2v.training.state import check_corpus
 from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of, weights_of
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.processes.forkserver import ProcessLauncher
+    from gensim_tfw2v.processes.launcher import ProcessLauncher
 
 logger = logging.getLogger(__name__)
 

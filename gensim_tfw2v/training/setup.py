@@ -26,7 +26,7 @@ from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.processes.forkserver import ProcessLauncher
+    from gensim_tfw2v.processes.launcher import ProcessLauncher
 
 logger = logging.getLogger(__name__)
 
