@@ -15,36 +15,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.cluster import Cluster
-from gensim_tfw2v.cluster.local_cluster import LocalTasks
-from gensim_tfw2v.cluster.spec import ClusterLost
+from gensim_tfw2v.cluster.spec import Cluster, ClusterLost, LocalTasks
 from gensim_tfw2v.corpus.files import Source, is_compressed, is_pipe
 from gensim_tfw2v.files.atomic import save_local
 from gensim_tfw2v.files.mapped import map_weights
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.keyed import with_keys
-from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
+from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.keywords import RENAMED, Word2VecOptions
 from gensim_tfw2v.options.kinds import Kind, Whole
 from gensim_tfw2v.options.regimes import RegimeOptions
 from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, attributes_of, named
 from gensim_tfw2v.originals import Word2Vec, reason_for_gensims_code
-from gensim_tfw2v.parameter_server.traffic import Traffic
-from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.training.corpus_reader import CorpusReader
-from gensim_tfw2v.training.early_stopping import UntilStopped
-from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
-from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.epoch import UntilStopped, held_out_loss, train_epoch
+from gensim_tfw2v.training.session import Training, begin_training
 from gensim_tfw2v.training.state import check_loaded, check_state
-from gensim_tfw2v.training.sub_model_training import begin_training
 from gensim_tfw2v.training.vocabulary import complete, renew_norms, take_vectors, undone_on_error
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from gensim_tfw2v.merging import MergeReport
+    from gensim_tfw2v.processes.launcher import ProcessLauncher
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = named("running")
@@ -214,10 +211,10 @@ class TFWord2Vec(Word2Vec):
     best_score: float | None = None
     stop_training = False
     traffic: Traffic | None = None
-    merge_report: MergeReport | None = None
+    merge_report: "MergeReport | None" = None
     _reader: CorpusReader | None = None
     _reader_class: type[CorpusReader] = CorpusReader
-    _process_launcher: ProcessLauncher | None = None
+    _process_launcher: "ProcessLauncher | None" = None
     _user: int | None = None  # who trains or changes the model: TRAINING, or the thread's number
     _training: Training | None = None
     _config: TrainingConfig | None = None  # what the attributes in `_parsed` mean
@@ -684,6 +681,8 @@ class TFWord2Vec(Word2Vec):
     def _open_process_launcher(self, config: TrainingConfig) -> None:
         """Let a local cluster's processes get ready, if the model trains on one."""
         if isinstance(config.cluster, LocalTasks) and self._process_launcher is None:
+            from gensim_tfw2v.processes.launcher import ProcessLauncher
+
             self._process_launcher = ProcessLauncher()
 
     def _interrupted(self) -> None:

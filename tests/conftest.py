@@ -85,7 +85,7 @@ def kept_forks():
 @pytest.fixture
 def shared_forks(kept_forks, monkeypatch):
     """Let clusters of this machine be forked by a process that stays for other tests."""
-    for module in ("model", "cluster.local_cluster"):
+    for module in ("processes.launcher", "cluster.local_cluster"):
         monkeypatch.setattr(f"gensim_tfw2v.{module}.ProcessLauncher", forks.SharedLauncher)
     return forks.SharedLauncher
 

@@ -1,11 +1,9 @@
 """Processes that fork the tasks of several tests: TensorFlow is imported once for all of them."""
 
-import functools
 import os
 from unittest import mock
 
-from gensim_tfw2v.processes.children import start_module
-from gensim_tfw2v.processes.forkserver import ForkServer, ProcessLauncher
+from gensim_tfw2v.processes.launcher import ForkServer, ProcessLauncher
 
 #: Before any test has changed it.
 ENVIRONMENT = dict(os.environ)
@@ -20,11 +18,11 @@ class SharedLauncher(ProcessLauncher):
     """
 
     def _fork_server(self):
-        server = _servers.get(self._launcher)
+        server = _servers.get(self._namespace)
         if server is None or server.process.poll() is not None:
             with mock.patch.dict(os.environ, ENVIRONMENT, clear=True):
-                server = ForkServer(functools.partial(start_module, launcher=self._launcher))
-            _servers[self._launcher] = server
+                server = ForkServer(self._namespace)
+            _servers[self._namespace] = server
         return server
 
 

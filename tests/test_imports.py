@@ -181,11 +181,10 @@ def test_a_circle_is_found_and_a_deferred_import_is_none(tmp_path: Path) -> None
     assert circle(modules(tmp_path, PACKAGE)) == [f"{PACKAGE}.{n}" for n in "aba"]
 
 
-# A second for each of a cluster's processes: gensim brings SciPy.
-@pytest.mark.parametrize("process", ["cluster.server", "regimes.coordinator"])
-def test_processes_of_a_cluster_do_without_gensim(process: str) -> None:
-    known = modules(ROOT, PACKAGE)
-    reached, waiting = set(), [f"{PACKAGE}.{process}"]
+def loaded_with(module: str, known: dict[str, Path]) -> set[str]:
+    """Modules of the package that importing one of them runs, with itself."""
+    reached: set[str] = set()
+    waiting = [f"{PACKAGE}.{module}"]
     while waiting:
         name = waiting.pop()
         if name in reached or name not in known:
@@ -193,6 +192,32 @@ def test_processes_of_a_cluster_do_without_gensim(process: str) -> None:
         reached.add(name)
         waiting += imported(name, known, deferred=False)
         waiting += [name.rpartition(".")[0]]  # a module's package is imported before it
+    return reached
+
+
+#: What a training on one machine does without.
+FOR_CLUSTERS = (
+    *("parameter_server", "regimes.parameter_server", "regimes.coordinator"),
+    *("processes.children", "processes.launcher", "evaluation", "merging"),
+    *("training.sub_model_training", "training.early_stopping"),
+)
+
+
+def test_the_model_loads_nothing_for_clusters() -> None:
+    found = loaded_with("model", modules(ROOT, PACKAGE))
+    assert f"{PACKAGE}.training.session" in found
+    others = tuple(f"{PACKAGE}.{module}" for module in FOR_CLUSTERS)
+    assert not [name for name in found if name.startswith(others)]
+    cluster = {name for name in found if name.startswith(f"{PACKAGE}.cluster")}
+    assert cluster == {f"{PACKAGE}.cluster", f"{PACKAGE}.cluster.spec"}
+
+
+# A second for each of a cluster's processes: gensim brings SciPy.
+@pytest.mark.parametrize("process", ["cluster.server", "regimes.coordinator"])
+def test_processes_of_a_cluster_do_without_gensim(process: str) -> None:
+    known = modules(ROOT, PACKAGE)
+    reached = loaded_with(process, known)
+    for name in reached:
         for node in statements(ast.parse(known[name].read_text("utf-8")).body, deferred=False):
             names = [node.module] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names]

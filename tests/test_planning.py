@@ -12,8 +12,7 @@ from gensim_tfw2v.graph.draws import draw
 from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.combining import pair_rates
+from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, PushCounter
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.planning import (

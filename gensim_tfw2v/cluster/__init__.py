@@ -1,6 +1,19 @@
 """Which tasks a cluster has, and whether they are there."""
 
-from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks
+from typing import TYPE_CHECKING, Any
+
 from gensim_tfw2v.cluster.spec import Cluster, ClusterError, Task, from_tf_config
 
+if TYPE_CHECKING:
+    from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks
+
 __all__ = ["Cluster", "ClusterError", "MissingTasks", "Task", "from_tf_config", "wait_for_tasks"]
+
+
+def __getattr__(name: str) -> Any:
+    # where nothing is connected to, nothing is loaded for it
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from gensim_tfw2v.cluster import connect
+
+    return getattr(connect, name)

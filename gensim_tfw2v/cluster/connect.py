@@ -10,11 +10,8 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from gensim_tfw2v.cluster.spec import Cluster, Task
+from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, Task
 from gensim_tfw2v.processes.machine import keep_alive, port_user
-
-#: Seconds that all tasks together have to come up.
-READY_SECONDS = 30.0
 
 #: Seconds that a task's predecessor, which is being killed, has to free its port.
 PORT_SECONDS = 5.0

@@ -4,18 +4,16 @@ import contextlib
 import functools
 import logging
 import os
-import re
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from gensim_tfw2v.cluster.connect import CANNOT_LISTEN, READY_SECONDS, wait_for_tasks
-from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, ClusterError, Task, from_tf_config
+from gensim_tfw2v.cluster.connect import CANNOT_LISTEN, wait_for_tasks
+from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, Cluster, LocalTasks, Task
 from gensim_tfw2v.cluster.tasks import StartedCluster, TaskEnded, is_noise, prefixed
-from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.processes.children import last_lines, start_module
-from gensim_tfw2v.processes.forkserver import Forked, ProcessLauncher
+from gensim_tfw2v.processes.launcher import Process, ProcessLauncher
 from gensim_tfw2v.processes.machine import cores_each
 
 logger = logging.getLogger("gensim_tfw2v.cluster")
@@ -27,8 +25,6 @@ OP_THREADS = "TF_NUM_INTEROP_THREADS"
 #: by TensorFlow if it was taken after we had looked.
 STARTS = 3
 PORT_TAKEN = (CANNOT_LISTEN, "Could not start gRPC server")
-
-_LOCAL = re.compile(r"local:ps=([1-9][0-9]{0,3}),worker=([1-9][0-9]{0,3})")
 
 Local = TypeVar("Local", bound="LocalCluster")
 
@@ -81,7 +77,7 @@ class LocalCluster(StartedCluster):
             self._cleanup.callback(self._process_launcher.close)
         return super().__enter__()
 
-    def _start_process(self, task: Task) -> "subprocess.Popen[bytes] | Forked":
+    def _start_process(self, task: Task) -> Process:
         own = {
             "TF_CONFIG": self.cluster.tf_config(task.role, task.index),
             "CUDA_VISIBLE_DEVICES": "",  # tasks of one machine would fight for its GPU
@@ -100,9 +96,7 @@ class LocalCluster(StartedCluster):
             stderr=subprocess.STDOUT,
         )
 
-    def start_module(
-        self, module: str, *arguments: str, **options: Any
-    ) -> "subprocess.Popen[bytes] | Forked":
+    def start_module(self, module: str, *arguments: str, **options: Any) -> Process:
         """Run a module of this package where it reaches the tasks; see `children.start_module`."""
         assert self._process_launcher is not None, "the cluster has not been started"
         return self._process_launcher.start_module(module, *arguments, **options)
@@ -131,13 +125,6 @@ def free_ports(number: int) -> list[int]:
         return [found.getsockname()[1] for found in sockets]
 
 
-class LocalTasks(NamedTuple):
-    """A cluster of this machine, that is started for a training and ended after it."""
-
-    ps: int
-    workers: int
-
-
 class OpenCluster(NamedTuple):
     """A cluster whose tasks have answered.
 
@@ -152,26 +139,7 @@ class OpenCluster(NamedTuple):
 
     cluster: Cluster
     check: Callable[[], None]
-    start_module: "Callable[..., subprocess.Popen[bytes] | Forked]"
-
-
-def parse_cluster(name: str | Cluster) -> Cluster | LocalTasks:
-    """Say which cluster is meant; a `ClusterError` says that none is.
-
-    ``"local:ps=2,worker=4"`` are tasks on this machine, ``"TF_CONFIG"`` those that the environment
-    variable of that name describes.
-    """
-    if isinstance(name, Cluster):
-        return name
-    if name == "TF_CONFIG":
-        return from_tf_config(os.environ)[0]
-    local = _LOCAL.fullmatch(name.replace(" ", "")) if isinstance(name, str) else None
-    if not local:
-        raise ClusterError(
-            f"cluster is {quoted(name)}: give 'local:ps=P,worker=N' with P and N from 1 to 9999, "
-            "'TF_CONFIG', or addresses (with tfw2v: --hosts FILE)"
-        )
-    return LocalTasks(*map(int, local.groups()))
+    start_module: Callable[..., Process]
 
 
 @contextlib.contextmanager

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.cluster.connect import READY_SECONDS, prepare_connections, wait_for_tasks
+from gensim_tfw2v.cluster.connect import prepare_connections, wait_for_tasks
 from gensim_tfw2v.cluster.handshake import device_of, session
-from gensim_tfw2v.cluster.spec import Cluster, Task
+from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, Task
 from gensim_tfw2v.corpus import shards
 from gensim_tfw2v.corpus.encode import Stopped
 from gensim_tfw2v.corpus.files import FileRange, find_texts

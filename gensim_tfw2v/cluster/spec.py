@@ -6,16 +6,20 @@ task this process is (https://www.tensorflow.org/guide/distributed_training#tf_c
 
 import ipaddress
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from gensim_tfw2v.messages import converting, quoted, wide_encoding
 
 Role = Literal["ps", "worker", "chief"]
 ROLES: tuple[Role, ...] = get_args(Role)
+
+#: Seconds that all tasks together have to come up.
+READY_SECONDS = 30.0
 
 #: What a hosts file and a TF_CONFIG look like, for messages.
 HOSTS_EXAMPLE = '{"chief": ["10.0.0.1:2222"], "ps": ["10.0.0.2:2222"], "worker": ["10.0.0.3:2222"]}'
@@ -26,6 +30,9 @@ UNREADABLE = (ValueError, RecursionError)
 
 #: A host's name or address, never what ssh would take for an option, and a port.
 ADDRESS = re.compile(r"(\[[\w:.%]+\]|\w[\w.-]*):[0-9]{1,5}")
+
+#: What a user calls a cluster of this machine.
+_LOCAL = re.compile(r"local:ps=([1-9][0-9]{0,3}),worker=([1-9][0-9]{0,3})")
 
 #: The environment variable that tells a task where its training logs for TensorBoard.
 LOG_DIR = "TFW2V_LOG_DIR"
@@ -173,6 +180,32 @@ class Cluster:
         return json.dumps(
             {"cluster": self.addresses(), "task": {"type": role, "index": index}}, sort_keys=True
         )
+
+
+class LocalTasks(NamedTuple):
+    """A cluster of this machine, that is started for a training and ended after it."""
+
+    ps: int
+    workers: int
+
+
+def parse_cluster(name: str | Cluster) -> Cluster | LocalTasks:
+    """Say which cluster is meant; a `ClusterError` says that none is.
+
+    ``"local:ps=2,worker=4"`` are tasks on this machine, ``"TF_CONFIG"`` those that the environment
+    variable of that name describes.
+    """
+    if isinstance(name, Cluster):
+        return name
+    if name == "TF_CONFIG":
+        return from_tf_config(os.environ)[0]
+    local = _LOCAL.fullmatch(name.replace(" ", "")) if isinstance(name, str) else None
+    if not local:
+        raise ClusterError(
+            f"cluster is {quoted(name)}: give 'local:ps=P,worker=N' with P and N from 1 to 9999, "
+            "'TF_CONFIG', or addresses (with tfw2v: --hosts FILE)"
+        )
+    return LocalTasks(*map(int, local.groups()))
 
 
 def from_tf_config(environ: Mapping[str, str]) -> tuple[Cluster, Task]:

@@ -21,11 +21,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from gensim_tfw2v.cluster.connect import READY_SECONDS, MissingTasks, wait_for_tasks
+from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.server import BEAT, SERVES
-from gensim_tfw2v.cluster.spec import LOG_DIR, ROLES, Cluster, Role, Task
+from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, ROLES, Cluster, Role, Task
 from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.processes.forkserver import Forked
+from gensim_tfw2v.processes.launcher import Process
 
 logger = logging.getLogger(__name__)
 
@@ -114,7 +114,7 @@ class StartedCluster(abc.ABC):
         self._logs = TemporaryFolder("cluster")
 
     @abc.abstractmethod
-    def _start_process(self, task: Task) -> "subprocess.Popen[bytes] | Forked":
+    def _start_process(self, task: Task) -> Process:
         """Start a task, with pipes for its input and output; it leads a session."""
 
     def _show(self, task: Task, line: str) -> None:
@@ -252,7 +252,7 @@ class _StartedTask:
     def __init__(
         self,
         task: Task,
-        process: "subprocess.Popen[bytes] | Forked",
+        process: Process,
         show: Callable[[Task, str], None],
     ) -> None:
         self.process = process

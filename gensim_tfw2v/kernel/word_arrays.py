@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.tables import Tables
 
 
 def alias_table(weights: np.ndarray, shards: int = 1) -> np.ndarray:
@@ -150,6 +151,57 @@ def noise_shares(noise: np.ndarray, frequency: np.ndarray, shards: int) -> np.nd
     shard = np.arange(len(noise)) % shards
     of_targets, of_noise = (np.bincount(shard, x)[shard] for x in (frequency, noise))
     return noise / of_noise * of_targets / frequency.sum()
+
+
+def pair_rates(
+    frequency: np.ndarray,
+    pairs: float,
+    skipgram: bool,
+    negative: int,
+    noise: np.ndarray | None,
+    paths: Sequence[np.ndarray] | None,
+    tags: np.ndarray | Sequence[float] = (),
+) -> Tables:
+    """In how many predictions each row takes part, for each token trained on.
+
+    A token and a tag that predicts it count as one token more.
+
+    Parameters
+    ----------
+    frequency : ndarray [V]
+        Of the words after subsampling; their sum is 1.
+    pairs : float
+        Words in a window, on average.
+    skipgram : bool
+    negative : int
+        gensim's parameter.
+    noise : ndarray [V], optional
+        In what proportion negatives are drawn.
+    paths : sequence of ndarray, optional
+        The nodes of each word's path, in hierarchical softmax.
+    tags : ndarray [N], optional
+        How often each tag of documents is an input.
+
+    Returns
+    -------
+    Tables of ndarray [V], float32
+        [0] for a table without use; [V + N] of inputs.
+    """
+    predictions = pairs + np.sum(tags) if skipgram else 1.0
+    targets = 0.0
+    outputs: np.ndarray = np.zeros(0)
+    nodes: np.ndarray = np.zeros(0)
+    if negative:
+        assert noise is not None
+        targets += 1 + negative
+        outputs = predictions * (frequency + negative * noise / noise.sum())
+    if paths is not None:
+        lengths = np.fromiter(map(len, paths), np.int64, len(paths))
+        targets += float(frequency @ lengths)
+        of_paths = np.repeat(frequency, lengths)
+        nodes = predictions * np.bincount(np.concatenate(paths), of_paths, minlength=len(frequency))
+    inputs = np.append(frequency * pairs, tags) * targets
+    return Tables(*(rate.astype(np.float32) for rate in (inputs, outputs, nodes)))
 
 
 def huffman_tree(points: Sequence[np.ndarray] = (), codes: Sequence[np.ndarray] = ()) -> Lists:

@@ -15,7 +15,7 @@ from gensim_tfw2v.evaluation import evaluate_pairs
 from gensim_tfw2v.monitor.events import EventLog, TaskLog, has_events
 from gensim_tfw2v.monitor.projector import norms, write_projector
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
-from gensim_tfw2v.monitor.trace import write_trace
+from gensim_tfw2v.monitor.traffic import write_trace
 
 #: Seconds between two points, until a thousand are written; then they grow with the time passed.
 SECONDS = 1.0

@@ -7,8 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from gensim_tfw2v.cluster.local_cluster import LocalTasks
-from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.graph.objectives import Cbow, Objective, SkipGram
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog

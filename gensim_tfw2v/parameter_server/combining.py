@@ -14,14 +14,11 @@ share for all directions of a row, either training diverges along the first, or 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
-
-import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.program import Program
-from gensim_tfw2v.kernel.tables import Tables
 
 
 def averaged_words(unit: Program) -> float:
@@ -50,57 +47,6 @@ def adasum(one: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
         return 1.0 - tf.math.divide_no_nan(product, 2.0 * squares)
 
     return share(one) * one + share(other) * other
-
-
-def pair_rates(
-    frequency: np.ndarray,
-    pairs: float,
-    skipgram: bool,
-    negative: int,
-    noise: np.ndarray | None,
-    paths: Sequence[np.ndarray] | None,
-    tags: np.ndarray | Sequence[float] = (),
-) -> Tables:
-    """In how many predictions each row takes part, for each token trained on.
-
-    A token and a tag that predicts it count as one token more.
-
-    Parameters
-    ----------
-    frequency : ndarray [V]
-        Of the words after subsampling; their sum is 1.
-    pairs : float
-        Words in a window, on average.
-    skipgram : bool
-    negative : int
-        gensim's parameter.
-    noise : ndarray [V], optional
-        In what proportion negatives are drawn.
-    paths : sequence of ndarray, optional
-        The nodes of each word's path, in hierarchical softmax.
-    tags : ndarray [N], optional
-        How often each tag of documents is an input.
-
-    Returns
-    -------
-    Tables of ndarray [V], float32
-        [0] for a table without use; [V + N] of inputs.
-    """
-    predictions = pairs + np.sum(tags) if skipgram else 1.0
-    targets = 0.0
-    outputs: np.ndarray = np.zeros(0)
-    nodes: np.ndarray = np.zeros(0)
-    if negative:
-        assert noise is not None
-        targets += 1 + negative
-        outputs = predictions * (frequency + negative * noise / noise.sum())
-    if paths is not None:
-        lengths = np.fromiter(map(len, paths), np.int64, len(paths))
-        targets += float(frequency @ lengths)
-        of_paths = np.repeat(frequency, lengths)
-        nodes = predictions * np.bincount(np.concatenate(paths), of_paths, minlength=len(frequency))
-    inputs = np.append(frequency * pairs, tags) * targets
-    return Tables(*(rate.astype(np.float32) for rate in (inputs, outputs, nodes)))
 
 
 #: Steepest directions that have a share of their own; compiled kernels have as many. The others,

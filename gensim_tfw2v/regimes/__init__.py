@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.kernel.program import Program
     from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitTask
+    from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 #: Asked whether to leave the rest.
 Stop = Callable[[], bool]
@@ -15,6 +18,34 @@ Stop = Callable[[], bool]
 def never() -> bool:
     """Do not stop."""
     return False
+
+
+class Setup(NamedTuple):
+    """Everything that a regime is made from.
+
+    Attributes
+    ----------
+    program : Program
+    words : WordArrays
+        Of the vocabulary.
+    rates : Tables of ndarray [rows]
+        See `pair_rates`; of None for threads that share the rows.
+    rows : Tables of int
+        Of each table; 0 of one without use.
+    units : int
+        Of an epoch, at most.
+    seed : int
+    folder : Path
+        That the units' files are in.
+    """
+
+    program: Program
+    words: WordArrays
+    rates: Tables
+    rows: Tables
+    units: int
+    seed: int
+    folder: Path
 
 
 class Regime(Protocol):

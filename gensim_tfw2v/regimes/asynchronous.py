@@ -20,8 +20,8 @@ from gensim_tfw2v.parameter_server.tickets import Tickets, jobs_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.processes.threads import run_threads
-from gensim_tfw2v.regimes import Stop, never
-from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
+from gensim_tfw2v.regimes import Setup, Stop, never
+from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
 logger = logging.getLogger(__name__)
 

@@ -33,15 +33,14 @@ from gensim_tfw2v.files.mapped import all_finite, pieces, save_array
 from gensim_tfw2v.kernel.native import load_ops, why_not
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.events import TaskLog
+from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.options.regimes import RegimeOptions
 from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS, Liveness
-from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import ClusterWorkers, LocalWorkers
 from gensim_tfw2v.processes.children import last_lines, name_process, start_module
-from gensim_tfw2v.processes.forkserver import Forked
 from gensim_tfw2v.processes.hazards import prepare_environment
-from gensim_tfw2v.regimes import Stop, never
-from gensim_tfw2v.regimes.parameter_server import Setup
+from gensim_tfw2v.processes.launcher import Process
+from gensim_tfw2v.regimes import Setup, Stop, never
 
 #: Seconds that the coordinator has to end what it does when training is interrupted.
 ENDING_SECONDS = 30.0
@@ -98,7 +97,7 @@ class CoordinatedRegime:
         self,
         setup: ClusterSetup,
         check: Callable[[], None],
-        start: "Callable[..., subprocess.Popen[bytes] | Forked]" = start_module,
+        start: Callable[..., Process] = start_module,
     ) -> None:
         self.traffic: Traffic | None = None
         self._folder = setup.setup.folder

@@ -26,8 +26,8 @@ from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import RowLayout
 from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
+from gensim_tfw2v.regimes import Setup
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
-from gensim_tfw2v.regimes.parameter_server import Setup
 
 #: By the name of each table in use: Tensor [n], int32, the places of distinct rows among the job's.
 Window = dict[str, tf.Tensor]

@@ -6,17 +6,14 @@ import functools
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.sizes import choose_warm_units
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
-from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.monitor.trace import JobTrace
+from gensim_tfw2v.monitor.traffic import JobTrace, Traffic
 from gensim_tfw2v.parameter_server.columns import ColumnJob, ColumnLayout
 from gensim_tfw2v.parameter_server.job import (
     NOTHING,
@@ -30,43 +27,15 @@ from gensim_tfw2v.parameter_server.layout import NativeAccess
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import RowJob, RowLayout
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
-from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.regimes import Setup
 
 #: Layouts with the jobs on them, by the names that users give.
 LAYOUTS: dict[str, tuple[type[RowLayout] | type[ColumnLayout], type[WorkerJob]]] = {
     "rows": (RowLayout, RowJob),
     "columns": (ColumnLayout, ColumnJob),
 }
-
-
-class Setup(NamedTuple):
-    """Everything that a regime is made from.
-
-    Attributes
-    ----------
-    program : Program
-    words : WordArrays
-        Of the vocabulary.
-    rates : Tables of ndarray [rows]
-        See `pair_rates`; of None for threads that share the rows.
-    rows : Tables of int
-        Of each table; 0 of one without use.
-    units : int
-        Of an epoch, at most.
-    seed : int
-    folder : Path
-        That the units' files are in.
-    """
-
-    program: Program
-    words: WordArrays
-    rates: Tables
-    rows: Tables
-    units: int
-    seed: int
-    folder: Path
 
 
 class ParameterServerRegime:

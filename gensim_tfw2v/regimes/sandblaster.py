@@ -24,9 +24,8 @@ from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
 from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
-from gensim_tfw2v.regimes import Stop, never
+from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.lbfgs import LBFGS
-from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.regimes.synchronous import DealingRegime
 
 #: As seldom as this, in the mean row's share, a row takes part in predictions at least, when it is

@@ -18,6 +18,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.files.mapped import new_array, save_array
 from gensim_tfw2v.kernel.tables import Divergence, UnitReport
+from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.parameter_server.sub_model import (
     SubModelDone,
     SubModelTask,
@@ -26,12 +27,11 @@ from gensim_tfw2v.parameter_server.sub_model import (
     results_of,
     sub_model_functions,
 )
-from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.parameter_server.workers import Job, Workers
 from gensim_tfw2v.processes.threads import run_threads, taken
-from gensim_tfw2v.regimes import Stop, never
+from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.asynchronous import ENDING_SECONDS
-from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
+from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
 #: A sub-model whose worker has not been found in so many tries, for each worker, is lost.
 TRIES_A_WORKER = 50

@@ -33,8 +33,8 @@ from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.processes.threads import LOOK_SECONDS
-from gensim_tfw2v.regimes import Stop, never
-from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime, Setup
+from gensim_tfw2v.regimes import Setup, Stop, never
+from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
 #: Of a patient dealer: a portion is copied, once, when it takes this many times as long as the
 #: median of its batch, and at least so many seconds.

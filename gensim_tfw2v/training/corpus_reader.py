@@ -8,7 +8,6 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gensim_tfw2v.cluster.readers import find_readers
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus import encode
 from gensim_tfw2v.corpus.encode import Reading, Scan
@@ -130,5 +129,7 @@ def reading_of(source: Source, config: TrainingConfig) -> Reading | None:
     """Who reads files: the hosts of a cluster too, but not a pipe, which is read where it ends."""
     is_here = isinstance(source, Path) and is_pipe(source)
     if isinstance(config.cluster, Cluster) and not is_here:
+        from gensim_tfw2v.cluster.readers import find_readers
+
         return functools.partial(find_readers, config.cluster)
     return None

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -141,23 +141,6 @@ class EarlyStopping(CallbackAny2Vec):
         self._best = []
         names = ("history", "best_epoch", "best_score")
         vars(model).update({name: getattr(self, name) for name in names})
-
-
-class UntilStopped:
-    """gensim's callbacks, called until one of them sets the model's `stop_training`."""
-
-    def __init__(self, callbacks: Iterable[Any]) -> None:
-        self._callbacks = callbacks
-
-    def __getattr__(self, event: str) -> Callable[[Any], None]:
-        def call(model: Any) -> None:
-            is_end = event == "on_train_end"
-            for callback in self._callbacks if is_end or not model.stop_training else ():
-                getattr(callback, event)(model)
-            if is_end and model.stop_training and model._training is not None:
-                model._training.finish()
-
-        return call
 
 
 def _score(monitor: Any, model: Any) -> float:

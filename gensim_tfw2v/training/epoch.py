@@ -1,8 +1,9 @@
-"""Epochs: step sizes, log lines and counters in gensim's form; the loss of a text held out."""
+"""Epochs: step sizes, log lines, callbacks and counters in gensim's form; a held-out loss."""
 
 import copy
 import logging
 import queue
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import pairwise
 from timeit import default_timer
@@ -20,6 +21,23 @@ logger = logging.getLogger(__name__)
 
 #: gensim's ``MAX_SENTENCE_LEN``: words of a batch that its threads read from a file.
 FILE_BATCH_WORDS = 10_000
+
+
+class UntilStopped:
+    """gensim's callbacks, called until one of them sets the model's `stop_training`."""
+
+    def __init__(self, callbacks: Iterable[Any]) -> None:
+        self._callbacks = callbacks
+
+    def __getattr__(self, event: str) -> Callable[[Any], None]:
+        def call(model: Any) -> None:
+            is_end = event == "on_train_end"
+            for callback in self._callbacks if is_end or not model.stop_training else ():
+                getattr(callback, event)(model)
+            if is_end and model.stop_training and model._training is not None:
+                model._training.finish()
+
+        return call
 
 
 def train_epoch(

@@ -10,7 +10,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gensim.models import KeyedVectors
@@ -22,15 +22,18 @@ from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.sizes import FEW_TOKENS
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
+from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.table import named
-from gensim_tfw2v.parameter_server.traffic import Traffic
-from gensim_tfw2v.processes.forkserver import ProcessLauncher
-from gensim_tfw2v.regimes.parameter_server import Setup
+from gensim_tfw2v.regimes import Setup
 from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
 from gensim_tfw2v.training.settings import EACH_EPOCH, FIXED, refusal, settings_of, shapes
 from gensim_tfw2v.training.setup import open_regime, setup_of, unit_entries
+from gensim_tfw2v.training.state import check_corpus
 from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of, weights_of
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.processes.launcher import ProcessLauncher
 
 logger = logging.getLogger(__name__)
 
@@ -375,6 +378,26 @@ class Training:
 
     def _set_model_position(self) -> None:
         self._model_position = copy.deepcopy(self.position)
+
+
+def begin_training(
+    model: Any,
+    config: TrainingConfig,
+    corpus: EncodedCorpus,
+    process_launcher: ProcessLauncher | None,
+) -> Training:
+    """Make the training that a configuration asks for; errors are those of `check_corpus` too."""
+    with contextlib.ExitStack() as on_error:
+        on_error.callback(corpus.close)
+        check_corpus(corpus, len(model.wv), config.regime_of_workers)
+        made: Any = Training
+        if config.regime_of_workers.trains_apart:
+            from gensim_tfw2v.training.sub_model_training import SubModelTraining
+
+            made = SubModelTraining
+        training: Training = made(model, config, corpus, process_launcher)
+        on_error.pop_all()
+    return training
 
 
 def _note_kernel(model: Any) -> None:

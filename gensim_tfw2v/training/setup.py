@@ -6,12 +6,10 @@ import contextlib
 import logging
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v._tensorflow import tf, why_elsewhere
-from gensim_tfw2v.cluster.connect import READY_SECONDS
-from gensim_tfw2v.cluster.local_cluster import LocalTasks, open_cluster
-from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, LocalTasks
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.graph.objectives import StepShape
 from gensim_tfw2v.kernel import sizes
@@ -20,15 +18,15 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
-from gensim_tfw2v.parameter_server.workers import LocalWorkers
-from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.processes.machine import cores_each
-from gensim_tfw2v.regimes import Regime
+from gensim_tfw2v.regimes import Regime, Setup
 from gensim_tfw2v.regimes.deterministic import DeterministicRegime
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.training.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.processes.launcher import ProcessLauncher
 
 logger = logging.getLogger(__name__)
 
@@ -259,6 +257,8 @@ def _made(
         logger.info("compiled kernels train, in threads of this process")
         local = DeterministicRegime if config.deterministic else LocalRegime
         return local(setup.program, setup.words, setup.program.workers)
+    from gensim_tfw2v.cluster.local_cluster import open_cluster
+    from gensim_tfw2v.parameter_server.workers import LocalWorkers
     from gensim_tfw2v.regimes.coordinator import ClusterSetup, CoordinatedRegime
 
     regime = config.regime_of_workers

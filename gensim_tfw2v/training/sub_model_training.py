@@ -1,6 +1,5 @@
 """One call of `train` by sub-models: all their epochs at once, then merging into the model."""
 
-import contextlib
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,18 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
-from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import SubModels
 from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
-from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.training.checkpoints import Checkpoints
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.settings import settings_of
-from gensim_tfw2v.training.state import check_corpus
 from gensim_tfw2v.training.subwords import Subwords
 from gensim_tfw2v.training.vocabulary import renew_norms, seed_of, tables_of
 
@@ -113,22 +108,6 @@ class SubModelTraining(Training):
             save_array(file_of(self.corpus.folder, number, name), array)
         logger.info("sub-model %i was trained before", number + 1)
         return True
-
-
-def begin_training(
-    model: Any,
-    config: TrainingConfig,
-    corpus: EncodedCorpus,
-    process_launcher: ProcessLauncher | None,
-) -> Training:
-    """Make the training that a configuration asks for; errors are those of `check_corpus` too."""
-    with contextlib.ExitStack() as on_error:
-        on_error.callback(corpus.close)
-        check_corpus(corpus, len(model.wv), config.regime_of_workers)
-        made = SubModelTraining if config.regime_of_workers.trains_apart else Training
-        training = made(model, config, corpus, process_launcher)
-        on_error.pop_all()
-    return training
 
 
 def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[float, float]:

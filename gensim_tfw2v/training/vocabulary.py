@@ -16,12 +16,11 @@ from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.word_arrays import WordArrays, noise_shares
+from gensim_tfw2v.kernel.word_arrays import WordArrays, noise_shares, pair_rates
 from gensim_tfw2v.keyed import held_counts
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.originals import Doc2Vec, Word2Vec
-from gensim_tfw2v.parameter_server.combining import pair_rates
 from gensim_tfw2v.training.subwords import Subwords
 
 #: A model's arrays, and those of its vectors.

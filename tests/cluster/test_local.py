@@ -19,18 +19,17 @@ from gensim_tfw2v.cluster.local_cluster import (
     OP_THREADS,
     STARTS,
     LocalCluster,
-    LocalTasks,
     free_ports,
     open_cluster,
 )
-from gensim_tfw2v.cluster.spec import ClusterError
+from gensim_tfw2v.cluster.spec import ClusterError, LocalTasks
 from gensim_tfw2v.cluster.tasks import TaskEnded
 from tests.cluster.test_training import servers
 
 TRAIN = """
 import sys
 from gensim_tfw2v.cluster.local_cluster import LocalCluster
-from gensim_tfw2v.processes.forkserver import ProcessLauncher
+from gensim_tfw2v.processes.launcher import ProcessLauncher
 
 with LocalCluster(2, 1, process_launcher=ProcessLauncher(isolated=False)) as local:
     print(*(local.pid(task) for task in local.cluster.tasks()), flush=True)

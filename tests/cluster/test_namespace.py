@@ -15,8 +15,8 @@ import pytest
 
 from gensim_tfw2v.cluster import local_cluster as local_module
 from gensim_tfw2v.cluster.local_cluster import LocalCluster, free_ports
-from gensim_tfw2v.processes import forkserver
-from gensim_tfw2v.processes.forkserver import ProcessLauncher
+from gensim_tfw2v.processes import launcher as launchers
+from gensim_tfw2v.processes.launcher import ProcessLauncher
 from tests import forks
 from tests.cluster.test_training import likeness, same_units, servers, trained  # noqa: F401
 
@@ -25,7 +25,7 @@ UNPRIVILEGED = ("setpriv", "--bounding-set=-sys_admin,-net_admin")
 
 
 def need_namespaces():
-    if reason := forkserver.why_no_namespace():
+    if reason := launchers.why_no_namespace():
         pytest.skip(f"this system makes no network namespace: {reason}")
 
 
@@ -36,8 +36,8 @@ def inside(request, monkeypatch, light_forks):
     if request.param == "in a user namespace" and os.geteuid() == 0:
         if not shutil.which("setpriv"):
             pytest.skip("setpriv is missing")
-        command = (shutil.which("setpriv"), *UNPRIVILEGED[1:], *forkserver._unshare())
-        monkeypatch.setattr(forkserver, "_unshare", lambda: command)
+        command = (shutil.which("setpriv"), *UNPRIVILEGED[1:], *launchers._unshare())
+        monkeypatch.setattr(launchers, "_unshare", lambda: command)
         has_own_user = True
     need_namespaces()
     with contextlib.closing(ProcessLauncher()) as launcher, contextlib.ExitStack() as streams:
@@ -128,8 +128,8 @@ def test_the_process_in_it_is_the_child_itself_and_leaves_nothing():
     ],
 )
 def test_why_there_is_none_is_said(monkeypatch, command, reason):
-    monkeypatch.setattr(forkserver, "_unshare", lambda: command)
-    assert reason in forkserver.why_no_namespace()
+    monkeypatch.setattr(launchers, "_unshare", lambda: command)
+    assert reason in launchers.why_no_namespace()
 
 
 class Watch:
@@ -174,7 +174,7 @@ def test_nobody_reaches_the_tasks_of_a_training(monkeypatch):
 @pytest.mark.usefixtures("shared_forks")
 def test_without_namespaces_a_cluster_trains_and_warns(monkeypatch, caplog):
     refused = "raise SystemExit('unshare: Operation not permitted')"
-    monkeypatch.setattr(forkserver, "_unshare", lambda: (sys.executable, "-c", refused))
+    monkeypatch.setattr(launchers, "_unshare", lambda: (sys.executable, "-c", refused))
     watch = Watch(monkeypatch)
     model = trained("local:ps=1,worker=1", epochs=2, callbacks=[watch])
     assert likeness(model, trained(None, epochs=2)) > 0.9

@@ -18,8 +18,7 @@ from gensim.test.utils import datapath
 from tqdm.auto import tqdm
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cluster.local_cluster import LocalTasks
-from gensim_tfw2v.cluster.spec import Cluster
+from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.corpus.files import Extent
 from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.training.epoch import held_out_loss

@@ -9,11 +9,10 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.columns import ColumnJob
 from gensim_tfw2v.parameter_server.combining import (
     averaged_words,
-    pair_rates,
 )
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, PushCounter
 from gensim_tfw2v.parameter_server.rows import RowJob

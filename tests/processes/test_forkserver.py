@@ -9,8 +9,8 @@ import time
 import psutil
 import pytest
 
-from gensim_tfw2v.processes import forkserver
-from gensim_tfw2v.processes.forkserver import ForkServer
+from gensim_tfw2v.processes import launcher as launchers
+from gensim_tfw2v.processes.launcher import ForkServer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe on Linux alone")
 
@@ -116,7 +116,7 @@ def test_an_import_that_fails_is_shown(monkeypatch, tmp_path):
 
 @pytest.mark.usefixtures("light_forks")
 def test_a_server_that_has_stopped_is_ended(monkeypatch):
-    monkeypatch.setattr(forkserver, "END_SECONDS", 0.5)
+    monkeypatch.setattr(launchers, "END_SECONDS", 0.5)
     stopped = ForkServer()
     stopped.process.send_signal(signal.SIGSTOP)
     stopped.close()

@@ -8,7 +8,7 @@ import time
 import psutil
 import pytest
 
-from gensim_tfw2v.processes.forkserver import ProcessLauncher
+from gensim_tfw2v.processes.launcher import ProcessLauncher
 from tests import forks
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are safe on Linux alone")

@@ -12,10 +12,9 @@ from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitTask, unit_key
-from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.parameter_server.combining import pair_rates
+from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
-from gensim_tfw2v.regimes.parameter_server import Setup
+from gensim_tfw2v.regimes import Setup
 from tests.corpus.reference import encode_sentences
 from tests.graph.test_objectives import huffman_paths
 from tests.graph.unit_function import concrete_unit_function, word_tensors

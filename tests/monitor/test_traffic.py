@@ -1,13 +1,14 @@
-"""The timeline of jobs."""
+"""What is said of a cluster's work, and the timeline of its jobs."""
 
 import json
 from collections import defaultdict
 
+import numpy as np
 import pytest
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.monitor.trace import JobTrace, write_trace
+from gensim_tfw2v.monitor.traffic import JobTrace, Traffic, write_trace
 
 LEE = datapath("lee_background.cor")
 
@@ -57,3 +58,22 @@ def test_a_training_writes_each_job(tmp_path, short_layouts):
 def test_threads_that_share_rows_have_no_jobs(tmp_path, short_layouts):
     TFWord2Vec(corpus_file=LEE, vector_size=8, epochs=1, log_dir=tmp_path)
     assert not (tmp_path / "trace.json").exists()
+
+
+def test_printed_it_is_what_a_user_wants_to_know():
+    traffic = Traffic(420, 0, 10_000, 1_000_000, 2_000_000, 0, [0, 1] * 210, np.array([3, 5, 2]))
+    assert str(traffic).splitlines() == [
+        "network    3.0 MB, 300 bytes per trained word",
+        "workers    50% of their time training, 30% fetching rows, 20% pushing changes",
+        "work units 420, 0 of them repeated",
+        "staleness  0.5 concurrent updates per work unit",
+    ]
+    assert len(repr(traffic)) < 300
+
+
+def test_what_has_not_been_counted_is_left_out():
+    traffic = Traffic(units=4, repeated=2, tokens=10, corpus_bytes=50)
+    assert str(traffic).splitlines() == [
+        "network    50 bytes, 5 bytes per trained word",
+        "work units 4, 2 of them repeated",
+    ]

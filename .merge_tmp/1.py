@@ -1,0 +1,188 @@
+"""One call of `train` by sub-models: all their epochs at once, then merging into the model."""
+
+import contextlib
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.corpus.shards import EncodedCorpus
+from gensim_tfw2v.files.atomic import save_array
+from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
+from gensim_tfw2v.merging import SubModel, merge
+from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.options.regimes import SubModels
+from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
+from gensim_tfw2v.processes.forkserver import ProcessLauncher
+from gensim_tfw2v.training.checkpoints import Checkpoints
+from gensim_tfw2v.training.session import Training, settings_of
+from gensim_tfw2v.training.state import check_corpus
+from gensim_tfw2v.training.subwords import Subwords
+from gensim_tfw2v.training.vocabulary import renew_norms, seed_of, tables_of
+
+logger = logging.getLogger(__name__)
+
+#: Share of alpha that sub-models' step sizes end with, before they are scaled.
+LEFT = 0.1
+
+
+class SubModelTraining(Training):
+    """Trains all sub-models through all epochs, and puts the merged vectors into the model.
+
+    A sub-model has fewer steps than one model has, and of what is noise in it merging takes a part
+    away. So its steps are larger, and end larger: see `step_sizes`.
+    """
+
+    def __init__(self, model: Any, *args: Any) -> None:
+        super().__init__(model, *args)
+        self.epochs_at_once = model.epochs
+        assert isinstance(self.config.regime, SubModels)
+        self._options = self.config.regime
+        self._done: set[int] = set()  # sub-models that are in their files
+
+    def _train(self, epochs: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
+        """Train all sub-models and merge them.
+
+        Sub-models whose checkpoints are on disk are taken from there.
+        """
+        options = self._options
+        folder = self.corpus.folder
+        alpha = self._model.alpha
+        models = options.models
+        larger = [
+            [task._replace(alphas=step_sizes(task.alphas, alpha, models)) for task in tasks]
+            for tasks in epochs
+        ]
+        self._done.update(n for n in range(models) if n not in self._done and self._restore(n))
+        writing: list[Checkpoints] = []
+
+        def take(of_task: UnitReport | SubModelDone) -> None:
+            if isinstance(of_task, UnitReport):
+                report(of_task)
+                return
+            (number,) = of_task
+            self._done.add(number)
+            logger.info("sub-model %i of %i is trained", number + 1, models)
+            if (checkpoints := self._checkpoints_of(number)) is not None:
+                checkpoints.save(_arrays(folder, number), {})
+                writing.append(checkpoints)
+
+        regime: Any = self.regime  # whose tasks are sub-models
+        samples = options.samples(self.seed)
+        left = sorted({*range(models)} - self._done)
+        try:
+            regime.train_epoch([SubModelTask(n, samples, larger) for n in left], take)
+        finally:
+            for checkpoints in writing:
+                checkpoints.wait()
+        _merge(self._model, self._subwords, options, folder)
+        self._settings = settings_of(self._model)  # of which merging has set some
+
+    def export(self) -> None:
+        """Leave the model's arrays: they are what sub-models start from, or merged from them."""
+        self._set_model_position()
+
+    def _go_back(self) -> None:
+        """Keep what was counted: sub-models that are done stay so."""
+
+    def save(self) -> None:
+        """Write no merged vectors: sub-models may be merged in another way by the next program."""
+        if self._model_position.epoch < self._model.epochs:
+            super().save()
+
+    def _checkpoints_of(self, number: int) -> Checkpoints | None:
+        """The checkpoint of a sub-model that is done, if the model has a folder for checkpoints."""
+        if self.config.checkpoint_dir is None:
+            return None
+        options = self._options  # not how they are merged: that may be chosen anew
+        named = f"{options.models} by {options.sampling}, rate {options.rate}"
+        return Checkpoints(
+            self.config.checkpoint_dir / f"sub-model-{number:03}",
+            self.description | {"sub-models": named, "number": number},
+        )
+
+    def _restore(self, number: int) -> bool:
+        """Write the files of a sub-model that was done before; whether there was one."""
+        checkpoints = self._checkpoints_of(number)
+        if checkpoints is None or (found := checkpoints.latest(lambda arrays, _: arrays)) is None:
+            return False
+        for name, array in found.items():
+            save_array(file_of(self.corpus.folder, number, name), array)
+        logger.info("sub-model %i was trained before", number + 1)
+        return True
+
+
+def begin_training(
+    model: Any,
+    config: TrainingConfig,
+    corpus: EncodedCorpus,
+    process_launcher: ProcessLauncher | None,
+) -> Training:
+    """Make the training that a configuration asks for; errors are those of `check_corpus` too."""
+    with contextlib.ExitStack() as on_error:
+        on_error.callback(corpus.close)
+        check_corpus(corpus, len(model.wv), config.regime_of_workers)
+        made = SubModelTraining if config.regime_of_workers.trains_apart else Training
+        training = made(model, config, corpus, process_launcher)
+        on_error.pop_all()
+    return training
+
+
+def step_sizes(of_one: tuple[float, float], alpha: float, models: int) -> tuple[float, float]:
+    """Step sizes of one of N sub-models at the beginning and at the end of a unit.
+
+    They are larger than those of one model, which begins with alpha, by N ** (2/3), and fall by
+    nine tenths of what those fall: merging averages the noise that is left, as averaging along the
+    way does (Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima and Better
+    Generalization"). See "Learning rate" in docs/regimes/sub-models.md.
+    """
+    begin, end = (
+        models ** (2 / 3) * (LEFT * alpha + (1 - LEFT) * size) if models > 1 else size
+        for size in of_one
+    )
+    return begin, end
+
+
+def _arrays(folder: Path, number: int) -> dict[str, np.ndarray]:
+    """A sub-model's files, mapped so that they stay as they are; tables without use have none."""
+    paths = {name: file_of(folder, number, name) for name in ("inputs", "outputs", "nodes", "seen")}
+    return {name: np.load(path, "c") for name, path in paths.items() if path.exists()}
+
+
+def _merge(model: Any, subwords: Subwords | None, options: SubModels, folder: Path) -> None:
+    """Merge the sub-models in the files into the model's arrays."""
+    sub_models = []
+    for number in range(options.models):
+        arrays = _arrays(folder, number)
+        seen = arrays.pop("seen")
+        words = np.flatnonzero(seen)
+        if subwords is not None:
+            arrays["subwords"] = arrays["inputs"]
+            arrays["inputs"] = subwords.means(arrays["subwords"])
+            arrays["subwords"][subwords.spread(seen) == 0] = 0
+        if len(words):
+            sub_models.append(SubModel(words, **arrays))
+    merged = merge(sub_models, len(model.wv), options.merging, seed=seed_of(model))
+    before = tables_of(model, subwords).inputs
+    size = merged.inputs.shape[1]
+    rows = merged.inputs
+    is_trained = merged.held > 0
+    if merged.subwords is not None:
+        rows = merged.subwords
+        is_trained = np.any(rows, axis=1)
+    if size == model.vector_size:
+        rows[~is_trained] = before[~is_trained]
+    model.vector_size = model.layer1_size = model.wv.vector_size = size
+    if subwords is None:
+        model.wv.vectors = rows
+    else:
+        subwords.scatter(model.wv, rows)
+    if merged.outputs is not None:
+        model.syn1neg = merged.outputs
+    if merged.nodes is not None:
+        model.syn1 = merged.nodes
+    renew_norms(model.wv)
+    model.merge_report = merged.report(model.wv.index_to_key)
+    logger.info("%s", model.merge_report)
