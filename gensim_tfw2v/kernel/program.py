@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import stride
+from gensim_tfw2v.kernel.native.by_ctypes import stride
 from gensim_tfw2v.kernel.objectives import Objective, StepShape
 
 
