@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.objectives import Objective, StepShape
-from gensim_tfw2v.kernel.native import stride
+from gensim_tfw2v.kernel.native.by_ctypes import stride
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import numpy as np
 
 from gensim_tfw2v.files.mapped import all_finite
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.native_unit import options_of
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
@@ -41,7 +40,6 @@ class LocalRegime:
         self.program = program
         self.workers = workers
         self._words = words
-        self._options = options_of(program)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, in their order, each in the next thread that is free.
@@ -70,7 +68,9 @@ class LocalRegime:
         if any(task.alphas) and not np.isfinite(result.magnitude):  # else only a loss is asked for
             place = f"training of unit {task.unit.index} in epoch {task.epoch}"
             raise Divergence.at(place, self.program, task.alphas[0])
-        return UnitReport(task.unit, unit.counted, result.loss, result.predictions, task.alphas[1])
+        return UnitReport(
+            task.unit, int(unit.counts[1]), result.loss, result.predictions, task.alphas[1]
+        )
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
@@ -78,6 +78,7 @@ class LocalRegime:
         inputs, outputs, nodes = (np.ascontiguousarray(array, np.float32) for array in arrays)
         lock = words.lock if self.program.locked else None
         weights = words.weights if len(words.weights) else None
+        self._options = by_ctypes.Options.of(self.program)
         self._tables = by_ctypes.Tables(
             inputs, outputs, nodes, lock, words.tree, words.subwords, weights
         )

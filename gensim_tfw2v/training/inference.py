@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.kernel.native import Options, by_ctypes
-from gensim_tfw2v.kernel.native_unit import options_of
+from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.kinds import Finite, Whole
@@ -30,7 +29,7 @@ class Frozen:
 
     made_of: list[Any]
     words: WordArrays
-    options: Options
+    options: by_ctypes.Options
 
     @classmethod
     def of(cls, model: Any) -> Frozen:
@@ -44,7 +43,7 @@ class Frozen:
             program = unit_program(config, vocabulary, 1, 0, config.window, native=True)
             # with the arrays, whose ids are nobody else's while they are held
             made_of += [arrays]
-            model._frozen = cls(made_of, vocabulary.words(1), options_of(program))
+            model._frozen = cls(made_of, vocabulary.words(1), by_ctypes.Options.of(program))
         frozen: Frozen = model._frozen
         return frozen
 

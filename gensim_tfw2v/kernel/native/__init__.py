@@ -16,47 +16,13 @@ import hashlib
 import logging
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.native import by_ctypes
 
-#: Floats: rows of the tables that kernels train are filled up to a multiple of them.
-STRIDE = 16
-
-
-class Options(NamedTuple):
-    """A program's options, in the order of the kernels' struct of int32."""
-
-    skipgram: int
-    negative: int
-    hierarchical: int
-    mean: int
-    corrected: int
-    skip_targets: int
-    shards: int
-    shrink: int
-    window: int
-    max_window: int
-    block: int
-    shared: int
-    span: int
-    sequential: int
-    group: int
-    documents: int = 0
-    train_words: int = 1
-    concatenated: int = 0
-    padding: int = 0
-
-
-def library(name: str) -> Path:
-    """Where a compiled library is: `kernels` for programs without TensorFlow, or `ops`."""
-    return Path(__file__).with_name(f"{name}.so")
-
-
-def stride(size: int) -> int:
-    """Floats that a row of D numbers takes in a table that kernels train."""
-    return -(-size // STRIDE) * STRIDE
-
+#: The library for TensorFlow.
+OPS = Path(__file__).with_name("ops.so")
 
 logger = logging.getLogger(__name__)
 
@@ -64,21 +30,16 @@ logger = logging.getLogger(__name__)
 @functools.cache
 def load_ops() -> Any:
     """TensorFlow's module of the ops; None, with a line in the log, where there is none."""
-    path = str(library("ops"))
     try:
         _share_symbols()
-        ops = tf.load_op_library(path)
+        ops = tf.load_op_library(str(OPS))
     except tf.errors.NotFoundError as error:
         slower = "training is several times slower"
-        if library("kernels").exists():  # threads of programs that share rows need no ops
+        if by_ctypes.KERNELS.exists():  # threads of programs that share rows need no ops
             slower = "training on a cluster or by a regime is several times slower"
         logger.warning("%s: %s (%s)", slower, why_not(), error)
         return None
-    kernels = ctypes.CDLL(path)
-    check_isa(kernels)
-    variant = kernels.tfw2v_variant
-    variant.restype = ctypes.c_char_p
-    logger.info("compiled kernels train, those for %s", variant().decode())
+    logger.info("compiled kernels train, those for %s", by_ctypes.variant())
     return ops
 
 
@@ -92,19 +53,9 @@ def ops_hash() -> str:
     return hashlib.sha256(signatures).hexdigest()[:12]
 
 
-def check_isa(kernels: ctypes.CDLL) -> None:
-    """Raise a ValueError if ``TFW2V_ISA`` names no kernel of a library that runs here."""
-    kernels.tfw2v_unknown_isa.restype = ctypes.c_char_p
-    if names := kernels.tfw2v_unknown_isa():
-        raise ValueError(
-            f"TFW2V_ISA={os.environ.get('TFW2V_ISA')!r} is no kernel for this processor: set it to "
-            f"one of {names.decode()}, or unset it for the fastest"
-        )
-
-
 def why_not() -> str:
     """Why `load_ops` gives none, with the cure."""
-    if not library("ops").exists():
+    if not OPS.exists():
         return (
             "the compiled kernels are missing. Install a C++ compiler (Debian: apt-get install "
             "g++). Then run, in a checkout: pip install -v --force-reinstall --no-deps ."

@@ -8,32 +8,87 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.corpus.scanner import copied, loaded
-from gensim_tfw2v.kernel.native import Options, check_isa, library, stride
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.kernel.program import Program
 
 INT32 = np.dtype(np.int32)
 FLOAT32 = np.dtype(np.float32)
 NO_LISTS = Lists.of(())
 LINE = 64  # bytes of a cache's line
 
+#: Floats: rows of the tables that kernels train are filled up to a multiple of them.
+STRIDE = 16
+
+#: The library for programs without TensorFlow.
+KERNELS = Path(__file__).with_name("kernels.so")
+
+
+class Options(NamedTuple):
+    """A program's options, in the order of the kernels' struct of int32; see ``src/unit.h``."""
+
+    skipgram: int
+    negative: int
+    hierarchical: int
+    mean: int
+    corrected: int
+    skip_targets: int
+    shards: int
+    shrink: int
+    window: int
+    max_window: int
+    block: int
+    shared: int
+    span: int
+    sequential: int
+    group: int
+    documents: int = 0
+    train_words: int = 1
+    concatenated: int = 0
+    padding: int = 0
+
+    @classmethod
+    def of(cls, program: Program) -> Options:
+        """Convert a program, most of whose fields have these names."""
+        shape = program.shape
+        objective = program.objective
+        given = {"mean": False, "corrected": False} | vars(program) | vars(shape) | vars(objective)
+        given |= {
+            "skipgram": objective.skipgram,
+            "shards": program.negative_shards,
+            "shrink": program.shrink_windows,
+            "max_window": program.max_window or shape.window,
+        }
+        return cls._make(map(int, map(given.__getitem__, cls._fields)))
+
 
 class Unit(NamedTuple):
-    """Draws of a unit of n tokens, int32."""
+    """A drawn unit of n positions: arrays, or flat tensors, of int32.
 
-    inputs: np.ndarray  # [n], rows of the table of inputs, or words with subwords
-    targets: np.ndarray  # [n], rows of the table of outputs
-    reaches: np.ndarray  # [n, 2], how many tokens each window holds before and after its token
-    negatives: np.ndarray  # [blocks, S], rows of the table of outputs
-    documents: np.ndarray = np.zeros(0, INT32)  # [n] or [0], whose tags each window holds
-    tags: Lists = NO_LISTS  # rows of the table of inputs, of each document
-    tag_pairs: int = 0  # of so many at the end, the input alone predicts the target
-    counted: int = 0  # words that were left, each once
+    Its fields are those of the kernels' struct, and of the ops, in their order.
+    """
+
+    inputs: Any  # [n], rows of the table of inputs, or words with subwords
+    targets: Any  # [n], rows of the table of outputs; their paths
+    reaches: Any  # [n, 2], how many positions each window holds before and after its own
+    negatives: Any  # [blocks, C], rows of the table of outputs
+    shards: Any  # [n], shards of the targets' negatives; [0] if there is one
+    documents: Any  # [n], documents whose tags each window holds; [0] without
+    first_tags: Any  # [documents + 1], where in `tags` those of each document begin
+    tags: Any  # rows of the table of inputs
+    counts: Any  # [2]: tags and tokens at the end that are pairs; tokens after subsampling
+
+
+#: Shapes of a unit's arrays; the others have one axis.
+SHAPES = {"reaches": (None, 2), "negatives": (None, None)}
 
 
 class Result(NamedTuple):
@@ -52,29 +107,60 @@ def _struct(**fields: Any) -> Any:
 POINTER = ctypes.c_void_p
 NUMBER = ctypes.c_int64
 
+_Array = _struct(data=POINTER, size=NUMBER)
+_Lists = _struct(first=_Array, entries=_Array)
 _Options = _struct(**dict.fromkeys(Options._fields, ctypes.c_int32))
-_Words = _struct(keep=POINTER, noise=POINTER, words=NUMBER)
-_Lists = _struct(first=POINTER, entries=POINTER, number=NUMBER, length=NUMBER)
-_Draws = _struct(
-    **dict.fromkeys(("kept", "blocks"), NUMBER),
-    **dict.fromkeys((*Unit._fields[:4], "words", "leaves"), POINTER),
-    **dict.fromkeys(("paths", "subwords"), _Lists),
-    **{"documents": POINTER, "tags": _Lists, "tag_pairs": NUMBER, "counted": NUMBER},
-)
-_Inference = _struct(
-    words=_Lists, alphas=POINTER, epochs=NUMBER, vectors=POINTER, seed=ctypes.c_uint64
-)
+_NoiseTable = _struct(keep=_Array, noise=_Array)
+_Unit = _Array * len(Unit._fields)  # laid out as a struct with these fields
 _Table = _struct(rows=POINTER, number=NUMBER)
 _Tables = _struct(
     **dict.fromkeys(("inputs", "outputs", "nodes"), _Table),
-    **dict.fromkeys(("lock", "weights"), POINTER),
-    **dict.fromkeys(("stride", "size"), NUMBER),
+    **{"lock": _Array, "weights": _Array, "paths": _Lists, "subwords": _Lists},
+    **{"stride": NUMBER, "size": NUMBER},
 )
+_Run = _struct(
+    **{"alphas": _Array, "first": NUMBER, "last": NUMBER, "loss_every": NUMBER},
+    **{"round_blocks": NUMBER, "pool": POINTER},
+)
+_Inference = _struct(words=_Lists, alphas=_Array, vectors=POINTER, seed=ctypes.c_uint64)
 
 
-def _lists(lists: Lists) -> Any:
-    addresses = (array.ctypes.data for array in lists)
-    return _Lists(*addresses, max(0, len(lists.first) - 1), len(lists.entries))
+def stride(size: int) -> int:
+    """Floats that a row of D numbers takes in a table that kernels train."""
+    return -(-size // STRIDE) * STRIDE
+
+
+@functools.cache
+def _library() -> Any:
+    """The functions of ``src/c_api.cc``, which run without the interpreter's lock.
+
+    Raises a ValueError if ``TFW2V_ISA`` names no kernel that runs here.
+    """
+    if not KERNELS.exists():
+        raise FileNotFoundError(
+            f"{KERNELS} is missing: install a C++ compiler (Debian: apt-get install g++), and the "
+            "package again"
+        )
+    functions = ctypes.CDLL(str(KERNELS))
+    for name, result, arguments in (
+        ("unknown_isa", ctypes.c_char_p, []),
+        ("variant", ctypes.c_char_p, []),
+        ("draw", ctypes.c_char_p, [POINTER] * 6),
+        ("free", None, [POINTER]),
+        ("train", ctypes.c_char_p, [POINTER] * 5),
+        ("infer", ctypes.c_char_p, [POINTER] * 4),
+        ("pool_new", POINTER, [NUMBER]),
+        ("pool_free", None, [POINTER]),
+    ):
+        function = getattr(functions, f"tfw2v_{name}")
+        function.restype = result
+        function.argtypes = arguments
+    if names := functions.tfw2v_unknown_isa():
+        raise ValueError(
+            f"TFW2V_ISA={os.environ.get('TFW2V_ISA')!r} is no kernel for this processor: set it to "
+            f"one of {names.decode()}, or unset it for the fastest"
+        )
+    return functions
 
 
 def is_available() -> bool:
@@ -97,44 +183,31 @@ def draw(
 
     Arrays of another dtype are a TypeError; options and arrays that are no unit's, a ValueError.
     """
-    struct = _options(options)
-    _require(entries=(entries, INT32, (None,)), key=(key, INT32, (2,)))
-    _require(keep=(keep, FLOAT32, (None,)))
-    _require(noise=(noise, INT32, (len(keep) if options.negative else None, 2)))
-    if options.negative and len(keep) < options.shards:
-        raise ValueError(f"there are {len(keep)} words in {options.shards} shards")
-    words = _Words(keep.ctypes.data, noise.ctypes.data, len(keep))
-    found = _Draws()
-    bad = ctypes.c_int64()
-    functions = _library()
-    drawn = ctypes.c_void_p(
-        functions.tfw2v_draw(
-            *map(ctypes.byref, (struct, words)),
-            *(entries.ctypes.data, len(entries), key.ctypes.data),
-            *map(ctypes.byref, (found, bad)),
-        )
+    found = _Unit()
+    memory = ctypes.c_void_p()
+    structs = (
+        _Options(*options),
+        _NoiseTable(_checked("keep", keep, FLOAT32), _checked("noise", noise, INT32, None, 2)),
+        _checked("entries", entries, INT32),
+        _checked("key", key, INT32),
+        memory,
+        found,
     )
+    if wrong := _library().tfw2v_draw(*map(ctypes.byref, structs)):
+        raise ValueError(f"no unit can be drawn with {options}: {wrong.decode()}")
     try:
-        if bad.value >= 0:
-            raise ValueError(f"entries hold word {bad.value} of a vocabulary of {len(keep)}")
-        n = found.kept
-        lists = found.tags
-        targets = copied(found.targets, (n,), INT32)
-        return Unit(
-            targets if found.inputs == found.targets else copied(found.inputs, (n,), INT32),
-            targets,
-            copied(found.reaches, (n, 2), INT32),
-            copied(found.negatives, (found.blocks, options.shared), INT32),
-            copied(found.documents, (n if found.documents else 0,), INT32),
-            Lists(
-                copied(lists.first, (lists.number + 1 if lists.number else 0,), INT32),
-                copied(lists.entries, (lists.length,), INT32),
-            ),
-            found.tag_pairs,
-            found.counted,
-        )
+        unit = Unit(*map(_copied, found))
     finally:
-        functions.tfw2v_free(drawn)
+        _library().tfw2v_free(memory)
+    return unit._replace(
+        reaches=unit.reaches.reshape(-1, 2), negatives=unit.negatives.reshape(-1, options.shared)
+    )
+
+
+def _copied(array: Any) -> np.ndarray:
+    copy = np.empty(array.size, INT32)
+    ctypes.memmove(copy.ctypes.data, array.data, copy.nbytes)
+    return copy
 
 
 def infer(
@@ -151,33 +224,31 @@ def infer(
     the others a hidden layer a row. Each vector depends on the seed, and a little on the documents
     beside it. Arrays of another dtype or shape are a TypeError or a ValueError.
     """
-    struct = _options(options)
-    (inputs, outputs, nodes) = tables
-    number, size = inputs.shape
+    inputs, outputs, nodes = tables
+    _checked("inputs", inputs, FLOAT32, None, None)
+    size = inputs.shape[1]
     hidden = size * max(1, options.concatenated)
-    _require(
-        inputs=(inputs, FLOAT32, (None, None)),
-        outputs=(outputs, FLOAT32, (None, hidden)),
-        nodes=(nodes, FLOAT32, (None, hidden)),
-        keep=(words.keep, FLOAT32, (number,)),
-        noise=(words.noise, INT32, (number if options.negative else None, 2)),
-        alphas=(alphas, FLOAT32, (None,)),
-    )
-    for lists in (documents, words.tree):
-        _require(first=(lists.first, INT32, (None,)), entries=(lists.entries, INT32, (None,)))
+    _checked("outputs", outputs, FLOAT32, None, hidden)
+    _checked("nodes", nodes, FLOAT32, None, hidden)
     vectors = np.empty((max(0, len(documents.first) - 1), size), np.float32)
     structs = (
-        struct,
-        _Words(words.keep.ctypes.data, words.noise.ctypes.data, number),
-        _Tables(*(_Table(t.ctypes.data, len(t)) for t in tables), stride=size, size=size),
-        _lists(words.tree),
+        _Options(*options),
+        _NoiseTable(
+            _checked("keep", words.keep, FLOAT32, len(inputs)),
+            _checked("noise", words.noise, INT32, None, 2),
+        ),
+        _Tables(
+            *[_Table(table.ctypes.data, len(table)) for table in tables],
+            paths=_lists(words.tree),
+            stride=size,
+            size=size,
+        ),
         _Inference(
-            *(_lists(documents), alphas.ctypes.data, len(alphas)),
-            *(vectors.ctypes.data, seed),
+            _lists(documents), _checked("alphas", alphas, FLOAT32), vectors.ctypes.data, seed
         ),
     )
     if wrong := _library().tfw2v_infer(*map(ctypes.byref, structs)):
-        raise ValueError(f"no vector can be inferred: {wrong.decode()}")
+        raise ValueError(f"no vector can be inferred with {options}: {wrong.decode()}")
     return vectors
 
 
@@ -214,27 +285,33 @@ class Tables:
         subwords: Lists = NO_LISTS,
         weights: np.ndarray | None = None,
     ) -> None:
-        _require(inputs=(inputs, FLOAT32, (None, None)))
-        rows, size = inputs.shape
-        _require(outputs=(outputs, FLOAT32, (None, size)), nodes=(nodes, FLOAT32, (None, size)))
-        for lists in (tree, subwords):
-            _require(first=(lists.first, INT32, (None,)), entries=(lists.entries, INT32, (None,)))
-        given = {"lock": lock, "weights": weights}
-        of_rows = {name: array for name, array in given.items() if array is not None}
-        _require(**{name: (array, FLOAT32, (rows,)) for name, array in of_rows.items()})
         # the kernel reads them: they must stay in memory
-        self._of_rows = of_rows
-        self._tree = tree
-        self._subwords = subwords
-        given_rows = inputs, outputs, nodes
-        self._padded = [_zeros(len(table), stride(size)) for table in given_rows]
-        self.rows = [table[:, :size] for table in self._padded]
+        self._read = (lock, tree, subwords, weights)
+        size = inputs.shape[-1]
+        self._padded: list[np.ndarray] = []
+        self.rows: list[np.ndarray] = []
+        tables = []
+        for name, table in (("inputs", inputs), ("outputs", outputs), ("nodes", nodes)):
+            _checked(name, table, FLOAT32, None, size)
+            # rows begin where a cache's line does, so that no vector lies in two lines
+            memory = np.zeros(4 * len(table) * stride(size) + LINE, np.uint8)
+            begin = -memory.ctypes.data % LINE
+            padded = memory[begin : len(memory) - LINE + begin].view(FLOAT32)
+            padded = padded.reshape(len(table), stride(size))
+            padded[:, :size] = table
+            tables.append(_Table(padded.ctypes.data, len(padded)))
+            self._padded.append(padded)
+            self.rows.append(padded[:, :size])
         self.inputs, self.outputs, self.nodes = self.rows
-        for rows, table in zip(self._padded, given_rows, strict=True):
-            rows[:, :size] = table
+        of_rows = {}
+        for name, array in (("lock", lock), ("weights", weights)):
+            if array is not None:
+                of_rows[name] = _checked(name, array, FLOAT32, len(inputs))
         self._tables = _Tables(
-            *(_Table(table.ctypes.data, len(table)) for table in self._padded),
-            **{name: array.ctypes.data for name, array in of_rows.items()},
+            *tables,
+            **of_rows,
+            paths=_lists(tree),
+            subwords=_lists(subwords),
             stride=stride(size),
             size=size,
         )
@@ -259,93 +336,42 @@ class Tables:
         For it the options must train in blocks, by negative sampling alone, without subwords or
         pairs.
         """
-        ends = (first, len(unit.inputs) if last is None else last)
-        struct = _options(options)
-        n = len(unit.inputs)
-        _require(
-            inputs=(unit.inputs, INT32, (None,)),
-            targets=(unit.targets, INT32, (n,)),
-            reaches=(unit.reaches, INT32, (n, 2)),
-            negatives=(unit.negatives, INT32, (None, options.shared if options.negative else None)),
-            documents=(unit.documents, INT32, (n if len(unit.documents) else 0,)),
-            alphas=(alphas, FLOAT32, (2,)),
+        run = _Run(
+            _checked("alphas", alphas, FLOAT32),
+            first,
+            len(unit.inputs) if last is None else last,
+            loss_every,
         )
-        draws = _Draws(
-            *(n, len(unit.negatives)),
-            *(array.ctypes.data for array in unit[:4]),
-            *(None, unit.targets.ctypes.data, _lists(self._tree), _lists(self._subwords)),
-            unit.documents.ctypes.data if len(unit.documents) else None,
-            *(_lists(unit.tags), unit.tag_pairs),
-        )
-        structs: list[Any] = [*map(ctypes.byref, (struct, draws, self._tables))]
-        if wrong := _library().tfw2v_check(*structs, *ends):
-            raise ValueError(f"a unit cannot be trained: {wrong.decode()}")
+        if pool is not None:
+            run.round_blocks = pool.blocks
+            run.pool = pool.address
+        arrays = _Unit()
+        for i, name in enumerate(Unit._fields):
+            arrays[i] = _checked(name, unit[i], INT32, *SHAPES.get(name, (None,)))
         sums = (ctypes.c_double * len(Result._fields))()
-        structs.append(alphas.ctypes.data)
-        if pool is None:
-            _library().tfw2v_train(*structs, *ends, loss_every, sums)
-        else:
-            _library().tfw2v_train_deterministic(
-                *structs, loss_every, pool.blocks, pool.address, sums
-            )
+        structs = (_Options(*options), arrays, self._tables, run, sums)
+        if wrong := _library().tfw2v_train(*map(ctypes.byref, structs)):
+            raise ValueError(f"a unit cannot be trained with {options}: {wrong.decode()}")
         return Result(*sums)
 
 
-def _zeros(rows: int, floats: int) -> np.ndarray:
-    """Zeros, float32, that begin where a cache's line does: no vector lies in two lines."""
-    memory = np.zeros(4 * rows * floats + LINE, np.uint8)
-    begin = -memory.ctypes.data % LINE
-    return memory[begin : begin + 4 * rows * floats].view(FLOAT32).reshape(rows, floats)
+def _lists(lists: Lists) -> Any:
+    return _Lists(_checked("first", lists.first, INT32), _checked("entries", lists.entries, INT32))
 
 
-@functools.cache
-def _library() -> Any:
-    """The functions of ``src/c_api.cc``, which run without the interpreter's lock."""
-    pointer = ctypes.c_void_p
-    number = ctypes.c_int64
-    text = ctypes.c_char_p
-    path = library("kernels")
-    if not path.exists():
-        raise FileNotFoundError(
-            f"{path} is missing: install a C++ compiler (Debian: apt-get install g++), and the "
-            "package again"
+def _checked(name: str, array: np.ndarray, dtype: np.dtype[Any], *shape: int | None) -> Any:
+    """An array as the kernels read it: in one piece, of this dtype and shape, by default [any]."""
+    if not isinstance(array, np.ndarray) or array.dtype != dtype:
+        raise TypeError(
+            f"{name} must be an array of {dtype}, not {getattr(array, 'dtype', type(array))}"
         )
-    functions = loaded(
-        path,
-        ("variant", text, []),
-        ("check_options", text, [pointer]),
-        ("check", text, [*[pointer] * 3, number, number]),
-        ("draw", pointer, [*[pointer] * 3, number, *[pointer] * 3]),
-        ("free", None, [pointer]),
-        ("train", None, [*[pointer] * 4, *[number] * 3, pointer]),
-        ("infer", text, [pointer] * 5),
-        ("pool_new", pointer, [number]),
-        ("pool_free", None, [pointer]),
-        ("train_deterministic", None, [*[pointer] * 4, number, number, pointer, pointer]),
-    )
-    check_isa(functions)
-    return functions
-
-
-def _options(options: Options) -> Any:
-    struct = _Options(*options)
-    if wrong := _library().tfw2v_check_options(ctypes.byref(struct)):
-        raise ValueError(f"{options} cannot be trained: {wrong.decode()}")
-    return struct
-
-
-def _require(**arrays: tuple[np.ndarray, np.dtype[Any], tuple[int | None, ...]]) -> None:
-    """Refuse arrays that are not of a dtype and shape, or not in one piece."""
-    for name, (array, dtype, shape) in arrays.items():
-        if not isinstance(array, np.ndarray) or array.dtype != dtype:
-            raise TypeError(
-                f"{name} must be an array of {dtype}, not {getattr(array, 'dtype', type(array))}"
-            )
-        fits = array.ndim == len(shape) and all(
-            asked in (None, found) for asked, found in zip(shape, array.shape, strict=True)
+    shape = shape or (None,)
+    fits = array.ndim == len(shape) and array.flags.c_contiguous
+    for asked, found in zip(shape, array.shape, strict=False):
+        fits = fits and asked in (None, found)
+    if not fits:
+        raise ValueError(
+            f"{name} must be in C order, with shape {shape}, not {array.shape} with strides "
+            f"{array.strides}"
         )
-        if not fits or not array.flags.c_contiguous:
-            raise ValueError(
-                f"{name} must be in C order, with shape {shape}, not {array.shape} with strides "
-                f"{array.strides}"
-            )
+    return _Array(array.ctypes.data, array.size)

@@ -27,6 +27,7 @@ class Training:
 
     def __init__(self, options, unit, tables, lock, paths, alphas, subwords=None, weights=None):
         self.o, self.unit, self.paths, self.subwords = options, unit, paths, subwords
+        self.pairs = unit.counts[0]
         self.weights = np.ones(len(tables[INPUTS])) if weights is None else weights
         self.tables = [np.array(table, float) for table in tables]
         self.travelled = [np.zeros_like(table) for table in self.tables]
@@ -61,7 +62,7 @@ class Training:
         """Pairs of tags and words, a few at a time from the same rows."""
         number, o = len(self.unit.inputs), self.o
         for block in range(first, last, o.block):
-            begin, end = max(block, number - self.unit.tag_pairs), min(block + o.block, number)
+            begin, end = max(block, number - self.pairs), min(block + o.block, number)
             for place, few in enumerate(range(begin, end, SHARING)):
                 drawn = self.unit.negatives[block // o.block]
                 drawn = [drawn[(place * o.negative + k) % o.shared] for k in range(o.negative)]
@@ -71,7 +72,7 @@ class Training:
 
     def some_pairs(self, positions, drawn, with_loss):
         hidden = {a: self.tables[INPUTS][self.unit.inputs[a]].copy() for a in positions}
-        pairs, alone = self.unit.tag_pairs, len(positions) == 1
+        pairs, alone = self.pairs, len(positions) == 1
         done = (positions[0] - len(self.unit.inputs) + pairs) / pairs
         alpha = self.alphas[0] + (self.alphas[1] - self.alphas[0]) * done
         deltas = self.cbow_group(hidden, drawn, alpha, with_loss, False, alone)
@@ -84,7 +85,7 @@ class Training:
 
     def windows(self, first, last, loss_every):
         """Windows, after each the pairs of its word if there are both, the others at the end."""
-        number, targets = len(self.unit.inputs) - self.unit.tag_pairs, self.unit.targets
+        number, targets = len(self.unit.inputs) - self.pairs, self.unit.targets
         pair = number
         for position in range(number or last):
             begin = position // self.o.block * self.o.block
@@ -145,14 +146,14 @@ class Training:
     def alpha(self, position):
         first, last = self.alphas
         block = position // self.o.block * self.o.block
-        windows = len(self.unit.inputs) - self.unit.tag_pairs
+        windows = len(self.unit.inputs) - self.pairs
         if position >= windows:
-            return first + (last - first) * (position - windows) / self.unit.tag_pairs
+            return first + (last - first) * (position - windows) / self.pairs
         return first + (last - first) * block / windows
 
     def reached(self, position):
         """Positions in the window of one; of a pair, its own."""
-        if position >= len(self.unit.inputs) - self.unit.tag_pairs:
+        if position >= len(self.unit.inputs) - self.pairs:
             return [position]
         before, after = self.unit.reaches[position]
         return [j for j in range(position - before, position + after + 1) if j != position]
@@ -161,8 +162,8 @@ class Training:
         """Rows that are in all windows of its document."""
         if not len(self.unit.documents):
             return []
-        document, lists = self.unit.documents[position], self.unit.tags
-        return lists.entries[lists.first[document] : lists.first[document + 1]]
+        document, first = self.unit.documents[position], self.unit.first_tags
+        return self.unit.tags[first[document] : first[document + 1]]
 
     def window_rows(self, position):
         """Rows of the window of a position of CBOW: of words, and of tags."""
@@ -219,7 +220,7 @@ class Training:
         """Skip-gram with negative sampling: all from the rows at the block's beginning."""
         o, unit = self.o, self.unit
         alpha, changes = self.alpha(begin), []
-        for i in range(begin, min(begin + o.block, len(unit.inputs) - unit.tag_pairs)):
+        for i in range(begin, min(begin + o.block, len(unit.inputs) - self.pairs)):
             for centre in range(len(unit.inputs)):
                 if i not in self.reached(centre):
                     continue

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v.corpus.shards import END, FIRST_TAG
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.word_arrays import Lists, alias_table
+from gensim_tfw2v.kernel.word_arrays import alias_table
 from tests.kernel.native.test_kernels import check
 from tests.kernel.native.units import DEFAULTS, DOCUMENTS, kernels_here, make_case, trained_by
 
@@ -50,7 +50,7 @@ def test_draws_of_documents(documents, keep, block, train_words, windows):
     unit = draw(DM._replace(**changes), documents, 9, keep)
     for name in ("inputs", "targets", "reaches", "negatives"):
         np.testing.assert_array_equal(getattr(unit, name), getattr(words, name))
-    lists = [unit.tags.entries[a:b].tolist() for a, b in pairwise(unit.tags.first)]
+    lists = [unit.tags[a:b].tolist() for a, b in pairwise(unit.first_tags)]
     if len(unit.inputs):
         assert lists[: len(documents)] == [[9 + tag for tag in tags] for tags, _ in documents]
     kept = [[] for _ in documents]
@@ -68,7 +68,7 @@ def test_draws_of_documents(documents, keep, block, train_words, windows):
     options = DBOW._replace(**changes, train_words=train_words)
     unit = draw(options, documents, 9, keep)
     begin = len(words.inputs) if train_words else 0
-    assert (unit.tag_pairs, len(unit.inputs)) == (len(expected), begin + len(expected))
+    assert (unit.counts[0], len(unit.inputs)) == (len(expected), begin + len(expected))
     for name in ("inputs", "targets", "reaches"):
         of_words = getattr(words, name)[:begin]
         np.testing.assert_array_equal(getattr(unit, name)[:begin], of_words)
@@ -192,26 +192,20 @@ def of_options(**changes):
     return lambda case: case._replace(options=case.options._replace(**changes))
 
 
-def of_tags(**changes):
-    return of_unit(
-        tags=lambda tags: tags._replace(**{n: f(getattr(tags, n)) for n, f in changes.items()})
-    )
-
-
 #: What is done to a unit of DM, and what is said of it.
 WRONG = {
     "a document below 0": (of_unit(documents=lambda a: changed(a, -1)), "in no document"),
     "a document above": (of_unit(documents=lambda a: changed(a, 3)), "in no document"),
-    "too few documents": (of_unit(documents=lambda a: a[:-1].copy()), "documents must be"),
-    "no lists of tags": (of_unit(tags=lambda _: Lists.of(())), "in no document"),
-    "a tag below 0": (of_tags(entries=lambda a: changed(a, -1)), "tags are not rows"),
-    "a tag above": (of_tags(entries=lambda a: changed(a, 21)), "tags are not rows"),
-    "tags that are too few": (of_tags(entries=lambda a: a[:-1].copy()), "tags are not rows"),
-    "ends that fall": (of_tags(first=lambda a: changed(a, a[-1] + 1, 1)), "tags are not rows"),
-    "ends below 0": (of_tags(first=lambda a: changed(a, -1, 0)), "tags are not rows"),
-    "pairs below 0": (of_unit(tag_pairs=lambda _: -1), "more pairs than positions"),
-    "too many pairs": (of_unit(tag_pairs=lambda _: 61), "more pairs than positions"),
-    "pairs of CBOW": (of_unit(tag_pairs=lambda _: 1), "only skip-gram has pairs"),
+    "too few documents": (of_unit(documents=lambda a: a[:-1].copy()), "sizes of one unit"),
+    "no lists of tags": (of_unit(first_tags=lambda a: a[:0].copy()), "in no document"),
+    "a tag below 0": (of_unit(tags=lambda a: changed(a, -1)), "tags are not rows"),
+    "a tag above": (of_unit(tags=lambda a: changed(a, 21)), "tags are not rows"),
+    "tags that are too few": (of_unit(tags=lambda a: a[:-1].copy()), "tags are not rows"),
+    "ends that fall": (of_unit(first_tags=lambda a: changed(a, a[-1] + 1, 1)), "tags are not rows"),
+    "ends below 0": (of_unit(first_tags=lambda a: changed(a, -1, 0)), "tags are not rows"),
+    "pairs below 0": (of_unit(counts=lambda a: changed(a, -1, 0)), "more pairs than positions"),
+    "too many pairs": (of_unit(counts=lambda a: changed(a, 61, 0)), "more pairs than positions"),
+    "pairs of CBOW": (of_unit(counts=lambda a: changed(a, 1, 0)), "only skip-gram has pairs"),
     "pairs of shards": (
         lambda case: make_case(tags=9, shards=3, size=9),
         "blocks of pairs have negatives of all shards",
@@ -219,7 +213,9 @@ WRONG = {
     "pairs with windows": (
         lambda case: case._replace(
             options=case.options._replace(skipgram=1),
-            unit=case.unit._replace(documents=case.unit.documents[:0].copy(), tag_pairs=30),
+            unit=case.unit._replace(
+                documents=case.unit.documents[:0].copy(), counts=np.array([30, 30], np.int32)
+            ),
         ),
         "a pair has a window",
     ),
@@ -232,12 +228,12 @@ WRONG = {
 
 #: The same of concatenated rows.
 WRONG_ROWS = {
-    "no documents": (of_options(documents=0), "only CBOW of documents"),
-    "skip-gram": (of_options(skipgram=1), "only CBOW of documents"),
-    "too few rows": (of_options(concatenated=9), "only CBOW of documents"),
-    "padding below 0": (of_options(padding=-1), "outside of a document has no row"),
-    "padding above": (of_options(padding=21), "outside of a document has no row"),
-    "no tags": (of_unit(documents=lambda a: a[:0].copy()), "outside of a document has no row"),
+    "no documents": (of_options(documents=0), "concatenated needs CBOW"),
+    "skip-gram": (of_options(skipgram=1), "concatenated needs CBOW"),
+    "too few rows": (of_options(concatenated=9), "concatenated needs CBOW"),
+    "padding below 0": (of_options(padding=-1), "concatenated needs documents"),
+    "padding above": (of_options(padding=21), "concatenated needs documents"),
+    "no tags": (of_unit(documents=lambda a: a[:0].copy()), "concatenated needs documents"),
     "outputs of fewer rows": (of_options(concatenated=13), "not in the table of outputs"),
 }
 
@@ -258,7 +254,7 @@ def test_what_is_no_unit_is_refused(concatenated, wrong):
 
 def test_documents_of_other_tags_than_are_concatenated_are_left_out():
     case = make_case(sentence=6, **DOCUMENTS["DM concatenated"])
-    numbers = np.diff(case.unit.tags.first)
+    numbers = np.diff(case.unit.first_tags)
     assert set(numbers) == {1, 2}
     skipped = np.isin(case.unit.documents, np.flatnonzero(numbers == 1)).sum()
     result = case.trained().train(case.options, case.unit, case.alphas, loss_every=1)

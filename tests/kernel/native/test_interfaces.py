@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel import native
 from gensim_tfw2v.kernel.native import by_ctypes, load_ops
-from gensim_tfw2v.kernel.word_arrays import Lists, alias_table, huffman_tree
+from gensim_tfw2v.kernel.word_arrays import alias_table, huffman_tree
 from tests.kernel.native.units import DEFAULTS, OBJECTIVES, make_case
 
 VOCABULARY = 40
@@ -20,33 +19,25 @@ def trained_by_ops(case, loss_every=0, first=0, last=None, **replaced):
     tables = case.trained()
     variables = [tf.Variable(table) for table in tables._padded]
     n = len(case.unit.inputs)
+    _, tree, subwords, _ = tables._read
     given = {
+        "size": case.tables[0].shape[1],
         "lock": [] if case.lock is None else case.lock,
-        "rows": case.unit.inputs,
-        "targets": case.unit.targets,
-        "reaches": case.unit.reaches,
-        "negatives": case.unit.negatives,
-        "documents": case.unit.documents,
-        "first": case.unit.tags.first,
-        "tags": case.unit.tags.entries,
-        "tag_pairs": np.array([case.unit.tag_pairs]),
-        "words": np.maximum(0, case.unit.targets),
-        "leaves": case.unit.targets,
-        "paths": tables._tree.first,
-        "path": tables._tree.entries,
+        "weights": [] if case.weights is None else case.weights,
         "alphas": case.alphas,
         "range": np.array([first, n if last is None else last, loss_every]),
-        "size": case.tables[0].shape[1],
-        "lists": tables._subwords.first,
-        "subwords": tables._subwords.entries,
-        "weights": [] if case.weights is None else case.weights,
+        "path_starts": tree.first,
+        "paths": tree.entries,
+        "subword_starts": subwords.first,
+        "subwords": subwords.entries,
     } | replaced
-    dtypes = dict.fromkeys(("lock", "weights", "alphas"), tf.float32)
-    dtypes |= dict.fromkeys(("range", "tag_pairs"), tf.int64)
+    unit = [given.pop(name, array) for name, array in case.unit._asdict().items()]
+    dtypes = dict.fromkeys(("lock", "weights", "alphas"), tf.float32) | {"range": tf.int64}
     try:
         sums = load_ops().tfw2v_train(
             *(variable.read_value() for variable in variables),
             *(tf.constant(array, dtypes.get(name, tf.int32)) for name, array in given.items()),
+            [tf.constant(array, tf.int32) for array in unit],
             options=list(case.options),
         )
     finally:
@@ -103,7 +94,7 @@ def test_documents_give_the_same_bits(objective, changes):
     keep = rng.uniform(0.3, 1.2, VOCABULARY).astype(np.float32)
     noise = alias_table(rng.uniform(0.1, 1.0, VOCABULARY), options.shards)
     unit = drawn_by_both(options, entries, np.array([3, -4], np.int32), keep, noise)
-    assert (unit.tag_pairs > 200) == bool(options.skipgram)
+    assert (unit.counts[0] > 200) == bool(options.skipgram)
     assert (len(unit.documents) > 200) != bool(options.skipgram)
     # the rows of tags come after those of the words
     case = make_case(vocabulary=VOCABULARY + 10, size=20, locked=True)
@@ -113,13 +104,9 @@ def test_documents_give_the_same_bits(objective, changes):
 def drawn_by_both(options, entries, key, keep, noise):
     """A unit that the op draws like the plain function."""
     unit = by_ctypes.draw(options, entries, key, keep, noise)
-    tokens, *drawn, inputs, documents, first, tags, pairs = load_ops().tfw2v_draw(
-        entries, key, keep, noise, options=list(options)
-    )
-    inputs = inputs if unit.tag_pairs else tokens
-    found = by_ctypes.Unit(inputs, tokens, *drawn, documents, Lists(first, tags), *pairs)
-    for of_ops, array in zip(tf.nest.flatten(found), tf.nest.flatten(unit), strict=True):
-        np.testing.assert_array_equal(of_ops.numpy().reshape(np.shape(array)), array)
+    found = load_ops().tfw2v_draw(entries, key, keep, noise, options=list(options))
+    for of_ops, array in zip(found, unit, strict=True):
+        np.testing.assert_array_equal(of_ops.numpy().reshape(array.shape), array)
     return unit
 
 
@@ -158,7 +145,7 @@ def test_the_ctypes_interface_needs_no_tensorflow():
     program = (
         "import sys, types\n"
         "package = types.ModuleType('gensim_tfw2v')\n"  # whose own __init__ imports TensorFlow
-        f"package.__path__ = [{str(native.library('').parents[2])!r}]\n"
+        f"package.__path__ = [{str(by_ctypes.KERNELS.parents[2])!r}]\n"
         "sys.modules['gensim_tfw2v'] = package\n"
         "from gensim_tfw2v.kernel.native import by_ctypes\n"
         "print(by_ctypes.variant(), 'tensorflow' in sys.modules)\n"

@@ -22,7 +22,7 @@ from tests.kernel.native.units import kernels_here
 ROOT = Path(gensim_tfw2v.__file__).parents[1]
 VARIANTS = ("portable", "avx2", "avx512", "avx512bf16")
 
-built = pytest.mark.skipif(not native.library("kernels").exists(), reason="compiled nowhere here")
+built = pytest.mark.skipif(not by_ctypes.KERNELS.exists(), reason="compiled nowhere here")
 
 
 def build(folder, **environment):
@@ -39,7 +39,7 @@ def build(folder, **environment):
 
 def test_the_libraries_are_there_if_a_compiler_is():
     if any(map(shutil.which, ("c++", "g++", "clang++"))):
-        assert native.library("kernels").exists()
+        assert by_ctypes.KERNELS.exists()
         assert native.load_ops() is not None
 
 
@@ -51,7 +51,7 @@ def test_a_variant_can_be_forced(variant):
         "library.tfw2v_variant.restype = ctypes.c_char_p; print(library.tfw2v_variant().decode())"
     )
     chosen = subprocess.run(
-        [sys.executable, "-c", program, native.library("kernels")],
+        [sys.executable, "-c", program, by_ctypes.KERNELS],
         env={**os.environ, "TFW2V_ISA": variant},
         capture_output=True,
         text=True,
@@ -61,15 +61,13 @@ def test_a_variant_can_be_forced(variant):
     known = re.findall(r"^flags.*", cpu.read_text(), re.M)[0].split() if cpu.exists() else []
     needs = {"portable": set(), "avx2": {"avx2", "fma"}, "avx512": {"avx512bw", "avx512vl"}}
     needs["avx512bf16"] = {"avx512_bf16"}
-    runs = (
-        needs[variant] <= set(known) and variant.encode() in native.library("kernels").read_bytes()
-    )
+    runs = needs[variant] <= set(known) and variant.encode() in by_ctypes.KERNELS.read_bytes()
     assert (chosen == variant) == runs
 
 
 @built
 def test_the_library_without_tensorflow_needs_nothing_of_it():
-    assert ctypes.CDLL(str(native.library("kernels")), os.RTLD_NOW)
+    assert ctypes.CDLL(str(by_ctypes.KERNELS), os.RTLD_NOW)
 
 
 @built
@@ -78,7 +76,7 @@ def test_the_library_without_tensorflow_needs_nothing_of_it():
 def test_rows_are_fetched_ahead():
     """GCC drops a function that does nothing but this, without a word."""
     listed = subprocess.run(
-        ["objdump", "-d", "--no-show-raw-insn", native.library("kernels")],
+        ["objdump", "-d", "--no-show-raw-insn", by_ctypes.KERNELS],
         capture_output=True,
         text=True,
         check=True,
@@ -89,11 +87,11 @@ def test_rows_are_fetched_ahead():
 @pytest.fixture
 def ops(tmp_path, monkeypatch):
     """Where the libraries are looked for: in a folder of which the path is that of the ops."""
-    monkeypatch.setattr(native, "library", lambda name: tmp_path / f"{name}.so")
+    monkeypatch.setattr(native, "OPS", tmp_path / "ops.so")
     monkeypatch.setattr(setup, "load_ops", native.load_ops.__wrapped__)
-    monkeypatch.setattr(by_ctypes, "library", native.library)
+    monkeypatch.setattr(by_ctypes, "KERNELS", tmp_path / "kernels.so")
     monkeypatch.setattr(by_ctypes, "_library", by_ctypes._library.__wrapped__)
-    return native.library("ops")
+    return native.OPS
 
 
 def test_a_library_that_is_missing_needs_a_compiler(ops, caplog):
@@ -109,7 +107,7 @@ def test_a_library_that_does_not_load_is_a_line_in_the_log(ops, caplog):
 
 
 def test_where_threads_need_no_ops_the_log_says_what_does(ops, caplog):
-    native.library("kernels").touch()
+    by_ctypes.KERNELS.touch()
     assert native.load_ops.__wrapped__() is None
     assert "on a cluster or by a regime" in caplog.text
 
@@ -127,7 +125,7 @@ def test_a_library_that_lacks_a_function_of_tensorflow_names_it(ops, caplog):
 
 
 def test_kernels_that_do_not_load_leave_training_to_tensorflow(ops, caplog):
-    native.library("kernels").write_bytes(b"of another system")
+    by_ctypes.KERNELS.write_bytes(b"of another system")
     assert len(TFWord2Vec([["a", "b"]] * 9, min_count=1, epochs=1).wv) == 2
     assert "compiled kernels train; for so few words" not in caplog.text
 

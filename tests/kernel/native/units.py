@@ -11,7 +11,8 @@ from unittest import mock
 
 import numpy as np
 
-from gensim_tfw2v.kernel.native import Options, by_ctypes, library
+from gensim_tfw2v.kernel.native import by_ctypes
+from gensim_tfw2v.kernel.native.by_ctypes import Options, Unit
 from gensim_tfw2v.kernel.word_arrays import Lists
 from tests.kernel.native.reference import Training
 
@@ -74,7 +75,7 @@ class Case(NamedTuple):
     """A unit, and arrays that it is trained on."""
 
     options: Options
-    unit: by_ctypes.Unit
+    unit: Unit
     tables: tuple  # inputs, outputs, nodes
     lock: np.ndarray | None
     paths: list
@@ -91,6 +92,16 @@ class Case(NamedTuple):
         alphas = self.alphas.astype(float)
         arrays = self.tables, self.lock, self.paths, alphas, self.subwords, self.weights
         return Training(self.options, self.unit, *arrays)
+
+
+def unit_of(**arrays):
+    """A unit with these arrays; the others are empty."""
+    return Unit(**dict.fromkeys(Unit._fields, np.zeros(0, np.int32)) | arrays)
+
+
+def with_tags(unit, lists):
+    """A unit whose documents have these lists of tags."""
+    return unit._replace(first_tags=lists.first, tags=lists.entries)
 
 
 def make_case(
@@ -126,20 +137,23 @@ def make_case(
     blocks = -(-tokens // options.block) if options.negative else 0
     # not of the same number, so that no table is taken for another
     rows = vocabulary + 3 * ngrams + tags, vocabulary + 1, max(1, vocabulary - 1)
-    unit = by_ctypes.Unit(
-        rng.integers(0, vocabulary, tokens).astype(np.int32),
-        rng.integers(0, rows[1], tokens).astype(np.int32),
-        np.ascontiguousarray(reaches, np.int32).reshape(tokens, 2),
-        rng.integers(0, rows[1], (blocks, options.shared)).astype(np.int32),
+    unit = unit_of(
+        inputs=rng.integers(0, vocabulary, tokens).astype(np.int32),
+        targets=rng.integers(0, rows[1], tokens).astype(np.int32),
+        reaches=np.ascontiguousarray(reaches, np.int32).reshape(tokens, 2),
+        negatives=rng.integers(0, rows[1], (blocks, options.shared)).astype(np.int32),
+        counts=np.array([pairs, tokens - pairs], np.int32),
     )
+    if options.negative and options.shards > 1:
+        unit = unit._replace(shards=unit.targets % options.shards)
     if pairs:
         unit.inputs[-pairs:] = rng.integers(vocabulary, rows[0], pairs)
-        unit = unit._replace(tag_pairs=pairs)
     elif tags and not options.skipgram:
         numbers = rng.choice([2, 2, 2, 1] if options.concatenated else 4, -(-tokens // sentence))
         of_documents = [rng.integers(vocabulary, rows[0], number) for number in numbers]
         documents = (np.arange(tokens) // sentence).astype(np.int32)
-        unit = unit._replace(documents=documents, tags=Lists.of(of_documents))
+        unit = unit._replace(documents=documents)
+        unit = with_tags(unit, Lists.of(of_documents))
     tables = tuple(
         (rng.normal(size=(number * times, size)) / (times * size) ** 0.25).astype(np.float32)
         for number, times in zip(rows, (1, wide, wide), strict=True)
@@ -169,9 +183,9 @@ def functions_of(name):
     """Functions of a copy of the library that trains by this kernel; None where it cannot."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / f"{name}.so"
-        shutil.copy(library("kernels"), copy)
+        shutil.copy(by_ctypes.KERNELS, copy)
         with (
-            mock.patch.object(by_ctypes, "library", lambda _: copy),
+            mock.patch.object(by_ctypes, "KERNELS", copy),
             mock.patch.dict(os.environ, TFW2V_ISA=name),
         ):
             functions = by_ctypes._library.__wrapped__()

@@ -1,4 +1,4 @@
-// The three products of a block: scores of its m inputs x with K rows y, and the updates of
+// The three products of a block: scores of its m inputs x with C rows y, and the updates of
 // either side by the coefficients g that come of them. In pairs of bfloat16 where the processor can: they are
 // most of skip-gram's multiply-adds.
 #pragma once
@@ -12,41 +12,41 @@
 
 namespace tfw2v::TFW2V_ISA {
 
-// g is [m, ld], ld a multiple of W; its columns from K on are 0.
+// g is [m, ld], ld a multiple of W; its columns from C on are 0.
 class BlockProducts {
  public:
   // Rows of N vectors, of which D numbers are in use, `stride` floats apart; blocks of at most this
-  // m and K.
-  BlockProducts(int N, int64_t D, int64_t stride, int m, int K)
-      : N(N), D(static_cast<int>(D)), stride(stride), packed_x_(m), packed_y_(K), rows_(m),
-        terms_(std::max<int64_t>({D, m, K})), zeros_(std::max(N * W, K + W)) {}
+  // m and C.
+  BlockProducts(int N, int64_t D, int64_t stride, int m, int C)
+      : N(N), D(static_cast<int>(D)), stride(stride), packed_x_(m), packed_y_(C), rows_(m),
+        terms_(std::max<int64_t>({D, m, C})), zeros_(std::max(N * W, C + W)) {}
 
 #if defined(__AVX512BF16__)
   // g = x y', of inputs that lie one after the other.
-  void scores(const float* const* x, int m, const float* const* y, int K, float* g, int ld) {
+  void scores(const float* const* x, int m, const float* const* y, int C, float* g, int ld) {
     pack(x, m, x_, packed_x_);
-    pack(y, K, y_, packed_y_);
-    multiply<Bf16x2>(packed_x_[0], (N + 1) / 2 * W, m, packed_y_.data(), K, (D + 1) / 2, g, ld);
+    pack(y, C, y_, packed_y_);
+    multiply<Bf16x2>(packed_x_[0], (N + 1) / 2 * W, m, packed_y_.data(), C, (D + 1) / 2, g, ld);
   }
 
   // dx = or += g y
   template <bool begin>
-  void to_inputs(const float* g, int m, const float* const* y, int K, int ld, float* const* dx) {
+  void to_inputs(const float* g, int m, const float* const* y, int C, int ld, float* const* dx) {
     const int half = static_cast<int>(rounded(ld, 2 * W) / 2);
     float* along = g_.of(int64_t{m} * half);
     for (int i = 0; i < m; ++i) pack_row(g + i * ld, ld / W, along + i * half);
-    const int pairs = pack_pairs(y, K, N, y_);
+    const int pairs = pack_pairs(y, C, N, y_);
     weighted_sum<Bf16x2, begin>(along, half, 1, terms_.data(), pairs, dx, m, N);
   }
 
   // y = or += g' x
   template <bool begin>
-  void to_outputs(const float* g, int m, const float* const* x, int K, int ld, float* const* y) {
+  void to_outputs(const float* g, int m, const float* const* x, int C, int ld, float* const* y) {
     for (int i = 0; i < m; ++i) rows_[i] = const_cast<float*>(g) + i * ld;
     pack_pairs(rows_.data(), m, ld / W, g_);
     const float* across = terms_[0];
     const int pairs = pack_pairs(x, m, N, x_);
-    weighted_sum<Bf16x2, begin>(across, 1, ld, terms_.data(), pairs, y, K, N);
+    weighted_sum<Bf16x2, begin>(across, 1, ld, terms_.data(), pairs, y, C, N);
   }
 
  private:
@@ -69,16 +69,16 @@ class BlockProducts {
     return pairs;
   }
 #else
-  void scores(const float* const* x, int m, const float* const* y, int K, float* g, int ld) {
-    multiply<Single>(x[0], stride, m, y, K, D, g, ld);
+  void scores(const float* const* x, int m, const float* const* y, int C, float* g, int ld) {
+    multiply<Single>(x[0], stride, m, y, C, D, g, ld);
   }
   template <bool begin>
-  void to_inputs(const float* g, int m, const float* const* y, int K, int ld, float* const* dx) {
-    weighted_sum<Single, begin>(g, ld, 1, y, K, dx, m, N);
+  void to_inputs(const float* g, int m, const float* const* y, int C, int ld, float* const* dx) {
+    weighted_sum<Single, begin>(g, ld, 1, y, C, dx, m, N);
   }
   template <bool begin>
-  void to_outputs(const float* g, int m, const float* const* x, int K, int ld, float* const* y) {
-    weighted_sum<Single, begin>(g, 1, ld, x, m, y, K, N);
+  void to_outputs(const float* g, int m, const float* const* x, int C, int ld, float* const* y) {
+    weighted_sum<Single, begin>(g, 1, ld, x, m, y, C, N);
   }
 
  private:
@@ -86,10 +86,10 @@ class BlockProducts {
 
   // g = x y', where rows have so many terms: y is transposed.
   template <class Product>
-  void multiply(const float* x, int64_t stride, int m, const float* const* y, int K, int terms,
+  void multiply(const float* x, int64_t stride, int m, const float* const* y, int C, int terms,
                 float* g, int ld) {
     float* columns = columns_.of(int64_t{terms} * ld);
-    transpose(y, K, terms, columns, ld);
+    transpose(y, C, terms, columns, ld);
     for (int d = 0; d < terms; ++d) terms_[d] = columns + int64_t{d} * ld;
     for (int i = 0; i < m; ++i) rows_[i] = g + int64_t{i} * ld;
     weighted_sum<Product, true>(x, stride, 1, terms_.data(), terms, rows_.data(), m, ld / W);

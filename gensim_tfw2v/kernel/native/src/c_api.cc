@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "draws.h"
 #include "kernel.h"
+#include "thread_pool.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -19,9 +21,8 @@ namespace {
 struct Kernel {
   const char* name;
   bool runs_here;
-  Train train;
-  TrainDeterministic train_deterministic;
-  Infer infer;
+  Train* train;
+  Infer* infer;
   const RowKernel* rows;
 };
 
@@ -46,8 +47,7 @@ std::vector<Kernel> find_usable() {
 #if defined(__x86_64__)
   const Features has;
 #endif
-#define TFW2V_USE(isa, runs_here) \
-  {#isa, runs_here, isa::train, isa::train_deterministic, isa::infer, isa::rows}
+#define TFW2V_USE(isa, runs_here) {#isa, runs_here, isa::train, isa::infer, isa::rows}
   const Kernel kernels[] = {
 #if defined(TFW2V_HAS_avx512bf16)
       TFW2V_USE(avx512bf16, has.avx512bf16),
@@ -100,20 +100,86 @@ const RowKernel& row_kernel(bool is_bfloat16) { return chosen().rows[is_bfloat16
 
 namespace {
 
-// The first of these numbers that is not in 0 .. limit - 1, else -1.
-int64_t outside(const int32_t* numbers, int64_t count, int64_t limit) {
+// Whether a number is not in 0 .. limit - 1.
+bool outside(Tfw2vInts numbers, int64_t limit) {
   bool bad = false;
-  for (int64_t i = 0; i < count; ++i) bad |= numbers[i] < 0 || numbers[i] >= limit;
-  if (!bad) return -1;
-  return std::find_if(numbers, numbers + count,
-                      [&](int32_t x) { return x < 0 || x >= limit; }) - numbers;
+  for (int64_t i = 0; i < numbers.size; ++i) bad |= numbers[i] < 0 || numbers[i] >= limit;
+  return bad;
 }
 
-// Whether lists are within their entries, one after the other.
-bool ascend(const Tfw2vLists& lists) {
-  for (int64_t i = 0; i <= lists.number; ++i)
-    if (lists.first[i] < (i ? lists.first[i - 1] : 0) || lists.first[i] > lists.length) return false;
-  return true;
+// Whether lists are within their entries, one after the other, and these are below a limit.
+bool are_lists(const Tfw2vLists& lists, int64_t limit) {
+  for (int64_t i = 0; i < lists.first.size; ++i)
+    if (lists.first[i] < (i ? lists.first[i - 1] : 0) || lists.first[i] > lists.entries.size) return false;
+  return !outside(lists.entries, limit);
+}
+
+// Whether that goes for list i.
+bool is_list(const Tfw2vLists& lists, int64_t i, int64_t limit) {
+  const int32_t begin = lists.first[i], end = lists.first[i + 1];
+  return begin >= 0 && begin <= end && end <= lists.entries.size &&
+         !outside({&lists.entries[begin], end - begin}, limit);
+}
+
+// What is wrong with a unit, or null.
+const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, const Tfw2vRun& run) {
+  if (const char* wrong = tfw2v_check_options(&o)) return wrong;
+  if (t.stride % 16 || t.size < 1 || t.size > t.stride)
+    return "rows must take a multiple of 16 floats, D of them in use";
+  const int64_t n = u.targets.size, hidden_rows = std::max(1, o.concatenated);
+  if (u.inputs.size != n || u.reaches.size != 2 * n || (u.documents.size && u.documents.size != n) ||
+      u.shards.size != (o.negative && o.shards > 1 ? n : 0) || u.counts.size != 2 ||
+      run.alphas.size != 2 || (t.lock.size && t.lock.size != t.inputs.number) ||
+      (t.weights.size && t.weights.size != t.inputs.number))
+    return "arrays do not have the sizes of one unit";
+  if (run.first < 0 || run.last > n || run.first > run.last || run.first % o.block ||
+      (run.last % o.block && run.last < n))
+    return "the positions to train are not whole blocks of the unit";
+  const int64_t words = t.subwords.number();
+  if (outside(u.inputs, words ? words : t.inputs.number))
+    return "a token's row is not in the table of inputs";
+  std::vector<bool> has_rows(words);
+  for (int64_t a = 0; words && a < n; ++a) {
+    if (has_rows[u.inputs[a]]) continue;
+    has_rows[u.inputs[a]] = true;
+    if (t.subwords.first[u.inputs[a]] == t.subwords.first[u.inputs[a] + 1] ||
+        !is_list(t.subwords, u.inputs[a], t.inputs.number))
+      return "a word's subwords are not rows of the table of inputs";
+  }
+  for (int64_t a = 0; a < n; ++a)
+    if (u.reaches[2 * a] < 0 || u.reaches[2 * a] > std::min<int64_t>(a, o.window) ||
+        u.reaches[2 * a + 1] < 0 || u.reaches[2 * a + 1] > std::min<int64_t>(n - 1 - a, o.window))
+      return "a window is wider than `window`, or reaches out of the unit";
+  if (o.concatenated && ((n && !u.documents.size) || o.padding < 0 || o.padding >= t.inputs.number))
+    return "concatenated needs documents, and padding must be a row of the inputs";
+  const int64_t pairs = u.counts[0];
+  if (pairs < 0 || pairs > n) return "there are more pairs than positions";
+  if (pairs && !o.skipgram) return "only skip-gram has pairs";
+  if (pairs && u.shards.size && !o.sequential) return "blocks of pairs have negatives of all shards";
+  for (int64_t i = 2 * (n - pairs); i < 2 * n; ++i)
+    if (u.reaches[i]) return "a pair has a window";
+  if (u.documents.size && (o.skipgram || words || t.weights.size))
+    return "only CBOW without subwords has tags in its windows";
+  const Tfw2vLists tags = {u.first_tags, u.tags};
+  if (outside(u.documents, u.documents.size ? tags.number() : 0)) return "a token is in no document";
+  if (u.documents.size && !are_lists(tags, t.inputs.number))
+    return "a document's tags are not rows of the table of inputs";
+  if (o.negative) {
+    if (u.negatives.size < (n + o.block - 1) / o.block * o.shared)
+      return "there are too few blocks of negatives";
+    const int64_t outputs = t.outputs.number / hidden_rows;
+    if (outside(u.targets, outputs) || outside(u.negatives, outputs))
+      return "a target or a negative is not in the table of outputs";
+    if (outside(u.shards, o.shards)) return "a target is in no shard";
+  }
+  if (o.hierarchical) {
+    if (outside(u.targets, t.paths.number())) return "a word has no path";
+    if (!are_lists(t.paths, t.nodes.number / hidden_rows * 2))
+      return "ends of paths do not ascend, or a node of a path is not in its table";
+  }
+  if (run.pool && (o.sequential || o.hierarchical || !o.negative || words || pairs || run.first || run.last < n))
+    return "a pool trains whole units in blocks, by negative sampling of words alone";
+  return nullptr;
 }
 
 }  // namespace
@@ -126,126 +192,63 @@ TFW2V_EXPORT const char* tfw2v_check_options(const Tfw2vOptions* options) {
   constexpr int64_t kMost = 1 << 28;  // sums and products of such numbers are int
   if (o.block < 1 || o.shared < 1 || o.shards < 1 || o.window < 1 ||
       o.span < 1 || o.group < 1 || o.negative < 0 || (o.shrink && o.max_window < 1))
-    return "an option is below its least value";
+    return "block, shared, shards, window, span and group must be at least 1, negative at least 0, "
+           "and max_window at least 1 with shrink";
   if (o.window > kMost || o.span > kMost || o.negative > kMost ||
       int64_t{o.block} * o.shared > kMost)
     return "the window, the negatives, a block or a span are too large";
   if (o.concatenated && (o.skipgram || !o.documents || o.concatenated < 2 * int64_t{o.window}))
-    return "only CBOW of documents has windows of rows one after the other";
+    return "concatenated needs CBOW of documents, and at least 2 * window rows";
   if (o.negative && o.shards > o.shared) return "a block has fewer negatives than there are shards";
   return nullptr;
 }
 
-// What is wrong with what is to be trained, or null: called before memory is written.
-TFW2V_EXPORT const char* tfw2v_check(const Tfw2vOptions* options, const Tfw2vDraws* draws,
-                        const Tfw2vTables* tables, int64_t first, int64_t last) {
-  const auto& o = *options;
-  const auto& u = *draws;
+// Draws a unit, which stays until `drawn` is freed.
+TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vNoiseTable* words,
+                                    const Tfw2vInts* entries, const Tfw2vInts* key, void** drawn,
+                                    Tfw2vUnit* unit) {
   if (const char* wrong = tfw2v_check_options(options)) return wrong;
-  if (tables->stride % 16 || tables->size < 1 || tables->size > tables->stride)
-    return "rows must take a multiple of 16 floats, D of them in use";
-  if (first < 0 || last > u.kept || first > last || first % o.block ||
-      (last % o.block && last < u.kept))
-    return "the positions to train are not whole blocks of the unit";
-  const int64_t words = u.subwords.number ? u.subwords.number : tables->inputs.number;
-  if (outside(u.inputs, u.kept, words) >= 0) return "a token's row is not in the table of inputs";
-  std::vector<bool> has_rows(u.subwords.number);
-  for (int64_t a = 0; u.subwords.number && a < u.kept; ++a) {
-    if (has_rows[u.inputs[a]]) continue;
-    has_rows[u.inputs[a]] = true;
-    const int32_t begin = u.subwords.first[u.inputs[a]], end = u.subwords.first[u.inputs[a] + 1];
-    if (begin < 0 || end <= begin || end > u.subwords.length ||
-        outside(u.subwords.entries + begin, end - begin, tables->inputs.number) >= 0)
-      return "a word's subwords are not rows of the table of inputs";
-  }
-  for (int64_t a = 0; a < u.kept; ++a)
-    if (u.reaches[2 * a] < 0 || u.reaches[2 * a] > std::min<int64_t>(a, o.window) ||
-        u.reaches[2 * a + 1] < 0 ||
-        u.reaches[2 * a + 1] > std::min<int64_t>(u.kept - 1 - a, o.window))
-      return "a window is wider than `window`, or reaches out of the unit";
-  if (u.words && outside(u.words, u.kept, INT32_MAX) >= 0) return "a word is below 0";
-  const int64_t wide = std::max(1, o.concatenated);
-  if (o.concatenated && ((u.kept && !u.documents) || o.padding < 0 ||
-                         o.padding >= tables->inputs.number))
-    return "what lies outside of a document has no row";
-  if (u.tag_pairs < 0 || u.tag_pairs > u.kept) return "there are more pairs than positions";
-  if (u.tag_pairs && !o.skipgram) return "only skip-gram has pairs";
-  if (u.tag_pairs && o.negative && o.shards > 1 && !o.sequential) return "blocks of pairs have negatives of all shards";
-  for (int64_t a = u.kept - u.tag_pairs; a < u.kept; ++a)
-    if (u.reaches[2 * a] || u.reaches[2 * a + 1]) return "a pair has a window";
-  if (u.documents && (o.skipgram || u.subwords.number || tables->weights))
-    return "only CBOW without subwords has tags in its windows";
-  if (u.documents) {
-    if (outside(u.documents, u.kept, u.tags.number) >= 0) return "a token is in no document";
-    if (!ascend(u.tags) || outside(u.tags.entries, u.tags.length, tables->inputs.number) >= 0)
-      return "a document's tags are not rows of the table of inputs";
-  }
-  if (o.negative) {
-    if (u.blocks * o.block < u.kept) return "there are too few blocks of negatives";
-    const int64_t outputs = tables->outputs.number / wide;
-    if (outside(u.targets, u.kept, outputs) >= 0 ||
-        outside(u.negatives, u.blocks * o.shared, outputs) >= 0)
-      return "a target or a negative is not in the table of outputs";
-  }
-  if (o.hierarchical) {
-    if (outside(u.leaves, u.kept, u.paths.number) >= 0)
-      return "a word has no path";
-    if (!ascend(u.paths)) return "the ends of paths do not ascend";
-    if (outside(u.paths.entries, u.paths.length, tables->nodes.number / wide * 2) >= 0)
-      return "a node of a path is not in its table";
-  }
+  auto own = std::make_unique<tfw2v::Drawn>();
+  if (const char* wrong = tfw2v::draw(*options, *words, *entries, *key, *own)) return wrong;
+  *unit = tfw2v::view_of(*own);
+  *drawn = own.release();
   return nullptr;
-}
-
-TFW2V_EXPORT void* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vNoiseTable* words,
-                              const int32_t* entries, int64_t number, const int32_t* key,
-                              Tfw2vDraws* draws, int64_t* bad) {
-  auto* drawn = new tfw2v::Drawn;
-  *bad = tfw2v::draw(*options, *words, entries, number, key, *drawn);
-  *draws = tfw2v::draws_of(*drawn, *options);
-  return drawn;
 }
 TFW2V_EXPORT void tfw2v_free(void* drawn) { delete static_cast<tfw2v::Drawn*>(drawn); }
 
-TFW2V_EXPORT void tfw2v_train(const Tfw2vOptions* options, const Tfw2vDraws* draws,
-                              const Tfw2vTables* tables, const float* alphas, int64_t first,
-                              int64_t last, int64_t loss_every, Tfw2vResult* result) {
-  tfw2v::chosen().train(*options, *draws, *tables, alphas, first, last, loss_every, *result);
+// Trains a unit. What is wrong with it is found before memory is written.
+TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions* options, const Tfw2vUnit* unit,
+                                     const Tfw2vTables* tables, const Tfw2vRun* run,
+                                     Tfw2vResult* result) {
+  if (const char* wrong = check(*options, *unit, *tables, *run)) return wrong;
+  tfw2v::chosen().train(*options, *unit, *tables, *run, *result);
+  return nullptr;
 }
 
-TFW2V_EXPORT void* tfw2v_pool_new(int64_t threads) { return new tfw2v::ThreadPool(static_cast<int>(threads)); }
+TFW2V_EXPORT void* tfw2v_pool_new(int64_t threads) {
+  return new tfw2v::ThreadPool(static_cast<int>(threads));
+}
 TFW2V_EXPORT void tfw2v_pool_free(void* pool) { delete static_cast<tfw2v::ThreadPool*>(pool); }
-TFW2V_EXPORT void tfw2v_train_deterministic(const Tfw2vOptions* options, const Tfw2vDraws* draws,
-                                       const Tfw2vTables* tables, const float* alphas,
-                                       int64_t loss_every, int64_t at_once, void* pool,
-                                       Tfw2vResult* result) {
-  tfw2v::chosen().train_deterministic(*options, *draws, *tables, alphas, loss_every,
-                                 static_cast<int>(at_once), *static_cast<tfw2v::ThreadPool*>(pool), *result);
-}
 
-// Infers vectors, or says what is wrong with what is given.
+// Infers vectors.
 TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vNoiseTable* words,
-                                     const Tfw2vTables* tables, const Tfw2vLists* paths,
-                                     const Tfw2vInference* documents) {
+                                     const Tfw2vTables* tables, const Tfw2vInference* documents) {
   const auto& o = *options;
-  const Tfw2vLists& given = documents->words;
-  const int64_t number = words->words;
-  if ((given.number && !ascend(given)) || outside(given.entries, given.length, number) >= 0)
-    return "a document has a word that is not in the vocabulary";
-  if (tables->inputs.number < number || (o.negative && tables->outputs.number < number))
+  const Tfw2vLists &given = documents->words, &paths = tables->paths;
+  const int64_t V = words->keep.size;
+  if (const char* wrong = tfw2v_check_options(options)) return wrong;
+  if (const char* wrong = tfw2v::check_noise(o, *words)) return wrong;
+  if (!are_lists(given, V)) return "a document has a word that is not in the vocabulary";
+  if (tables->inputs.number < V || (o.negative && tables->outputs.number < V))
     return "a word has no row";
-  if (o.concatenated && (o.padding < 0 || o.padding >= number))
-    return "what lies outside of a document has no row";
-  if (o.concatenated && documents->epochs && o.concatenated != 2 * int64_t{o.window} + 1)
-    return "one tag is concatenated with a window";
-  if (o.hierarchical && paths->number < number) return "a word has no path";
-  for (int64_t i = 0; i < given.length && o.hierarchical; ++i) {
-    const int32_t *ends = paths->first + given.entries[i], *entries = paths->entries + ends[0];
-    if (ends[0] < 0 || ends[1] < ends[0] || ends[1] > paths->length ||
-        outside(entries, ends[1] - ends[0], 2 * tables->nodes.number) >= 0)
+  if (o.concatenated && (o.padding < 0 || o.padding >= V)) return "padding must be a word's row";
+  if (o.concatenated && documents->alphas.size && o.concatenated != 2 * int64_t{o.window} + 1)
+    return "inference needs concatenated = 2 * window + 1 (one tag)";
+  if (o.hierarchical && paths.number() < V) return "a word has no path";
+  for (int64_t i = 0; i < given.entries.size && o.hierarchical; ++i)
+    if (!is_list(paths, given.entries[i], 2 * tables->nodes.number))
       return "a node of a path is not in its table";
-  }
-  tfw2v::chosen().infer(o, *words, *tables, *paths, *documents);
+  tfw2v::chosen().infer(o, *words, *tables, *documents);
   return nullptr;
 }
 

@@ -20,7 +20,7 @@ class CbowBlocks : Trainer {
 
   // Trains a block, or records its updates.
   void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
-    const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));
+    const int nb = static_cast<int>(std::min<int64_t>(o.block, n - p));
     const int groups = sums_.begin(p, nb);
     retry_.clear();
     for (int g = 0; g < groups; ++g) group(p, g, with_loss, ledger);
@@ -33,7 +33,7 @@ class CbowBlocks : Trainer {
   void retrain(int64_t a, bool with_loss) { windows_.window(a, with_loss); }
   Sums take() { return Trainer::take() += windows_.take(); }
   std::unique_ptr<Ledger> ledger() const {
-    const int64_t w = std::min<int64_t>(o.window, u.kept), groups = o.block / kGroup + 1;
+    const int64_t w = std::min<int64_t>(o.window, n), groups = o.block / kGroup + 1;
     return std::make_unique<Ledger>(o.block + 2 * w + groups * (kGroup + o.negative), S);
   }
   using Trainer::add;
@@ -70,8 +70,8 @@ class CbowBlocks : Trainer {
   void prefetch_next(int64_t next, int g) const {
     const int K = o.negative;
     const int64_t a = next + g * kGroup, block = next / o.block;
-    for (int i = 0; i < kGroup && a + i < u.kept; ++i) prefetch_position(a + i, a + i + o.block, K);
-    for (int k = g * K; k < std::min((g + 1) * K, o.shared) && next < u.kept; ++k)
+    for (int i = 0; i < kGroup && a + i < n; ++i) prefetch_position(a + i, a + i + o.block, K);
+    for (int k = g * K; k < std::min((g + 1) * K, o.shared) && next < n; ++k)
       prefetch(output(u.negatives[block * o.shared + k]), S);
   }
 

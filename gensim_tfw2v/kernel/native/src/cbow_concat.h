@@ -13,13 +13,13 @@ namespace tfw2v::TFW2V_ISA {
 class CbowConcat : Windows {
  public:
   CbowConcat(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
-      : Windows(unit, alphas, result, 1), C(o.concatenated), NC(static_cast<int>(C * S / W)),
-        scores_(labels_.size() + W), hidden_(C * S), delta_(C * S), rows_(C) {}
+      : Windows(unit, alphas, result, 1), vectors_(static_cast<int>(H / W)),
+        scores_(labels_.size() + W), hidden_(H), delta_(H), rows_(o.concatenated) {}
 
   void block(int64_t p, bool with_loss) {
-    const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));
+    const int nb = static_cast<int>(std::min<int64_t>(o.block, n - p));
     for (int i = 0; i < nb; ++i)
-      if (C == 2 * o.window + (tags_end(p + i) - tags_begin(p + i)))  // as gensim skips others
+      if (o.concatenated == 2 * o.window + (tags_end(p + i) - tags_begin(p + i)))  // as gensim skips others
         train(p + i, add_predicted(p + i, p / o.block, i, 0), alpha(p), with_loss);
   }
 
@@ -29,18 +29,18 @@ class CbowConcat : Windows {
     for (int64_t j = a - o.window; j <= a + o.window; ++j)
       if (j != a)
         *row++ = j < a - u.reaches[2 * a] || j > a + u.reaches[2 * a + 1] ? o.padding : u.inputs[j];
-    for (int c = 0; c < C; ++c)
+    for (int c = 0; c < o.concatenated; ++c)
       std::memcpy(hidden_ + c * S, input(rows_[c]), S * sizeof(float));
     const float* hidden = hidden_;
     if (o.group == 1 && o.skip_targets) {
-      train_in_turn(hidden, columns, NC, alpha, with_loss, delta_);
+      train_in_turn(hidden, columns, vectors_, alpha, with_loss, delta_);
       return end(columns, with_loss);
     }
     std::fill(labels_.begin() + columns, labels_.begin() + rounded(columns, W), 0.f);
-    score(&hidden, 1, y_.data(), columns, NC, scores_, 0);
+    score(&hidden, 1, y_.data(), columns, vectors_, scores_, 0);
     coefficients(scores_, labels_.data(), static_cast<int>(rounded(columns, W)), alpha, scores_,
                  with_loss);
-    slices<kSlice>(NC, [&](auto L, int64_t d) {
+    slices<kSlice>(vectors_, [&](auto L, int64_t d) {
       Vector dh[L];
       backward<L>(scores_, y_.data(), columns, hidden, d, dh);
       unroll<L>([&](auto l) { store(delta_ + d + l * W, dh[l]); });
@@ -51,12 +51,11 @@ class CbowConcat : Windows {
   // Updates the rows of a hidden layer.
   void end(int columns, bool with_loss) {
     in_range(columns);
-    for (int c = 0; c < C; ++c) add(input(rows_[c]), delta_ + c * S, locked(rows_[c]));
+    for (int c = 0; c < o.concatenated; ++c) add(input(rows_[c]), delta_ + c * S, locked(rows_[c]));
     if (with_loss) predicted(1);
   }
 
-  const int64_t C;  // rows of a hidden layer
-  const int NC;     // vectors of it
+  const int vectors_;  // of a hidden layer
   Buffer scores_, hidden_, delta_;
   std::vector<int32_t> rows_;
 };

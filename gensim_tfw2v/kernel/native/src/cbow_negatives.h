@@ -21,8 +21,8 @@ class GroupNegatives : UnitRows {
     choose(block, g, group);
     for (int i = 0; i < kGroup; i += R)
       for (int k = 0; k < K; k += kChunk)
-        dispatch_constant<kChunk>(K - k, [&](auto C) {
-          k ? score_tile<R, C, false>(group, i, k) : score_tile<R, C, true>(group, i, k);
+        dispatch_constant<kChunk>(K - k, [&](auto Y) {
+          k ? score_tile<R, Y, false>(group, i, k) : score_tile<R, Y, true>(group, i, k);
         });
     for (size_t c = 0; c < z.size(); c += W)
       store(&z[c], reduce_lanes(reinterpret_cast<const Vector*>(+lanes_) + c));
@@ -34,9 +34,9 @@ class GroupNegatives : UnitRows {
     for (int k = 0; k < K; ++k)
       to_[k] = ledger && y_[k] != zero_row_ ? ledger->record(y_[k]) : y_[k];
     for (int k = 0; k < K; k += kChunk)
-      dispatch_constant<kChunk>(K - k, [&](auto C) {
+      dispatch_constant<kChunk>(K - k, [&](auto Y) {
         dispatch_bool(!k && is_first, [&](auto first) {
-          dispatch_bool(ledger, [&](auto begin) { update<C, first, begin>(group, dh_rows, k); });
+          dispatch_bool(ledger, [&](auto begin) { update<Y, first, begin>(group, dh_rows, k); });
         });
       });
   }
@@ -52,7 +52,7 @@ class GroupNegatives : UnitRows {
   // The next K of a block's negatives, and which of them count for each position of a group. Of
   // those that are in registers together, one that is there twice counts for both.
   void choose(int64_t block, int g, const Position* group) {
-    const int32_t* negatives = u.negatives + block * o.shared;
+    const int32_t* negatives = u.negatives.data + block * o.shared;
     int at = static_cast<int>(int64_t{g} * K % o.shared);
     for (int k = 0; k < K; ++k) {
       drawn_[k] = negatives[at];
@@ -77,39 +77,39 @@ class GroupNegatives : UnitRows {
   }
 
   // Lanes of the scores of R positions with C negatives, and the first time with their targets.
-  template <int R, int C, bool is_first>
+  template <int R, int Y, bool is_first>
   void score_tile(const Position* group, int i, int k) {
-    const float *y[C], *target[R], *hidden = group[i].hidden;
+    const float *y[Y], *target[R], *hidden = group[i].hidden;
     const int64_t stride = S;
-    for (int c = 0; c < C; ++c) y[c] = y_[k + c];
+    for (int c = 0; c < Y; ++c) y[c] = y_[k + c];
     for (int r = 0; r < R; ++r) target[r] = group[i + r].target;
-    Vector sum[R][C + is_first];
-    unroll<R>([&](auto r) { unroll<C + is_first>([&](auto c) { sum[r][c] = Vector{}; }); });
+    Vector sum[R][Y + is_first];
+    unroll<R>([&](auto r) { unroll<Y + is_first>([&](auto c) { sum[r][c] = Vector{}; }); });
     for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
       Vector h[R];
       unroll<R>([&](auto r) {
         h[r] = load(hidden + r * stride + d);
-        if constexpr (is_first) sum[r][C] += h[r] * load(target[r] + d);
+        if constexpr (is_first) sum[r][Y] += h[r] * load(target[r] + d);
       });
-      unroll<C>([&](auto c) {
+      unroll<Y>([&](auto c) {
         const Vector v = load(y[c] + d);
         unroll<R>([&](auto r) { sum[r][c] += h[r] * v; });
       });
     }
     unroll<R>([&](auto r) {
       float* lanes = lanes_ + (i + r) * ld * W;
-      unroll<C>([&](auto c) { store(lanes + (k + c) * W, sum[r][c]); });
-      if constexpr (is_first) store(lanes + K * W, sum[r][C]);
+      unroll<Y>([&](auto c) { store(lanes + (k + c) * W, sum[r][c]); });
+      if constexpr (is_first) store(lanes + K * W, sum[r][Y]);
     });
   }
 
   // The same for C of the negatives.
-  template <int C, bool is_first, bool begin>
+  template <int Y, bool is_first, bool begin>
   void update(const Position* group, float* dh_rows, int k) {
-    const float *hidden = group->hidden, *y[C];
-    float* to[C];
-    Vector g[kGroup][C];
-    unroll<C>([&](auto c) {
+    const float *hidden = group->hidden, *y[Y];
+    float* to[Y];
+    Vector g[kGroup][Y];
+    unroll<Y>([&](auto c) {
       y[c] = y_[k + c], to[c] = to_[k + c];
       unroll<kGroup>([&](auto i) { g[i][c] = broadcast(z[i * ld + k + c]); });
     });
@@ -119,7 +119,7 @@ class GroupNegatives : UnitRows {
         h[i] = load(hidden + i * stride + d);
         dh[i] = is_first ? Vector{} : load(dh_rows + i * stride + d);
       });
-      unroll<C>([&](auto c) {
+      unroll<Y>([&](auto c) {
         const Vector before = load(y[c] + d);
         Vector after = begin ? Vector{} : before;
         unroll<kGroup>([&](auto i) {

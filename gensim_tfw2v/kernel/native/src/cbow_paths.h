@@ -17,8 +17,8 @@ class GroupPaths : UnitRows {
     for (int i = 0; i < kGroup; ++i) {
       const int64_t a = group[i].token;
       for (int32_t k = path_begin(a); group[i].valid && k < path_end(a); ++k) {
-        nodes_.push_back(node(u.paths.entries[k] / 2));
-        labels.push_back(u.paths.entries[k] % 2 ? -1.f : 1.f);
+        nodes_.push_back(node(t.paths.entries[k] / 2));
+        labels.push_back(t.paths.entries[k] % 2 ? -1.f : 1.f);
       }
       ends_[i + 1] = nodes();
     }

@@ -29,7 +29,7 @@ struct Position {
 class WindowSums : UnitRows {
  public:
   explicit WindowSums(const UnitRows& unit)
-      : UnitRows(unit), w(std::min<int64_t>(o.window, u.kept)), positions_(rounded(o.block, kGroup)),
+      : UnitRows(unit), w(std::min<int64_t>(o.window, n)), positions_(rounded(o.block, kGroup)),
         position_of_(o.block), x_(o.block + 2 * w), to_(x_.size()), prefix_((x_.size() + 1) * S),
         deltas_((x_.size() + 1) * S),
         hidden_(positions_.size() * S), zero_row_(S) {}

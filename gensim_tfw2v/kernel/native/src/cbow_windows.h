@@ -15,7 +15,7 @@ class CbowWindows : Windows {
         scores_(labels_.size() + W), hidden_(kMost * S), delta_(S) {}
 
   void block(int64_t p, bool with_loss) {
-    const int nb = static_cast<int>(std::min<int64_t>(o.block, u.kept - p));
+    const int nb = static_cast<int>(std::min<int64_t>(o.block, n - p));
     const int64_t block = p / o.block;
     int number = 0;
     for (int i = 0; i < nb; ++i) {

@@ -41,13 +41,12 @@ class Barrier {
 // of rows that no other thread changed (they are in its cache). Rows changed by several threads are
 // applied by the thread that their hash selects, in block order.
 template <class Blocks>
-class DeterministicRounds {
+class DeterministicRounds : UnitRows {
  public:
-  DeterministicRounds(const UnitRows& unit, int64_t kept, int block, const float alphas[2], int64_t loss_every,
-         int at_once, ThreadPool& pool)
-      : unit_(unit), alphas_(alphas), kept_(kept), block_(block), loss_every_(loss_every),
-        at_once_(at_once), pool_(pool), ledgers_(at_once), sums_(at_once), shared_(at_once),
-        filters_(pool.threads), barrier_(pool.threads) {}
+  DeterministicRounds(const UnitRows& unit, const Tfw2vRun& run)
+      : UnitRows(unit), run_(run), at_once_(static_cast<int>(run.round_blocks)),
+        pool_(*static_cast<ThreadPool*>(run.pool)), ledgers_(at_once_), sums_(at_once_),
+        shared_(at_once_), filters_(pool_.threads), barrier_(pool_.threads) {}
 
   void train(Tfw2vResult& result) {
     pool_.run([this](int thread) { work(thread); });
@@ -57,16 +56,16 @@ class DeterministicRounds {
  private:
   void work(int thread) {
     Tfw2vResult none = {};  // sums are taken block by block
-    Blocks blocks(unit_, alphas_, none);
+    Blocks blocks(*this, run_.alphas.data, none);
     std::vector<Change> own, shared;
     for (int j = thread; j < at_once_; j += pool_.threads) ledgers_[j] = blocks.ledger();
-    const int64_t all = (kept_ + block_ - 1) / block_, rounds = (all + at_once_ - 1) / at_once_;
+    const int64_t all = (n + o.block - 1) / o.block, rounds = (all + at_once_ - 1) / at_once_;
     for (int64_t round = 0; round < rounds; ++round) {
       filters_[thread].clear();
       for (int j = thread; j < at_once_; j += pool_.threads) {
         const int64_t at = j * rounds + round;
         ledgers_[j]->clear();
-        if (at < all) blocks.block(at * block_, has_loss(at), ledgers_[j].get());
+        if (at < all) blocks.block(at * o.block, has_loss(at), ledgers_[j].get());
         for (const float* row : ledgers_[j]->rows()) filters_[thread].insert(row);
         sums_[j] = blocks.take();
       }
@@ -103,17 +102,15 @@ class DeterministicRounds {
     for (int j = 0; j < at_once_; ++j) {
       if (!is_added) total_ += sums_[j];
       for (int64_t a : ledgers_[j]->retry)
-        if (is_added) blocks.retrain(a, has_loss(a / block_)), total_ += blocks.take();
+        if (is_added) blocks.retrain(a, has_loss(a / o.block)), total_ += blocks.take();
     }
   }
 
-  bool has_loss(int64_t block) const { return loss_every_ && block % loss_every_ == 0; }
+  bool has_loss(int64_t block) const {
+    return run_.loss_every && block % run_.loss_every == 0;
+  }
 
-  const UnitRows& unit_;
-  const float* alphas_;
-  const int64_t kept_;
-  const int block_;
-  const int64_t loss_every_;
+  const Tfw2vRun& run_;
   const int at_once_;
   ThreadPool& pool_;
   std::vector<std::unique_ptr<Ledger>> ledgers_;

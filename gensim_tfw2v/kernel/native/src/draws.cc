@@ -9,35 +9,38 @@ namespace {
 // windows unless options.train_words. Pairs are dealt to blocks round-robin, so that those of one document
 // are in different blocks and not updated from the same rows.
 void pair_tags(const Tfw2vOptions& options, Drawn& drawn) {
-  auto &tokens = drawn.tokens, &inputs = drawn.inputs;
-  std::vector<int32_t> tags, targets;
-  for (size_t a = 0; a < tokens.size(); ++a) {
+  std::vector<int32_t> tags, tokens;
+  for (size_t a = 0; a < drawn.targets.size(); ++a) {
     const int32_t document = drawn.documents[a];
-    for (int32_t k = drawn.first[document]; k < drawn.first[document + 1]; ++k) {
+    for (int32_t k = drawn.first_tags[document]; k < drawn.first_tags[document + 1]; ++k) {
       tags.push_back(drawn.tags[k]);
-      targets.push_back(tokens[a]);
+      tokens.push_back(drawn.targets[a]);
     }
   }
-  if (!options.train_words) tokens.clear(), drawn.reaches.clear();
-  inputs = tokens;
-  const int64_t begin = tokens.size(), pairs = tags.size(), block = options.block;
+  if (!options.train_words) drawn.targets.clear(), drawn.reaches.clear();
+  const int64_t begin = drawn.targets.size(), pairs = tags.size(), block = options.block;
   const int64_t blocks = options.sequential ? 0 : pairs / block;
-  tokens.resize(begin + pairs);
-  inputs.resize(begin + pairs);
+  for (auto* ids : {&drawn.inputs, &drawn.targets}) ids->resize(begin + pairs);
   drawn.reaches.resize(2 * (begin + pairs), 0);
   int64_t k = 0;
   const auto put = [&](int64_t index) {
-    tokens[begin + index] = targets[k];
-    inputs[begin + index] = tags[k++];
+    drawn.targets[begin + index] = tokens[k];
+    drawn.inputs[begin + index] = tags[k++];
   };
   for (int64_t i = 0; i < block; ++i)
     for (int64_t b = 0; b < blocks; ++b) put(b * block + i);
   while (k < pairs) put(k);
-  drawn.tag_pairs = pairs;
-  drawn.documents.clear(), drawn.first.clear(), drawn.tags.clear();
+  drawn.counts[0] = static_cast<int32_t>(pairs);
+  drawn.documents.clear(), drawn.first_tags.clear(), drawn.tags.clear();
 }
 
 }  // namespace
+
+const char* check_noise(const Tfw2vOptions& options, const Tfw2vNoiseTable& words) {
+  if (!options.negative) return nullptr;
+  if (words.noise.size != 2 * words.keep.size) return "the noise must have [V, 2] numbers";
+  return words.keep.size < options.shards ? "there are fewer words than shards" : nullptr;
+}
 
 void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Random& random,
                 std::vector<int32_t>& drawn) {
@@ -49,79 +52,78 @@ void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Rando
     const int64_t number = std::min(kBatch, end - first);
     for (int64_t i = 0; i < number; ++i) {
       const uint64_t shard = shards == 1 ? 0 : (first + i) % options.shared % shards;
-      const uint64_t size = shards == 1 ? words.words : (words.words - shard + shards - 1) / shards;
+      const uint64_t size = shards == 1 ? words.keep.size : (words.keep.size - shard + shards - 1) / shards;
       bits[i] = random.next();
       buckets[i] = shard + shards * Random::below(bits[i], size);
-      __builtin_prefetch(words.noise + 2 * buckets[i]);
+      __builtin_prefetch(&words.noise[2 * buckets[i]]);
     }
     for (int64_t i = 0; i < number; ++i) {
       const int32_t uniform = static_cast<int32_t>(bits[i] & 0x7FFFFFFF);
-      const int32_t* bucket = words.noise + 2 * buckets[i];
+      const int32_t* bucket = &words.noise[2 * buckets[i]];
       const int32_t is_other = -static_cast<int32_t>(uniform >= bucket[0]);  // no processor guesses it
       drawn[first + i] = (static_cast<int32_t>(buckets[i]) & ~is_other) | (bucket[1] & is_other);
     }
   }
 }
 
-int64_t draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, const int32_t* entries,
-             int64_t number, const int32_t key[2], Drawn& drawn) {
-  auto &tokens = drawn.tokens, &reaches = drawn.reaches, &negatives = drawn.negatives;
-  auto &documents = drawn.documents, &first_tags = drawn.first, &tags = drawn.tags;
-  tokens.resize(number);
-  reaches.resize(2 * number);
-  documents.resize(options.documents ? number : 0);
-  first_tags.assign(options.documents ? 2 : 0, 0);
-  for (auto* none : {&negatives, &drawn.inputs, &tags}) none->clear();
-  drawn.tag_pairs = 0;
-  Random random(key, kTokens);
+const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2vInts entries,
+                 Tfw2vInts key, Drawn& drawn) {
+  if (key.size != 2) return "a key has two numbers";
+  if (const char* wrong = check_noise(options, words)) return wrong;
+  auto &targets = drawn.targets, &reaches = drawn.reaches, &tags = drawn.tags;
+  targets.resize(entries.size);
+  reaches.resize(2 * entries.size);
+  drawn.documents.resize(options.documents ? entries.size : 0);
+  drawn.first_tags.assign(options.documents ? 2 : 0, 0);
+  for (auto* none : {&drawn.negatives, &drawn.shards, &tags}) none->clear();
+  Random random(key.data, kTokens);
   int64_t kept = 0, first = 0;
-  auto end_sentence = [&] {
+  const auto end_sentence = [&] {
     for (int64_t a = first; a < kept; ++a) {
-      const int32_t reach = reaches[2 * a];
-      reaches[2 * a] = static_cast<int32_t>(std::min<int64_t>(reach, a - first));
-      reaches[2 * a + 1] = static_cast<int32_t>(std::min<int64_t>(reach, kept - 1 - a));
+      const int64_t reach = reaches[2 * a];
+      reaches[2 * a] = static_cast<int32_t>(std::min(reach, a - first));
+      reaches[2 * a + 1] = static_cast<int32_t>(std::min(reach, kept - 1 - a));
     }
     first = kept;
-    if (options.documents) first_tags.push_back(static_cast<int32_t>(tags.size()));
+    if (options.documents) drawn.first_tags.push_back(static_cast<int32_t>(tags.size()));
   };
-  for (int64_t e = 0; e < number; ++e) {
+  for (int64_t e = 0; e < entries.size; ++e) {
     const int32_t word = entries[e];
     if (word < 0) {
       if (word > kFirstTag) end_sentence();
       else if (options.documents) {
-        tags.push_back(static_cast<int32_t>(words.words + kFirstTag - word));
-        first_tags.back() = static_cast<int32_t>(tags.size());
+        tags.push_back(static_cast<int32_t>(words.keep.size + kFirstTag - word));
+        drawn.first_tags.back() = static_cast<int32_t>(tags.size());
       }
       continue;
     }
-    if (word >= words.words) return word;
-    const uint64_t bits = random.next();  // the upper 24 say whether it stays, the lower how far
+    if (word >= words.keep.size) return "a word is not in the vocabulary";
+    const uint64_t bits = random.next();  // the upper 24: subsampling; the next 32: window size
     const bool stays = static_cast<float>(bits >> 40) * 0x1p-24f < words.keep[word];
     int32_t reach = options.window;
     if (options.shrink) {
-      const uint64_t wide = Random::below(bits << 24, options.max_window);
-      reach = static_cast<int32_t>(std::min<uint64_t>(1 + wide, reach));
+      const uint64_t reduced = 1 + Random::below(bits << 24, options.max_window);
+      reach = static_cast<int32_t>(std::min<uint64_t>(reduced, reach));
     }
-    tokens[kept] = word;
+    targets[kept] = word;
     reaches[2 * kept] = reach;
-    if (options.documents) documents[kept] = static_cast<int32_t>(first_tags.size()) - 2;
+    if (options.documents) drawn.documents[kept] = static_cast<int32_t>(drawn.first_tags.size()) - 2;
     kept += stays;  // as no processor can guess
   }
   end_sentence();
-  drawn.counted = kept;
-  tokens.resize(kept);
+  targets.resize(kept);
   reaches.resize(2 * kept);
-  if (options.documents) documents.resize(kept);
-  if (options.documents && options.skipgram) {
-    pair_tags(options, drawn);
-    kept = tokens.size();
-  }
-  if (!options.negative) return -1;
-  const int64_t shared = options.shared, blocks = (kept + options.block - 1) / options.block;
-  negatives.resize(blocks * shared);
-  Random noise(key, kNegatives);
-  draw_noise(words, options, noise, negatives);
-  return -1;
+  if (options.documents) drawn.documents.resize(kept);
+  drawn.inputs = targets;
+  drawn.counts = {0, static_cast<int32_t>(kept)};
+  if (options.documents && options.skipgram) pair_tags(options, drawn);
+  if (!options.negative) return nullptr;
+  if (options.shards > 1)
+    for (int32_t target : targets) drawn.shards.push_back(target % options.shards);
+  drawn.negatives.resize((targets.size() + options.block - 1) / options.block * options.shared);
+  Random noise(key.data, kNegatives);
+  draw_noise(words, options, noise, drawn.negatives);
+  return nullptr;
 }
 
 }  // namespace tfw2v

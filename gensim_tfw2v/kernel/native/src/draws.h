@@ -36,38 +36,27 @@ class Random {
 // What random numbers are for.
 enum Purpose : uint64_t { kTokens, kNegatives, kStarts };
 
-struct Drawn {
-  std::vector<int32_t> tokens;     // [n]
-  std::vector<int32_t> reaches;    // [n, 2]
-  std::vector<int32_t> negatives;  // [blocks, shared]
-  std::vector<int32_t> inputs;     // [n] rows; none where they are the tokens
-  std::vector<int32_t> documents;  // [n] of CBOW
-  std::vector<int32_t> first, tags;  // of each document, in rows
-  int64_t tag_pairs;                   // positions at the end that are a tag and a token
-  int64_t counted;                 // words that were left
-};
+using Drawn = UnitOf<std::vector<int32_t>>;
 
-// Entries: token ids, and kEnd after each sentence or document, before which its tags may be. Tags
-// have the rows after those of the words. Returns the first id out of range, else -1.
-int64_t draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, const int32_t* entries,
-             int64_t number, const int32_t key[2], Drawn& drawn);
+// What is wrong with an alias table, or null.
+const char* check_noise(const Tfw2vOptions& options, const Tfw2vNoiseTable& words);
 
-// Draws words of a noise distribution, by its alias table: the k-th of shard k % shared % shards.
+// Draws a unit. `entries`: word ids, with kEnd after each sentence or document; a document's tags are
+// entries kFirstTag - tag. Tag t has row V + t. Returns what is wrong, or null.
+const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2vInts entries,
+                 Tfw2vInts key, Drawn& drawn);
+
+// Draws words of a noise distribution, by its alias table: the k-th of shard k % C % shards.
 void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Random& random,
                 std::vector<int32_t>& drawn);
 
-// What was drawn, without paths and subwords.
-inline Tfw2vDraws draws_of(const Drawn& drawn, const Tfw2vOptions& options) {
-  const auto &tokens = drawn.tokens, &first = drawn.first;
-  const bool in_windows = !drawn.documents.empty();
-  const int64_t documents = in_windows ? static_cast<int64_t>(first.size()) - 1 : 0;
-  return {static_cast<int64_t>(tokens.size()),
-          static_cast<int64_t>(drawn.negatives.size()) / options.shared,
-          (drawn.inputs.empty() ? tokens : drawn.inputs).data(), tokens.data(),
-          drawn.reaches.data(), drawn.negatives.data(), nullptr, tokens.data(), {}, {},
-          in_windows ? drawn.documents.data() : nullptr,
-          {first.data(), drawn.tags.data(), documents, static_cast<int64_t>(drawn.tags.size())},
-          drawn.tag_pairs, drawn.counted};
+inline Tfw2vUnit view_of(const Drawn& drawn) {
+  Tfw2vUnit unit;
+  for (int i = 0; i < kUnitFields; ++i) {
+    const std::vector<int32_t>& field = (&drawn.inputs)[i];
+    (&unit.inputs)[i] = {field.data(), static_cast<int64_t>(field.size())};
+  }
+  return unit;
 }
 
 }  // namespace tfw2v

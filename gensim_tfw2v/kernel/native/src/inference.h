@@ -41,8 +41,8 @@ class Inference : Trainer {
         noise_(K * kSteps * HS), hidden_(kLanes * HS), inside_(Integers{} - 1) {
     of_tokens_.documents = of_tokens_.negative = 0;  // those are drawn for all
     int64_t longest = 0;
-    for (int64_t i = 0; i < all.words.length && o.hierarchical; ++i) {
-      const int32_t* path = u.paths.first + all.words.entries[i];
+    for (int64_t i = 0; i < all.words.entries.size && o.hierarchical; ++i) {
+      const int32_t* path = &t.paths.first[all.words.entries[i]];
       longest = std::max<int64_t>(longest, path[1] - path[0]);
     }
     most_ = static_cast<int>(rounded(K + 1 + longest, 4));
@@ -53,13 +53,13 @@ class Inference : Trainer {
   }
 
   void run() {
-    if (!all_.words.number) return;
+    if (!all_.words.number()) return;
     std::vector<std::vector<Lane>> groups(kGroups);
     Buffer vectors(kGroups * kLanes * N * W);
     float* vector = vectors;
     for (int l = 0; l < kLanes; ++l)
       for (auto& group : groups)
-        if (next_ < all_.words.number) {
+        if (next_ < all_.words.number()) {
           group.emplace_back();
           begin(group.back(), vector);
           vector += N * W;
@@ -102,7 +102,7 @@ class Inference : Trainer {
         continue;
       }
       std::copy_n(lane.vector, D, all_.vectors + lane.document * D);
-      if (next_ < all_.words.number) {
+      if (next_ < all_.words.number()) {
         begin(lane, lane.vector);
       } else {
         std::swap(lane, group.back());
@@ -122,7 +122,7 @@ class Inference : Trainer {
     }
     lane.document = document, lane.epoch = -1, lane.at = 0, lane.vector = vector;
     lane.key[0] = static_cast<int32_t>(text), lane.key[1] = static_cast<int32_t>(text >> 32);
-    lane.drawn.tokens.clear();
+    lane.drawn.targets.clear();
     Random random(lane.key, kStarts);
     for (int64_t d = 0; d < D; ++d)
       vector[d] = (static_cast<float>(random.next() >> 40) * 0x1p-24f - .5f) / D;
@@ -130,12 +130,13 @@ class Inference : Trainer {
 
   // Whether a document has a word to be trained; the next epoch's are drawn when they are needed.
   bool has_word(Lane& lane) const {
-    while (lane.at == static_cast<int64_t>(lane.drawn.tokens.size())) {
-      if (++lane.epoch == all_.epochs) return false;
-      const int32_t* ends = all_.words.first + lane.document;
+    while (lane.at == static_cast<int64_t>(lane.drawn.targets.size())) {
+      if (++lane.epoch == all_.alphas.size) return false;
+      const int32_t* ends = &all_.words.first[lane.document];
       const uint32_t one = static_cast<uint32_t>(lane.key[0]) + static_cast<uint32_t>(lane.epoch);
       const int32_t key[] = {static_cast<int32_t>(one), lane.key[1]};
-      draw(of_tokens_, words_, all_.words.entries + ends[0], ends[1] - ends[0], key, lane.drawn);
+      draw(of_tokens_, words_, {&all_.words.entries[ends[0]], ends[1] - ends[0]}, {key, 2},
+           lane.drawn);
       lane.at = 0;
       if (!o.skipgram && !o.concatenated) sum_up(lane);
     }
@@ -144,7 +145,7 @@ class Inference : Trainer {
 
   // No processor can guess where a window ends: so its sum is the difference of two of these.
   void sum_up(Lane& lane) const {
-    const std::vector<int32_t>& tokens = lane.drawn.tokens;
+    const std::vector<int32_t>& tokens = lane.drawn.targets;
     float* to = lane.sums->of((tokens.size() + 1) * N * W);
     slices<kSlice>(N, [&](auto L, int64_t d) {
       Vector sum[L];
@@ -181,7 +182,7 @@ class Inference : Trainer {
   // Adds what a document's next word is predicted by, and labels times the step size, from y_[first]
   // on: returns how many.
   int add_predicted(const Lane& lane, int step, int64_t first, float alpha) {
-    const int32_t* token = &lane.drawn.tokens[lane.at];
+    const int32_t* token = &lane.drawn.targets[lane.at];
     const float** y = &y_[first];
     float* labels = &labels_[first];
     int columns = 0;
@@ -191,12 +192,12 @@ class Inference : Trainer {
     }
     if (K) {
       y[columns] = outputs_[*token], labels[columns++] = alpha;
-      if (token != &lane.drawn.tokens.back()) prefetch<0>(outputs_[token[1]], HD);
+      if (token != &lane.drawn.targets.back()) prefetch<0>(outputs_[token[1]], HD);
     }
     if (o.hierarchical)
-      for (int32_t k = u.paths.first[*token]; k < u.paths.first[*token + 1]; ++k) {
-        y[columns] = nodes_[u.paths.entries[k] / 2];
-        labels[columns++] = u.paths.entries[k] % 2 ? -alpha : alpha;
+      for (int32_t k = t.paths.first[*token]; k < t.paths.first[*token + 1]; ++k) {
+        y[columns] = nodes_[t.paths.entries[k] / 2];
+        labels[columns++] = t.paths.entries[k] % 2 ? -alpha : alpha;
       }
     if (o.hierarchical) std::fill(labels + columns, labels + most_, 0.f);  // paths differ
     return columns;
@@ -205,7 +206,7 @@ class Inference : Trainer {
   // What predicts a document's next word, and what share of its gradient the document gets.
   const float* hidden_of(const Lane& lane, float* room, float& factor) const {
     if (o.skipgram) return lane.vector;
-    const int32_t *tokens = lane.drawn.tokens.data(), *reach = &lane.drawn.reaches[2 * lane.at];
+    const int32_t *tokens = lane.drawn.targets.data(), *reach = &lane.drawn.reaches[2 * lane.at];
     const int64_t a = lane.at, first = a - reach[0], last = a + reach[1];
     if (o.concatenated) {
       float* end = std::copy_n(lane.vector, D, room);

@@ -26,7 +26,7 @@ static inline void slices(int N, Use use, int64_t d = 0) {
 template <int R> constexpr int kColumns = R == 1 && W > 4 ? 8 : 4;
 
 // scores[r * ld + c] = x[r] . y[c], of R rows and C columns, and 0 up to kColumns.
-template <int R, int C>
+template <int R, int Y>
 static inline void score_tile(const float* const* x, const float* const* y, int N, float* scores,
                               int64_t ld) {
   constexpr int most = kColumns<R>;
@@ -35,7 +35,7 @@ static inline void score_tile(const float* const* x, const float* const* y, int 
   for (int64_t d = 0, end = int64_t{N} * W; d < end; d += W) {
     Vector v[R];
     unroll<R>([&](auto r) { v[r] = load(x[r] + d); });
-    unroll<C>([&](auto c) {
+    unroll<Y>([&](auto c) {
       const Vector w = load(y[c] + d);
       unroll<R>([&](auto r) { sum[r][c] += v[r] * w; });
     });
@@ -53,7 +53,7 @@ static inline void score_rows(const float* const* x, const float* const* y, int 
                               float* scores, int64_t ld) {
   constexpr int most = kColumns<R>;
   for (int c = 0; c < columns; c += most)
-    dispatch_constant<most>(columns - c, [&](auto C) { score_tile<R, C>(x, y + c, N, scores + c, ld); });
+    dispatch_constant<most>(columns - c, [&](auto Y) { score_tile<R, Y>(x, y + c, N, scores + c, ld); });
 }
 
 // The same for any number of rows, too, and 0 up to a multiple of W.

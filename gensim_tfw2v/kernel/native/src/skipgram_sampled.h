@@ -18,14 +18,14 @@ class SkipgramSampled : Trainer {
  public:
   SkipgramSampled(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
       : Trainer(unit, alphas, result), alone_(alone(o)), windows_({alone_, u, t}, alphas, result),
-        B(o.block), K(o.shared), Kr(static_cast<int>(rounded(K, W))), w(o.window),
-        capacity(std::min<int64_t>(2 * int64_t{w}, u.kept)),
-        halo(std::min<int64_t>(B + 2 * int64_t{w}, u.kept + 1)),
+        B(o.block), C(o.shared), Cr(static_cast<int>(rounded(C, W))), w(o.window),
+        capacity(std::min<int64_t>(2 * int64_t{w}, n)),
+        halo(std::min<int64_t>(B + 2 * int64_t{w}, n + 1)),
         most(halo * rounded(std::min(B, 2 * w + 1), 4) + 2 * W), begins_(halo), pairs_(B), x_(B),
-        dx_(B), y_(K), used_(Kr), lists_(B * capacity), columns_(B * capacity),
-        products_(N, t.size, S, B, K), x_rows_((B + 3) * S), dx_rows_(B * S), g_(int64_t{B} * Kr),
-        weights_(int64_t{B} * Kr), gc_(most + B), weights_c_(most + B) {
-    std::fill_n(used_.begin(), K, 1.f);
+        dx_(B), y_(C), used_(Cr), lists_(B * capacity), columns_(B * capacity),
+        products_(N, t.size, S, B, C), x_rows_((B + 3) * S), dx_rows_(B * S), g_(int64_t{B} * Cr),
+        weights_(int64_t{B} * Cr), gc_(most + B), weights_c_(most + B) {
+    std::fill_n(used_.begin(), C, 1.f);
     for (int i = 0; i < B; ++i) {
       x_[i] = x_rows_ + i * S;
       dx_[i] = dx_rows_ + i * S;
@@ -34,24 +34,23 @@ class SkipgramSampled : Trainer {
 
   // Trains a block, or records its updates.
   void block(int64_t p, bool with_loss, Ledger* ledger = nullptr) {
-    const int nb = static_cast<int>(std::min<int64_t>(B, u.kept - u.tag_pairs - p));
+    const int nb = static_cast<int>(std::min<int64_t>(B, n - tag_pairs - p));
     if (nb <= 0) return;
-    const int64_t low = std::max<int64_t>(0, p - w), high = std::min<int64_t>(u.kept, p + nb + w);
-    const int32_t* negatives = u.negatives + p / B * K;
+    const int64_t low = std::max<int64_t>(0, p - w), high = std::min<int64_t>(n, p + nb + w);
     for (int i = 0; i < nb; ++i) {
       std::memcpy(x_rows_ + i * S, input(u.inputs[p + i]), S * sizeof(float));
       pairs_[i] = 0;
     }
-    for (int k = 0; k < K; ++k) y_[k] = output(negatives[k]);
+    for (int k = 0; k < C; ++k) y_[k] = output(u.negatives[p / B * C + k]);
     std::memset(dx_rows_, 0, nb * S * sizeof(float));
     const float a = alpha(p);
     centres(p, nb, low, high, a, with_loss);
-    noise(p, nb, low, high, negatives, a, with_loss);
+    negatives(p, nb, low, high, a, with_loss);
     const int64_t pairs = std::accumulate(pairs_.begin(), pairs_.begin() + nb, int64_t{0});
-    if (!in_range(pairs + nb * K, true))
+    if (!in_range(pairs + nb * C, true))
       return ledger ? ledger->retry.push_back(p) : windows_.block(p, with_loss);
     if (with_loss) predicted(pairs);
-    products_.to_inputs<false>(g_, nb, y_.data(), K, Kr, dx_.data());
+    products_.to_inputs<false>(g_, nb, y_.data(), C, Cr, dx_.data());
     for (int i = 0; i < nb; ++i)
       weighted_sum(&lists_[i * capacity], 0, 1, &columns_[i * capacity], pairs_[i], &dx_[i], 1, N);
     dispatch_bool(ledger, [&](auto begin) { change<begin>(p, nb, low, high, ledger); });
@@ -60,7 +59,7 @@ class SkipgramSampled : Trainer {
   // Trains a block whose scores were out of range.
   void retrain(int64_t p, bool with_loss) { windows_.block(p, with_loss); }
   Sums take() { return Trainer::take() += windows_.take(); }
-  std::unique_ptr<Ledger> ledger() const { return std::make_unique<Ledger>(B + K + halo, S); }
+  std::unique_ptr<Ledger> ledger() const { return std::make_unique<Ledger>(B + C + halo, S); }
   using Trainer::add;
 
  private:
@@ -68,8 +67,8 @@ class SkipgramSampled : Trainer {
   template <bool begin>
   void change(int64_t p, int nb, int64_t low, int64_t high, Ledger* ledger) {
     const auto target = [=](float* row) { return begin ? ledger->record(row) : row; };
-    for (int k = 0; k < K; ++k) y_[k] = target(y_[k]);
-    products_.to_outputs<begin>(g_, nb, x_.data(), K, Kr, y_.data());
+    for (int k = 0; k < C; ++k) y_[k] = target(y_[k]);
+    products_.to_outputs<begin>(g_, nb, x_.data(), C, Cr, y_.data());
     for (int64_t c = low; c < high; ++c) {
       const auto [first, last] = reached(c, p, nb);
       if (first >= last) continue;
@@ -98,10 +97,10 @@ class SkipgramSampled : Trainer {
   // Prefetches the j-th rows of the next block. Called once per centre, because the processor can queue
   // few outstanding loads.
   void prefetch_next(int64_t next, int64_t high, int j) const {
-    if (next + j < u.kept) prefetch(input(u.inputs[next + j]), S);
-    if (high + j < u.kept) prefetch(output(u.targets[high + j]), S);
-    if (next < u.kept)
-      for (int k = j; k < K; k += B) prefetch(output(u.negatives[next / B * K + k]), S);
+    if (next + j < n) prefetch(input(u.inputs[next + j]), S);
+    if (high + j < n) prefetch(output(u.targets[high + j]), S);
+    if (next < n)
+      for (int k = j; k < C; k += B) prefetch(output(u.negatives[next / B * C + k]), S);
   }
 
   // Coefficients of each centre with the inputs of its window, centre after centre.
@@ -135,36 +134,36 @@ class SkipgramSampled : Trainer {
     }
   }
 
-  void noise(int64_t p, int nb, int64_t low, int64_t high, const int32_t* negatives, float a,
-             bool with_loss) {
-    const float share = static_cast<float>(o.negative) / K;
+  void negatives(int64_t p, int nb, int64_t low, int64_t high, float a, bool with_loss) {
+    // The C negatives of a block stand for `negative` draws a pair (Ji et al. 2016, section 4).
+    const float scale = static_cast<float>(o.negative) / C;
     for (int i = 0; i < nb; ++i) {
-      float* weights = weights_ + i * Kr;
-      for (int k = 0; k < Kr; k += W)
-        store(weights + k, load(used_.data() + k) * (-share * pairs_[i]));
+      float* weights = weights_ + i * Cr;
+      for (int k = 0; k < Cr; k += W)
+        store(weights + k, load(used_.data() + k) * (-scale * pairs_[i]));
     }
-    if (o.skip_targets || o.shards > 1) select(p, nb, low, high, negatives, share);
-    products_.scores(x_.data(), nb, y_.data(), K, g_, Kr);
-    coefficients(g_, weights_, nb * Kr, a, g_, with_loss);
+    if (o.skip_targets || o.shards > 1) select(p, nb, low, high, scale);
+    products_.scores(x_.data(), nb, y_.data(), C, g_, Cr);
+    coefficients(g_, weights_, nb * Cr, a, g_, with_loss);
   }
 
   // Weights where negatives do not count the same for each centre.
-  void select(int64_t p, int nb, int64_t low, int64_t high, const int32_t* negatives, float share) {
-    for (int i = 0; i < nb; ++i) std::fill_n(weights_ + i * Kr, K, 0.f);
+  void select(int64_t p, int nb, int64_t low, int64_t high, float scale) {
+    for (int i = 0; i < nb; ++i) std::fill_n(weights_ + i * Cr, C, 0.f);
     for (int64_t c = low; c < high; ++c) {
       const auto [first, last] = reached(c, p, nb);
-      for (int k = 0; k < K; ++k) {
-        if (k % o.shards != shard(c) || (o.skip_targets && negatives[k] == u.targets[c])) continue;
-        const int own = (K - k % o.shards + o.shards - 1) / o.shards;  // negatives of its shard
+      const Noise from = noise(p / B, c);
+      for (int j = 0; j < from.number; ++j) {
+        if (o.skip_targets && from[j] == u.targets[c]) continue;
         for (int i = first; i < last; ++i)
-          if (p + i != c) weights_[i * Kr + k] -= share * K / own;
+          if (p + i != c) weights_[i * Cr + from.column(j)] -= scale * C / from.number;
       }
     }
   }
 
   const Tfw2vOptions alone_;
   SkipgramWindows windows_;
-  const int B, K, Kr, w;
+  const int B, C, Cr, w;
   const int64_t capacity, halo, most;  // pairs of an input; centres; scores with these
   std::vector<int64_t> begins_;
   std::vector<int> pairs_;

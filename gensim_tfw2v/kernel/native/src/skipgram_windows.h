@@ -13,18 +13,18 @@ class SkipgramWindows : Windows {
  public:
   SkipgramWindows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result)
       : Windows(unit, alphas, result, 1), dx_(x_.size()), g_(x_.size()), group_(o.group),
-        windows_(u.kept - u.tag_pairs), by_input_(t.weights && one_by_one()) {
-    if (!u.tag_pairs || !windows_) return;
+        windows_(n - tag_pairs), by_input_(t.weights.size && one_by_one()) {
+    if (!tag_pairs || !windows_) return;
     for (int64_t a = 0, k = windows_; a < windows_; ++a) {
-      while (k < u.kept && u.targets[k] == u.targets[a]) ++k;
+      while (k < n && u.targets[k] == u.targets[a]) ++k;
       pairs_.push_back(k);
     }
-    pairs_.back() = u.kept;
+    pairs_.back() = n;
   }
 
   // After the window of a word come its pairs: as in gensim, tags predict it after the words around.
   void block(int64_t p, bool with_loss) {
-    const int64_t end = std::min(p + o.block, windows_ ? windows_ : u.kept);
+    const int64_t end = std::min(p + o.block, windows_ ? windows_ : n);
     for (int64_t a = p, groups = 0; a < end; ++a) {
       groups = train(a, groups, with_loss);
       if (pairs_.empty()) continue;

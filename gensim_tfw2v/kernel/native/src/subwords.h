@@ -17,17 +17,16 @@ class Subwords : UnitRows {
  public:
   explicit Subwords(const UnitRows& unit) : UnitRows(unit), own_(u), made_(t) {
     static thread_local std::vector<int32_t> numbers;  // -1 of words that are not in the span
-    if (static_cast<int64_t>(numbers.size()) < u.subwords.number)
-      numbers.resize(u.subwords.number, -1);
+    if (static_cast<int64_t>(numbers.size()) < t.subwords.number())
+      numbers.resize(t.subwords.number(), -1);
     number_of_ = numbers.data();
-    inputs_.resize(u.kept);
-    own_.inputs = inputs_.data();
-    own_.subwords = {};
-    const int64_t most = std::min<int64_t>(u.kept, length() + 2 * around());
+    inputs_.resize(n);
+    own_.inputs = {inputs_.data(), n};
+    const int64_t most = std::min<int64_t>(n, length() + 2 * around());
     locks_.resize(most);
     weights_.resize(most);
-    made_.lock = locks_.data();
-    made_.weights = weights_.data();
+    made_.lock = {locks_.data(), most};
+    made_.weights = {weights_.data(), most};
     made_.inputs = {rows_.of(2 * most * S), most};
   }
 
@@ -39,7 +38,7 @@ class Subwords : UnitRows {
   void spans(int64_t first, int64_t last, Train train) {
     for (int64_t p = first; p < last; p += length()) {
       const int64_t end = std::min(last, p + length());
-      find(std::max<int64_t>(0, p - around()), std::min<int64_t>(u.kept, end + around()));
+      find(std::max<int64_t>(0, p - around()), std::min<int64_t>(n, end + around()));
       make();
       train(p, end);
       add();
@@ -64,8 +63,8 @@ class Subwords : UnitRows {
       if (number_of_[word] < 0) {
         number_of_[word] = static_cast<int32_t>(words_.size());
         words_.push_back(word);
-        ids_.insert(ids_.end(), u.subwords.entries + u.subwords.first[word],
-                    u.subwords.entries + u.subwords.first[word + 1]);
+        ids_.insert(ids_.end(), &t.subwords.entries[t.subwords.first[word]],
+                    &t.subwords.entries[t.subwords.first[word + 1]]);
       }
       inputs_[a] = number_of_[word];
     }
@@ -77,7 +76,7 @@ class Subwords : UnitRows {
   void each(Use use) {
     const int32_t* ids = ids_.data();
     for (size_t w = 0; w < words_.size(); ++w) {
-      const int rows = u.subwords.first[words_[w] + 1] - u.subwords.first[words_[w]];
+      const int rows = t.subwords.first[words_[w] + 1] - t.subwords.first[words_[w]];
       use(w, made_.inputs.rows + w * S, rows, ids);
       ids += rows;
     }
@@ -134,12 +133,12 @@ class Subwords : UnitRows {
 
   // Factor of a row's update: it may be the sum of several rows that always get equal updates.
   float row_scale(int32_t id) const { return weight(id) * locked(id); }
-  float weight(int32_t id) const { return t.weights ? t.weights[id] : 1.f; }
+  float weight(int32_t id) const { return t.weights.size ? t.weights[id] : 1.f; }
   float* before(size_t w) const {
     return made_.inputs.rows + (made_.inputs.number + static_cast<int64_t>(w)) * S;
   }
 
-  Tfw2vDraws own_;
+  Tfw2vUnit own_;
   Tfw2vTables made_;
   int32_t* number_of_;                // of each word
   std::vector<int32_t> words_, ids_;  // of the span, and of all rows of its words

@@ -16,7 +16,7 @@ class TagPairs : Trainer {
         zero_row_(S) {}
 
   void block(int64_t p, bool with_loss) {
-    const int64_t begin = std::max(p, u.kept - u.tag_pairs), end = std::min(p + o.block, u.kept);
+    const int64_t begin = std::max(p, n - tag_pairs), end = std::min(p + o.block, n);
     for (int64_t a = begin; a < end; a += kGroup) {
       const int g = static_cast<int>((a - begin) / kGroup);
       prefetch_next(a + o.block, g);
@@ -62,12 +62,12 @@ class TagPairs : Trainer {
 
   // Prefetches what the g-th pairs of the next block read.
   void prefetch_next(int64_t a, int g) const {
-    for (int64_t i = a; i < std::min(a + kGroup, u.kept); ++i) {
+    for (int64_t i = a; i < std::min(a + kGroup, n); ++i) {
       prefetch(input(u.inputs[i]), S);
       prefetch(output(u.targets[i]), S);
     }
-    const int32_t* negatives = u.negatives + a / o.block * o.shared;
-    for (int k = g * o.negative; k < std::min((g + 1) * o.negative, o.shared) && a < u.kept; ++k)
+    const int32_t* negatives = u.negatives.data + a / o.block * o.shared;
+    for (int k = g * o.negative; k < std::min((g + 1) * o.negative, o.shared) && a < n; ++k)
       prefetch(output(negatives[k]), S);
   }
 

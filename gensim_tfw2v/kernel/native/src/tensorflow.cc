@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -48,6 +49,7 @@ void TF_OpKernelConstruction_GetAttrInt32List(TF_OpKernelConstruction*, const ch
 void TF_OpKernelConstruction_GetAttrType(TF_OpKernelConstruction*, const char*, int*, TF_Status*);
 void TF_OpKernelConstruction_Failure(TF_OpKernelConstruction*, TF_Status*);
 void TF_OpKernelContext_Failure(TF_OpKernelContext*, TF_Status*);
+int TF_NumInputs(TF_OpKernelContext*);
 void TF_GetInput(TF_OpKernelContext*, int, TF_Tensor**, TF_Status*);
 TF_Tensor* TF_AllocateOutput(TF_OpKernelContext*, int, int, const int64_t*, int, size_t,
                              TF_Status*);
@@ -86,6 +88,7 @@ class Input {
   }
   ~Input() { TF_DeleteTensor(tensor_); }
   template <class T> T* data() const { return static_cast<T*>(data_); }
+  template <class T> Tfw2vArray<T> array() const { return {data<T>(), size_}; }
   int64_t size() const { return size_; }
   int64_t dim(int which) const { return which < TF_NumDims(tensor_) ? TF_Dim(tensor_, which) : 1; }
 
@@ -139,76 +142,46 @@ void* make_typed(TF_OpKernelConstruction* construction) {
 void destroy_typed(void* type) { delete static_cast<int*>(type); }
 
 void draw(void* kernel, TF_OpKernelContext* context) {
-  const auto& options = *static_cast<Tfw2vOptions*>(kernel);
   const Input entries(context, 0), key(context, 1), keep(context, 2), noise(context, 3);
-  if (key.size() != 2) return fail(context, "Tfw2vDraw: a key has two numbers");
-  const Tfw2vNoiseTable words = {keep.data<float>(), noise.data<int32_t>(), keep.size()};
-  if (options.negative && noise.size() != 2 * keep.size())
-    return fail(context, "Tfw2vDraw: the noise must have [V, 2] numbers");
-  if (options.negative && words.words < options.shards)
-    return fail(context, "Tfw2vDraw: there are fewer words than shards");
+  const Tfw2vNoiseTable words = {keep.array<float>(), noise.array<int32_t>()};
   thread_local tfw2v::Drawn drawn;  // new memory would be cleared, page by page, for each unit
-  const int64_t bad = tfw2v::draw(options, words, entries.data<int32_t>(), entries.size(),
-                                  key.data<int32_t>(), drawn);
-  if (bad >= 0)
-    return fail(context, "Tfw2vDraw: word " + std::to_string(bad) + " of a vocabulary of " +
-                             std::to_string(words.words));
-  const auto copy = [&](int number, const std::vector<int32_t>& from, int64_t columns) {
-    const int64_t rows = static_cast<int64_t>(from.size()) / (columns ? columns : 1);
-    auto* to = output<int32_t>(context, number, kInt32, rows, columns);
-    if (to && !from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(int32_t));
-  };
-  copy(0, drawn.tokens, 0);
-  copy(1, drawn.reaches, 2);
-  copy(2, drawn.negatives, options.shared);
-  copy(3, drawn.inputs, 0);
-  copy(4, drawn.documents, 0);
-  copy(5, drawn.documents.empty() ? std::vector<int32_t>() : drawn.first, 0);
-  copy(6, drawn.documents.empty() ? std::vector<int32_t>() : drawn.tags, 0);
-  if (auto* to = output<int64_t>(context, 7, kInt64, 2, 0)) to[0] = drawn.tag_pairs, to[1] = drawn.counted;
-}
-
-Tfw2vLists lists_of(const Input& first, const Input& entries) {
-  return {first.data<int32_t>(), entries.data<int32_t>(), std::max<int64_t>(0, first.size() - 1),
-          entries.size()};
+  if (const char* wrong = tfw2v::draw(*static_cast<Tfw2vOptions*>(kernel), words,
+                                      entries.array<int32_t>(), key.array<int32_t>(), drawn))
+    return fail(context, std::string("Tfw2vDraw: ") + wrong);
+  for (int i = 0; i < kUnitFields; ++i) {
+    const std::vector<int32_t>& field = (&drawn.inputs)[i];
+    auto* to = output<int32_t>(context, i, kInt32, field.size(), 0);
+    if (to && !field.empty()) std::memcpy(to, field.data(), field.size() * sizeof(int32_t));
+  }
 }
 
 void train(void* kernel, TF_OpKernelContext* context) {
-  const auto& options = *static_cast<Tfw2vOptions*>(kernel);
-  const Input inputs(context, 0), outputs(context, 1), nodes(context, 2), lock(context, 3);
-  const Input rows(context, 4), targets(context, 5), reaches(context, 6), negatives(context, 7);
-  const Input documents(context, 8), first(context, 9), tags(context, 10), tag_pairs(context, 11);
-  const Input words(context, 12), leaves(context, 13), paths(context, 14), path(context, 15);
-  const Input alphas(context, 16), range(context, 17), size(context, 18), lists(context, 19);
-  const Input subwords(context, 20), weights(context, 21);
-  const Tfw2vDraws draws = {rows.size(), negatives.dim(0), rows.data<int32_t>(),
-                            targets.data<int32_t>(), reaches.data<int32_t>(),
-                            negatives.data<int32_t>(), words.data<int32_t>(),
-                            leaves.data<int32_t>(), lists_of(paths, path),
-                            lists_of(lists, subwords),
-                            documents.size() ? documents.data<int32_t>() : nullptr,
-                            lists_of(first, tags), tag_pairs.size() ? *tag_pairs.data<int64_t>() : 0, 0};
+  const Input inputs(context, 0), outputs(context, 1), nodes(context, 2), size(context, 3);
+  const Input lock(context, 4), weights(context, 5), alphas(context, 6), range(context, 7);
+  std::deque<Input> ints;  // paths, subwords, and fields of a unit
+  for (int i = 8; i < TF_NumInputs(context); ++i) ints.emplace_back(context, i);
+  const auto array = [&](int i) { return ints[i].array<int32_t>(); };
   const Tfw2vTables tables = {{inputs.data<float>(), inputs.dim(0)},
                               {outputs.data<float>(), outputs.dim(0)},
                               {nodes.data<float>(), nodes.dim(0)},
-                              lock.size() ? lock.data<float>() : nullptr,
-                              weights.size() ? weights.data<float>() : nullptr,
+                              lock.array<float>(),
+                              weights.array<float>(),
+                              {array(0), array(1)},
+                              {array(2), array(3)},
                               inputs.dim(1),
                               *size.data<int32_t>()};
-  const int64_t* ends = range.data<int64_t>();  // first, last, blocks for each whose loss is summed
-  if (targets.size() != draws.kept || words.size() != draws.kept ||
-      leaves.size() != draws.kept || (documents.size() && documents.size() != draws.kept) ||
-      reaches.size() != 2 * draws.kept || alphas.size() != 2 ||
-      (options.negative && negatives.size() != draws.blocks * options.shared) ||
-      range.size() != 3 || (lock.size() && lock.size() != tables.inputs.number) ||
-      (weights.size() && weights.size() != tables.inputs.number) ||
+  if (ints.size() != 4 + kUnitFields || range.size() != 3 ||
       (tables.outputs.number && outputs.dim(1) != tables.stride) ||
       (tables.nodes.number && nodes.dim(1) != tables.stride))
     return fail(context, "Tfw2vTrain: inputs do not have the sizes of one unit");
-  if (const char* wrong = tfw2v_check(&options, &draws, &tables, ends[0], ends[1]))
-    return fail(context, std::string("Tfw2vTrain: ") + wrong);
+  Tfw2vUnit unit;
+  for (int i = 0; i < kUnitFields; ++i) (&unit.inputs)[i] = array(4 + i);
+  const int64_t* ends = range.data<int64_t>();  // first, last, loss_every
+  const Tfw2vRun run = {alphas.array<float>(), ends[0], ends[1], ends[2], 1, nullptr};
   Tfw2vResult result = {};
-  tfw2v_train(&options, &draws, &tables, alphas.data<float>(), ends[0], ends[1], ends[2], &result);
+  if (const char* wrong =
+          tfw2v_train(static_cast<Tfw2vOptions*>(kernel), &unit, &tables, &run, &result))
+    return fail(context, std::string("Tfw2vTrain: ") + wrong);
   if (auto* to = output<double>(context, 0, kDouble, 3, 0))
     std::memcpy(to, &result, sizeof result);
 }
@@ -468,6 +441,8 @@ void define(const char* name, std::initializer_list<const char*> inputs,
   for (const char* input : inputs) TF_OpDefinitionBuilderAddInput(op, input);
   for (const char* of : outputs) TF_OpDefinitionBuilderAddOutput(op, of);
   if (attribute.spec) TF_OpDefinitionBuilderAddAttr(op, attribute.spec);
+  if (attribute.make == make)  // an op on a unit
+    TF_OpDefinitionBuilderAddAttr(op, ("fields: int = " + std::to_string(kUnitFields)).c_str());
   TF_OpDefinitionBuilderSetIsStateful(op, true);
   TF_OpDefinitionBuilderSetShapeInferenceFunction(op, unknown_shape);
   TF_RegisterOpDefinition(op, status);
@@ -477,15 +452,11 @@ void define(const char* name, std::initializer_list<const char*> inputs,
 
 __attribute__((constructor)) void register_ops() {
   define("Tfw2vDraw", {"entries: int32", "key: int32", "keep: float", "noise: int32"},
-         {"tokens: int32", "reaches: int32", "negatives: int32", "inputs: int32",
-          "documents: int32", "first: int32", "tags: int32", "tag_pairs: int64"},
-         draw, kHasOptions);
+         {"unit: fields * int32"}, draw, kHasOptions);
   define("Tfw2vTrain",
-         {"inputs: float", "outputs: float", "nodes: float", "lock: float", "rows: int32",
-          "targets: int32", "reaches: int32", "negatives: int32", "documents: int32", "first: int32",
-          "tags: int32", "tag_pairs: int64", "words: int32", "leaves: int32", "paths: int32",
-          "path: int32", "alphas: float", "range: int64", "size: int32", "lists: int32",
-          "subwords: int32", "weights: float"},
+         {"inputs: float", "outputs: float", "nodes: float", "size: int32", "lock: float",
+          "weights: float", "alphas: float", "range: int64", "path_starts: int32", "paths: int32",
+          "subword_starts: int32", "subwords: int32", "unit: fields * int32"},
          {"sums: double"}, train, kHasOptions);
   define("Tfw2vRead", {"table: float", "first: int64", "count: int64", "size: int32"},
          {"rows: float"}, read);

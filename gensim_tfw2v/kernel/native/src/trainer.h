@@ -56,8 +56,8 @@ class Trainer : protected UnitRows {
  protected:
   // Windows have all step sizes of a unit, and so do the pairs after them: gensim trains them in turn.
   float alpha(int64_t position) const {
-    const int64_t windows = u.kept - u.tag_pairs;
-    if (is_tag_pair(position)) return alpha_ + fall_ / u.tag_pairs * (position - windows);
+    const int64_t windows = n - tag_pairs;
+    if (is_tag_pair(position)) return alpha_ + fall_ / tag_pairs * (position - windows);
     return alpha_ + fall_ / windows * position;
   }
   template <bool begin = false>

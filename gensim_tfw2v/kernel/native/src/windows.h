@@ -10,15 +10,15 @@ class Windows : protected Trainer {
   // Room for the rows of `number` windows at a time.
   Windows(const UnitRows& unit, const float alphas[2], Tfw2vResult& result, int number)
       : Trainer(unit, alphas, result), sampled_(o.negative && (!o.skipgram || o.sequential)),
-        limit_(!t.weights ? 6.f : o.skipgram || o.hierarchical ? 8.f : 80.f) {
+        limit_(!t.weights.size ? 6.f : o.skipgram || o.hierarchical ? 8.f : 80.f) {
     int64_t longest = 0;
-    for (int64_t a = 0; o.hierarchical && a < u.kept; ++a)
+    for (int64_t a = 0; o.hierarchical && a < n; ++a)
       longest = std::max<int64_t>(longest, path_end(a) - path_begin(a));
     const int64_t most = number * (longest + (sampled_ ? 1 + o.negative : 0));
     int64_t tags = 0;
-    for (int64_t d = 0; d < u.tags.number; ++d)
-      tags = std::max<int64_t>(tags, u.tags.first[d + 1] - u.tags.first[d]);
-    x_.resize(number * (std::min<int64_t>(2 * int64_t{o.window}, u.kept) + tags));
+    for (int64_t d = 1; d < u.first_tags.size; ++d)
+      tags = std::max<int64_t>(tags, u.first_tags[d] - u.first_tags[d - 1]);
+    x_.resize(number * (std::min<int64_t>(2 * int64_t{o.window}, n) + tags));
     factors_.resize(x_.size());
     y_.resize(most);
     labels_.resize(rounded(most, W));
@@ -38,22 +38,22 @@ class Windows : protected Trainer {
     return end;
   }
 
-  // Adds what a position predicts from y_[end] on, its target last: the new end. Negatives are the
-  // i-th K of its block's, of its target's shard; after the last of these comes the first again.
+  // Appends the outputs that position a predicts, with labels, from y_[end] on: path nodes, negatives,
+  // target. The i-th position of a block takes K of the block's negatives that count for it, cyclically.
+  // Returns the new end.
   int add_predicted(int64_t a, int64_t block, int64_t i, int end) {
     if (o.hierarchical)
       for (int32_t k = path_begin(a); k < path_end(a); ++k) {
-        y_[end] = node(u.paths.entries[k] / 2);
-        labels_[end++] = u.paths.entries[k] % 2 ? -1.f : 1.f;
+        y_[end] = node(t.paths.entries[k] / 2);
+        labels_[end++] = t.paths.entries[k] % 2 ? -1.f : 1.f;
       }
     if (!sampled_) return end;
     const int32_t target = u.targets[a];
-    const int first = shard(a), number = (o.shared - first + o.shards - 1) / o.shards;
-    const int32_t* negatives = u.negatives + block * o.shared + first;
-    int at = static_cast<int>(i * o.negative % number);
+    const Noise from = noise(block, a);
+    int at = static_cast<int>(i * o.negative % from.number);
     for (int k = 0; k < o.negative; ++k) {
-      const int32_t negative = negatives[o.shards * at];
-      if (++at == number) at = 0;
+      const int32_t negative = from[at];
+      if (++at == from.number) at = 0;
       if (o.skip_targets && negative == target) continue;
       y_[end] = output(negative);
       labels_[end++] = -1.f;
@@ -63,21 +63,21 @@ class Windows : protected Trainer {
     return end;
   }
 
-  // Trains y_[0] to before y_[columns] with a hidden layer of n vectors, and sets `delta` to the update
+  // Trains y_[0] to before y_[columns] with a hidden layer of this many vectors, and sets `delta` to the update
   // of that layer. As in gensim, a row that comes again is scored again: of few words many do, and
   // long steps from the same score add up too far.
-  void train_in_turn(const float* hidden, int columns, int n, float alpha, bool with_loss,
+  void train_in_turn(const float* hidden, int columns, int vectors, float alpha, bool with_loss,
                      float* delta) {
-    std::fill_n(delta, int64_t{n} * W, 0.f);
+    std::fill_n(delta, int64_t{vectors} * W, 0.f);
     for (int first = 0, end; first < columns; first = end) {
       for (end = first + 1; end < columns && !is_repeated(first, end);) ++end;
       const int number = end - first, ld = static_cast<int>(rounded(number, W));
       std::copy_n(&labels_[first], number, turn_labels_.begin());
       std::fill_n(turn_labels_.begin() + number, ld - number, 0.f);
-      score(&hidden, 1, &y_[first], number, n, turn_scores_.data(), 0);
+      score(&hidden, 1, &y_[first], number, vectors, turn_scores_.data(), 0);
       coefficients(turn_scores_.data(), turn_labels_.data(), ld, alpha, turn_scores_.data(), with_loss,
                    limit_);
-      slices<kSlice>(n, [&](auto L, int64_t d) {
+      slices<kSlice>(vectors, [&](auto L, int64_t d) {
         Vector dh[L];
         backward<L>(turn_scores_.data(), &y_[first], number, hidden, d, dh);
         unroll<L>([&](auto l) { store(delta + d + l * W, load(delta + d + l * W) + dh[l]); });
@@ -88,9 +88,9 @@ class Windows : protected Trainer {
   // Prefetches what the next windows need, and a position's share of the next block's negatives.
   void prefetch_next(int64_t a, int64_t block, int i) const {
     constexpr int kWindows = 3;  // memory takes this long
-    if ((a += kWindows) >= u.kept) return;
+    if ((a += kWindows) >= n) return;
     prefetch_position(a, a + kWindows, sampled_);
-    for (int k = i; k < o.shared && sampled_ && block + 1 < u.blocks; k += o.block)
+    for (int k = i; k < o.shared && sampled_ && (block + 1) * o.block < n; k += o.block)
       prefetch(output(u.negatives[(block + 1) * o.shared + k]), S);
   }
 
