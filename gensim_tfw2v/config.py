@@ -13,8 +13,7 @@ import numpy as np
 
 from gensim_tfw2v.cluster.local_cluster import LocalTasks, parse_cluster
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.graph.objectives import Cbow, Objective, SkipGram
-from gensim_tfw2v.kernel.native import plain
+from gensim_tfw2v.kernel.program import Objective
 from gensim_tfw2v.kernel.sizes import NATIVE_BLOCK, WIDEST_WINDOW
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog, log_options
@@ -284,7 +283,7 @@ class TrainingConfig:
     shrink_windows: bool
     deterministic: bool
     cluster: Cluster | LocalTasks | None
-    regime: RegimeOptions | None  # None for the default: see `shares_rows`, `regime_of_workers`
+    regime: RegimeOptions | None  # None for the default: see `Plan`
     layout: str  # "rows" or "columns"
     log: TensorBoardLog | None
     checkpoint_dir: Path | None
@@ -314,12 +313,14 @@ class TrainingConfig:
         )
         given = absent | parse(options, kinds)
         negative = given["negative"]
-        hierarchical = bool(given["hs"])
-        objective: Objective = SkipGram(negative, hierarchical)
-        if not given["sg"]:
-            mean = bool(given["cbow_mean"])
-            corrected = given["corrected_cbow"]
-            objective = Cbow(negative, mean, hierarchical, corrected)
+        skipgram = bool(given["sg"])
+        objective = Objective(
+            skipgram,
+            negative,
+            mean=not skipgram and bool(given["cbow_mean"]),
+            hierarchical=bool(given["hs"]),
+            corrected=not skipgram and given["corrected_cbow"],
+        )
         concatenates = given["dm_concat"] and not given["sg"]
         if concatenates:
             given["shrink_windows"] = False  # as in gensim, each place has rows of its own
@@ -339,11 +340,6 @@ class TrainingConfig:
         config._check_kernels()
         config.regime_of_workers.check_objective(config.objective)
         return config
-
-    @property
-    def shares_rows(self) -> bool:
-        """True if the compiled kernels train on shared rows, in threads of this process."""
-        return self.cluster is None and self.regime is None and plain.is_available()
 
     @property
     def counting_threads(self) -> int:

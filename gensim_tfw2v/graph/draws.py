@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.objectives import StepShape
+from gensim_tfw2v.graph.sizes import StepShape
 from gensim_tfw2v.graph.updates import running_sum
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.word_arrays import WordArrays
@@ -44,7 +44,7 @@ def draw(program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor
 
     reach: tf.Tensor | int = shape.window
     if program.shrink_windows:  # to a uniform 1..w for each position, as in gensim
-        widest = program.widest_window or shape.window
+        widest = program.max_window or shape.window
         reach = tf.random.stateless_uniform([kept], keys[1], 1, widest + 1, tf.int32, alg="philox")
         reach = tf.minimum(reach, shape.window)
     left = tf.minimum(reach, position_left)

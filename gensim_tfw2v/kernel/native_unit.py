@@ -59,13 +59,12 @@ class NativeUnit(NamedTuple):
 def options_of(program: Program) -> Options:
     """Convert a program to the kernels' options: most have the names of its fields."""
     shape = program.shape
-    objective = program.objective
-    given = {"mean": False, "corrected": False} | vars(program) | vars(shape) | vars(objective)
+    given = vars(program) | vars(shape) | vars(program.objective)
     given |= {
-        "skipgram": objective.skipgram,
         "shards": program.negative_shards,
         "shrink": program.shrink_windows,
-        "widest": program.widest_window or shape.window,
+        "widest": program.max_window or shape.window,
+        "windows": shape.sequential,
     }
     return Options(*(int(given[name]) for name in Options._fields))
 
