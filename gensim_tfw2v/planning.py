@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.graph.objectives import NearPairs, StepShape
-from gensim_tfw2v.kernel.sizes import choose_shape, choose_unit_entries
+from gensim_tfw2v.graph.objectives import NearPairs
+from gensim_tfw2v.graph.sizes import StepShape, choose_step
+from gensim_tfw2v.kernel.program import Objective
+from gensim_tfw2v.kernel.sizes import choose_unit_entries
 
 # Words. Bursts: Church and Gale 1995, "Poisson mixtures"; by this one, the distinct words of runs
 # of 512 to 1 M tokens of Wikipedia come out within a tenth. The word of rank r (from 1) occurs in
@@ -135,7 +137,8 @@ class Workload:
         """
         frequencies = Frequencies.zipf(vocabulary, sample=sample)
         kept = int(tokens * frequencies.kept)
-        shape = choose_shape(kept, window, negative, skipgram, vector_size=vector_size)
+        objective = Objective(skipgram, negative)
+        shape = choose_step(objective, kept, window, window + 1, vector_size=vector_size)
         return cls(frequencies, vector_size, shape, skipgram)
 
     @property

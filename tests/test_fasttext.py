@@ -324,10 +324,10 @@ def test_spans_are_short_where_words_share_much(n_grams, span):
     model = TFFastText(**{"min_n": 3, "vector_size": 4} | n_grams)
     model.build_vocab(corpus_file=datapath("lee_background.cor"))
     vocabulary = Vocabulary.of(model)
-    sharing = vocabulary.subwords.sharing
-    assert choose_span(sharing, 0.9, skipgram=False) == span
-    shorter = choose_span(sharing, 90, skipgram=False)  # a hundred times as many steps
-    assert shorter == 1 or 100 * shorter * sharing <= 4
-    assert choose_span(sharing, 0.9, skipgram=True) == (1 if sharing > 0.05 else span)
-    if sharing > 0.05:
-        assert choose_span(sharing, 1.1, skipgram=False) == 1
+    overlap = vocabulary.subwords.ngram_overlap
+    assert choose_span(overlap, 0.9, skipgram=False) == span
+    shorter = choose_span(overlap, 90, skipgram=False)  # a hundred times as many steps
+    assert shorter == 1 or 100 * shorter * overlap <= 4
+    assert choose_span(overlap, 0.9, skipgram=True) == (1 if overlap > 0.05 else span)
+    if overlap > 0.05:
+        assert choose_span(overlap, 1.1, skipgram=False) == 1

@@ -23,9 +23,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+from gensim_tfw2v.graph.sizes import choose_step
+from gensim_tfw2v.kernel.program import Objective
 from gensim_tfw2v.kernel.sizes import (
-    choose_largest_growth,
-    choose_shape,
+    choose_kernel_shape,
+    choose_max_growth,
     choose_unit_entries,
     choose_warm_units,
 )
@@ -365,11 +367,13 @@ def test_ctrl_c_leaves_a_usable_model_and_nothing_else(tmp_path):
     ],
 )
 def test_cbow_trains_in_blocks_where_steps_are_short(options, block):
-    chosen = dict(tokens=12_000_000, window=5, negative=5, skipgram=False, native=True) | options
-    shape = choose_shape(**chosen)
+    chosen = {"tokens": 12_000_000, "window": 5, "negative": 5, "hierarchical": False} | options
+    negative, hierarchical = chosen.pop("negative"), chosen.pop("hierarchical")
+    objective = Objective(False, negative, mean=True, hierarchical=hierarchical)
+    shape = choose_kernel_shape(objective, pairs=chosen["window"] + 1, **chosen)
     assert shape.sequential == (block is None)
     if block is not None:
-        assert (shape.block, shape.shared) == (block, max(1, block // 4 * chosen["negative"]))
+        assert (shape.block, shape.shared) == (block, max(1, block // 4 * negative))
 
 
 @pytest.mark.parametrize(
@@ -387,12 +391,14 @@ def test_cbow_trains_in_blocks_where_steps_are_short(options, block):
     ],
 )
 def test_steps_adapt_to_the_corpus(tokens, skipgram, vector_size, step, shared):
-    shape = choose_shape(tokens, 5, 5, skipgram, vector_size=vector_size)
+    def chosen(negative, hierarchical=False, **size):
+        objective = Objective(skipgram, negative, hierarchical=hierarchical)
+        return choose_step(objective, tokens, window=5, pairs=6, **size)
+
+    shape = chosen(5, vector_size=vector_size)
     assert (shape.tokens, shape.shared) == (step, shared)
-    assert choose_shape(tokens, 5, 50, skipgram).shared == 50
-    assert choose_shape(tokens, 5, 0, skipgram, True, vector_size=vector_size).tokens == min(
-        step, 256
-    )
+    assert chosen(50).shared == 50
+    assert chosen(0, True, vector_size=vector_size).tokens == min(step, 256)
 
 
 def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
@@ -411,7 +417,7 @@ def test_every_epoch_trains_every_unit_in_another_order(monkeypatch):
     TFWord2Vec(lee_corpus_list[:20], min_count=1, vector_size=4, epochs=2, batch_words=1)
     assert orders == [list(range(len(orders[0])))] * 2  # of little text, in its own
     orders.clear()
-    monkeypatch.setattr("gensim_tfw2v.training.session.FEW_TOKENS", 0)
+    monkeypatch.setattr("gensim_tfw2v.training.session.SMALL_CORPUS", 0)
     for seed in (1, 1, 2):
         TFWord2Vec(
             lee_corpus_list[:20], sg=1, min_count=1, vector_size=4, epochs=2, batch_words=1,
@@ -444,8 +450,8 @@ def test_one_worker_begins_with_two_million_words_or_two_fifths_of_an_epoch():
 
 
 def test_steps_of_workers_grow_the_less_the_more_a_position_takes():
-    assert [choose_largest_growth(1e7, steps) for steps in (0.0, 0.5, 1.0, 5.8)] == [1, 4, 2, 1]
-    assert choose_largest_growth(1e6, 0.5) == 1
+    assert [choose_max_growth(1e7, steps) for steps in (0.0, 0.5, 1.0, 5.8)] == [1, 4, 2, 1]
+    assert choose_max_growth(1e6, 0.5) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from benchmarks.scaling.prediction import target_bytes
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import draw
-from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.graph.sizes import StepShape
+from gensim_tfw2v.kernel.program import Objective, Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, PushCounter
@@ -46,9 +46,7 @@ def counted(frequencies, size, shards, layout, objective, shape, entries):
     program = Program(objective, shape, size, 12, len(entries), skip_targets=False)
     words = WordArrays.of(np.ones(VOCABULARY), frequencies.noise)
     tables = Tables(*(LAYOUTS[layout][0](n, size, shards) for n in (VOCABULARY, VOCABULARY, 0)))
-    rates = pair_rates(
-        frequencies.words, 4.0, isinstance(objective, SkipGram), 5, frequencies.noise, None
-    )
+    rates = pair_rates(frequencies.words, 4.0, objective.skipgram, 5, frequencies.noise, None)
     push_counter = PushCounter(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
     server = ParameterServer(tables, *constants, push_counter, WorkerVariables())
@@ -58,8 +56,8 @@ def counted(frequencies, size, shards, layout, objective, shape, entries):
 
 
 OBJECTIVES = {
-    "skipgram": (SkipGram(5), StepShape(128, 32, 5, 16, "centres")),
-    "cbow": (Cbow(5), StepShape(256, 32, 4, 16, "inputs")),
+    "skipgram": (Objective(True, 5), StepShape(128, 32, 5, 16, "centres")),
+    "cbow": (Objective(False, 5, mean=True), StepShape(256, 32, 4, 16, "inputs")),
 }
 
 
@@ -72,7 +70,7 @@ def test_counters_agree_with_the_formulas(name, size, shards, layout):
     frequencies = Frequencies.zipf(VOCABULARY, sample=0)._replace(burst=1.0)
     entries = independent(frequencies, 4096)
     found = counted(frequencies, size, shards, layout, objective, shape, entries)
-    work = Workload(frequencies, size, shape, isinstance(objective, SkipGram))
+    work = Workload(frequencies, size, shape, objective.skipgram)
     expected = column_bytes(work, shards) if layout == "columns" else row_bytes(work, 4096)
     np.testing.assert_allclose(found, expected, rtol=0.05)
 
@@ -118,7 +116,7 @@ def test_input_rows_that_travel_to_the_targets(shards, own_negatives):
     entries = independent(frequencies, 8192)
     entries = entries[entries >= 0]
     words = word_tensors(WordArrays.of(np.ones(VOCABULARY), frequencies.noise))
-    program = Program(SkipGram(5), shape, 1, 1, 1)
+    program = Program(Objective(True, 5), shape, 1, 1, 1)
     draws = draw(program, words, tf.constant(entries), tf.constant([3, 4]))
     work = Workload(frequencies, 100, shape)
     fetched, pushed = target_bytes(work, shards, own_negatives)

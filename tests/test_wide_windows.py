@@ -9,8 +9,8 @@ from gensim.test.utils import common_texts, datapath
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import draw
-from gensim_tfw2v.graph.objectives import SkipGram, StepShape
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.graph.sizes import StepShape
+from gensim_tfw2v.kernel.program import Objective, Program
 from gensim_tfw2v.kernel.sizes import NARROW_WINDOW, WIDEST_WINDOW, choose_window
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from tests.corpus.reference import encode_sentences
@@ -52,7 +52,7 @@ def test_draws_are_those_of_the_wide_window(side, shrinks):
     found = []
     for window, max_window in ((40, None), (8, 40)):
         shape = StepShape(32, 8, window, 4, side)
-        program = Program(SkipGram(0), shape, 1, 1, 1, shrinks, max_window)
+        program = Program(Objective(True, 0), shape, 1, 1, 1, shrinks, max_window)
         words = word_tensors(WordArrays.of(np.full(9, 0.8)))
         draws = draw(program, words, tf.constant(entries), tf.constant([1, 2]))
         windows = draws.windows.numpy().reshape(-1, shape.centres)
@@ -67,7 +67,7 @@ def test_draws_are_those_of_the_wide_window(side, shrinks):
 )
 def test_the_vectors_are_those_of_the_wide_program(options, monkeypatch):
     # as many negatives a block
-    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.POSITION_NEGATIVES", 1)
+    monkeypatch.setattr("gensim_tfw2v.kernel.sizes.MAX_POSITION_NEGATIVES", 1)
     models = []
     for cut in (True, False):
         if not cut:

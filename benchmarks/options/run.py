@@ -59,8 +59,8 @@ def measured(cell: Cell, path: Path, engine: str, seed: int) -> dict[str, Any]:
     """Train in this process, or a child of the pool."""
     if engine == "graph":
         from gensim_tfw2v.kernel.native import by_ctypes
-        from gensim_tfw2v.training import setup
+        from gensim_tfw2v.training.plan import Plan
 
         by_ctypes.is_available = lambda: False
-        setup.trains_natively = lambda config: False
+        Plan.native = False  # type: ignore[assignment]
     return measure(cell, path, engine, seed, **PLACES.get(engine, {}))

@@ -24,7 +24,7 @@ from benchmarks.scaling.study import (
 )
 from benchmarks.scaling.usage import read_usage
 from gensim_tfw2v.files.temporary import TemporaryFolder
-from gensim_tfw2v.kernel.sizes import choose_product_dtype
+from gensim_tfw2v.graph.sizes import choose_product_dtype
 from gensim_tfw2v.planning import distinct_rows
 
 #: Up to how many workers is simulated, beyond those asked for: where does what limit?

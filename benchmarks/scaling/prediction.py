@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.scaling.simulation import Work
-from gensim_tfw2v.kernel.sizes import choose_shape, choose_unit_entries
+from gensim_tfw2v.graph.sizes import choose_step
+from gensim_tfw2v.kernel.program import Objective
+from gensim_tfw2v.kernel.sizes import choose_unit_entries
 from gensim_tfw2v.planning import (
     ENTRY,
     FLOAT,
@@ -62,11 +64,12 @@ class Corpus:
         option |= self.options  # type: ignore[arg-type]
         frequencies = Frequencies.of_counts(np.array(self.counts), float(option["sample"]))
         kept = int(self.tokens * frequencies.kept)
-        shape = choose_shape(
+        window = int(option["window"])
+        shape = choose_step(
+            Objective(bool(option["sg"]), int(option["negative"])),
             kept,
-            int(option["window"]),
-            int(option["negative"]),
-            bool(option["sg"]),
+            window,
+            window + 1,
             vector_size=int(option["vector_size"]),
         )
         return Workload(frequencies, int(option["vector_size"]), shape, bool(option["sg"]))

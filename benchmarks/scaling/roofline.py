@@ -9,7 +9,7 @@ import time
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.objectives import StepShape
+from gensim_tfw2v.graph.sizes import StepShape
 
 #: Side of the matrices whose product is timed, and for how many seconds.
 SIZE, SECONDS = 1024, 2.0

@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -155,7 +156,7 @@ def train(asked: Asked) -> Trained:
 
     from gensim_tfw2v import TensorBoardLog, TFWord2Vec
     from gensim_tfw2v.evaluation import evaluate_analogies, evaluate_pairs
-    from gensim_tfw2v.training.setup import unit_entries
+    from gensim_tfw2v.training.plan import Plan
     from gensim_tfw2v.training.vocabulary import Vocabulary
 
     marks: list[float] = []
@@ -182,6 +183,7 @@ def train(asked: Asked) -> Trained:
     }
     if asked.pairs:
         quality["analogies"] = evaluate_analogies(model.wv, metric="gensim").total
+    corpus: Any = SimpleNamespace(total_tokens=sum(counts), longest_sentence=10_000)
     return Trained(
         raw_words=model.corpus_total_words,
         sentences=model.corpus_count,
@@ -193,7 +195,7 @@ def train(asked: Asked) -> Trained:
         jobs=0 if traffic is None else len(traffic.staleness),
         entries=0
         if traffic is None
-        else unit_entries(model._current_config(), Vocabulary.of(model), sum(counts)),
+        else Plan(model._current_config(), Vocabulary.of(model), corpus).max_entries,
         fetched_bytes=0 if traffic is None else traffic.fetched_bytes,
         pushed_bytes=0 if traffic is None else traffic.pushed_bytes,
         corpus_bytes=0 if traffic is None else traffic.corpus_bytes,

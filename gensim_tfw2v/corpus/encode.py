@@ -131,7 +131,7 @@ def read_runs(
         if progress:
             progress(sum(words), sum(sentences), max(word_types), sum(read))
 
-    yield from in_threads(read, len(runs), report, len(readers))
+    yield from in_threads(read, range(len(runs)), report, len(readers))
 
 
 class Scan(OnDisk):
@@ -224,7 +224,9 @@ class Scan(OnDisk):
                 tokens = int(np.count_nonzero(run >= 0))
                 return replace(shard, path=str(path), entries=len(run), tokens=tokens)
 
-            written = [shard for shard in in_threads(encoded, len(self._shards)) if shard.entries]
+            written = [
+                shard for shard in in_threads(encoded, range(len(self._shards))) if shard.entries
+            ]
             part = EncodedPart(written, self.total_words, self.corpus_count)
             return EncodedCorpus(made, [part], whole=rows is not None)
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.objectives import StepShape
+from gensim_tfw2v.graph.sizes import StepShape
 from gensim_tfw2v.graph.updates import running_sum
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.word_arrays import WordArrays

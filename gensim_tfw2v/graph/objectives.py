@@ -27,94 +27,15 @@ from __future__ import annotations
 import functools
 import operator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.slices import AS_THEY_ARE, Slices, Weights
+from gensim_tfw2v.graph.sizes import StepShape
+from gensim_tfw2v.graph.slices import IDENTITY, Slices, Weights
 from gensim_tfw2v.graph.updates import RowGroups
-
-
-@dataclass(frozen=True)
-class StepShape:
-    """Layout of tokens in a step.
-
-    Parameters
-    ----------
-    tokens, block, window : int
-        T, B and w: T is a multiple of B.
-    shared : int
-        Negatives shared by the pairs of a block.
-    halo_side : {"inputs", "centres"}
-        What is taken from the halo.
-    sequential : bool
-        Compiled kernels train one window after the other, instead of a block at once.
-    group : int
-        Windows of compiled CBOW, or words of a window of compiled skip-gram, whose scores are
-        computed from the same rows.
-    turns : int
-        Steps of the graph that tokens are trained in, each on every so manieth of the centres.
-
-    Raises
-    ------
-    ValueError
-        If a size is below 1, T is no multiple of B, or the side is another.
-    """
-
-    tokens: int
-    block: int
-    window: int
-    shared: int
-    halo_side: Literal["inputs", "centres"] = "inputs"
-    sequential: bool = False
-    group: int = 4
-    turns: int = 1
-
-    def __post_init__(self) -> None:
-        for name in ("tokens", "block", "window", "shared", "group", "turns"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.halo_side not in ("inputs", "centres"):
-            raise ValueError(f"halo_side must be 'inputs' or 'centres', got {self.halo_side!r}")
-        if self.turns > 1 and self.tokens != self.block:
-            raise ValueError(f"a step of {self.turns} turns is one block, not {self.blocks}")
-        if self.tokens % self.block:
-            raise ValueError(
-                f"tokens ({self.tokens}) must be a multiple of block ({self.block}): "
-                f"try {self.tokens // self.block * self.block or self.block}"
-            )
-
-    @property
-    def blocks(self) -> int:
-        """Blocks a step."""
-        return self.tokens // self.block
-
-    @property
-    def halo(self) -> int:
-        """H, positions of a block and of its context."""
-        return self.block + 2 * self.window
-
-    @property
-    def inputs(self) -> int:
-        """I, input rows of a block."""
-        return self.halo if self.halo_side == "inputs" else self.block
-
-    @property
-    def centres(self) -> int:
-        """O, centres of a block."""
-        return self.halo if self.halo_side == "centres" else self.block
-
-    @property
-    def columns(self) -> int:
-        """C, output rows of a block: its centres, then its shared negatives."""
-        return self.centres + self.shared
-
-    @property
-    def offsets(self) -> np.ndarray:
-        """Distance in tokens from each centre to each input: [O, I]."""
-        shift = -self.window if self.halo_side == "inputs" else self.window
-        return np.arange(self.inputs) + shift - np.arange(self.centres)[:, None]
+from gensim_tfw2v.kernel.program import Objective
 
 
 def band(windows: tf.Tensor, shape: StepShape, mean: bool, dtype: tf.DType) -> tf.Tensor:
@@ -235,7 +156,7 @@ class Step(NamedTuple):
     # Columns are chosen before rows are looked up: slicing rows afterwards would copy them. And
     # rows are cast before they are multiplied.
 
-    def looked_up(
+    def gather(
         self, table: str, which: slice = slice(None), dtype: tf.DType | None = None
     ) -> Slices:
         """Rows of a table that each block has, or some of these: [T/B, n, D], in the step's dtype.
@@ -243,7 +164,7 @@ class Step(NamedTuple):
         Outputs are those of its centres, then of its negatives.
         """
         inverse = getattr(self.plan, table).inverse
-        return self.rows[table].looked_up(inverse, dtype or self.dtype, which)
+        return self.rows[table].gather(inverse, dtype or self.dtype, which)
 
     def band(self) -> tf.Tensor:
         """1 where an input is in a centre's window, else 0: [T/B, O, I], float32."""
@@ -291,7 +212,7 @@ def predict(
     outputs: Slices,
     weights: tf.Tensor,
     with_loss: bool,
-    pairs: Weights = AS_THEY_ARE,
+    pairs: Weights = IDENTITY,
 ) -> Layer:
     """Predict every output row of a block from every input row of it, by three batched products.
 
@@ -301,8 +222,8 @@ def predict(
     scores = tf.cast(outputs.products(inputs, pairs), tf.float32)
     g = pairs.pack(tf.cast(coefficients(scores, 0.5 * weights), inputs.dtype))
     return Layer(
-        outputs.weighed(g, pairs, transposed=True),
-        [inputs.weighed(g, pairs)],
+        outputs.matmul(g, pairs, transposed=True),
+        [inputs.matmul(g, pairs)],
         loss(scores, weights) if with_loss else tf.constant(0.0),
     )
 
@@ -321,9 +242,14 @@ def loss(scores: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(tf.abs(weights) * tf.nn.softplus(-tf.sign(weights) * scores))
 
 
-@dataclass(frozen=True)
-class SkipGram:
-    """Every word of the window is an input that predicts the centre word.
+def gradients(objective: Objective, step: Step, with_loss: bool) -> Gradients:
+    """Row updates of one step."""
+    of_objective = skipgram_gradients if objective.skipgram else cbow_gradients
+    return of_objective(objective, step, with_loss)
+
+
+def skipgram_gradients(objective: Objective, step: Step, with_loss: bool) -> Gradients:
+    """Row updates of one step in which each word of a window predicts the centre word.
 
     As in gensim, the window is the centre's: an input and a centre make a pair when the input
     lies in the centre's (reduced) window. A negative n of the block takes part in as many pairs
@@ -332,151 +258,106 @@ class SkipGram:
     Negatives are shared by the pairs of a block (Ji et al. 2016, "Parallelizing Word2Vec in Shared
     and Distributed Memory", section 4): each counts ``negative / (C - B)`` times for each pair, so
     the expectation is `negative` draws a pair.
-
-    Parameters
-    ----------
-    negative : int
-        Negatives a pair; 0 for none.
-    hierarchical : bool
-        Whether hierarchical softmax is trained.
     """
-
-    negative: int
-    hierarchical: bool = False
-    skipgram: ClassVar[bool] = True
-    mean: ClassVar[bool] = False
-    follows_gradient: ClassVar[bool] = True
-
-    def __call__(self, step: Step, with_loss: bool) -> Gradients:
-        """Row updates of one step; see `Objective`."""
-        inputs = step.looked_up("inputs")
-        pairs = step.band()
-        layers = {}
-        if self.negative:
-            weights = self._weights(step, pairs)
-            # of products with columns only those that make pairs travel
-            near = NearPairs(step.shape) if inputs.link else AS_THEY_ARE
-            layers["outputs"] = predict(inputs, step.looked_up("outputs"), weights, with_loss, near)
-        if self.hierarchical:
-            signs = step.plan.signs
-            path_length = tf.shape(signs)[1] // step.shape.centres
-            weights = signs[..., None] * tf.repeat(pairs, path_length, 1)
-            layers["nodes"] = predict(inputs, step.looked_up("nodes"), weights, with_loss)
-        updates, lost = summed(layers)
-        return Gradients(updates, lost, tf.reduce_sum(pairs) if with_loss else tf.constant(0.0))
-
-    def _weights(self, step: Step, pairs: tf.Tensor) -> tf.Tensor:
-        """Weight of each pair, below 0 for negatives: [T/B, C, I]."""
-        share = self.negative / step.shape.shared
-        if step.noise is None:
-            # repeated by concat: broadcasting to all negatives costs twice as much
-            noise = [tf.reduce_sum(pairs, 1, keepdims=True) * -share] * step.shape.shared
-        else:
-            noise = [tf.matmul(step.noise, pairs) * -share]
-        return tf.concat([pairs, *noise], 1)
+    inputs = step.gather("inputs")
+    pairs = step.band()
+    layers = {}
+    if objective.negative:
+        weights = _pair_weights(objective.negative, step, pairs)
+        # of products with columns only those that make pairs travel
+        near = NearPairs(step.shape) if inputs.link else IDENTITY
+        layers["outputs"] = predict(inputs, step.gather("outputs"), weights, with_loss, near)
+    if objective.hierarchical:
+        signs = step.plan.signs
+        path_length = tf.shape(signs)[1] // step.shape.centres
+        weights = signs[..., None] * tf.repeat(pairs, path_length, 1)
+        layers["nodes"] = predict(inputs, step.gather("nodes"), weights, with_loss)
+    updates, lost = summed(layers)
+    return Gradients(updates, lost, tf.reduce_sum(pairs) if with_loss else tf.constant(0.0))
 
 
-@dataclass(frozen=True)
-class Cbow:
-    """The sum or mean of the window's input rows predicts the centre word.
+def _pair_weights(negative: int, step: Step, pairs: tf.Tensor) -> tf.Tensor:
+    """Weight of each pair, below 0 for negatives: [T/B, C, I]."""
+    share = negative / step.shape.shared
+    if step.noise is None:
+        # repeated by concat: broadcasting to all negatives costs twice as much
+        noise = [tf.reduce_sum(pairs, 1, keepdims=True) * -share] * step.shape.shared
+    else:
+        noise = [tf.matmul(step.noise, pairs) * -share]
+    return tf.concat([pairs, *noise], 1)
+
+
+def cbow_gradients(objective: Objective, step: Step, with_loss: bool) -> Gradients:
+    """Row updates of one step in which the sum or mean of a window predicts the centre word.
 
     The hidden rows are the band matrix times the halo's input rows: a matrix product too. As in
     gensim, the gradient of the hidden row goes whole to each input row when the hidden row is a
     mean, and divided by their number when it is a sum. That is not the gradient of the loss: it
-    would be the other way round (Irsoy, Benton and Stratos 2021, "Corrected CBOW Performs as well
-    as Skip-gram", section 2).
+    would be the other way round, as it is if `corrected` (Irsoy, Benton and Stratos 2021,
+    "Corrected CBOW Performs as well as Skip-gram", section 2).
 
-    Parameters
-    ----------
-    negative : int
-        Negatives a centre word; 0 for none.
-    mean : bool
-        gensim's `cbow_mean`.
-    hierarchical : bool
-        Whether hierarchical softmax is trained.
-    corrected : bool
-        Whether each input row gets the gradient of the loss instead.
+    A centre without context has a hidden row of zeros and a band of zeros, so whatever its
+    coefficients are, nothing is added to any row.
     """
-
-    negative: int
-    mean: bool = True
-    hierarchical: bool = False
-    corrected: bool = False
-    skipgram: ClassVar[bool] = False
-
-    @property
-    def follows_gradient(self) -> bool:
-        """True if updates are the negative gradient of the loss."""
-        return self.corrected
-
-    def __call__(self, step: Step, with_loss: bool) -> Gradients:
-        """Row updates of one step, whose halo holds inputs; see `Objective`.
-
-        A centre without context has a hidden row of zeros and a band of zeros, so whatever its
-        coefficients are, nothing is added to any row.
-        """
-        shape = step.shape
-        if shape.halo_side != "inputs":
-            raise ValueError('CBOW needs all inputs of a centre in its block: halo_side="inputs"')
-        forward = WindowBand(shape, self.mean, step.dtype)
-        backward = WindowBand(shape, self.mean == self.corrected, step.dtype)
-        hidden = step.looked_up("inputs").weighed(step.plan.windows, forward)  # [T/B, B, D]
-        used: tf.Tensor | None = None  # for the loss: 1 for a centre that has context, else 0
-        if with_loss:
-            used = tf.minimum(tf.reduce_sum(step.band(), 2, keepdims=True), 1.0)
-        layers = {}
-        if self.negative:
-            layers["outputs"] = self._sampled(step, hidden, used)
-        if self.hierarchical:
-            layers["nodes"] = self._in_tree(step, hidden, used)
-        updates, lost = summed(layers)
-        (d_hidden,) = updates["inputs"]
-        d_inputs = d_hidden.cast(step.dtype).weighed(step.plan.windows, backward, transposed=True)
-        predictions = tf.constant(0.0) if used is None else tf.reduce_sum(used)
-        return Gradients(updates | {"inputs": [d_inputs]}, lost, predictions)
-
-    def _sampled(self, step: Step, hidden: Slices, used: tf.Tensor | None) -> Layer:
-        """Predict by negative sampling from the hidden rows."""
-        share = self.negative / step.shape.shared
-        real = tf.float32
-        centres = step.shape.centres
-        targets = step.looked_up("outputs", slice(centres), real)
-        negatives = step.looked_up("outputs", slice(centres, None))
-        wide = hidden.cast(real)
-        scores = wide.dots(targets)
-        noise_scores = tf.cast(negatives.products(hidden), real)
-        noise_weights = -share if step.noise is None else -share * step.noise  # [T/B, C - B, B]
-        g = coefficients(scores, 0.5)
-        noise_g = tf.cast(coefficients(noise_scores, 0.5 * noise_weights), step.dtype)
-        d_hidden = targets.scaled(g) + negatives.weighed(noise_g, transposed=True).cast(real)
-        lost = tf.constant(0.0)
-        if used is not None:
-            noise_used = tf.transpose(used, [0, 2, 1])
-            lost = loss(scores, used) + loss(noise_scores, noise_used * noise_weights)
-        outputs = [wide.scaled(g), hidden.weighed(noise_g).cast(real)]
-        return Layer(d_hidden, outputs, lost)
-
-    def _in_tree(self, step: Step, hidden: Slices, used: tf.Tensor | None) -> Layer:
-        """The same of hierarchical softmax: each centre is a block of its own, with its path."""
-        tokens = step.shape.tokens
-        blocks = step.shape.blocks
-
-        def regrouped(rows: Slices, groups: int) -> Slices:
-            return rows.map(lambda x: tf.reshape(x, [groups, -1, tf.shape(x)[2]]))
-
-        weights = tf.reshape(step.plan.signs, [tokens, -1, 1])
-        if used is not None:
-            weights *= tf.reshape(used, [tokens, 1, 1])
-        layer = predict(
-            regrouped(hidden, tokens),
-            regrouped(step.looked_up("nodes"), tokens),
-            weights,
-            used is not None,
-        )
-        d_hidden = regrouped(layer.inputs, blocks)
-        return Layer(d_hidden, [regrouped(x, blocks) for x in layer.outputs], layer.loss)
+    shape = step.shape
+    if shape.halo_side != "inputs":
+        raise ValueError('CBOW needs all inputs of a centre in its block: halo_side="inputs"')
+    forward = WindowBand(shape, objective.mean, step.dtype)
+    backward = WindowBand(shape, objective.mean == objective.corrected, step.dtype)
+    hidden = step.gather("inputs").matmul(step.plan.windows, forward)  # [T/B, B, D]
+    used: tf.Tensor | None = None  # for the loss: 1 for a centre that has context, else 0
+    if with_loss:
+        used = tf.minimum(tf.reduce_sum(step.band(), 2, keepdims=True), 1.0)
+    layers = {}
+    if objective.negative:
+        layers["outputs"] = _predict_samples(objective.negative, step, hidden, used)
+    if objective.hierarchical:
+        layers["nodes"] = _predict_paths(step, hidden, used)
+    updates, lost = summed(layers)
+    (d_hidden,) = updates["inputs"]
+    d_inputs = d_hidden.cast(step.dtype).matmul(step.plan.windows, backward, transposed=True)
+    predictions = tf.constant(0.0) if used is None else tf.reduce_sum(used)
+    return Gradients(updates | {"inputs": [d_inputs]}, lost, predictions)
 
 
-#: `negative` and `hierarchical` are gensim's parameters, the latter its `hs`. Updates of one that
-#: `follows_gradient` are the negative gradient of the loss.
-Objective = SkipGram | Cbow
+def _predict_samples(negative: int, step: Step, hidden: Slices, used: tf.Tensor | None) -> Layer:
+    """Predict by negative sampling from the hidden rows."""
+    share = negative / step.shape.shared
+    real = tf.float32
+    centres = step.shape.centres
+    targets = step.gather("outputs", slice(centres), real)
+    negatives = step.gather("outputs", slice(centres, None))
+    wide = hidden.cast(real)
+    scores = wide.dots(targets)
+    noise_scores = tf.cast(negatives.products(hidden), real)
+    noise_weights = -share if step.noise is None else -share * step.noise  # [T/B, C - B, B]
+    g = coefficients(scores, 0.5)
+    noise_g = tf.cast(coefficients(noise_scores, 0.5 * noise_weights), step.dtype)
+    d_hidden = targets.scaled(g) + negatives.matmul(noise_g, transposed=True).cast(real)
+    lost = tf.constant(0.0)
+    if used is not None:
+        noise_used = tf.transpose(used, [0, 2, 1])
+        lost = loss(scores, used) + loss(noise_scores, noise_used * noise_weights)
+    outputs = [wide.scaled(g), hidden.matmul(noise_g).cast(real)]
+    return Layer(d_hidden, outputs, lost)
+
+
+def _predict_paths(step: Step, hidden: Slices, used: tf.Tensor | None) -> Layer:
+    """The same of hierarchical softmax: each centre is a block of its own, with its path."""
+    tokens = step.shape.tokens
+    blocks = step.shape.blocks
+
+    def regrouped(rows: Slices, groups: int) -> Slices:
+        return rows.map(lambda x: tf.reshape(x, [groups, -1, tf.shape(x)[2]]))
+
+    weights = tf.reshape(step.plan.signs, [tokens, -1, 1])
+    if used is not None:
+        weights *= tf.reshape(used, [tokens, 1, 1])
+    layer = predict(
+        regrouped(hidden, tokens),
+        regrouped(step.gather("nodes"), tokens),
+        weights,
+        used is not None,
+    )
+    d_hidden = regrouped(layer.inputs, blocks)
+    return Layer(d_hidden, [regrouped(x, blocks) for x in layer.outputs], layer.loss)

@@ -15,25 +15,25 @@ from typing import Any, NamedTuple
 from gensim_tfw2v._tensorflow import tf
 
 
-class Sent(NamedTuple):
+class Payload(NamedTuple):
     """A tensor that slices need, and in which dtype it travels to them."""
 
     tensor: tf.Tensor
     dtype: tf.DType
 
 
-def exact(tensor: tf.Tensor) -> Sent:
+def as_is(tensor: tf.Tensor) -> Payload:
     """A tensor that travels as it is."""
-    return Sent(tensor, tensor.dtype)
+    return Payload(tensor, tensor.dtype)
 
 
-def small(integers: tf.Tensor) -> Sent:
-    """Integers below `MOST_ROWS`."""
-    return Sent(integers, tf.uint16)
+def as_uint16(integers: tf.Tensor) -> Payload:
+    """Integers below `MAX_ROWS`."""
+    return Payload(integers, tf.uint16)
 
 
 #: As many rows a step may have where rows are sliced.
-MOST_ROWS = 1 << 16
+MAX_ROWS = 1 << 16
 
 
 class Link:
@@ -53,8 +53,8 @@ class Link:
         self._sent: list[tf.Tensor] = []
         self._received: list[tf.Tensor] = []
 
-    def narrow(self, tensor: tf.Tensor) -> tf.DType:
-        """The dtype in which a tensor travels unless a `Sent` says another."""
+    def wire_dtype_of(self, tensor: tf.Tensor) -> tf.DType:
+        """The dtype in which a tensor travels unless a `Payload` says another."""
         return self.wire if tensor.dtype.is_floating else tensor.dtype
 
     def send(self, tensor: tf.Tensor, dtype: tf.DType) -> list[tf.Tensor]:
@@ -70,7 +70,7 @@ class Link:
             self._there[key] = arrived
         return self._there[key]
 
-    def send_together(self, together: Sequence[Sent]) -> None:
+    def send_together(self, together: Sequence[Payload]) -> None:
         """Send integers in one message, before they are asked for: each message costs some time.
 
         They are int32 or uint16, and at most one dimension of each shape is unknown.
@@ -118,7 +118,7 @@ class Weights:
         return packed
 
 
-AS_THEY_ARE = Weights()
+IDENTITY = Weights()
 
 
 class Slices:
@@ -132,14 +132,17 @@ class Slices:
         self.link = link
 
     def map(
-        self, make: Callable[..., tf.Tensor], *others: Slices, sent: Sequence[tf.Tensor | Sent] = ()
+        self,
+        make: Callable[..., tf.Tensor],
+        *others: Slices,
+        sent: Sequence[tf.Tensor | Payload] = (),
     ) -> Slices:
         """Compute something of each slice, where it is.
 
         Parameters
         ----------
         make : function (part, parts of others, sent tensors) -> Tensor [..., D/S]
-        sent : sequence of Tensor or Sent
+        sent : sequence of Tensor or Payload
             What the worker has; plain floats travel in the link's dtype.
         """
         return Slices(self._each(make, others, sent), self.link)
@@ -148,7 +151,7 @@ class Slices:
         self,
         make: Callable[..., tf.Tensor],
         *others: Slices,
-        sent: Sequence[tf.Tensor | Sent] = (),
+        sent: Sequence[tf.Tensor | Payload] = (),
         exact: bool = False,
     ) -> tf.Tensor:
         """Compute something of each slice, as `map` does, and its sum over the slices, here.
@@ -158,7 +161,9 @@ class Slices:
         parts = self._each(make, others, sent)
         if self.link is None:
             return parts[0]
-        return self.link.receive(parts, parts[0].dtype if exact else self.link.narrow(parts[0]))
+        return self.link.receive(
+            parts, parts[0].dtype if exact else self.link.wire_dtype_of(parts[0])
+        )
 
     @property
     def dtype(self) -> tf.DType:
@@ -169,13 +174,13 @@ class Slices:
         """The same rows in another dtype."""
         return self if dtype == self.dtype else self.map(lambda x: tf.cast(x, dtype))
 
-    def looked_up(self, rows: tf.Tensor, dtype: tf.DType, which: slice = slice(None)) -> Slices:
+    def gather(self, rows: tf.Tensor, dtype: tf.DType, which: slice = slice(None)) -> Slices:
         """Rows of [U, D] that each block has, some of its columns: [blocks, n, D]."""
         return self.map(
-            lambda x, at: tf.gather(tf.cast(x, dtype), at[:, which]), sent=[small(rows)]
+            lambda x, at: tf.gather(tf.cast(x, dtype), at[:, which]), sent=[as_uint16(rows)]
         )
 
-    def products(self, others: Slices, weights: Weights = AS_THEY_ARE) -> tf.Tensor:
+    def products(self, others: Slices, weights: Weights = IDENTITY) -> tf.Tensor:
         """Dot products of each row of a block with each of another's: [blocks, n, m].
 
         Those that `weights` leaves out are 0.
@@ -191,8 +196,8 @@ class Slices:
         """Each row times its factor [..., 1]."""
         return self.map(tf.multiply, sent=[factors])
 
-    def weighed(
-        self, packed: tf.Tensor, weights: Weights = AS_THEY_ARE, transposed: bool = False
+    def matmul(
+        self, packed: tf.Tensor, weights: Weights = IDENTITY, transposed: bool = False
     ) -> Slices:
         """Matrices [blocks, m, n], or transposed [blocks, n, m], times rows: [blocks, m, D].
 
@@ -209,14 +214,19 @@ class Slices:
         return self.map(tf.add, other)
 
     def _each(
-        self, make: Callable[..., Any], others: Sequence[Slices], sent: Sequence[tf.Tensor | Sent]
+        self,
+        make: Callable[..., Any],
+        others: Sequence[Slices],
+        sent: Sequence[tf.Tensor | Payload],
     ) -> list[Any]:
         parts = [self.parts, *(other.parts for other in others)]
         if self.link is None:
-            here = (x.tensor if isinstance(x, Sent) else x for x in sent)
+            here = (x.tensor if isinstance(x, Payload) else x for x in sent)
             return [make(*(part for (part,) in parts), *here)]
         for x in sent:
-            parts.append(self.link.send(*(x if isinstance(x, Sent) else (x, self.link.narrow(x)))))
+            parts.append(
+                self.link.send(*(x if isinstance(x, Payload) else (x, self.link.wire_dtype_of(x))))
+            )
         made = []
         for device, *arguments in zip(self.link.devices, *parts, strict=True):
             with tf.device(device):

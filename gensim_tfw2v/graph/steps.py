@@ -11,16 +11,23 @@ from typing import Any, NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import Draws, counted_negatives, draw
-from gensim_tfw2v.graph.objectives import Gradients, Step, StepPlan
-from gensim_tfw2v.graph.slices import exact, small
-from gensim_tfw2v.graph.updates import adagrad, clipped, group_rows, sum_rows
+from gensim_tfw2v.graph.objectives import Gradients, Step, StepPlan, gradients
+from gensim_tfw2v.graph.slices import as_is, as_uint16
+from gensim_tfw2v.graph.updates import (
+    adagrad,
+    add_rows,
+    clipped,
+    group_rows,
+    read_rows,
+    sum_rows,
+)
 from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
 from gensim_tfw2v.kernel.program import Program
-from gensim_tfw2v.kernel.tables import Tables, UnitResult, add_rows, read_rows
+from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
 
 #: Nodes on a path, at most: gensim's counts are below 2**63, and each level adds to them.
-LONGEST_PATH = 128
+MAX_PATH = 128
 
 
 def prepare_unit(
@@ -123,7 +130,7 @@ def _plan_unit(
         rows["outputs"] = columns, shape.columns
     if objective.hierarchical:
         nodes, signs = paths_of(draws.centres, words.tree)
-        rows["nodes"] = nodes, shape.centres * LONGEST_PATH
+        rows["nodes"] = nodes, shape.centres * MAX_PATH
     groups = {}
     ids = dict.fromkeys(Tables._fields)
     for name, (of_table, number) in rows.items():
@@ -154,8 +161,8 @@ def train_step(
     It gives what a `UnitResult` sums: loss, predictions and magnitude; and if rows are sliced, the
     traffic of its link.
     """
-    ids, gradients = _gradients(program, plan, unit, tables, program.loss_every > 0)
-    sums = {name: sum_rows(getattr(plan, name), parts) for name, parts in gradients.updates.items()}
+    ids, found = _gradients(program, plan, unit, tables, program.loss_every > 0)
+    sums = {name: sum_rows(getattr(plan, name), parts) for name, parts in found.updates.items()}
     moved = tf.constant(0.0)  # summed lengths of the updates before clipping
     for name, of_table in sums.items():
         rows = ids[name]
@@ -168,7 +175,7 @@ def train_step(
         locked = program.locked and name == "inputs"
         getattr(tables, name).add(rows, changes, words.lock if locked else None)
         moved += magnitude
-    result = (gradients.loss, gradients.predictions, moved)
+    result = (found.loss, found.predictions, moved)
     link = tables.inputs.link
     return result if link is None else (*result, link.traffic())
 
@@ -188,10 +195,12 @@ def _gradients(
     if (link := tables.inputs.link) is not None:
         link.begin()
         groups = [getattr(plan, name) for name in ids]
-        of_rows = [small(x) for of in groups for x in (of.inverse, of.rank, of.segment)]
-        link.send_together([*map(exact, ids.values()), *of_rows])
+        of_rows = [as_uint16(x) for of in groups for x in (of.inverse, of.rank, of.segment)]
+        link.send_together([*map(as_is, ids.values()), *of_rows])
     rows = {name: getattr(tables, name).read(of_table) for name, of_table in ids.items()}
     selects = "outputs" in ids and program.selects_negatives
     noise = counted_negatives(program, plan.words) if selects else None
     dtype = tf.as_dtype(program.product_dtype)
-    return ids, program.objective(Step(program.shape, dtype, plan, rows, noise), with_loss)
+    return ids, gradients(
+        program.objective, Step(program.shape, dtype, plan, rows, noise), with_loss
+    )

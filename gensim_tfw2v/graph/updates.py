@@ -13,12 +13,14 @@ size is the smaller the more it has been moved so far.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.slices import Slices, exact, small
+from gensim_tfw2v.graph.slices import Slices, as_is, as_uint16, whole
+from gensim_tfw2v.kernel.tables import Tables
 
 #: Added to Adagrad's sums, so that a row's first steps are none of any length.
 EPSILON = 1e-6
@@ -141,7 +143,7 @@ def sum_rows(groups: RowGroups, updates: list[Slices]) -> Slices:
         return tf.math.segment_sum(tf.cast(in_order, tf.float32), segment)
 
     first, *others = updates
-    return first.map(of_part, *others, sent=[small(groups.rank), small(groups.segment)])
+    return first.map(of_part, *others, sent=[as_uint16(groups.rank), as_uint16(groups.segment)])
 
 
 def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Slices, tf.Tensor]:
@@ -151,7 +153,7 @@ def clipped(sums: Slices, alpha: tf.Tensor | float, max_norm: float) -> tuple[Sl
     """
     norms = tf.sqrt(sums.total(_squares, exact=True))
     sizes = tf.minimum(alpha, max_norm / norms)
-    return sums.map(tf.multiply, sent=[exact(sizes)]), tf.reduce_sum(alpha * norms)
+    return sums.map(tf.multiply, sent=[as_is(sizes)]), tf.reduce_sum(alpha * norms)
 
 
 def adagrad(
@@ -173,3 +175,53 @@ def adagrad_sizes(squares: tf.Tensor, alpha: tf.Tensor | float) -> tf.Tensor:
 
 def _squares(rows: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(tf.square(rows), 1, keepdims=True)
+
+
+def whole_rows(handles: Iterable[Any]) -> Tables:
+    """Tables of `WholeRows`: what a step reads and updates on the worker's own device."""
+    return Tables(*map(WholeRows, handles))
+
+
+class WholeRows:
+    """A variable [V, D] on the worker's own device, by its handle, as a step uses it."""
+
+    link = None
+
+    def __init__(self, handle: tf.Tensor) -> None:
+        self._handle = handle
+
+    def whole(self) -> tf.Tensor:
+        """All rows, [V, D]: the variable's own memory, for what changes it in place.
+
+        A variable whose rows were gathered or scattered gives a copy instead.
+        """
+        return tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.float32)
+
+    def read(self, ids: tf.Tensor) -> Slices:
+        """Rows [ids, D], float32."""
+        return whole(read_rows(self._handle, ids))
+
+    def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
+        """Add changes [U, D] to rows of distinct ids; see `add_rows`."""
+        add_rows(self._handle, ids, changes.parts[0], lock)
+
+
+def add_rows(
+    table: tf.Tensor, ids: tf.Tensor, changes: tf.Tensor, lock: tf.Tensor | None = None
+) -> None:
+    """Add changes [U, D] to a table's rows of distinct ids, by the handle of the variable [V, D].
+
+    With `lock` [V], gensim's ``vectors_lockf``, each row's change is multiplied by its factor.
+    """
+    if lock is not None:
+        changes *= tf.gather(lock, ids)[:, None]
+    # Rows are read again and overwritten, at half the price of adding to them on a CPU. What
+    # another thread adds to the same row in between is lost, so the reading must come last.
+    with tf.control_dependencies([changes]):
+        current = read_rows(table, ids)
+    tf.raw_ops.ResourceScatterUpdate(resource=table, indices=ids, updates=current + changes)
+
+
+def read_rows(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
+    """Rows of the variable with this handle: [ids, D], float32."""
+    return tf.raw_ops.ResourceGather(resource=table, indices=ids, dtype=tf.float32)

@@ -1,12 +1,73 @@
-"""Constants of a training's functions."""
+"""Constants of a training's functions: the objective, sizes, and options of units and jobs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.objectives import Objective, StepShape
-from gensim_tfw2v.kernel.native.by_ctypes import stride
+
+#: Floats: rows of the tables that kernels train are filled up to a multiple of them.
+STRIDE = 16
+
+
+def stride(size: int) -> int:
+    """Floats that a row of D numbers takes in a table that kernels train."""
+    return -(-size // STRIDE) * STRIDE
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What predicts which word, and by which loss.
+
+    Parameters
+    ----------
+    skipgram : bool
+        Each word of a window predicts its centre word; else their sum or mean does (CBOW).
+    negative : int
+        Negatives a prediction; 0 for none.
+    mean : bool
+        gensim's `cbow_mean`, of CBOW alone.
+    hierarchical : bool
+        Whether hierarchical softmax is trained: gensim's `hs`.
+    corrected : bool
+        Whether each input row of CBOW gets the gradient of the loss.
+    """
+
+    skipgram: bool
+    negative: int
+    mean: bool = False
+    hierarchical: bool = False
+    corrected: bool = False
+
+    @property
+    def follows_gradient(self) -> bool:
+        """True if updates are the negative gradient of the loss."""
+        return self.skipgram or self.corrected
+
+
+@dataclass(frozen=True)
+class KernelShape:
+    """Sizes by which the compiled kernels train.
+
+    Parameters
+    ----------
+    block, window : int
+        B positions, and w.
+    shared : int
+        Negatives shared by the pairs of a block.
+    sequential : bool
+        Train one window after the other, instead of a block at once.
+    group : int
+        Windows of CBOW, or words of a window of skip-gram, whose scores are computed from the same
+        rows.
+    """
+
+    block: int
+    window: int
+    shared: int
+    sequential: bool = False
+    group: int = 4
 
 
 @dataclass(frozen=True)
@@ -15,6 +76,8 @@ class Program:
 
     Parameters
     ----------
+    shape : KernelShape or StepShape
+        Of compiled kernels, which then train, or of the graph.
     vector_size, shrink_windows
         gensim's parameters.
     id_bits : int
@@ -42,8 +105,6 @@ class Program:
         Whether rows have step sizes of their own: see `gensim_tfw2v.graph.updates.adagrad`.
     span : int
         Positions whose words' inputs are made of rows of n-grams at a time: see `choose_span`.
-    native : bool
-        Whether compiled kernels train, instead of a graph: see `gensim_tfw2v.kernel.native`.
     workers : int
         Worker tasks of a cluster, or threads of one machine.
     threads : int
@@ -55,7 +116,7 @@ class Program:
         Whether workers read units from files, rather than being sent them.
     layout : {"rows", "columns"}
         What is spread over the ps tasks: see `RowLayout` and `ColumnLayout`.
-    largest_growth : float
+    max_growth : float
         Step sizes of workers that train at the same time are at most so many times as large.
     one_at_a_time : bool
         Whether workers take turns.
@@ -72,7 +133,7 @@ class Program:
     """
 
     objective: Objective
-    shape: StepShape
+    shape: Any
     vector_size: int
     id_bits: int
     max_entries: int
@@ -86,19 +147,23 @@ class Program:
     max_norm: float = 0.5
     adagrad: bool = False
     span: int = 1
-    native: bool = False
     workers: int = 1
     threads: int = 1
     wire_dtype: str = "bfloat16"
     shared_corpus: bool = False
     layout: str = "rows"
-    largest_growth: float = 1.0
+    max_growth: float = 1.0
     one_at_a_time: bool = False
     round_blocks: int = 1
     documents: bool = False
     train_words: bool = True
     concatenated: int = 0
     padding: int = 0
+
+    @property
+    def native(self) -> bool:
+        """True if compiled kernels train, instead of a graph: see `gensim_tfw2v.kernel.native`."""
+        return isinstance(self.shape, KernelShape)
 
     @property
     def row_size(self) -> int:

@@ -9,7 +9,6 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
-from gensim_tfw2v.graph.slices import Slices, whole
 from gensim_tfw2v.kernel.program import Program
 
 
@@ -29,56 +28,6 @@ class Tables(NamedTuple):
     inputs: Any
     outputs: Any
     nodes: Any
-
-    @classmethod
-    def of_handles(cls, handles: Iterable[Any]) -> Tables:
-        """Tables of `WholeRows`: what a step reads and updates on the worker's own device."""
-        return cls(*map(WholeRows, handles))
-
-
-class WholeRows:
-    """A variable [V, D] on the worker's own device, by its handle, as a step uses it."""
-
-    link = None
-
-    def __init__(self, handle: tf.Tensor) -> None:
-        self._handle = handle
-
-    def whole(self) -> tf.Tensor:
-        """All rows, [V, D]: the variable's own memory, for what changes it in place.
-
-        A variable whose rows were gathered or scattered gives a copy instead.
-        """
-        return tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.float32)
-
-    def read(self, ids: tf.Tensor) -> Slices:
-        """Rows [ids, D], float32."""
-        return whole(read_rows(self._handle, ids))
-
-    def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
-        """Add changes [U, D] to rows of distinct ids; see `add_rows`."""
-        add_rows(self._handle, ids, changes.parts[0], lock)
-
-
-def add_rows(
-    table: tf.Tensor, ids: tf.Tensor, changes: tf.Tensor, lock: tf.Tensor | None = None
-) -> None:
-    """Add changes [U, D] to a table's rows of distinct ids, by the handle of the variable [V, D].
-
-    With `lock` [V], gensim's ``vectors_lockf``, each row's change is multiplied by its factor.
-    """
-    if lock is not None:
-        changes *= tf.gather(lock, ids)[:, None]
-    # Rows are read again and overwritten, at half the price of adding to them on a CPU. What
-    # another thread adds to the same row in between is lost, so the reading must come last.
-    with tf.control_dependencies([changes]):
-        current = read_rows(table, ids)
-    tf.raw_ops.ResourceScatterUpdate(resource=table, indices=ids, updates=current + changes)
-
-
-def read_rows(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-    """Rows of the variable with this handle: [ids, D], float32."""
-    return tf.raw_ops.ResourceGather(resource=table, indices=ids, dtype=tf.float32)
 
 
 def unit_key(seed: int, epoch: int, index: int) -> np.ndarray:

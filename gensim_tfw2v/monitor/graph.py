@@ -31,7 +31,7 @@ def objective_graph(
 
     Parameters
     ----------
-    objective : SkipGram or Cbow
+    objective : Objective
     words, rows, vector_size : int
         V, the rows that inputs are made of (more than V with n-grams), and D.
     shared : int
@@ -39,10 +39,9 @@ def objective_graph(
     ns_exponent : float
     """
     graph = _Graph(vector_size)
-    corrected = getattr(objective, "corrected", None)
     pools = []  # of rows into the hidden row: letter, whether by the mean, and updates by shares
-    if corrected is not None:
-        pools.append(("w", objective.mean, objective.mean == corrected))
+    if not objective.skipgram:
+        pools.append(("w", objective.mean, objective.mean == objective.corrected))
     if rows > words:
         pools.append(("n", True, False))
     letters = "".join(["b", *(letter for letter, *_ in pools)])

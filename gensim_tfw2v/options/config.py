@@ -8,8 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
-from gensim_tfw2v.graph.objectives import Cbow, Objective, SkipGram
-from gensim_tfw2v.kernel.native import by_ctypes
+from gensim_tfw2v.kernel.program import Objective
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.options.kinds import Kind
 from gensim_tfw2v.options.regimes import (
@@ -38,7 +37,7 @@ class TrainingConfig:
     shrink_windows: bool
     deterministic: bool
     cluster: Cluster | LocalTasks | None
-    regime: RegimeOptions | None  # None for the default: see `shares_rows`, `regime_of_workers`
+    regime: RegimeOptions | None  # None for the default: see `Plan`
     layout: str  # "rows" or "columns"
     log: TensorBoardLog | None
     checkpoint_dir: Path | None
@@ -70,11 +69,14 @@ class TrainingConfig:
         raw.shrink_windows &= not concatenates  # as in gensim, each place has rows of its own
         raw.negative_shards = raw.negative_shards if raw.negative else 1
         raw.alpha = max(raw.alpha, raw.min_alpha)
-        if raw.sg:
-            objective: Objective = SkipGram(raw.negative, bool(raw.hs))
-        else:
-            mean = bool(raw.cbow_mean)
-            objective = Cbow(raw.negative, mean, bool(raw.hs), raw.corrected_cbow)
+        skipgram = bool(raw.sg)
+        objective = Objective(
+            skipgram,
+            raw.negative,
+            mean=not skipgram and bool(raw.cbow_mean),
+            hierarchical=bool(raw.hs),
+            corrected=not skipgram and raw.corrected_cbow,
+        )
         config = cls(
             **{field.name: values[field.name] for field in fields(cls) if field.name in values},
             objective=objective,
@@ -86,11 +88,6 @@ class TrainingConfig:
         )
         config._check()
         return config
-
-    @cached_property
-    def shares_rows(self) -> bool:
-        """True if the compiled kernels train on shared rows, in threads of this process."""
-        return self.cluster is None and self.regime is None and by_ctypes.is_available()
 
     @cached_property
     def counting_threads(self) -> int:

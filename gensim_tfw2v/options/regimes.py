@@ -15,7 +15,7 @@ from gensim_tfw2v.corpus.shards import Sampling
 from gensim_tfw2v.messages import number, quoted, whole_number
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.graph.objectives import Objective
+    from gensim_tfw2v.kernel.program import Objective
     from gensim_tfw2v.parameter_server.workers import Workers
 
 #: Of whole numbers: TensorFlow counts steps as int32.

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.slices import MOST_ROWS, Link, Slices, exact
+from gensim_tfw2v.graph.slices import MAX_ROWS, Link, Slices, as_is
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
@@ -99,7 +99,7 @@ class SlicedRows:
     def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
         """Add changes [U, D] to rows of distinct ids."""
         if lock is not None:
-            factors = exact(tf.gather(lock, ids)[:, None])
+            factors = as_is(tf.gather(lock, ids)[:, None])
             changes = changes.map(tf.multiply, sent=[factors])
         self._layout.add(ids, changes, self.link)
 
@@ -121,9 +121,9 @@ class ColumnJob(WorkerJob):
     def __init__(self, program: Program, server: ParameterServer) -> None:
         shape = program.shape
         rows = shape.blocks * max(shape.columns, shape.inputs)
-        if rows >= MOST_ROWS:
+        if rows >= MAX_ROWS:
             raise ValueError(
-                f"layout='columns' numbers {MOST_ROWS} rows of a step, and these have {rows}: give "
+                f"layout='columns' numbers {MAX_ROWS} rows of a step, and these have {rows}: give "
                 f"fewer than negative={program.objective.negative}, or layout='rows'"
             )
         super().__init__(program, server)

@@ -276,7 +276,7 @@ class WorkerJob:
         words = self.words()
         ids: dict[str, tf.Tensor] = {}
         if self.by_direction:
-            alphas = combining.larger_step_sizes(program.largest_growth, alphas, replicas)
+            alphas = combining.larger_step_sizes(program.max_growth, alphas, replicas)
         units: list[Any] = []
         for source, of_file, key, alpha in zip(
             *map(tf.unstack, (sources, ranges, keys, alphas)), strict=True

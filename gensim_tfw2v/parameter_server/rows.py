@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.graph.updates import whole_rows
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.combining import DirectedShare
@@ -254,7 +255,7 @@ class RowJob(WorkerJob):
         return [
             unit.train(
                 self.program,
-                Tables.of_handles(rows.handle() for rows in self._scratch.values()),
+                whole_rows(rows.handle() for rows in self._scratch.values()),
                 self.job.words,
             )
             for unit in self.job.units

@@ -10,7 +10,7 @@ from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
-from gensim_tfw2v.kernel.native.by_ctypes import stride
+from gensim_tfw2v.kernel.program import stride
 from gensim_tfw2v.parameter_server.combining import DirectedShare
 
 

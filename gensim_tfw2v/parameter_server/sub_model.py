@@ -16,6 +16,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import Sampling, WorkUnit
 from gensim_tfw2v.graph.steps import prepare_unit
+from gensim_tfw2v.graph.updates import whole_rows
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, UnitTask, unit_key
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
@@ -211,7 +212,7 @@ def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFu
         was_trained = is_mine & tf.equal(held[1], job + 1)
 
         def train_units() -> tf.Tensor:
-            rows = Tables.of_handles(table.handle() for table in tables)
+            rows = whole_rows(table.handle() for table in tables)
             units = zip(*map(tf.unstack, (entries, keys, alphas)), strict=True)
             prepared = [
                 prepare_unit(program, known, tf.io.decode_raw(text, tf.int32), key, alpha)

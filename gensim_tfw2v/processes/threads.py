@@ -4,9 +4,9 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TypeVar
 
 from gensim_tfw2v.processes.hazards import holding_interrupts
@@ -15,6 +15,7 @@ from gensim_tfw2v.processes.machine import usable_cores
 #: Seconds between two reports.
 PAUSE = 0.2
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 #: Seconds between two looks: a wait without a limit cannot be interrupted on every platform.
@@ -92,26 +93,29 @@ def taken(items: deque[T], is_over: Callable[[], bool]) -> Iterator[T]:
 
 
 def in_threads(
-    work: Callable[[int, threading.Event], T],
-    number: int,
+    work: Callable[[S, threading.Event], T],
+    items: Iterable[S],
     report: Callable[[], object] = lambda: None,
     threads: int | None = None,
     ahead: int | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Generator[T, None, None]:
-    """Do numbered pieces of work by threads, one for each core by default; results are in order.
+    """Do work on items by threads, one for each core by default; results are in order.
 
-    `work` is given a piece's number, and what is set when nobody waits for it any more. `report` is
-    called in this thread meanwhile, and at the end. At most `ahead` pieces are begun, or done,
-    whose results have not been asked for; by default all.
+    `work` is given an item, and what is set when nobody waits for it any more. `report` is called
+    in this thread meanwhile, and at the end. At most `ahead` items are begun, or done, whose
+    results have not been asked for; by default all. `stop` is asked before each whether to leave
+    the rest.
     """
     stopped = threading.Event()
-    left = iter(range(number))
+    left = takewhile(lambda _: not stop(), items)
     waiting = deque[Future[T]]()
-    with ThreadPoolExecutor(max(1, min(threads or len(usable_cores()), number))) as pool:
+    with ThreadPoolExecutor(threads or len(usable_cores()), "tfw2v-thread") as pool:
         try:
             while True:
-                for place in islice(left, (ahead or number) - len(waiting)):
-                    waiting.append(pool.submit(work, place, stopped))
+                for item in islice(left, None if ahead is None else ahead - len(waiting)):
+                    with holding_interrupts():  # which would leave a thread that has just started
+                        waiting.append(pool.submit(work, item, stopped))
                 if not waiting:
                     break
                 try:

@@ -1,7 +1,7 @@
 """One machine, whose threads train units together: the same bits from any number of them."""
 
-import contextlib
 from collections.abc import Sequence
+from contextlib import closing
 
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.tables import Reporter, UnitTask
@@ -20,21 +20,11 @@ class DeterministicRegime(LocalRegime):
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, in their order; see `Regime`."""
-        # more threads than cores would only wait for each other
-        threads = min(self.workers, self.program.round_blocks, len(usable_cores()))
-        drawn = in_threads(
-            lambda place, _: self._draw(tasks[place]),
-            len(tasks),
-            threads=self.workers,
-            ahead=2 * self.workers,
-        )
         blocks = self.program.round_blocks
-        with (
-            contextlib.closing(by_ctypes.ThreadPool(threads, blocks)) as pool,
-            contextlib.closing(drawn),
-        ):
-            self._pool = pool if blocks > 1 else None
+        # more threads than cores would only wait for each other
+        threads = min(self.workers, blocks, len(usable_cores()))
+        ahead = 2 * self.workers
+        drawn = in_threads(self._draw, tasks, threads=self.workers, ahead=ahead, stop=stop)
+        with closing(by_ctypes.ThreadPool(threads, blocks)) as pool, closing(drawn):
             for task, unit in zip(tasks, drawn, strict=False):
-                if stop():
-                    break
-                report(self._trained(task, unit))
+                report(self._train(task, unit, pool if blocks > 1 else None))

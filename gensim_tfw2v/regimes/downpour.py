@@ -17,9 +17,9 @@ from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.steps import PreparedUnit
-from gensim_tfw2v.graph.updates import adagrad_sizes
+from gensim_tfw2v.graph.updates import adagrad_sizes, read_rows, whole_rows
 from gensim_tfw2v.kernel.program import Program
-from gensim_tfw2v.kernel.tables import Tables, UnitResult, read_rows
+from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.options.regimes import Downpour
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
@@ -275,7 +275,7 @@ class ReplicaJob(WorkerJob):
     def _handles(self) -> tuple[Tables, Tables | None]:
         """Handles of tables and squares, each time others: with the same, threads take turns."""
         tables, *squares = (rows.handles() for rows in self._held)
-        return Tables.of_handles(tables), squares[0] if squares else None
+        return whole_rows(tables), squares[0] if squares else None
 
     def _take(self, window: Window) -> list[Rows]:
         """The changes of a window, or the share of them that is to be pushed."""

@@ -3,9 +3,8 @@
 TensorFlow is not imported: the kernels, which it runs as ops on a cluster, are called directly.
 """
 
-import threading
-from collections import deque
 from collections.abc import Sequence
+from contextlib import closing
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.processes.threads import run_threads, taken
+from gensim_tfw2v.processes.threads import in_threads
 from gensim_tfw2v.regimes import Stop, never
 
 
@@ -34,8 +33,6 @@ class LocalRegime:
         Threads.
     """
 
-    _pool: by_ctypes.ThreadPool | None = None  # that trains each unit together
-
     def __init__(self, program: Program, words: WordArrays, workers: int) -> None:
         self.program = program
         self.workers = workers
@@ -47,24 +44,26 @@ class LocalRegime:
         An error in a thread, or an exception in this one (Ctrl-C), ends the others after the unit
         that they are training. See `Regime`.
         """
-        todo = deque(tasks)
+        ahead = 2 * self.workers
+        with closing(
+            in_threads(self._run, tasks, threads=self.workers, ahead=ahead, stop=stop)
+        ) as reports:
+            for trained in reports:
+                report(trained)
 
-        def work(ended: threading.Event) -> None:
-            for task in taken(todo, lambda: ended.is_set() or stop()):
-                report(self._trained(task, self._draw(task)))
+    def _run(self, task: UnitTask, _: object) -> UnitReport:
+        return self._train(task, self._draw(task))
 
-        run_threads(work, min(self.workers, max(1, len(tasks))), "tfw2v-worker")
-
-    def _draw(self, task: UnitTask) -> by_ctypes.Unit:
+    def _draw(self, task: UnitTask, _: object = None) -> by_ctypes.Unit:
         words = self._words
         return by_ctypes.draw(self._options, task.unit.read(), task.key, words.keep, words.noise)
 
-    def _trained(self, task: UnitTask, unit: by_ctypes.Unit) -> UnitReport:
+    def _train(
+        self, task: UnitTask, unit: by_ctypes.Unit, pool: by_ctypes.ThreadPool | None = None
+    ) -> UnitReport:
         alphas = np.asarray(task.alphas, np.float32)
         loss_every = self.program.loss_every
-        result = self._tables.train(
-            self._options, unit, alphas, loss_every=loss_every, pool=self._pool
-        )
+        result = self._tables.train(self._options, unit, alphas, loss_every=loss_every, pool=pool)
         if any(task.alphas) and not np.isfinite(result.magnitude):  # else only a loss is asked for
             place = f"training of unit {task.unit.index} in epoch {task.epoch}"
             raise Divergence.at(place, self.program, task.alphas[0])

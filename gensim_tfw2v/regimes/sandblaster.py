@@ -13,8 +13,9 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.slices import Slices, whole
+from gensim_tfw2v.graph.updates import WholeRows
 from gensim_tfw2v.kernel.program import Program
-from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask, WholeRows
+from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask
 from gensim_tfw2v.options.regimes import Sandblaster, check_gradient
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks

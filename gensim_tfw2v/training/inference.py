@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, islice
 from numbers import Integral, Real
 from typing import Any
@@ -16,7 +14,8 @@ from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.kinds import Finite, Whole
-from gensim_tfw2v.training.setup import unit_program
+from gensim_tfw2v.processes.threads import in_threads
+from gensim_tfw2v.training.plan import Plan
 from gensim_tfw2v.training.vocabulary import Vocabulary, complete, seed_of
 
 #: Words that a thread is handed at a time, in documents of which some train side by side.
@@ -40,7 +39,7 @@ class Frozen:
         if model._frozen is None or model._frozen.made_of[: len(made_of)] != made_of:
             vocabulary = Vocabulary.of(model)
             config = replace(model._current_config(), cluster=None, regime=None, layout="rows")
-            program = unit_program(config, vocabulary, 1, 0, config.window, native=True)
+            program = Plan(config, vocabulary, corpus=None, entries=0).program
             # with the arrays, whose ids are nobody else's while they are held
             made_of += [arrays]
             model._frozen = cls(made_of, vocabulary.words(1), by_ctypes.Options.of(program))
@@ -69,21 +68,20 @@ def infer(
     nothing = np.zeros((0, model.vector_size * max(1, frozen.options.concatenated)))
     outputs = model.syn1neg if model.negative else nothing
     given = model.wv.vectors, outputs, model.syn1 if model.hs else nothing
-    one = partial(
-        by_ctypes.infer,
-        frozen.options,
-        [np.ascontiguousarray(table, np.float32) for table in given],
-        frozen.words,
-        alphas=alphas.astype(np.float32),
-        seed=seed_of(model) % (1 << 64),
-    )
+    tables = [np.ascontiguousarray(table, np.float32) for table in given]
+    alphas = alphas.astype(np.float32)
+    seed = seed_of(model) % (1 << 64)
+
+    def one(portion: Lists, _: object = None) -> np.ndarray:
+        return by_ctypes.infer(frozen.options, tables, frozen.words, portion, alphas, seed)
+
     portions = _portions(model, documents)
     first = list(islice(portions, 2))
     if len(first) < 2:  # to start a thread takes longer than to infer a vector
         vectors = [one(portion) for portion in first]
     else:
-        with ThreadPoolExecutor(model.workers, "tfw2v-inference") as pool:
-            vectors = list(pool.map(one, chain(first, portions)))
+        portions = chain(first, portions)
+        vectors = list(in_threads(one, portions, threads=model.workers, ahead=2 * model.workers))
     return np.concatenate([np.zeros((0, model.vector_size), np.float32), *vectors])
 
 

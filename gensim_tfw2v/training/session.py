@@ -19,16 +19,15 @@ from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 from gensim_tfw2v.files.temporary import OWNED
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.sizes import FEW_TOKENS
+from gensim_tfw2v.kernel.sizes import SMALL_CORPUS
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.table import named
-from gensim_tfw2v.regimes import Setup
 from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
+from gensim_tfw2v.training.plan import Plan, open_regime
 from gensim_tfw2v.training.settings import EACH_EPOCH, FIXED, refusal, settings_of, shapes
-from gensim_tfw2v.training.setup import open_regime, setup_of, unit_entries
 from gensim_tfw2v.training.state import check_corpus
 from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of, weights_of
 
@@ -88,7 +87,8 @@ class Training:
             self._weights = weights_of(model)
             self._inputs: np.ndarray | None = None  # what the model's rows of n-grams were
             self._subwords = vocabulary.subwords
-            self._entries = unit_entries(config, vocabulary, corpus.total_tokens)
+            plan = self._plan(vocabulary)
+            self._entries = plan.program.max_entries
             self.units: list[WorkUnit] = corpus.units(self._entries)
             self._checkpoints: Checkpoints | None = None
             if config.checkpoint_dir is not None:
@@ -100,7 +100,7 @@ class Training:
                     self.save()
             self._process_launcher = process_launcher
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
-            setup = self._set_up(vocabulary)
+            self._set_up(plan)
             # after the regime: workers set TensorFlow's threads while TensorFlow has none
             self.log: RunLog | None = None
             if config.log is not None:
@@ -115,8 +115,8 @@ class Training:
                 logged = model._logged
                 self.log = RunLog(config.log, made_with, lambda: self.traffic, logged, goes_on)
                 resources.callback(self.log.close)
-                rows = setup.rows.inputs
-                program = setup.program
+                rows = vocabulary.rows(config).inputs
+                program = plan.program
                 sizes = len(vocabulary), rows, program.vector_size, program.shape.shared
                 self.log.graph(objective_graph(program.objective, *sizes, model.ns_exponent))
             # last, for until now what was being done was shown in its place
@@ -126,15 +126,18 @@ class Training:
             #: Frees the tables and removes the encoded corpus.
             self.close = resources.pop_all().close
 
-    def _set_up(self, vocabulary: Vocabulary) -> Setup:
-        """Open a regime for the vocabulary, the configuration and the work units."""
-        config = self.config
-        loss_every = 1 if self._model.compute_loss else 0 if config.log is None else LOGGED_EVERY
-        sizes = len(self.units), self._entries, self.seed, loss_every
-        setup = setup_of(config, vocabulary, self.corpus, *sizes)
-        self._open = functools.partial(open_regime, config, setup, self._process_launcher)
-        self.regime = self._regime_stack.enter_context(self._open())
-        return setup
+    def _plan(self, vocabulary: Vocabulary, entries: int | None = None) -> Plan:
+        logged_every = 0 if self.config.log is None else LOGGED_EVERY
+        loss_every = 1 if self._model.compute_loss else logged_every
+        return Plan(self.config, vocabulary, self.corpus, loss_every, entries)
+
+    def _set_up(self, plan: Plan) -> None:
+        """Open the regime that trains the work units."""
+        self._open = functools.partial(
+            open_regime,
+            *(plan, len(self.units), self.seed, self._regime_stack, self._process_launcher),
+        )
+        self.regime = self._open()
 
     def renew(self) -> None:
         """Apply settings that callbacks or other threads have changed since the last epoch.
@@ -162,7 +165,7 @@ class Training:
             self._regime_stack.close()
             vocabulary = Vocabulary.of(self._model)
             self._subwords = vocabulary.subwords
-            self._set_up(vocabulary)
+            self._set_up(self._plan(vocabulary, self._entries))
 
     def units_of(self, epoch: int) -> list[WorkUnit]:
         """The units in the order in which an epoch trains them.
@@ -170,7 +173,7 @@ class Training:
         Of much text skip-gram's is another in each epoch, which makes analogies a little better.
         CBOW is as good in the order of the text, and there more like gensim.
         """
-        if not self.config.objective.skipgram or self.corpus.total_tokens < FEW_TOKENS:
+        if not self.config.objective.skipgram or self.corpus.total_tokens < SMALL_CORPUS:
             return self.units
         order = np.random.default_rng([self.seed, epoch]).permutation(len(self.units))
         return [self.units[place] for place in order]
@@ -320,7 +323,7 @@ class Training:
                 raise ClusterLost(f"{lost}. {self._how_to_go_on()}") from lost
             logger.warning("%s; going back to the last checkpoint", lost)
             try:
-                self.regime = self._regime_stack.enter_context(self._open())
+                self.regime = self._open()
                 break
             except ConnectionError as error:
                 lost = error if isinstance(error, ClusterLost) else ClusterLost(str(error))

@@ -24,9 +24,9 @@ class Subwords:
 
     gensim has a row for each word (``wv.vectors_vocab``) and for each bucket of n-grams
     (``wv.vectors_ngrams``). Those that are in the inputs of the same words, as ``<numb`` and
-    ``umber`` nearly always are, always gain the same: here they are one row, their sum. Buckets
-    without use have none. Row w < V is word w's own, with what is in its input alone; then come
-    those of n-grams, the most frequent first, so that what is read often lies together.
+    ``umber`` nearly always are, always have the same updates: here they are one row, their sum.
+    Buckets without use have none. Row w < V is word w's own, with what is in its input alone; then
+    come those of n-grams, the most frequent first, so that what is read often lies together.
 
     Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information", section 3.2.
     """
@@ -80,8 +80,8 @@ class Subwords:
         )
 
     @property
-    def sharing(self) -> float:
-        """Mean share of the gain of another position's word that a word's input gains too."""
+    def ngram_overlap(self) -> float:
+        """Mean share of an update of another position's word that a word's input takes on too."""
         rows = self.spread(self.frequency)
         of_words = self._of_words
         shares = (of_words @ (rows * self.weights)) / (of_words @ self.weights)
@@ -95,19 +95,19 @@ class Subwords:
         return np.asarray(rows)
 
     def scatter(self, vectors: Any, rows: np.ndarray, before: np.ndarray | None = None) -> None:
-        """Have gensim's rows gain what these have since they were gathered: `before`, or now.
+        """Add to gensim's rows the updates of these since they were gathered: `before`, or now.
 
         ``wv.vectors`` is made of them anew. Rows of another size replace gensim's.
         """
         if vectors.vectors_vocab.shape[1] != rows.shape[1]:
             vectors.vectors_vocab = np.zeros((len(vectors), rows.shape[1]), np.float32)
             vectors.vectors_ngrams = np.zeros((vectors.bucket, rows.shape[1]), np.float32)
-        gains = rows - (self.gather(vectors) if before is None else before)
-        gains /= self.weights[:, None]
-        vectors.vectors_vocab += gains[: len(vectors.vectors_vocab)]
+        updates = rows - (self.gather(vectors) if before is None else before)
+        updates /= self.weights[:, None]
+        vectors.vectors_vocab += updates[: len(vectors.vectors_vocab)]
         for first in range(0, len(self.buckets), ROWS_AT_A_TIME):
             piece = slice(first, first + ROWS_AT_A_TIME)
-            vectors.vectors_ngrams[self.buckets[piece]] += gains[self.of_buckets[piece]]
+            vectors.vectors_ngrams[self.buckets[piece]] += updates[self.of_buckets[piece]]
         vectors.vectors = self.means(rows)
 
     def spread(self, of_words: np.ndarray) -> np.ndarray:

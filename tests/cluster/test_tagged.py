@@ -1,5 +1,7 @@
 """Documents on clusters and by regimes: their tags travel, and outlive killed processes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from gensim.models.doc2vec import TaggedDocument
@@ -19,7 +21,7 @@ from gensim_tfw2v.corpus.shards import save_ids as save
 from gensim_tfw2v.doc2vec import TFDoc2Vec
 from gensim_tfw2v.parameter_server.combining import Directions, averaged_words, draw_rows
 from gensim_tfw2v.training.checkpoints import CheckpointError
-from gensim_tfw2v.training.setup import unit_program, worker_program
+from gensim_tfw2v.training.plan import Plan
 from gensim_tfw2v.training.vocabulary import Vocabulary
 from tests.cluster.test_faults import Killer
 from tests.cluster.test_training import servers
@@ -181,11 +183,12 @@ def test_rates_of_tags_are_those_of_their_documents():
     ],
 )
 def test_programs_of_documents(made, options, averaged, grows):
-    config, tokens = made(**options, cluster="local:ps=1,worker=4")._current_config(), 1 << 23
-    unit = unit_program(config, two_words(), tokens, 4096, config.window, native=True)
-    assert averaged_words(unit) == averaged
+    config = made(**options, cluster="local:ps=1,worker=4")._current_config()
+    corpus = SimpleNamespace(total_tokens=1 << 23, longest_sentence=2)
+    program = Plan(config, two_words(), corpus).program
+    assert averaged_words(program) == averaged
     # nobody else trains a document's rows: they lack nothing
-    assert (worker_program(config, unit, tokens).largest_growth > 1) == grows
+    assert (program.max_growth > 1) == grows
 
 
 def test_a_row_that_no_other_job_trains_is_pushed_whole():

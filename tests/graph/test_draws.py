@@ -11,9 +11,10 @@ from scipy import stats
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import draw, in_halos
-from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape, band
+from gensim_tfw2v.graph.objectives import band
+from gensim_tfw2v.graph.sizes import StepShape
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import Objective, Program
 from gensim_tfw2v.kernel.word_arrays import WordArrays, alias_table, noise_shares
 from tests.graph.unit_function import word_tensors
 from tests.kernel.native.units import DEFAULTS
@@ -31,7 +32,9 @@ class Drawn(NamedTuple):
 
 
 def by_graph(entries, key, keep, noise, shape, shrink, shards, max_window):
-    program = Program(SkipGram(1), shape, 1, 1, 1, shrink, max_window, negative_shards=shards)
+    program = Program(
+        Objective(True, 1), shape, 1, 1, 1, shrink, max_window, negative_shards=shards
+    )
     words = word_tensors(WordArrays.of(keep)._replace(noise=noise))
     draws = draw(program, words, tf.constant(entries, tf.int32), tf.constant(key, tf.int32))
     windows, n = draws.windows.numpy().ravel(), int(draws.kept)
@@ -82,7 +85,9 @@ def test_tokens_keep_their_order(draws_of):
 def test_the_inputs_of_a_block_are_its_tokens_and_those_around():
     entries, shape = tf.constant([*range(10), -1, *range(10, 25), -1]), StepShape(16, 8, 3, 4)
     words = word_tensors(WordArrays.of(np.ones(50), np.ones(50)))
-    draws = draw(Program(Cbow(5), shape, 1, 1, 1), words, entries, tf.constant([1, 2]))
+    draws = draw(
+        Program(Objective(False, 5, mean=True), shape, 1, 1, 1), words, entries, tf.constant([1, 2])
+    )
     halos = draws.inputs.numpy().reshape(-1, shape.halo)
     padded = np.concatenate([np.zeros(3), np.arange(25), np.zeros(10)])
     for block, halo in enumerate(halos):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph import steps as unit_module
 from gensim_tfw2v.graph.draws import draw
-from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.graph.sizes import StepShape
 from gensim_tfw2v.graph.steps import prepare_unit
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import Objective, Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree, paths_of
 from gensim_tfw2v.parameter_server.columns import ColumnLayout, SlicedRows
@@ -23,22 +23,22 @@ from tests.graph.unit_function import word_tensors
 #: Adding an objective is one row here: (objective, its slow loop, the halo's side).
 OBJECTIVES = {
     "skipgram": (
-        SkipGram(5),
+        Objective(True, 5),
         reference.skipgram_step,
         "centres",
     ),
     "skipgram-inputs": (
-        SkipGram(2),
+        Objective(True, 2),
         reference.skipgram_step,
         "inputs",
     ),
     "cbow-mean": (
-        Cbow(5),
+        Objective(False, 5, mean=True),
         functools.partial(reference.cbow_step, mean=True),
         "inputs",
     ),
     "cbow-sum": (
-        Cbow(3, mean=False),
+        Objective(False, 3),
         functools.partial(reference.cbow_step, mean=False),
         "inputs",
     ),
@@ -211,13 +211,13 @@ def test_so_does_a_unit_whose_negatives_are_of_the_targets_shard(
 
 #: The same for hierarchical softmax.
 TREES = {
-    "skipgram": (SkipGram(0, True), reference.skipgram_step),
+    "skipgram": (Objective(True, 0, hierarchical=True), reference.skipgram_step),
     "cbow-mean": (
-        Cbow(0, True, True),
+        Objective(False, 0, mean=True, hierarchical=True),
         functools.partial(reference.cbow_step, mean=True),
     ),
     "cbow-sum": (
-        Cbow(0, False, True),
+        Objective(False, 0, hierarchical=True),
         functools.partial(reference.cbow_step, mean=False),
     ),
 }
@@ -343,7 +343,7 @@ def test_both_sides_of_the_halo_hold_the_same_pairs(shrink):
     inputs, outputs = rng.normal(0, 0.3, (2, VOCABULARY, SIZE))
     results = [
         run(
-            SkipGram(1),
+            Objective(True, 1),
             StepShape(32, 8, 5, 4, halo_side),
             unit(0, 300, 30),
             [3, 4],
@@ -362,7 +362,8 @@ def test_both_sides_of_the_halo_hold_the_same_pairs(shrink):
 def test_cbow_needs_whole_windows():
     with pytest.raises(ValueError, match='halo_side="inputs"'):
         run(
-            Cbow(5), StepShape(16, 8, 2, 4, "centres"), unit(0, 20, 9), [0, 0], 0.1,
+            Objective(False, 5, mean=True), StepShape(16, 8, 2, 4, "centres"), unit(0, 20, 9),
+            [0, 0], 0.1,
             np.ones(VOCABULARY), *np.ones((2, VOCABULARY, SIZE)),
         )  # fmt: skip
 

@@ -12,12 +12,12 @@ from gensim_tfw2v.graph.updates import (
     EPSILON,
     RowGroups,
     adagrad,
+    add_rows,
     clipped,
     group_rows,
     running_sum,
     sum_rows,
 )
-from gensim_tfw2v.kernel.tables import add_rows
 
 
 @settings(max_examples=50)

@@ -6,7 +6,7 @@ import functools
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.steps import prepare_unit
-from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.graph.updates import whole_rows
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 
@@ -42,7 +42,7 @@ def unit_function(program):
     @tf.function(autograph=False)
     def train_unit(tables, words, entries, key, alphas):
         prepared = prepare_unit(program, words, entries, key, alphas)
-        return prepared.train(program, Tables.of_handles(table.handle for table in tables), words)
+        return prepared.train(program, whole_rows(table.handle for table in tables), words)
 
     return train_unit
 

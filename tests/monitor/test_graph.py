@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.objectives import Cbow, SkipGram
+from gensim_tfw2v.kernel.program import Objective
 from gensim_tfw2v.monitor.graph import objective_graph
 
 V, ROWS, D, S, B, WINDOW, NGRAMS, PATH = 7, 12, 3, 4, 5, 3, 2, 3
 ALPHA = 0.1
 OBJECTIVES = {
-    "skip-gram": SkipGram(5),
-    "skip-gram, hs": SkipGram(0, True),
-    "skip-gram, both": SkipGram(2, True),
-    "cbow": Cbow(5),
-    "cbow, sum, hs": Cbow(0, mean=False, hierarchical=True),
-    "cbow, corrected": Cbow(5, corrected=True),
-    "cbow, corrected sum": Cbow(5, mean=False, corrected=True),
+    "skip-gram": Objective(True, 5),
+    "skip-gram, hs": Objective(True, 0, hierarchical=True),
+    "skip-gram, both": Objective(True, 2, hierarchical=True),
+    "cbow": Objective(False, 5, mean=True),
+    "cbow, sum, hs": Objective(False, 0, hierarchical=True),
+    "cbow, corrected": Objective(False, 5, mean=True, corrected=True),
+    "cbow, corrected sum": Objective(False, 5, corrected=True),
 }
 
 
@@ -36,7 +36,7 @@ def expected(objective, tables, batch, drawn):
     ngrams = batch.get("are_real_n", np.ones(batch["inputs"].shape + (1,)))
     ngrams = ngrams.reshape(B, windows.shape[1], -1)
     inputs = inputs.reshape(ngrams.shape)
-    is_cbow = isinstance(objective, Cbow)
+    is_cbow = not objective.skipgram
     for b in range(B):
         real = np.flatnonzero(windows[b])
         number = len(real) if is_cbow and objective.mean else 1
@@ -65,7 +65,7 @@ def expected(objective, tables, batch, drawn):
 
 
 def batch_of(objective, rows, rng):
-    letters = {"w": WINDOW} if isinstance(objective, Cbow) else {}
+    letters = {"w": WINDOW} if not objective.skipgram else {}
     letters |= {"n": NGRAMS} if rows > V else {}
     shape, batch = (B,), {"alpha": np.float32(ALPHA)}
     for letter, size in letters.items():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.graph.sizes import StepShape
+from gensim_tfw2v.kernel.program import Objective, Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.columns import ColumnJob
@@ -23,7 +23,12 @@ from tests.graph.unit_function import concrete_unit_function, word_tensors
 
 VOCABULARY, SIZE = 40, 6
 NOISE = np.arange(1.0, VOCABULARY + 1)
-OBJECTIVES = [SkipGram(5), Cbow(3), SkipGram(0, True), Cbow(2, True, True)]
+OBJECTIVES = [
+    Objective(True, 5),
+    Objective(False, 3, mean=True),
+    Objective(True, 0, hierarchical=True),
+    Objective(False, 2, mean=True, hierarchical=True),
+]
 
 
 #: Adding a layout is one row here: its jobs.
@@ -50,7 +55,7 @@ def make(
     for table, array in zip(tables, arrays, strict=True):
         table.load(array)
     rates = pair_rates(
-        np.full(VOCABULARY, 1 / VOCABULARY), 4.0, isinstance(objective, SkipGram),
+        np.full(VOCABULARY, 1 / VOCABULARY), 4.0, objective.skipgram,
         objective.negative, NOISE, paths and paths[0],
     )  # fmt: skip
     push_counter = PushCounter(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
@@ -146,7 +151,7 @@ def test_a_job_of_one_unit_equals_the_unit(objective, layout, shards, locked, ne
 def test_each_shard_of_columns_is_sent_as_much():
     results = {}
     for shards in (1, 2, 3):
-        function, *_ = make(SkipGram(5), shards=shards, layout="columns")
+        function, *_ = make(Objective(True, 5), shards=shards, layout="columns")
         results[shards] = function(*job(unit(1, 300, 11)))
     for shards, result in results.items():
         assert result.fetched == pytest.approx(shards * results[1].fetched)
@@ -155,7 +160,9 @@ def test_each_shard_of_columns_is_sent_as_much():
 
 def test_narrow_products_travel_in_half():
     wide, narrow = (
-        make(SkipGram(5), shards=2, layout="columns", wire_dtype=dtype)[0](*job(unit(1, 300, 11)))
+        make(Objective(True, 5), shards=2, layout="columns", wire_dtype=dtype)[0](
+            *job(unit(1, 300, 11))
+        )
         for dtype in ("float32", "bfloat16")
     )
     assert wide.fetched > 1.8 * narrow.fetched
@@ -163,7 +170,7 @@ def test_narrow_products_travel_in_half():
 
 
 def test_threads_of_a_job_share_its_rows():
-    function, tables, push_counter, _ = make(SkipGram(5), threads=2, shards=2)
+    function, tables, push_counter, _ = make(Objective(True, 5), threads=2, shards=2)
     before = exported(tables)
     parts = unit(1, 200, 9), unit(2, 100, 9)
     result = function(*job(*parts))
@@ -184,7 +191,7 @@ def test_threads_of_a_job_share_its_rows():
 
 
 def test_units_may_be_read_from_files(tmp_path):
-    sent, read = (make(SkipGram(5), threads=2, shared=shared) for shared in (False, True))
+    sent, read = (make(Objective(True, 5), threads=2, shared=shared) for shared in (False, True))
     nothing = np.zeros(0, np.int32)
     for number, parts in enumerate([(unit(1, 200, 9), nothing), (nothing, unit(2, 100, 9))]):
         places = [number, -1] if number == 0 else [-1, number]
@@ -200,11 +207,11 @@ def test_units_may_be_read_from_files(tmp_path):
 @pytest.mark.parametrize(
     ("objective", "shrinks", "words"),
     [
-        (SkipGram(5), True, 1),
-        (Cbow(5), True, 4),
-        (Cbow(5), False, 6),
-        (Cbow(5, mean=False), True, 1),
-        (Cbow(0, hierarchical=True), True, 4),
+        (Objective(True, 5), True, 1),
+        (Objective(False, 5, mean=True), True, 4),
+        (Objective(False, 5, mean=True), False, 6),
+        (Objective(False, 5), True, 1),
+        (Objective(False, 0, mean=True, hierarchical=True), True, 4),
     ],
 )
 def test_a_prediction_from_a_mean_pulls_its_words_by_less(objective, shrinks, words):
@@ -214,7 +221,7 @@ def test_a_prediction_from_a_mean_pulls_its_words_by_less(objective, shrinks, wo
 
 def test_changes_are_pushed_by_their_share_of_larger_steps():
     entries = unit(3, 300, 12)
-    alone, with_others = make(SkipGram(5)), make(SkipGram(5), workers=16)
+    alone, with_others = make(Objective(True, 5)), make(Objective(True, 5), workers=16)
     start = exported(alone[1])
     changes = []
     for made, replicas, alpha in ((alone, 1.0, 0.05), (with_others, 16.0, 0.025)):

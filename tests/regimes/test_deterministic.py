@@ -13,8 +13,8 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFFastText, TFWord2Vec
 from gensim_tfw2v.corpus import files, shards
-from gensim_tfw2v.graph.objectives import StepShape
 from gensim_tfw2v.kernel import sizes
+from gensim_tfw2v.kernel.program import KernelShape
 from gensim_tfw2v.regimes.deterministic import DeterministicRegime
 
 LEE = datapath("lee_background.cor")
@@ -49,9 +49,9 @@ model.save(sys.argv[1] + "/model")
 @pytest.fixture
 def in_blocks(monkeypatch):
     """A small corpus is trained in blocks, as a large one is."""
-    monkeypatch.setattr(sizes, "FEW_TOKENS", 0)
-    monkeypatch.setattr(sizes, "WORD_STEPS", 100.0)
-    monkeypatch.setattr(sizes, "ROUND_WORD_STEPS", 1000.0)
+    monkeypatch.setattr(sizes, "SMALL_CORPUS", 0)
+    monkeypatch.setattr(sizes, "MAX_WORD_STEP", 100.0)
+    monkeypatch.setattr(sizes, "MAX_ROUND_WORD_STEP", 1000.0)
 
 
 def fingerprint(model):
@@ -139,7 +139,7 @@ def test_it_has_a_regime_and_layout_of_its_own(options):
 
 
 def test_rounds_are_as_long_as_the_most_frequent_word_allows():
-    blocks = StepShape(512, 32, 5, 32)
+    blocks = KernelShape(32, 5, 32)
     assert sizes.choose_round_blocks(blocks, True, 0.006, 0.9) == 8
     assert sizes.choose_round_blocks(blocks, True, 0.02, 0.9) == 4
     assert sizes.choose_round_blocks(blocks, False, 0.006, 0.9) == 4
@@ -149,7 +149,7 @@ def test_rounds_are_as_long_as_the_most_frequent_word_allows():
 
 
 def test_an_error_in_the_draws_ends_the_training(monkeypatch):
-    def fail(regime, task):
+    def fail(regime, task, _):
         raise OSError("the disk is gone")
 
     monkeypatch.setattr(DeterministicRegime, "_draw", fail)

@@ -12,7 +12,7 @@ from gensim.test.utils import datapath
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.steps import prepare_unit
-from gensim_tfw2v.graph.updates import EPSILON
+from gensim_tfw2v.graph.updates import EPSILON, whole_rows
 from gensim_tfw2v.kernel.tables import Tables, unit_key
 from gensim_tfw2v.options.regimes import Downpour
 from gensim_tfw2v.parameter_server.rows import RowJob
@@ -84,7 +84,7 @@ def adagrad_function(program):
     @tf.function(autograph=False, reduce_retracing=True)
     def train_unit(tables, squares, words, entries, key):
         part = prepare_unit(program, words, entries, key, tf.constant(ALPHA))
-        rows = Tables.of_handles(table.handle for table in tables)
+        rows = whole_rows(table.handle for table in tables)
         sums = Tables(*(table.handle for table in squares))
         begin = part.begin(program, rows)
         return part.train_steps(program, rows, words, tf.constant(0), part.steps, begin, sums)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.graph.sizes import StepShape
+from gensim_tfw2v.kernel.program import KernelShape, Objective, Program
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.regimes.local import LocalRegime
@@ -19,6 +19,7 @@ from tests.corpus.reference import encode_sentences
 from tests.graph.unit_function import unit_function, word_tensors
 
 VOCABULARY, SIZE, ENTRIES = 30, 8, 256
+KERNEL_SHAPE = KernelShape(16, 3, 8)
 SHAPE = StepShape(64, 16, 3, 8)
 
 
@@ -37,7 +38,7 @@ def tasks(units, alpha=0.01, seed=1, epoch=0):
 def regime(workers=1, objective=None):
     rng = np.random.default_rng(0)
     trainer = LocalRegime(
-        Program(objective or SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_every=1, native=True),
+        Program(objective or Objective(True, 5), KERNEL_SHAPE, SIZE, 5, ENTRIES, loss_every=1),
         WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)),
         workers,
     )
@@ -60,7 +61,7 @@ def living_workers():
     return [t for t in threading.enumerate() if t.name.startswith("tfw2v") and t.is_alive()]
 
 
-@pytest.mark.parametrize("objective", [SkipGram(5), Cbow(5)])
+@pytest.mark.parametrize("objective", [Objective(True, 5), Objective(False, 5, mean=True)])
 def test_one_worker_gives_the_same_bits_twice(corpus, objective):
     (first, reports), (second, again) = (train(corpus, objective=objective) for _ in range(2))
     for a, b in zip(first, second, strict=True):
@@ -106,7 +107,7 @@ def test_rows_that_overflow_are_a_divergence(corpus):
 
 def test_an_absurd_step_size_leaves_rows_finite(corpus):
     # of the graph; kernels refuse it as a divergence
-    program = Program(SkipGram(5), SHAPE, SIZE, 5, ENTRIES, loss_every=1)
+    program = Program(Objective(True, 5), SHAPE, SIZE, 5, ENTRIES, loss_every=1)
     words = word_tensors(WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)))
     tables = Tables(*(tf.Variable(tf.random.normal([n, SIZE])) for n in (VOCABULARY,) * 2 + (0,)))
     for task in tasks(corpus.units(ENTRIES), alpha=1e30):

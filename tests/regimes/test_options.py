@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from gensim_tfw2v import Asynchronous, Downpour, Sandblaster, Synchronous, TFWord2Vec
-from gensim_tfw2v.graph.objectives import SkipGram, StepShape
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import parse_regime
-from gensim_tfw2v.training.setup import worker_program
+from gensim_tfw2v.training.plan import Plan
+from gensim_tfw2v.training.vocabulary import Vocabulary
 
 
 @pytest.mark.parametrize(
@@ -83,12 +83,14 @@ def test_a_regime_is_imported_when_it_is_made():
 )
 def test_workers_that_overlap_take_turns_on_little_text_by_long_steps(regime, turns, caplog):
     caplog.set_level("INFO")
-    config = SimpleNamespace(
-        regime_of_workers=parse_regime(regime), shares_rows=False, cluster=None, workers=2,
-        layout="rows", alpha=0.025, shrink_windows=True, objective=SkipGram(20),
-        deterministic=False,
-    )  # fmt: skip
-    program = Program(SkipGram(20), StepShape(64, 32, 10, 32), 10, 6, 64)
-    assert worker_program(config, program, 1e5).one_at_a_time is turns
+    model = TFWord2Vec(sg=1, negative=20, window=10, regime=regime, workers=2, min_count=1)
+    model.build_vocab([["a", "b"]])
+
+    def takes_turns(tokens):
+        corpus = SimpleNamespace(total_tokens=tokens, longest_sentence=2)
+        options = TrainingConfig.of(model)
+        return Plan(options, Vocabulary.of(model), corpus).program.one_at_a_time
+
+    assert takes_turns(100_000) is turns
     assert ("2 workers take turns" in caplog.text) is turns
-    assert not worker_program(config, program, 1e7).one_at_a_time
+    assert not takes_turns(10_000_000)

@@ -13,7 +13,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitResult
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.training import setup
+from gensim_tfw2v.training import plan
 from tests.engines import train_by_graph
 from tests.graph.unit_function import unit_function, word_tensors
 
@@ -29,7 +29,7 @@ class ByOps(LocalRegime):
         self._variables = Tables(*(tf.Variable(np.pad(array, filling)) for array in arrays))
         self._tables = self
 
-    def _trained(self, task, unit):
+    def _train(self, task, unit, team=None):
         result = unit_function(self.program)(
             *(self._variables, word_tensors(self._words), tf.constant(task.unit.read(), tf.int32)),
             *(tf.constant(task.key), tf.constant(task.alphas, tf.float32)),
@@ -69,7 +69,7 @@ def test_with_one_thread_the_bits_are_those_with_tensorflow(options, monkeypatch
             compute_loss=options.get("compute_loss", False),
         )  # fmt: skip
         models.append(model)
-        monkeypatch.setattr(setup, "LocalRegime", ByOps)
+        monkeypatch.setattr(plan, "LocalRegime", ByOps)
     plain, with_tensorflow = models
     for name in ("syn1neg", "syn1"):
         if hasattr(plain, name):

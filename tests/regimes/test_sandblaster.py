@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from gensim_tfw2v import Sandblaster, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import draw
-from gensim_tfw2v.graph.objectives import Cbow, SkipGram
+from gensim_tfw2v.kernel.program import Objective
 from gensim_tfw2v.kernel.tables import Divergence, Tables, unit_key
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
@@ -22,11 +22,11 @@ from tests.regimes.trials import ENTRIES, SEED, SHAPE, SIZE, VOCABULARY, Flaky, 
 
 LEE = datapath("lee_background.cor")
 OBJECTIVES = [
-    SkipGram(5),
-    Cbow(3, corrected=True),
-    Cbow(3, mean=False, corrected=True),
-    SkipGram(2, hierarchical=True),
-    Cbow(0, hierarchical=True, corrected=True),
+    Objective(True, 5),
+    Objective(False, 3, mean=True, corrected=True),
+    Objective(False, 3, corrected=True),
+    Objective(True, 2, hierarchical=True),
+    Objective(False, 0, mean=True, hierarchical=True, corrected=True),
 ]
 
 
@@ -168,7 +168,7 @@ def test_a_portion_that_is_run_twice_counts_once(units, steady, kind):
 @pytest.mark.slow  # the method itself is compared with SciPy's always
 def test_it_comes_to_what_scipy_comes_to(units):
     few = units[:1]
-    trial = Trial(SkipGram(2))
+    trial = Trial(Objective(True, 2))
     trial.arrays = Tables(*(3 * array for array in trial.arrays))
     regime = make(trial, few)
 
@@ -284,7 +284,7 @@ def test_what_has_no_such_gradient_is_refused(options, said):
 
 
 def test_so_it_is_where_a_regime_is_made():
-    trial = Trial(Cbow(3))
+    trial = Trial(Objective(False, 3, mean=True))
     with pytest.raises(ValueError, match="a batch method needs the gradient"):
         Sandblaster().make(trial.setup, trial.workers)
 

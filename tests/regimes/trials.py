@@ -9,8 +9,8 @@ import pytest
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.shards import WorkUnit
-from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.graph.sizes import StepShape
+from gensim_tfw2v.kernel.program import KernelShape, Objective, Program
 from gensim_tfw2v.kernel.tables import Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
@@ -21,7 +21,12 @@ from tests.graph.unit_function import concrete_unit_function, word_tensors
 
 VOCABULARY, SIZE, ENTRIES, SEED = 40, 6, 132, 7
 SHAPE = StepShape(32, 8, 3, 4)
-OBJECTIVES = [SkipGram(5), Cbow(3), SkipGram(0, True), Cbow(2, True, True)]
+OBJECTIVES = [
+    Objective(True, 5),
+    Objective(False, 3, mean=True),
+    Objective(True, 0, hierarchical=True),
+    Objective(False, 2, mean=True, hierarchical=True),
+]
 #: The same, where the first and the last say most: the others run with the slow tests.
 MOSTLY_TWO = [
     pytest.param(objective, marks=[pytest.mark.slow] if 0 < number < 3 else [], id=str(objective))
@@ -49,14 +54,14 @@ class Trial:
         self, objective, workers=1, threads=1, lock=None, folder=Path(), native=False, shards=1
     ):
         self.unit_program = Program(
-            *(objective, SHAPE, SIZE, 6, 1024),
-            **dict(loss_every=1, locked=lock is not None, native=native, negative_shards=shards),
+            *(objective, KernelShape(8, 3, 4) if native else SHAPE, SIZE, 6, 1024),
+            **dict(loss_every=1, locked=lock is not None, negative_shards=shards),
         )
         noise = np.arange(1.0, VOCABULARY + 1) if objective.negative else None
         paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None
         self.words = WordArrays.of(np.ones(VOCABULARY), noise, paths, lock, shards)
         rates = pair_rates(
-            np.full(VOCABULARY, 1 / VOCABULARY), 4.0, isinstance(objective, SkipGram),
+            np.full(VOCABULARY, 1 / VOCABULARY), 4.0, objective.skipgram,
             objective.negative, noise, paths and paths[0],
         )  # fmt: skip
         self.arrays = Tables(*(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gensim_tfw2v.kernel.program import stride
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ INT32 = np.dtype(np.int32)
 FLOAT32 = np.dtype(np.float32)
 NO_LISTS = Lists.of(())
 LINE = 64  # bytes of a cache's line
-
-#: Floats: rows of the tables that kernels train are filled up to a multiple of them.
-STRIDE = 16
 
 #: The library for programs without TensorFlow.
 KERNELS = Path(__file__).with_name("kernels.so")
@@ -123,11 +121,6 @@ _Run = _struct(
     **{"round_blocks": NUMBER, "pool": POINTER},
 )
 _Inference = _struct(words=_Lists, alphas=_Array, vectors=POINTER, seed=ctypes.c_uint64)
-
-
-def stride(size: int) -> int:
-    """Floats that a row of D numbers takes in a table that kernels train."""
-    return -(-size // STRIDE) * STRIDE
 
 
 @functools.cache

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.graph.updates import WholeRows, whole_rows
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native_unit import draw_unit
-from gensim_tfw2v.kernel.program import Program
-from gensim_tfw2v.kernel.tables import Tables, UnitTask, WholeRows
+from gensim_tfw2v.kernel.program import KernelShape, Objective, Program
+from gensim_tfw2v.kernel.tables import Tables, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.regimes.local import LocalRegime
@@ -20,8 +20,8 @@ VOCABULARY, SIZE = 30, 10
 
 def program(objective=None, **options):
     return Program(
-        *(objective or SkipGram(5), StepShape(64, 16, 3, 8), SIZE, 5, 256),
-        **{"loss_every": 1, "native": True} | options,
+        *(objective or Objective(True, 5), KernelShape(16, 3, 8), SIZE, 5, 256),
+        **{"loss_every": 1} | options,
     )
 
 
@@ -40,7 +40,7 @@ def train(program, variables, entries):
     unit = draw_unit(
         program, known, tf.convert_to_tensor(entries), tf.constant([1, 2]), tf.constant([0.1, 0.1])
     )
-    tables = Tables.of_handles(variable.handle for variable in variables)
+    tables = whole_rows(variable.handle for variable in variables)
     return unit.train(program, tables, known)
 
 
@@ -79,7 +79,9 @@ def test_rows_are_written_where_they_are():
     np.testing.assert_array_equal(variable.numpy(), expected)
 
 
-@pytest.mark.parametrize("objective", [SkipGram(5), Cbow(5)], ids=["skip-gram", "CBOW"])
+@pytest.mark.parametrize(
+    "objective", [Objective(True, 5), Objective(False, 5, mean=True)], ids=["skip-gram", "CBOW"]
+)
 def test_exporting_does_not_end_training(objective):
     rng = np.random.default_rng(0)
     rows = rng.normal(0, 0.1, (VOCABULARY, SIZE)).astype(np.float32)
@@ -114,7 +116,7 @@ def test_rows_of_a_worker_are_its_own():
     for rows in (fetched, tf.concat([fetched, tf.zeros([VOCABULARY, 6])], 1)[:, :SIZE]):
         scratch.assign(rows)
         before, kept = scratch.read(), rows.numpy().copy()
-        train_all = Tables.of_handles([scratch.handle(), scratch.handle(), scratch.handle()])
+        train_all = whole_rows([scratch.handle(), scratch.handle(), scratch.handle()])
         whole = train_all.inputs.whole()
         load_ops().tfw2v_write(whole, 0, tf.ones([VOCABULARY, SIZE]))
         np.testing.assert_array_equal(rows, kept)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.objectives import Cbow, SkipGram, StepShape
+from gensim_tfw2v.graph.updates import whole_rows
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native_unit import draw_unit, number_rows
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelShape, Objective, Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from tests.graph.unit_function import word_tensors
@@ -23,11 +23,11 @@ CODES = [np.array([w % 2, w // 2 % 2]) for w in range(VOCABULARY)]
 @pytest.mark.parametrize(
     "objective",
     [
-        SkipGram(5),
-        Cbow(5),
-        SkipGram(0, hierarchical=True),
-        SkipGram(5, hierarchical=True),
-        Cbow(5, hierarchical=True),
+        Objective(True, 5),
+        Objective(False, 5, mean=True),
+        Objective(True, 0, hierarchical=True),
+        Objective(True, 5, hierarchical=True),
+        Objective(False, 5, mean=True, hierarchical=True),
     ],
     ids=str,
 )
@@ -36,8 +36,8 @@ def test_numbered_rows(objective, shards, locked, documents):
     rng = np.random.default_rng(0)
     windows = bool(documents) and shards > 1  # blocks of pairs have negatives of all shards
     program = Program(
-        *(objective, StepShape(64, 16, 3, 8, sequential=windows), SIZE, 8, 256),
-        **dict(loss_every=1, native=True, negative_shards=shards, locked=locked),
+        *(objective, KernelShape(16, 3, 8, sequential=windows), SIZE, 8, 256),
+        **dict(loss_every=1, negative_shards=shards, locked=locked),
         documents=bool(documents),
         **documents,
     )
@@ -58,7 +58,7 @@ def test_numbered_rows(objective, shards, locked, documents):
 
     def trained(units, words, tables):
         variables = [tf.Variable(table) for table in tables]
-        handles = Tables.of_handles(variable.handle for variable in variables)
+        handles = whole_rows(variable.handle for variable in variables)
         sums = [unit.train(program, handles, words) for unit in units]
         return [variable.numpy() for variable in variables], sums
 

@@ -1,0 +1,339 @@
+"""Plan of a training: its engine, its regime and its sizes, each decided once."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from gensim_tfw2v._tensorflow import tf, why_elsewhere
+from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, LocalTasks
+from gensim_tfw2v.corpus.shards import EncodedCorpus
+from gensim_tfw2v.graph.sizes import StepShape, choose_max_norm, choose_product_dtype, choose_step
+from gensim_tfw2v.kernel import sizes
+from gensim_tfw2v.kernel.native import by_ctypes, load_ops, why_not
+from gensim_tfw2v.kernel.program import KernelShape, Program
+from gensim_tfw2v.monitor.progress import phase
+from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.options.regimes import RegimeOptions
+from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.machine import cores_each
+from gensim_tfw2v.regimes import Regime, Setup
+from gensim_tfw2v.regimes.deterministic import DeterministicRegime
+from gensim_tfw2v.regimes.local import LocalRegime
+from gensim_tfw2v.training.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.processes.launcher import ProcessLauncher
+
+logger = logging.getLogger(__name__)
+
+#: What takes seconds before the first step.
+BUILDING = "building the training graph"
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What trains a corpus, and by which sizes.
+
+    Parameters
+    ----------
+    options : TrainingConfig
+    vocabulary : Vocabulary
+    corpus : EncodedCorpus, optional
+        None to infer vectors of documents that are not encoded.
+    loss_every : int
+        As in `Program`.
+    entries : int, optional
+        Entries of the work units that there are; by default those that are best.
+    """
+
+    options: TrainingConfig
+    vocabulary: Vocabulary
+    corpus: EncodedCorpus | None
+    loss_every: int = 0
+    entries: int | None = None
+
+    @cached_property
+    def shares_rows(self) -> bool:
+        """True if compiled kernels train on shared rows, in threads of this process."""
+        options = self.options
+        return options.cluster is None and options.regime is None and by_ctypes.is_available()
+
+    @cached_property
+    def native(self) -> bool:
+        """True if compiled kernels train: they need whole rows, and steps in sequence.
+
+        Tasks of a local cluster see no GPU, and have ops where this process has kernels. That
+        spares it TensorFlow, which its coordinator imports.
+        """
+        if self.shares_rows:
+            return True
+        if not self.regime.has_kernels or self.options.layout != "rows":
+            return False
+        if isinstance(self.options.cluster, LocalTasks) and by_ctypes.is_available():
+            return True
+        return not tf.config.list_physical_devices("GPU") and load_ops() is not None
+
+    @cached_property
+    def regime(self) -> RegimeOptions:
+        """Which regime trains, unless threads share the rows."""
+        return self.options.regime_of_workers
+
+    @cached_property
+    def tokens(self) -> int:
+        """Tokens of the corpus that a model is trained on in an epoch."""
+        if self.corpus is None:
+            return 1
+        tokens = self.corpus.total_tokens
+        return tokens if self.shares_rows else int(tokens * self.regime.sample_share)
+
+    @cached_property
+    def window(self) -> int:
+        """How far windows reach."""
+        window = self.options.window
+        if window <= sizes.NARROW_WINDOW or self.options.concatenated or self.corpus is None:
+            return window
+        return sizes.choose_window(window, self.corpus.longest_sentence)
+
+    @cached_property
+    def pairs(self) -> int:
+        """Words in a window, on average."""
+        return self.window + 1 if self.options.shrink_windows else 2 * self.window
+
+    @cached_property
+    def span(self) -> int | None:
+        """See `choose_span`; None without subwords."""
+        if self.vocabulary.subwords is None:
+            return None
+        options = self.options
+        step = sizes.effective_step(options.objective, self.pairs, options.alpha)
+        overlap = self.vocabulary.subwords.ngram_overlap
+        return sizes.choose_span(overlap, step, options.objective.skipgram)
+
+    @cached_property
+    def shape(self) -> KernelShape | StepShape:
+        """Sizes by which the engine trains."""
+        if not self.native:
+            return self.step_shape
+        options = self.options
+        vocabulary = self.vocabulary
+        overlap = vocabulary.subwords.ngram_overlap if vocabulary.subwords else 0.0
+        return sizes.choose_kernel_shape(
+            options.objective,
+            window=self.window,
+            pairs=self.pairs,
+            alpha=options.alpha,
+            span=self.span,
+            ngram_overlap=overlap,
+            tokens=int(self.tokens * vocabulary.kept_share),
+            most_frequent=vocabulary.most_frequent,
+            negative_shards=options.negative_shards,
+            documents=options.has_documents,
+        )
+
+    @cached_property
+    def step_shape(self) -> StepShape:
+        """Sizes of a step of the graph."""
+        return choose_step(
+            self.options.objective,
+            tokens=int(self.tokens * self.vocabulary.kept_share),
+            window=self.window,
+            pairs=self.pairs,
+            alpha=self.options.alpha,
+            vector_size=self.options.vector_size,
+            negative_shards=self.options.negative_shards,
+        )
+
+    @cached_property
+    def workers_and_threads(self) -> tuple[int, int]:
+        """Workers, and threads of each: those of one machine share its cores.
+
+        A deterministic training has as many jobs at a time on any cluster, each of one thread.
+        """
+        options = self.options
+        if options.deterministic and not self.shares_rows:
+            return sizes.ROUND_JOBS, 1
+        if options.cluster is None:
+            return options.workers, 1
+        if isinstance(options.cluster, LocalTasks):
+            workers = options.cluster.workers
+            return workers, min(options.workers, cores_each(workers))
+        return len(options.cluster.worker), options.workers
+
+    @cached_property
+    def max_entries(self) -> int:
+        """Entries of a work unit, at most."""
+        if self.entries is not None:
+            return self.entries
+        options = self.options
+        shape = self.shape
+        most = max(sizes.MIN_ENTRIES, sizes.MAX_UNIT_NEGATIVES * shape.block // shape.shared)
+        if self.shares_rows:
+            return min(most, sizes.PAIRED_ENTRIES if options.dbow_words else sizes.UNIT_ENTRIES)
+        regime = self.regime
+        workers, threads = self.workers_and_threads
+        entries = sizes.choose_unit_entries(
+            self.tokens,
+            threads if regime.trains_apart else workers * threads,
+            regime.combines_by_direction,
+            options.deterministic,
+        )
+        step_tokens = self.step_shape.tokens / max(1e-9, self.vocabulary.kept_share)
+        return regime.unit_entries(min(most, entries), step_tokens)
+
+    @cached_property
+    def program(self) -> Program:
+        """Constants of what trains.
+
+        Raises
+        ------
+        ValueError
+            If there are more shards of negatives than words.
+        RuntimeError
+            If only the compiled kernels could train, and they can't.
+        """
+        options = self.options
+        objective = options.objective
+        vocabulary = self.vocabulary
+        workers, threads = self.workers_and_threads
+        max_entries = self.max_entries
+        shape = self.shape
+        step = sizes.effective_step(objective, self.pairs, options.alpha)
+        growth = sizes.choose_max_growth(self.tokens, step)
+        number = len(vocabulary)
+        if options.negative_shards > max(1, number):
+            raise ValueError(
+                f"negative_shards={options.negative_shards} is more than the vocabulary's "
+                f"{number} words: each shard needs words of which negatives can be drawn"
+            )
+        of_engine: dict[str, Any] = {}
+        if isinstance(shape, KernelShape):
+            has_lists = vocabulary.subwords is not None or options.has_documents
+            if options.deterministic and not (has_lists or objective.hierarchical):
+                of_engine["round_blocks"] = sizes.choose_round_blocks(
+                    shape, objective.skipgram, vocabulary.most_frequent, step
+                )
+        else:
+            if options.kernels_class or options.deterministic:
+                raise RuntimeError(self._why_no_kernels())
+            of_engine["product_dtype"] = choose_product_dtype()
+            of_engine["max_norm"] = choose_max_norm(objective)
+        overlaps = workers > 1 and not self.shares_rows and self.regime.workers_overlap
+        takes_turns = overlaps and sizes.must_take_turns(self.tokens, step)
+        if takes_turns:
+            logger.info(
+                "%i workers take turns, and are no faster than one: with so little text, several "
+                "that train at once by steps this long would not give gensim's vectors",
+                workers,
+            )
+        return Program(
+            objective=objective,
+            shape=shape,
+            vector_size=options.vector_size,
+            id_bits=max(2, (number - 1).bit_length()),
+            max_entries=max_entries,
+            shrink_windows=options.shrink_windows,
+            max_window=options.window if options.shrink_windows else None,
+            loss_every=self.loss_every,
+            skip_targets=0 < objective.negative and number <= sizes.SMALL_VOCABULARY,
+            locked=vocabulary.lock is not None,
+            negative_shards=options.negative_shards,
+            span=self.span or 1,
+            workers=workers,
+            threads=threads,
+            layout=options.layout,
+            # a document's vector lacks nothing of other workers, and would only be longer
+            max_growth=1.0 if options.has_documents else growth,
+            one_at_a_time=takes_turns,
+            documents=options.has_documents,
+            train_words=not options.has_documents or options.dbow_words,
+            concatenated=options.concatenated,
+            padding=vocabulary.padding,
+            **of_engine,
+        )
+
+    def _why_no_kernels(self) -> str:
+        name = self.options.kernels_class
+        what = f"{name} is" if name else "deterministic=True models are"
+        hide = "TensorFlow uses a GPU. Hide it by CUDA_VISIBLE_DEVICES=-1"
+        why = hide if load_ops() is not None else why_not()
+        return f"{what} trained by the compiled kernels alone, on CPUs, but {why}"
+
+
+def open_regime(
+    plan: Plan,
+    units: int,
+    seed: int,
+    opened: contextlib.ExitStack,
+    process_launcher: ProcessLauncher | None = None,
+) -> Regime:
+    """Make the regime that trains so many units an epoch.
+
+    The stack ends it, and the tasks that were started for it. Tasks of a local cluster start in the
+    launcher. A process that cannot run workers (`why_elsewhere`) lets another one do it.
+
+    Raises
+    ------
+    MissingTasks
+        If tasks of the cluster do not answer.
+    """
+    options = plan.options
+    vocabulary = plan.vocabulary
+    words = vocabulary.words(options.negative_shards)
+    if plan.shares_rows:
+        logger.info("compiled kernels train, in threads of this process")
+        local = DeterministicRegime if options.deterministic else LocalRegime
+        regime: Any = local(plan.program, words, options.workers)
+    else:
+        assert plan.corpus is not None
+        rates = vocabulary.rates(options, plan.window, plan.corpus)
+        rows = vocabulary.rows(options)
+        setup = Setup(plan.program, words, rates, rows, units, seed, plan.corpus.folder)
+        regime = _open_workers(plan, setup, opened, process_launcher)
+    opened.callback(regime.close)
+    return regime
+
+
+def _open_workers(
+    plan: Plan,
+    setup: Setup,
+    opened: contextlib.ExitStack,
+    process_launcher: ProcessLauncher | None,
+) -> Any:
+    """Make a regime of workers, where they are."""
+    from gensim_tfw2v.cluster.local_cluster import open_cluster
+    from gensim_tfw2v.regimes.coordinator import ClusterSetup, CoordinatedRegime
+
+    options = plan.options
+    log_dir = None if options.log is None else options.log.path
+    if options.cluster is not None:
+        with phase(doing_for(options.cluster), options.progress):
+            tasks = opened.enter_context(
+                open_cluster(options.cluster, READY_SECONDS, process_launcher, log_dir)
+            )
+        with phase(BUILDING, options.progress):
+            asked = ClusterSetup(tasks.cluster, READY_SECONDS, plan.regime, setup, log_dir)
+            return CoordinatedRegime(asked, tasks.check, tasks.start_module)
+    with phase(BUILDING, options.progress):
+        if reason := why_elsewhere():
+            logger.info("another process trains: %s", reason)
+            asked = ClusterSetup(None, READY_SECONDS, plan.regime, setup, log_dir)
+            return CoordinatedRegime(asked, lambda: None)
+        from gensim_tfw2v.parameter_server.workers import LocalWorkers
+
+        with holding_interrupts():
+            return plan.regime.make(setup, LocalWorkers(setup.program.workers))
+
+
+def doing_for(cluster: Cluster | LocalTasks) -> str:
+    """Describe what is done for a cluster before it trains."""
+    if isinstance(cluster, LocalTasks):
+        return f"starting {cluster.ps} ps and {_workers(cluster.workers)}"
+    return f"waiting for {len(cluster.ps)} ps and {_workers(len(cluster.worker))}"
+
+
+def _workers(number: int) -> str:
+    return f"{number} worker{'' if number == 1 else 's'}"
