@@ -10,7 +10,6 @@ from gensim.models import KeyedVectors
 from gensim.models.doc2vec import TaggedDocument
 
 from gensim_tfw2v.model import TFWord2Vec
-from gensim_tfw2v.options.keywords import Doc2VecOptions
 from gensim_tfw2v.options.table import attributes_of
 from gensim_tfw2v.originals import Doc2Vec, Word2Vec
 from gensim_tfw2v.training.documents import DocumentReader, Tags, take_tags
@@ -19,6 +18,8 @@ from gensim_tfw2v.training.vocabulary import renew_norms
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from gensim_tfw2v.options.keywords import Doc2VecOptions
 
 
 class _WithoutOffsets(Doc2Vec):

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from gensim.models import fasttext
 
 from gensim_tfw2v.model import TFWord2Vec
-from gensim_tfw2v.options.keywords import FastTextOptions
 from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.training.subwords import adjust_vectors
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from gensim_tfw2v.options.keywords import FastTextOptions
 
 
 class _WithLoss(Word2Vec):

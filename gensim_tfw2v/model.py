@@ -1,5 +1,7 @@
 """TFWord2Vec: gensim's Word2Vec with another engine under `train`."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import inspect
@@ -16,24 +18,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.local_cluster import LocalTasks
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.files import Source, is_compressed, is_pipe
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.files.whole import map_weights, save_local
 from gensim_tfw2v.keyed import with_keys
-from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
-from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.options.config import TrainingConfig
-from gensim_tfw2v.options.keywords import Word2VecOptions
-from gensim_tfw2v.options.kinds import Kind, Whole
-from gensim_tfw2v.options.regimes import RegimeOptions
+from gensim_tfw2v.options.kinds import Whole
 from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, RENAMED, attributes_of, named
 from gensim_tfw2v.originals import Word2Vec, reason_for_gensims_code
-from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.training.early_stopping import UntilStopped
 from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
@@ -45,6 +41,14 @@ from gensim_tfw2v.training.vocabulary import complete, renew_norms, take_vectors
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from gensim_tfw2v.cluster import Cluster
+    from gensim_tfw2v.merging import MergeReport
+    from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
+    from gensim_tfw2v.options.keywords import Word2VecOptions
+    from gensim_tfw2v.options.kinds import Kind
+    from gensim_tfw2v.options.regimes import RegimeOptions
+    from gensim_tfw2v.parameter_server.traffic import Traffic
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = named("running")
@@ -234,7 +238,7 @@ class TFWord2Vec(Word2Vec):
     _restored_words = 0  # raw words of the last `train` that a checkpoint had
     _logged = 0, 0  # words and epochs of this model's runs for TensorBoard
 
-    def __init__(self, *args: Any, **kwargs: "Unpack[Word2VecOptions]") -> None:
+    def __init__(self, *args: Any, **kwargs: Unpack[Word2VecOptions]) -> None:
         of_gensim = self._bound(*args, **kwargs)
         own = {name: of_gensim.pop(name) for name in (*OWN, *RUNNING)}
         if own["tables_dir"] is not None and self.has_subwords:
@@ -269,7 +273,7 @@ class TFWord2Vec(Word2Vec):
         return inspect.signature(cls._of_gensim).parameters
 
     @classmethod
-    def load(cls, *args: Any, **kwargs: Any) -> "TFWord2Vec":
+    def load(cls, *args: Any, **kwargs: Any) -> TFWord2Vec:
         """Load a model saved by this class or by gensim's Word2Vec; see gensim."""
         try:
             model = super().load(*args, **kwargs)
@@ -292,7 +296,7 @@ class TFWord2Vec(Word2Vec):
     @classmethod
     def from_vectors(
         cls, vectors: KeyedVectors, counts: Mapping[str, int] | None = None, **options: Any
-    ) -> "TFWord2Vec":
+    ) -> TFWord2Vec:
         """Make a model to train further from vectors alone, such as a file in word2vec's format.
 
         It has all their words; ``build_vocab(corpus, update=True)`` adds those of a corpus. The

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 
-from gensim_tfw2v.evaluation import NAMED_SETS, read_pairs
 from gensim_tfw2v.messages import quoted
 
 #: Rows that the projector gets unless told otherwise: as many as a browser turns smoothly.
@@ -58,6 +57,8 @@ class TensorBoardLog:
                 "projector_words must be a whole number from 0 up, got "
                 f"{quoted(self.projector_words)}: 0 writes no projector"
             )
+        from gensim_tfw2v.evaluation import NAMED_SETS, read_pairs
+
         for pairs in self.word_pairs:
             if pairs not in NAMED_SETS:
                 read_pairs(Path(pairs))
