@@ -9,8 +9,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 from gensim.models.doc2vec import TaggedDocument
 
-from gensim_tfw2v.model import TFWord2Vec, refuse_renamed, signature_of
-from gensim_tfw2v.options.keywords import Doc2VecOptions
+from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.options.table import attributes_of
 from gensim_tfw2v.originals import Doc2Vec, Word2Vec
 from gensim_tfw2v.training.documents import DocumentReader, Tags, take_tags
@@ -19,6 +18,8 @@ from gensim_tfw2v.training.vocabulary import renew_norms
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from gensim_tfw2v.options.keywords import Doc2VecOptions
 
 
 class _WithoutOffsets(Doc2Vec):
@@ -105,28 +106,20 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     _adds_tags = False
 
     @classmethod
-    def _gensims_parameters(cls) -> list[inspect.Parameter]:
+    def _gensims_parameters(cls) -> dict[str, inspect.Parameter]:
         """Those of gensim's Doc2Vec, and those that it hands on to Word2Vec."""
-        own = inspect.signature(Doc2Vec).parameters
-        handed_on = [
-            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for name, parameter in inspect.signature(Word2Vec).parameters.items()
-            if name not in (*own, "sentences", "sg", "null_word")
-        ]
-        return [parameter for name, parameter in own.items() if name != "kwargs"] + handed_on
-
-    @classmethod
-    def _arguments(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        given = super()._arguments(*args, **kwargs)
-        return given | {"sg": not given["dm"]}
+        parameters = dict(inspect.signature(Doc2Vec).parameters)
+        del parameters["kwargs"]
+        for name, parameter in inspect.signature(Word2Vec).parameters.items():
+            if name not in (*parameters, "sentences", "sg", "null_word"):
+                parameters[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        return parameters
 
     def __init__(self, *args: Any, **kwargs: "Unpack[Doc2VecOptions]") -> None:
-        options: dict[str, Any] = dict(kwargs)  # a type checker knows those of TFWord2Vec alone
-        refuse_renamed("TFDoc2Vec()", options)
-        dm_mean = TFDoc2Vec.__signature__.bind(*args, **options).arguments.get("dm_mean")
-        if dm_mean is not None:  # which gensim overwrites by its default
-            options["cbow_mean"] = dm_mean
-        super().__init__(*args, **options)
+        given = self._bound(*args, **kwargs)
+        if given["dm_mean"] is not None:  # which gensim overwrites by its default
+            given["cbow_mean"] = given["dm_mean"]
+        super().__init__(**given)
 
     @property
     def _corpus_reader(self) -> DocumentReader:
@@ -259,4 +252,4 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         renew_norms(self.dv)
 
 
-TFDoc2Vec.__signature__ = signature_of(TFDoc2Vec)
+TFDoc2Vec.__signature__ = inspect.Signature(TFDoc2Vec._parameters())

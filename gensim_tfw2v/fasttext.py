@@ -1,17 +1,19 @@
 """TFFastText: gensim's FastText with the engine of `TFWord2Vec` under `train`."""
 
+import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
 from gensim.models import fasttext
 
-from gensim_tfw2v.model import TFWord2Vec, signature_of
-from gensim_tfw2v.options.keywords import FastTextOptions
+from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.originals import FastText, Word2Vec
 from gensim_tfw2v.training.subwords import adjust_vectors
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from gensim_tfw2v.options.keywords import FastTextOptions
 
 
 class _WithLoss(Word2Vec):
@@ -107,4 +109,5 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         super()._clear_post_train()
 
 
-TFFastText.__signature__ = signature_of(TFFastText, compute_loss=False)
+_compute_loss = inspect.Parameter("compute_loss", inspect.Parameter.KEYWORD_ONLY, default=False)
+TFFastText.__signature__ = inspect.Signature([*TFFastText._parameters(), _compute_loss])

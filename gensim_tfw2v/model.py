@@ -1,10 +1,13 @@
 """TFWord2Vec: gensim's Word2Vec with another engine under `train`."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import inspect
 import logging
 import math
+import operator
 import os
 import pickle
 import threading
@@ -23,13 +26,9 @@ from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
-from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
-from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.options.config import TrainingConfig
-from gensim_tfw2v.options.keywords import RENAMED, Word2VecOptions
-from gensim_tfw2v.options.kinds import Kind, Whole
-from gensim_tfw2v.options.regimes import RegimeOptions
-from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, attributes_of, named
+from gensim_tfw2v.options.kinds import Whole
+from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, RENAMED, attributes_of, named
 from gensim_tfw2v.originals import Word2Vec, reason_for_gensims_code
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import UntilStopped, held_out_loss, train_epoch
@@ -40,17 +39,30 @@ from gensim_tfw2v.training.vocabulary import complete, renew_norms, take_vectors
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from gensim_tfw2v.cluster import Cluster
     from gensim_tfw2v.merging import MergeReport
+    from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
+    from gensim_tfw2v.monitor.traffic import Traffic
+    from gensim_tfw2v.options.keywords import Word2VecOptions
+    from gensim_tfw2v.options.kinds import Kind
+    from gensim_tfw2v.options.regimes import RegimeOptions
     from gensim_tfw2v.processes.launcher import ProcessLauncher
-
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = named("running")
 
 #: Options of a model that gensim's class lacks.
 OWN = named("own")
 
+#: Options that name a folder to write to.
+FOLDERS = named("folder")
+
 #: Attributes of experiments, which no argument sets.
 EXPERIMENTAL = named("experiment")
+
+_OWN_PARAMETERS = [
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS[name])
+    for name in (*OWN, *RUNNING)
+]
 
 #: Options that gensim's code lacks, with the values that ask for nothing.
 UNKNOWN = {name: DEFAULTS[name] for name in named("refused")}
@@ -211,27 +223,26 @@ class TFWord2Vec(Word2Vec):
     best_score: float | None = None
     stop_training = False
     traffic: Traffic | None = None
-    merge_report: "MergeReport | None" = None
+    merge_report: MergeReport | None = None
     _reader: CorpusReader | None = None
     _reader_class: type[CorpusReader] = CorpusReader
-    _process_launcher: "ProcessLauncher | None" = None
+    _process_launcher: ProcessLauncher | None = None
     _user: int | None = None  # who trains or changes the model: TRAINING, or the thread's number
     _training: Training | None = None
     _config: TrainingConfig | None = None  # what the attributes in `_parsed` mean
-    _parsed: Mapping[str, Any] = {}
+    _parsed: Sequence[Any] = ()
     _by_gensim = ""  # why gensim's code trains, if it does
     _restored_words = 0  # raw words of the last `train` that a checkpoint had
     _logged = 0, 0  # words and epochs of this model's runs for TensorBoard
 
-    def __init__(self, *args: Any, **kwargs: "Unpack[Word2VecOptions]") -> None:
-        options: dict[str, Any] = dict(kwargs)
-        own = {name: options.pop(name, DEFAULTS[name]) for name in (*OWN, *RUNNING)}
+    def __init__(self, *args: Any, **kwargs: Unpack[Word2VecOptions]) -> None:
+        of_gensim = self._bound(*args, **kwargs)
+        own = {name: of_gensim.pop(name) for name in (*OWN, *RUNNING)}
         if own["tables_dir"] is not None and self.has_subwords:
             raise ValueError(
                 f"tables_dir is for the arrays of Word2Vec, and {self._of_gensim.__name__} has "
                 "more, which stay in memory: leave it out"
             )
-        of_gensim = self._arguments(*args, **options)
         own |= {n: os.fspath(value) for n, value in own.items() if isinstance(value, os.PathLike)}
         own |= {name: bool(own[name]) for name in OWN}
         self._parse(of_gensim | own, ARGUMENTS)
@@ -239,22 +250,27 @@ class TFWord2Vec(Word2Vec):
         self._check_folders()
         self._by_gensim = reason_for_gensims_code(self, UNKNOWN)  # refused before a corpus is read
         with self._corpus_reader.once():
-            super().__init__(*args, **options)
+            super().__init__(**of_gensim)
 
     @classmethod
-    def _arguments(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The arguments of gensim's constructor, with its defaults."""
+    def _bound(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """All arguments of the constructor by their names."""
         refuse_renamed(f"{cls.__name__}()", kwargs)
-        bound = inspect.Signature(cls._gensims_parameters()).bind(*args, **kwargs)
+        bound = inspect.Signature(cls._parameters()).bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.arguments
 
     @classmethod
-    def _gensims_parameters(cls) -> list[inspect.Parameter]:
-        return list(inspect.signature(cls._of_gensim).parameters.values())
+    def _parameters(cls) -> list[inspect.Parameter]:
+        """Parameters of the constructor: gensim's, and then own ones with their defaults."""
+        return [*cls._gensims_parameters().values(), *_OWN_PARAMETERS]
 
     @classmethod
-    def load(cls, *args: Any, **kwargs: Any) -> "TFWord2Vec":
+    def _gensims_parameters(cls) -> Mapping[str, inspect.Parameter]:
+        return inspect.signature(cls._of_gensim).parameters
+
+    @classmethod
+    def load(cls, *args: Any, **kwargs: Any) -> TFWord2Vec:
         """Load a model saved by this class or by gensim's Word2Vec; see gensim."""
         try:
             model = super().load(*args, **kwargs)
@@ -277,7 +293,7 @@ class TFWord2Vec(Word2Vec):
     @classmethod
     def from_vectors(
         cls, vectors: KeyedVectors, counts: Mapping[str, int] | None = None, **options: Any
-    ) -> "TFWord2Vec":
+    ) -> TFWord2Vec:
         """Make a model to train further from vectors alone, such as a file in word2vec's format.
 
         It has all their words; ``build_vocab(corpus, update=True)`` adds those of a corpus. The
@@ -614,23 +630,23 @@ class TFWord2Vec(Word2Vec):
         return self._reader
 
     def _check_folders(self) -> None:
-        for name in named("folder"):
+        for name in FOLDERS:
             if folder := getattr(self, name):
                 check_folder(name, getattr(folder, "folder", folder))
 
     def _parse(self, given: Mapping[str, Any], kinds: Mapping[str, Kind]) -> TrainingConfig:
         self._config = TrainingConfig.parse(given, kinds, self.has_subwords, self.has_documents)
-        self._parsed = given
+        self._parsed = [given.get(name, DEFAULTS[name]) for name in self._kinds]
         return self._config
 
     def _current_config(self) -> TrainingConfig:
         """Return what the options mean, parsed again if one has been replaced since."""
-        held = {name: getattr(self, name) for name in self._kinds}
-        is_same = all(self._parsed.get(name, DEFAULTS[name]) is held[name] for name in held)
-        # the variable may have been set since
+        held = [getattr(self, name) for name in self._kinds]
+        is_same = all(map(operator.is_, held, self._parsed))
+        # the environment variable may be another now
         if self._config is not None and is_same and self.cluster != "TF_CONFIG":
             return self._config
-        return self._parse(held, self._kinds)
+        return self._parse(dict(zip(self._kinds, held, strict=True)), self._kinds)
 
     def _check(self, arguments: Mapping[str, Any]) -> TrainingConfig:
         """Complete words that were added, and refuse what training cannot run with."""
@@ -790,12 +806,4 @@ def refuse_renamed(function: str, given: Iterable[str]) -> None:
         raise TypeError(f"{function} has no {name!r}: gensim 4 calls it {RENAMED[name]}")
 
 
-def signature_of(class_: type[TFWord2Vec], **more: Any) -> inspect.Signature:
-    """Signature of a constructor: gensim's arguments, and then own ones with their defaults."""
-    own = more | {name: DEFAULTS[name] for name in (*OWN, *RUNNING)}
-    kind = inspect.Parameter.KEYWORD_ONLY
-    keywords = [inspect.Parameter(name, kind, default=value) for name, value in own.items()]
-    return inspect.Signature([*class_._gensims_parameters(), *keywords])
-
-
-TFWord2Vec.__signature__ = signature_of(TFWord2Vec)
+TFWord2Vec.__signature__ = inspect.Signature(TFWord2Vec._parameters())

@@ -94,11 +94,10 @@ def reason_for_gensims_code(model: Any, unknown: Mapping[str, Any]) -> str:
     ValueError
         If there are some, and an option that gensim's code does not know is not as in `unknown`.
     """
-    of_gensim = next(class_ for class_ in reversed(_CLASSES) if isinstance(model, class_))
     hooks = [
         name
         for name in BYPASSED
-        if getattr(getattr(model, name), "__func__", None) is not getattr(of_gensim, name)
+        if getattr(getattr(model, name), "__func__", None) is not getattr(model._of_gensim, name)
     ]
     if not hooks:
         return ""

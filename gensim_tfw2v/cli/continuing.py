@@ -14,9 +14,6 @@ from gensim_tfw2v.cli.model_files import load_saved
 if TYPE_CHECKING:
     from gensim_tfw2v import TFWord2Vec
 
-#: Options that the arrays of a model were made with.
-KEPT = "fasttext doc2vec vector_size dm sg hs negative cbow_mean min_n max_n bucket tables_dir"
-
 
 def continue_model(
     path: Path,
@@ -28,23 +25,25 @@ def continue_model(
     """Load a model or vectors, add the new words of a corpus, and train on it.
 
     A model takes those of the options that the command line gives; vectors alone make a model with
-    all of them.
+    the defaults of the others.
 
     Raises
     ------
     BadInput
-        If the file holds no vectors, or was made with other values of the options in `KEPT`.
+        If the file holds no vectors, or its arrays were made with other values of options.
     """
     model: Any = load_saved(path)
     from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+    from gensim_tfw2v.options.table import named
 
     TFDoc2Vec.take_over(TFFastText.take_over(TFWord2Vec.take_over(model)))
     is_whole = isinstance(model, TFWord2Vec)
     given = {n: v for n, v in context.params.items() if not is_default(context, n)}
     has = vars(getattr(model, "wv", model)) | vars(model)
-    has |= {"fasttext": is_whole and model.has_subwords, "dm": not has.get("sg")}
-    has |= {"doc2vec": is_whole and model.has_documents}
-    for name in KEPT.split()[: None if is_whole else 3]:
+    if is_whole:
+        has |= {"fasttext": model.has_subwords, "doc2vec": model.has_documents, "dm": not model.sg}
+    size, *arrays = named("arrays", "", "FastText", "Doc2Vec")  # vectors alone have a size
+    for name in ("fasttext", "doc2vec", size, *(arrays if is_whole else ())):
         kind = bool if name == "negative" else lambda value: value  # any number but 0
         if name in given and kind(given[name]) != kind(has.get(name)):
             raise BadInput(
@@ -55,7 +54,7 @@ def continue_model(
         changed = options.keys() & {"cluster", *given} - {"dm"}  # which is made of sg
         vars(model).update({name: options[name] for name in changed})
     else:
-        del options["vector_size"]
+        options.pop(size, None)
         model = TFWord2Vec.from_vectors(model, **options)
     model.total_train_time = 0.0
     model.min_alpha_yet_reached = model.alpha

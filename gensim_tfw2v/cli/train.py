@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 
 STDIN = Path("/dev/stdin")
 
-#: Options of `train` that are not its model's, and switches that gensim's class does not know.
+#: Options of `train` that are not its model's.
 OF_THE_COMMAND = {
-    *("context", "corpus", "output", "vectors", "binary", "init", "hosts", "verbose"),
+    *("corpus", "output", "vectors", "binary", "init", "hosts", "verbose"),
     *("early_stopping", "patience"),
 }
-OWN_SWITCHES = {"corrected_cbow", "deterministic", "projector_each_epoch", "dbow_words"}
 
 #: Options of FastText alone, and of Doc2Vec.
 OF_CLASS = {"fasttext": ("min_n", "max_n", "bucket"), "doc2vec": ("dm", "dbow_words")}
@@ -228,20 +227,17 @@ def train(
     The model is saved when training has finished. Nothing is saved after Ctrl-C, but with
     --checkpoint-dir the same command resumes.
     """
-    options = {name: value for name, value in locals().items() if value is not None}
-    left_out = OF_THE_COMMAND | {name for name in OWN_SWITCHES if not options[name]}
-    options = {name: value for name, value in options.items() if name not in left_out}
+    values = locals()
+    of_model = context.params.keys() - OF_THE_COMMAND
+    options = {name: values[name] for name in of_model if not is_default(context, name)}
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to learn; give one of the two")
     for kind, names in OF_CLASS.items():
-        if not options[kind] and (given := [name for name in names if name in options]):
+        if kind not in options and (given := [name for name in names if name in options]):
             flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
             raise BadInput(f"{flags}: an option of --{kind}; give that too, or leave it out")
-    if doc2vec:
-        its = {name for name in ("sg", "epochs") if is_default(context, name)}
-        if fasttext or "sg" not in its:
-            raise BadInput("--doc2vec: leave out --fasttext, --sg and --cbow; give --dm or --dbow")
-        options = {name: value for name, value in options.items() if name not in its}
+    if doc2vec and (fasttext or "sg" in options):
+        raise BadInput("--doc2vec: leave out --fasttext, --sg and --cbow; give --dm or --dbow")
     if patience is not None and early_stopping is None:
         raise BadInput("--patience is for --early-stopping; give that too, or leave it out")
     if hosts is not None:
@@ -331,7 +327,7 @@ def demo(
         model_class()
     with open(datapath("lee_background.cor"), encoding="utf-8") as texts:
         sentences = [simple_preprocess(text) for text in texts]
-    options: dict[str, Any] = {"sg": 1, "vector_size": 100, "epochs": epochs}
+    options: dict[str, Any] = {"sg": 1, "epochs": epochs}
     if cluster != "none":
         options["cluster"] = cluster
     if log_dir is not None:

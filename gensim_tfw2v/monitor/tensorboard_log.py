@@ -71,7 +71,7 @@ class TensorBoardLog:
         return os.path.abspath(self.folder)
 
 
-def log_options(log_dir: "str | os.PathLike[str] | TensorBoardLog | None") -> TensorBoardLog | None:
+def parse_log(log_dir: "str | os.PathLike[str] | TensorBoardLog") -> TensorBoardLog:
     """Parse a model's `log_dir`.
 
     Raises
@@ -79,7 +79,7 @@ def log_options(log_dir: "str | os.PathLike[str] | TensorBoardLog | None") -> Te
     ValueError
         If it is invalid, or an empty name.
     """
-    if log_dir is None or isinstance(log_dir, TensorBoardLog):
+    if isinstance(log_dir, TensorBoardLog):
         return log_dir
     if not isinstance(log_dir, str | os.PathLike) or not os.fspath(log_dir):
         raise ValueError(

@@ -11,13 +11,12 @@ from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.kernel.program import Objective
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.options.kinds import Kind
-from gensim_tfw2v.options.regimes import (
-    Asynchronous,
-    Deterministic,
-    RegimeOptions,
-    check_gradient,
-)
-from gensim_tfw2v.options.table import DEFAULTS
+from gensim_tfw2v.options.regimes import Asynchronous, Deterministic, RegimeOptions, check_gradient
+from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS
+
+#: Regimes of clusters, unless another is given.
+ASYNCHRONOUS = Asynchronous()
+DETERMINISTIC = Deterministic()
 
 
 @dataclass(frozen=True)
@@ -59,11 +58,15 @@ class TrainingConfig:
         an invalid `cluster`, and ValueError for options that exclude one another.
         """
         raw = SimpleNamespace(**{**DEFAULTS, **given})
+        if has_documents and kinds is ARGUMENTS:
+            raw.sg = int(not raw.dm)
         by_tags = has_documents and raw.sg and not raw.dbow_words  # tags alone predict
         if by_tags and raw.window == 0:  # as programs say so
             raw.window = 1
         values = vars(raw)
-        values.update({name: kinds[name](name, values[name]) for name in kinds if name in given})
+        for name, kind in kinds.items():
+            if values[name] is not DEFAULTS[name]:
+                values[name] = kind(name, values[name])
         concatenates = raw.dm_concat and not raw.sg
         raw.window = 1 if by_tags else raw.window
         raw.shrink_windows &= not concatenates  # as in gensim, each place has rows of its own
@@ -101,7 +104,7 @@ class TrainingConfig:
     @cached_property
     def regime_of_workers(self) -> RegimeOptions:
         """The regime, where there are workers."""
-        return self.regime or (Deterministic() if self.deterministic else Asynchronous())
+        return self.regime or (DETERMINISTIC if self.deterministic else ASYNCHRONOUS)
 
     @property
     def kernels_class(self) -> str | None:
@@ -131,7 +134,7 @@ class TrainingConfig:
                 "or dm_concat"
             )
         by_graph = has_columns or not regime.has_kernels
-        if self.kernels_class and (by_graph or self.has_documents and regime.trains_apart):
+        if (by_graph or self.has_documents and regime.trains_apart) and self.kernels_class:
             why = "merges words that several sub-models have, and documents are not"
             if by_graph:
                 why = "trains by TensorFlow's own operations, which have no such inputs"

@@ -8,9 +8,6 @@ from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.options.regimes import RegimeOptions
 
-#: Names of gensim 3, of arguments and attributes, and what gensim 4 calls them.
-RENAMED = {"size": "vector_size", "iter": "epochs", "docvecs": "dv", "vocabulary": "wv"}
-
 
 class CommonOptions(TypedDict, total=False):
     """Keyword arguments of all three classes: gensim's, and then own ones."""
@@ -57,12 +54,16 @@ class SentencesOptions(CommonOptions, total=False):
     null_word: int
 
 
-class Word2VecOptions(SentencesOptions, total=False):
-    """Keyword arguments of `TFWord2Vec`."""
+class _OfWord2Vec(TypedDict, total=False):
+    """Keyword arguments that gensim's FastText does not hand on to Word2Vec."""
 
     compute_loss: bool
     comment: str | None
     tables_dir: str | os.PathLike[str] | None
+
+
+class Word2VecOptions(SentencesOptions, _OfWord2Vec, total=False):
+    """Keyword arguments of `TFWord2Vec`."""
 
 
 class FastTextOptions(SentencesOptions, total=False):
@@ -74,7 +75,7 @@ class FastTextOptions(SentencesOptions, total=False):
     bucket: int
 
 
-class Doc2VecOptions(CommonOptions, total=False):
+class Doc2VecOptions(CommonOptions, _OfWord2Vec, total=False):
     """Keyword arguments of `TFDoc2Vec`."""
 
     documents: Iterable[Any] | None
@@ -85,6 +86,3 @@ class Doc2VecOptions(CommonOptions, total=False):
     dbow_words: int
     dv: Any
     dv_mapfile: str | None
-    compute_loss: bool
-    comment: str | None
-    tables_dir: str | os.PathLike[str] | None

@@ -1,7 +1,7 @@
 """Kinds of values: each checks the value of an option, and returns it as training takes it.
 
-A kind is called with an option's name and its value. It raises TypeError or ValueError for values
-of another kind or out of range.
+A kind is called with an option's name and its value, unless that is the default. It raises a
+TypeError or ValueError for values of another kind or out of range.
 """
 
 import math
@@ -16,6 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gensim_tfw2v.messages import quoted
+
+#: The largest int32.
+MAX_INT = 2**31 - 1
 
 Kind = Callable[[str, Any], Any]
 
@@ -87,17 +90,6 @@ class Finite(Number):
 
 
 @dataclass(frozen=True)
-class Maybe:
-    """None, or a value of a kind."""
-
-    kind: Kind
-
-    def __call__(self, name: str, value: Any) -> Any:
-        """Return the value as training takes it, or None."""
-        return None if value is None else self.kind(name, value)
-
-
-@dataclass(frozen=True)
 class Choice:
     """One of several strings."""
 
@@ -117,6 +109,18 @@ def comparable(name: str, value: Any) -> Any:
     if not isinstance(value, Real | np.bool_) or value != value:
         raise TypeError(
             f"{name} must be a number, got {quoted(value)} of type {type(value).__name__}"
+        )
+    return value
+
+
+def positive(name: str, value: Any) -> Any:
+    """Check an integer from 1 to the largest int32, TensorFlow's type of counts."""
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or value < 1:
+        raise ValueError(f"{name} must be a whole number from 1 up, got {quoted(value)}")
+    if value > MAX_INT:
+        raise ValueError(
+            f"{name} must be a whole number from 1 to {MAX_INT:,}, got {quoted(value)}"
         )
     return value
 
@@ -153,7 +157,7 @@ def seed(name: str, value: Any) -> Any:
 
 def stored_seed(name: str, value: Any) -> Any:
     """Check a whole number, or a sequence of those: gensim trains with any."""
-    if isinstance(value, Integral | np.bool_):
+    if value is None or isinstance(value, Integral | np.bool_):
         return value
     if isinstance(value, str) or np.asarray(value).dtype.kind not in "iub":
         raise _no_seed(TypeError, f"{name} must be a whole number", value)

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import pkgutil
 from dataclasses import dataclass, fields
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gensim_tfw2v.corpus.shards import Sampling
 from gensim_tfw2v.messages import number, quoted, whole_number
+from gensim_tfw2v.options.kinds import Choice, Kind, positive
 
 if TYPE_CHECKING:
     from gensim_tfw2v.kernel.program import Objective
     from gensim_tfw2v.parameter_server.workers import Workers
-
-#: Of whole numbers: TensorFlow counts steps as int32.
-LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,8 @@ class RegimeOptions:
         Whether an epoch is one step along the gradient of the whole corpus's loss.
     sample_share : float
         Share of the corpus that a model is trained on in an epoch.
+    kinds : dict
+        Checks of the regime's own options by their names.
     """
 
     trained_by: ClassVar[str]
@@ -52,6 +52,11 @@ class RegimeOptions:
     workers_overlap: ClassVar[bool] = False
     is_batch: ClassVar[bool] = False
     sample_share: ClassVar[float] = 1.0
+    kinds: ClassVar[dict[str, Kind]] = {}
+
+    def __post_init__(self) -> None:
+        for name, kind in self.kinds.items():
+            kind(name, getattr(self, name))
 
     def make(self, setup: Any, workers: Workers) -> Any:
         """Make the `ParameterServerRegime` that trains a `Setup`.
@@ -115,13 +120,10 @@ class Synchronous(RegimeOptions):
 
     trained_by = "synchronous:SynchronousRegime"
     has_kernels = workers_overlap = True
+    kinds = {"steps": positive, "combining": Choice(("adasum", "sum"))}
 
     steps: int = 32
     combining: str = "adasum"
-
-    def __post_init__(self) -> None:
-        _check_least(self, steps=1)
-        _check_known(self, combining=("adasum", "sum"))
 
     def unit_entries(self, entries: int, step_tokens: float) -> int:
         """As many as a round's steps take; see `RegimeOptions`."""
@@ -167,6 +169,7 @@ class Downpour(RegimeOptions):
 
     trained_by = "downpour:DownpourRegime"
     workers_overlap = True
+    kinds = {"n_fetch": positive, "n_push": positive}
 
     n_fetch: int = 32
     n_push: int = 32
@@ -174,7 +177,7 @@ class Downpour(RegimeOptions):
     warm_start: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_least(self, n_fetch=1, n_push=1)
+        super().__post_init__()
         if not isinstance(self.adagrad, bool):
             raise ValueError(f"adagrad must be True or False, got {quoted(self.adagrad)}")
         if not isinstance(self.warm_start, Real) or not 0 <= self.warm_start <= 1:
@@ -209,6 +212,11 @@ class SubModels(RegimeOptions):
 
     trained_by = "sub_models:SubModelsRegime"
     has_kernels = trains_apart = True
+    kinds = {
+        "models": positive,
+        "sampling": Choice(("shuffle", "random", "equal")),
+        "merging": Choice(("alir", "pca", "concat")),
+    }
 
     models: int = 10
     rate: float | None = None
@@ -216,14 +224,11 @@ class SubModels(RegimeOptions):
     merging: str = "alir"
 
     def __post_init__(self) -> None:
-        _check_least(self, models=1)
+        super().__post_init__()
         if self.rate is not None and not (isinstance(self.rate, Real) and 0 < self.rate <= 1):
             raise ValueError(f"rate must be above 0 and at most 1, got {quoted(self.rate)}")
         if self.rate is not None and self.sampling == "equal":
             raise ValueError("sampling='equal' divides the text by models: leave out rate")
-        _check_known(
-            self, sampling=("shuffle", "random", "equal"), merging=("alir", "pca", "concat")
-        )
 
     def samples(self, seed: int = 0) -> Sampling:
         """Which sentences each sub-model is trained on."""
@@ -262,11 +267,9 @@ class Sandblaster(RegimeOptions):
 
     trained_by = "sandblaster:SandblasterRegime"
     is_batch = True
+    kinds = {"history": positive}
 
     history: int = 10
-
-    def __post_init__(self) -> None:
-        _check_least(self, history=1)
 
 
 def check_gradient(objective: Objective) -> None:
@@ -339,23 +342,3 @@ def _value(what: str, text: str, kind: type) -> Any:
     except ValueError:
         asked = "whole" if kind is int else "finite"
         raise ValueError(f"{what} is {quoted(text)}: give a {asked} number") from None
-
-
-def _check_least(options: Any, **least: int) -> None:
-    for name, value in least.items():
-        given = getattr(options, name)
-        whole = isinstance(given, Integral) and not isinstance(given, bool)
-        if not whole or given < value:
-            raise ValueError(f"{name} must be a whole number from {value} up, got {quoted(given)}")
-        if given > LARGEST:
-            raise ValueError(
-                f"{name} must be a whole number from {value} to {LARGEST:,}, got {quoted(given)}"
-            )
-
-
-def _check_known(options: Any, **known: tuple[str, ...]) -> None:
-    for name, values in known.items():
-        if getattr(options, name) not in values:
-            raise ValueError(
-                f"{name} is {quoted(getattr(options, name))}: give {' or '.join(map(repr, values))}"
-            )

@@ -1,0 +1,68 @@
+"""The table of options agrees with gensim's classes, and options are parsed once."""
+
+import inspect
+import json
+import re
+
+import pytest
+from gensim.models import Doc2Vec, FastText, Word2Vec
+
+from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+from gensim_tfw2v.options.table import DEFAULTS, TABLE, Option
+from gensim_tfw2v.regimes.parameter_server import LAYOUTS
+
+#: What has no values to check, or what gensim checks.
+UNCHECKED = {
+    *("sentences", "documents", "corpus_file", "comment", "compute_loss", "hashfxn", "null_word"),
+    *("sorted_vocab", "word_ngrams", "dm_mean", "dv", "dv_mapfile"),
+}
+
+
+@pytest.mark.parametrize("class_", [TFWord2Vec, TFFastText, TFDoc2Vec])
+def test_every_parameter_is_in_the_table(class_):
+    names = {option.name for option in TABLE}
+    assert set(inspect.signature(class_).parameters) - names <= UNCHECKED
+
+
+@pytest.mark.parametrize("class_", [Word2Vec, FastText, Doc2Vec])
+def test_defaults_are_gensims(class_):
+    parameters = inspect.signature(class_).parameters
+    defaults = {name: parameters[name].default for name in parameters.keys() & DEFAULTS.keys()}
+    if class_ is Doc2Vec:
+        assert defaults.pop("epochs") == 10
+    assert defaults == {name: DEFAULTS[name] for name in defaults}
+
+
+def test_uses_are_described():
+    described = re.findall(r"^ +- ([\w, -]+):", str(Option.__doc__), re.MULTILINE)
+    known = {use for uses in described for use in uses.split(", ")}
+    assert {use for option in TABLE for use in option.uses.split()} == known
+
+
+def test_layouts_are_those_that_there_are():
+    (layout,) = (option.kind for option in TABLE if option.name == "layout")
+    assert layout.values == tuple(LAYOUTS)
+
+
+def test_options_are_parsed_again_only_if_one_was_replaced():
+    model = TFWord2Vec([["a", "b"]] * 9, min_count=1, vector_size=2, workers="2")
+    config = model._current_config()
+    assert model._current_config() is config
+    assert config.workers == 2
+    model.window = 3
+    assert model._current_config().window == 3
+    model.window = 3.0  # equal, but another value
+    assert model._current_config() is not config
+    model.window = "3"
+    with pytest.raises(TypeError, match="window must be a whole number"):
+        model._current_config()
+
+
+def test_the_environment_is_read_again(monkeypatch):
+    addresses = {"ps": ["10.0.0.2:2222"], "worker": ["10.0.0.3:2222"]}
+    task = {"type": "worker", "index": 0}
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": addresses, "task": task}))
+    model = TFWord2Vec(cluster="TF_CONFIG")
+    addresses["worker"].append("10.0.0.4:2222")
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": addresses, "task": task}))
+    assert len(model._current_config().cluster.worker) == 2
