@@ -10,7 +10,7 @@ from gensim_tfw2v.keyed import held_counts, keyed, with_keys
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.originals import Word2Vec
-from gensim_tfw2v.training.vocabulary import take_vectors, word_counts
+from gensim_tfw2v.training.from_vectors import take_vectors, word_counts
 
 #: Options that the merged model has from the first of the given ones.
 OPTIONS = (

@@ -8,7 +8,7 @@ import math
 import os
 import pickle
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,6 @@ from gensim_tfw2v.files.mapped import map_weights
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.keywords import RENAMED, Word2VecOptions
-from gensim_tfw2v.merging import MergeReport
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
@@ -36,19 +35,21 @@ from gensim_tfw2v.originals import (
     overridden_hooks,
     warn_of_gensims_code,
 )
-from gensim_tfw2v.parameter_server.traffic import Traffic
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.regimes.options import RegimeOptions
-from gensim_tfw2v.training.early_stopping import UntilStopped
-from gensim_tfw2v.training.epoch import held_out_loss, train_epoch
+from gensim_tfw2v.training.epoch import Expected
+from gensim_tfw2v.training.from_vectors import take_vectors
+from gensim_tfw2v.training.held_out import held_out_loss
 from gensim_tfw2v.training.reading import CorpusReader
-from gensim_tfw2v.training.session import Training
+from gensim_tfw2v.training.session import Training, begin_training
 from gensim_tfw2v.training.state import check_loaded, check_state
-from gensim_tfw2v.training.sub_model_training import begin_training
-from gensim_tfw2v.training.vocabulary import complete, renew_norms, take_vectors, undone_on_error
+from gensim_tfw2v.training.weights import complete, renew_norms, undone_on_error
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from gensim_tfw2v.merging import MergeReport
+    from gensim_tfw2v.parameter_server.traffic import Traffic
 
 #: Options that say how a program runs, not what a model is: they are not saved with it.
 RUNNING = (
@@ -216,8 +217,8 @@ class TFWord2Vec(Word2Vec):
     best_epoch: int | None = None
     best_score: float | None = None
     stop_training = False
-    traffic: Traffic | None = None
-    merge_report: MergeReport | None = None
+    traffic: "Traffic | None" = None
+    merge_report: "MergeReport | None" = None
     _reader: CorpusReader | None = None
     _reader_class: type[CorpusReader] = CorpusReader
     _process_launcher: ProcessLauncher | None = None
@@ -489,30 +490,38 @@ class TFWord2Vec(Word2Vec):
         refuse_renamed("train()", kwargs)
         for name in ("self", "kwargs", "__class__"):
             del arguments[name]
-        with self._used_by(TRAINING):
-            self._config = self._check(arguments)
+        self._claim(TRAINING)
+        before = vars(self).copy()
+        events = len(before.get("lifecycle_events") or ())
+        by_gensim = False
+        try:
+            config = self._check(arguments)
             by_gensim = is_trained_by_gensim(self)
             if by_gensim:
                 warn_of_gensims_code(self)
-            before = {name: vars(self)[name] for name in CHANGED if name in vars(self)}
-            events = len(getattr(self, "lifecycle_events", None) or ())
+            else:
+                self._config = config
+            self._open_process_launcher(config)
             self.mean_losses = []
             self.stop_training = False
-            arguments["callbacks"] = [UntilStopped(callbacks)]
-            self._open_process_launcher(self._config)
-            try:
-                return super().train(**arguments)
-            except BaseException as error:
-                if self._training is None and not by_gensim:  # nothing was trained
-                    for name in CHANGED:
-                        self.__dict__.pop(name, None)
-                    self.__dict__.update(before)
-                    del (self.lifecycle_events or [])[events:]
-                elif isinstance(error, KeyboardInterrupt):
-                    self._interrupted()
-                raise
-            finally:
-                self._close()
+            if callbacks:
+                arguments["callbacks"] = [_UntilStopped(callbacks)]
+            counts = super().train(**arguments)
+            if self.stop_training and self._training is not None:
+                self._training.finish()
+            return counts
+        except BaseException as error:
+            if self._training is None and not by_gensim:  # nothing was trained
+                for name in CHANGED:
+                    self.__dict__.pop(name, None)
+                    if name in before:
+                        self.__dict__[name] = before[name]
+                del (self.lifecycle_events or [])[events:]
+            elif isinstance(error, KeyboardInterrupt):
+                self._interrupted()
+            raise
+        finally:
+            self._close()
 
     def partial_fit(
         self,
@@ -631,16 +640,11 @@ class TFWord2Vec(Word2Vec):
         end = arguments.get("end_alpha")
         return replace(config, alpha=max(start or config.alpha, end or self.min_alpha))
 
-    @contextlib.contextmanager
-    def _used_by(self, user: int) -> Iterator[None]:
-        """Within it, nobody else trains or changes the model."""
+    def _claim(self, user: int) -> None:
+        """Let nobody else train or change the model, until `_user` is None again."""
         with _ENTRANCE:
             self._refuse_while_used()
             self._user = user
-        try:
-            yield
-        finally:
-            del self._user
 
     def _refuse_while_used(self) -> None:
         if self._user not in (None, threading.get_ident()):
@@ -654,17 +658,22 @@ class TFWord2Vec(Word2Vec):
         self, corpus_iterable: Any = None, corpus_file: Any = None, passes: int = 1
     ) -> None:
         """Gensim's checks, without what it has against compressed files and pipes."""
-        if corpus_iterable is None and corpus_file is not None and not overridden_hooks(self):
-            if not isinstance(corpus_file, str | os.PathLike):
-                raise TypeError(
-                    "Parameter corpus_file must be a valid path to a file, got "
-                    f"{quoted(corpus_file)} instead"
-                )
-            if is_pipe(corpus_file) or (is_compressed(corpus_file) and os.path.isfile(corpus_file)):
-                return
-        super()._check_corpus_sanity(
-            corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=passes
-        )
+        is_file = corpus_iterable is None and corpus_file is not None
+        if is_file and not isinstance(corpus_file, str | os.PathLike):
+            raise TypeError(
+                "Parameter corpus_file must be a valid path to a file, got "
+                f"{quoted(corpus_file)} instead"
+            )
+        try:
+            super()._check_corpus_sanity(
+                corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=passes
+            )
+        except TypeError:
+            if not is_file or overridden_hooks(self):  # then gensim's code reads it
+                raise
+            if not is_pipe(corpus_file):
+                if not (is_compressed(corpus_file) and os.path.isfile(corpus_file)):
+                    raise
 
     def _open_process_launcher(self, config: TrainingConfig) -> None:
         """Let a local cluster's processes get ready, if the model trains on one."""
@@ -692,12 +701,12 @@ class TFWord2Vec(Word2Vec):
         if self._process_launcher is not None:
             self._process_launcher.close()
             self._process_launcher = None
-        for name in ("_config", "stop_training"):
+        for name in ("_config", "stop_training", "_user"):
             self.__dict__.pop(name, None)
 
     def _clear_post_train(self) -> None:
         """Renew what was computed from the vectors: gensim's hook, without a moment of None."""
-        renew_norms(self.wv)
+        renew_norms(self)
 
     def _log_train_end(  # gensim's hook
         self, raw_word_count: int, trained_word_count: int, total_elapsed: float, job_tally: int
@@ -712,26 +721,31 @@ class TFWord2Vec(Word2Vec):
     ) -> tuple[int, int, int]:
         if self.stop_training:
             return 0, 0, 0
-        if is_trained_by_gensim(self):
+        if self._config is None:
             return super()._train_epoch(data_iterable, *args, **kwargs)
-        return self._train_on(data_iterable, *args, **kwargs)
+        return self._train_on(data_iterable, self._config, *args, **kwargs)
 
     def _train_epoch_corpusfile(  # gensim's hook for files
         self, corpus_file: str, *, total_words: int | None = None, **kwargs: Any
     ) -> tuple[int, int, int]:
         if self.stop_training:
             return 0, 0, 0
-        if is_trained_by_gensim(self):
+        if self._config is None:
             return super()._train_epoch_corpusfile(corpus_file, total_words=total_words, **kwargs)
         if not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
         epoch = kwargs.get("cur_epoch", 0)
         examples = kwargs.get("total_examples")
-        return self._train_on(Path(corpus_file), epoch, examples, total_words)
+        callbacks = kwargs.get("callbacks")
+        source = Path(corpus_file)
+        return self._train_on(
+            source, self._config, epoch, examples, total_words, callbacks=callbacks
+        )
 
     def _train_on(
         self,
         source: Source,
+        config: TrainingConfig,
         cur_epoch: int = 0,
         total_examples: int | None = None,
         total_words: int | None = None,
@@ -740,14 +754,16 @@ class TFWord2Vec(Word2Vec):
         callbacks: Any = (),
     ) -> tuple[int, int, int]:
         """Train an epoch."""
-        if self._training is None:
-            self._config = self._check({})  # again: callbacks may have changed something
-            corpus = self._corpus_reader.encoded(source, self.wv.key_to_index, self._config)
-            self._training = begin_training(self, self._config, corpus, self._process_launcher)
+        if self._training is not None:
+            self._training.renew()
+        else:
+            if callbacks:  # which may have changed something
+                config = self._check({})
+            corpus = self._corpus_reader.encoded(source, self.wv.key_to_index, config)
+            self._training = begin_training(self, config, corpus, self._process_launcher)
         is_file = isinstance(source, Path) and not is_compressed(source)
-        return train_epoch(
-            self, self._training, cur_epoch, total_examples, total_words, report_delay, is_file
-        )
+        expected = Expected(total_examples, total_words, report_delay, is_file)
+        return self._training.train_epoch(cur_epoch, expected)
 
 
 def _guarded(name: str) -> Any:
@@ -758,15 +774,34 @@ def _guarded(name: str) -> Any:
         call = getattr(super(TFWord2Vec, self), name)
         if self._user == threading.get_ident():  # called by another of these methods
             return call(*args, **kwargs)
-        with self._used_by(threading.get_ident()), undone_on_error(self):
-            complete(self)
-            return call(*args, **kwargs)
+        self._claim(threading.get_ident())
+        try:
+            with undone_on_error(self):
+                complete(self)
+                return call(*args, **kwargs)
+        finally:
+            del self._user
 
     return method
 
 
 for _name in CHANGING:
     setattr(TFWord2Vec, _name, _guarded(_name))
+
+
+class _UntilStopped:
+    """gensim's callbacks, called until one of them sets the model's `stop_training`."""
+
+    def __init__(self, callbacks: Iterable[Any]) -> None:
+        self._callbacks = callbacks
+
+    def __getattr__(self, event: str) -> Callable[[Any], None]:
+        def call(model: Any) -> None:
+            is_end = event == "on_train_end"
+            for callback in self._callbacks if is_end or not model.stop_training else ():
+                getattr(callback, event)(model)
+
+        return call
 
 
 def refuse_renamed(function: str, given: Iterable[str]) -> None:

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ from gensim_tfw2v.config import Number
 from gensim_tfw2v.evaluation.analogies import NAMED_SETS
 from gensim_tfw2v.evaluation.sets import file_kind, shipped
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.training.vocabulary import renew_norms, weights_of
+from gensim_tfw2v.training.weights import renew_norms, weights_of
 
 SETS = evaluation.NAMED_SETS | NAMED_SETS
 
@@ -136,28 +136,10 @@ class EarlyStopping(CallbackAny2Vec):
         """Give the model the weights of the best epoch."""
         for held, best in self._best:
             held.update(best)  # not in place: a checkpoint of what is there may be being written
-        for vectors in [model.wv, model.dv] if model.has_documents else [model.wv]:
-            renew_norms(vectors)
+        renew_norms(model)
         self._best = []
         names = ("history", "best_epoch", "best_score")
         vars(model).update({name: getattr(self, name) for name in names})
-
-
-class UntilStopped:
-    """gensim's callbacks, called until one of them sets the model's `stop_training`."""
-
-    def __init__(self, callbacks: Iterable[Any]) -> None:
-        self._callbacks = callbacks
-
-    def __getattr__(self, event: str) -> Callable[[Any], None]:
-        def call(model: Any) -> None:
-            is_end = event == "on_train_end"
-            for callback in self._callbacks if is_end or not model.stop_training else ():
-                getattr(callback, event)(model)
-            if is_end and model.stop_training and model._training is not None:
-                model._training.finish()
-
-        return call
 
 
 def _score(monitor: Any, model: Any) -> float:

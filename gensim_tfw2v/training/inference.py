@@ -18,7 +18,8 @@ from gensim_tfw2v.kernel.native_unit import options_of
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.training.setup import unit_program
-from gensim_tfw2v.training.vocabulary import Vocabulary, complete, seed_of
+from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
+from gensim_tfw2v.training.weights import complete
 
 #: Words that a thread is handed at a time, in documents of which some train side by side.
 PORTION = 1 << 15

@@ -22,7 +22,7 @@ from gensim_tfw2v.cluster.local_cluster import LocalTasks
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus.files import Extent
 from gensim_tfw2v.monitor.progress import phase, progress_bar
-from gensim_tfw2v.training.epoch import held_out_loss
+from gensim_tfw2v.training.held_out import held_out_loss
 from gensim_tfw2v.training.setup import doing_for
 from tests.cli.conftest import ROOT
 from tests.engines import train_by_graph
