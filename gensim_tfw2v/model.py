@@ -32,7 +32,6 @@ from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.originals import (
     Word2Vec,
     is_trained_by_gensim,
-    overridden_hooks,
     warn_of_gensims_code,
 )
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
@@ -41,9 +40,9 @@ from gensim_tfw2v.training.epoch import Expected
 from gensim_tfw2v.training.from_vectors import take_vectors
 from gensim_tfw2v.training.held_out import held_out_loss
 from gensim_tfw2v.training.reading import CorpusReader
-from gensim_tfw2v.training.session import Training, begin_training
+from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_loaded, check_state
-from gensim_tfw2v.training.weights import complete, renew_norms, undone_on_error
+from gensim_tfw2v.training.weights import complete, copied_vocabulary, renew_norms
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -65,7 +64,7 @@ EXPERIMENTAL = ("negative_shards",)
 
 #: What else is not saved: the state of a training, and what the last one has left.
 TRANSIENT = (
-    *("_reader", "_training", "_config", "_process_launcher", "_user"),
+    *("_reader", "_training", "_config", "_process_launcher", "_user", "_by_gensim"),
     *("_frozen", "_logged", "_restored_words", "traffic", "merge_report", "stop_training"),
 )
 
@@ -225,6 +224,7 @@ class TFWord2Vec(Word2Vec):
     _user: int | None = None  # who trains or changes the model: TRAINING, or the thread's number
     _training: Training | None = None
     _config: TrainingConfig | None = None  # of the `train` that runs
+    _by_gensim = False  # whether gensim's code trains
     _restored_words = 0  # raw words of the last `train` that a checkpoint had
     _logged = 0, 0  # words and epochs of this model's runs for TensorBoard
 
@@ -242,7 +242,7 @@ class TFWord2Vec(Word2Vec):
         TrainingConfig.parse(of_gensim | own | has)
         self.__dict__.update(own | {name: bool(own[name]) for name in OWN})
         self._check_folders()
-        is_trained_by_gensim(self)  # refused before a corpus is read
+        self._by_gensim = is_trained_by_gensim(self)  # refused before a corpus is read
         with self._corpus_reader.once():
             super().__init__(*args, **options)
 
@@ -419,7 +419,8 @@ class TFWord2Vec(Word2Vec):
             If the corpus is not UTF-8.
         """
         self._refuse_while_used()
-        self._corpus_reader.forget()
+        reader = self._corpus_reader
+        reader.forget()
         is_own = type(self)._scan_vocab is self._of_gensim._scan_vocab
         by_gensim = self.max_vocab_size or not is_own
         if by_gensim and corpus_file is not None and is_pipe(corpus_file):
@@ -428,7 +429,8 @@ class TFWord2Vec(Word2Vec):
                 f"{corpus_file} is a pipe, which can be read once: write the text to a file"
             )
         config = TrainingConfig.of(self)
-        self._open_process_launcher(config)  # tasks get ready while the corpus is read
+        if isinstance(config.cluster, LocalTasks) and self._process_launcher is None:
+            self._process_launcher = ProcessLauncher()  # gets ready while the corpus is read
         if by_gensim:
             with phase("counting words", self.progress):
                 return super().scan_vocab(
@@ -437,7 +439,7 @@ class TFWord2Vec(Word2Vec):
         source = corpus_iterable if corpus_file is None else Path(corpus_file)
         if source is None:
             raise TypeError("there is no corpus: give corpus_iterable or corpus_file")
-        scan = self._corpus_reader.scan(source, config)
+        scan = reader.scan(source, config)
         self.raw_vocab = scan.raw_vocab
         return scan.total_words, scan.corpus_count
 
@@ -493,15 +495,13 @@ class TFWord2Vec(Word2Vec):
         self._claim(TRAINING)
         before = vars(self).copy()
         events = len(before.get("lifecycle_events") or ())
-        by_gensim = False
         try:
-            config = self._check(arguments)
-            by_gensim = is_trained_by_gensim(self)
-            if by_gensim:
+            config = self._config = self._check(arguments)
+            self._by_gensim = is_trained_by_gensim(self)
+            if self._by_gensim:
                 warn_of_gensims_code(self)
-            else:
-                self._config = config
-            self._open_process_launcher(config)
+            if isinstance(config.cluster, LocalTasks) and self._process_launcher is None:
+                self._process_launcher = ProcessLauncher()
             self.mean_losses = []
             self.stop_training = False
             if callbacks:
@@ -511,7 +511,7 @@ class TFWord2Vec(Word2Vec):
                 self._training.finish()
             return counts
         except BaseException as error:
-            if self._training is None and not by_gensim:  # nothing was trained
+            if self._training is None and not self._by_gensim:  # nothing was trained
                 for name in CHANGED:
                     self.__dict__.pop(name, None)
                     if name in before:
@@ -521,7 +521,19 @@ class TFWord2Vec(Word2Vec):
                 self._interrupted()
             raise
         finally:
-            self._close()
+            try:
+                if self._training is not None:
+                    self.traffic = self._training.traffic
+                    if self._training.log is not None:
+                        self._logged = self._training.log.reached
+                    if self.checkpoint_dir is not None:
+                        self._restored_words = self._training.restored[0]
+                    self._training.close()
+                if self._process_launcher is not None:
+                    self._process_launcher.close()
+            finally:
+                for name in ("_training", "_process_launcher", "_config", "stop_training", "_user"):
+                    self.__dict__.pop(name, None)
 
     def partial_fit(
         self,
@@ -669,16 +681,11 @@ class TFWord2Vec(Word2Vec):
                 corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=passes
             )
         except TypeError:
-            if not is_file or overridden_hooks(self):  # then gensim's code reads it
+            if not is_file or self._by_gensim:  # whose code reads the file
                 raise
-            if not is_pipe(corpus_file):
-                if not (is_compressed(corpus_file) and os.path.isfile(corpus_file)):
-                    raise
-
-    def _open_process_launcher(self, config: TrainingConfig) -> None:
-        """Let a local cluster's processes get ready, if the model trains on one."""
-        if isinstance(config.cluster, LocalTasks) and self._process_launcher is None:
-            self._process_launcher = ProcessLauncher()
+            is_text = is_compressed(corpus_file) and os.path.isfile(corpus_file)
+            if not (is_text or is_pipe(corpus_file)):
+                raise
 
     def _interrupted(self) -> None:
         """Take what has been trained so far."""
@@ -687,22 +694,6 @@ class TFWord2Vec(Word2Vec):
                 self._training.export()
             self._training.save()
         self._clear_post_train()
-
-    def _close(self) -> None:
-        """Let go of what a training has held."""
-        if self._training is not None:
-            self.traffic = self._training.traffic
-            if self._training.log is not None:
-                self._logged = self._training.log.reached
-            if self.checkpoint_dir is not None:
-                self._restored_words = self._training.restored[0]
-            self._training.close()
-            self._training = None
-        if self._process_launcher is not None:
-            self._process_launcher.close()
-            self._process_launcher = None
-        for name in ("_config", "stop_training", "_user"):
-            self.__dict__.pop(name, None)
 
     def _clear_post_train(self) -> None:
         """Renew what was computed from the vectors: gensim's hook, without a moment of None."""
@@ -721,31 +712,27 @@ class TFWord2Vec(Word2Vec):
     ) -> tuple[int, int, int]:
         if self.stop_training:
             return 0, 0, 0
-        if self._config is None:
+        if self._by_gensim:
             return super()._train_epoch(data_iterable, *args, **kwargs)
-        return self._train_on(data_iterable, self._config, *args, **kwargs)
+        return self._train_on(data_iterable, *args, **kwargs)
 
     def _train_epoch_corpusfile(  # gensim's hook for files
         self, corpus_file: str, *, total_words: int | None = None, **kwargs: Any
     ) -> tuple[int, int, int]:
         if self.stop_training:
             return 0, 0, 0
-        if self._config is None:
+        if self._by_gensim:
             return super()._train_epoch_corpusfile(corpus_file, total_words=total_words, **kwargs)
         if not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
         epoch = kwargs.get("cur_epoch", 0)
         examples = kwargs.get("total_examples")
         callbacks = kwargs.get("callbacks")
-        source = Path(corpus_file)
-        return self._train_on(
-            source, self._config, epoch, examples, total_words, callbacks=callbacks
-        )
+        return self._train_on(Path(corpus_file), epoch, examples, total_words, callbacks=callbacks)
 
     def _train_on(
         self,
         source: Source,
-        config: TrainingConfig,
         cur_epoch: int = 0,
         total_examples: int | None = None,
         total_words: int | None = None,
@@ -757,10 +744,15 @@ class TFWord2Vec(Word2Vec):
         if self._training is not None:
             self._training.renew()
         else:
-            if callbacks:  # which may have changed something
-                config = self._check({})
+            # callbacks may have changed something
+            config = self._check({}) if callbacks or self._config is None else self._config
             corpus = self._corpus_reader.encoded(source, self.wv.key_to_index, config)
-            self._training = begin_training(self, config, corpus, self._process_launcher)
+            made: type[Training] = Training
+            if config.regime_of_workers.trains_apart:
+                from gensim_tfw2v.training.sub_models import SubModelTraining
+
+                made = SubModelTraining
+            self._training = made(self, config, corpus, self._process_launcher)
         is_file = isinstance(source, Path) and not is_compressed(source)
         expected = Expected(total_examples, total_words, report_delay, is_file)
         return self._training.train_epoch(cur_epoch, expected)
@@ -775,10 +767,14 @@ def _guarded(name: str) -> Any:
         if self._user == threading.get_ident():  # called by another of these methods
             return call(*args, **kwargs)
         self._claim(threading.get_ident())
+        before = copied_vocabulary(self)
         try:
-            with undone_on_error(self):
-                complete(self)
-                return call(*args, **kwargs)
+            complete(self)
+            return call(*args, **kwargs)
+        except BaseException:
+            for held, kept in before:
+                held.update(kept)
+            raise
         finally:
             del self._user
 

@@ -1,4 +1,4 @@
-"""An epoch in gensim's form: learning rates, what is counted, and log lines."""
+"""An epoch in gensim's form: learning rates, counts and log lines."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import logging
 import queue
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from timeit import default_timer
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.kernel.tables import UnitReport
+from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
+from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 
 logger = logging.getLogger(__name__)
 
@@ -89,18 +90,18 @@ class Position:
         return cls(**state | {"done": set(state["done"]), "finished": finished})
 
 
-def learning_rates(
+def unit_tasks(
     model: Any,
+    corpus: EncodedCorpus,
+    units: Sequence[WorkUnit],
+    threads: int | None,
+    seed: int,
     epoch: int,
     expected: Expected,
-    corpus: EncodedCorpus,
-    raw_words: Sequence[int],
-    threads: int | None,
-) -> list[float]:
-    """Learning rates at the beginning of each unit, and of what comes after the last.
+) -> list[UnitTask]:
+    """Units, in their order, with their learning rates; the model notes the lowest as gensim does.
 
-    The model notes the lowest as gensim does. `raw_words` are those of the units in their order,
-    `threads` those of gensim that would read a file, each its part; None if none would.
+    `threads` are those of gensim that would read the file, each its part; None if none would.
     """
     all_words = max(1, corpus.total_raw_words)
     # gensim decays alpha by what it expects of the corpus, not by what it finds
@@ -112,7 +113,7 @@ def learning_rates(
     batch = model.batch_words if threads is None else threads * FILE_BATCH_WORDS
     batch = max(batch, all_words // max(1, corpus.total_sentences))
     last = 1 - min(batch, all_words) / all_words
-    reached = last * np.cumsum([0, *raw_words]) / all_words
+    reached = last * np.cumsum([0] + [unit.raw_words for unit in units]) / all_words
     reached *= ratio / (threads or 1)  # each thread counts only what it has trained itself
     before = model.min_alpha_yet_reached
     rates = [float(model._get_next_alpha(part, epoch)) for part in reached]
@@ -121,45 +122,46 @@ def learning_rates(
     model._get_next_alpha(ratio * last, epoch)
     if threads is not None:
         model.min_alpha_yet_reached = before
-    return rates
+    return [
+        UnitTask.of(unit, of_unit, seed, epoch)
+        for unit, of_unit in zip(units, pairwise(rates), strict=True)
+    ]
 
 
+@dataclass
 class EpochLog:
     """gensim's log lines of an epoch that begins, or of several as one, and its seconds."""
 
-    def __init__(
-        self, model: Any, epoch: int, expected: Expected, position: Position, epochs: int = 1
-    ) -> None:
-        self.epoch = epoch
-        self._epochs = epochs
-        self._model = model
-        self._expected = expected
-        self._restored = position.trained  # of this epoch: no part of the rates
-        self._start = default_timer() - 0.00001
-        self._next = 1.0
+    model: Any
+    epoch: int
+    expected: Expected
+    restored: int  # words of this epoch that were trained on before: no part of the rates
+    epochs: int = 1
+    start: float = field(default_factory=default_timer)
+    due: float = 1.0  # seconds after the start
 
     def progress(self, position: Position) -> None:
         """Log how far the epoch is, if a line is due."""
-        elapsed = default_timer() - self._start
-        if elapsed < self._next:
+        elapsed = default_timer() - self.start
+        if elapsed < self.due:
             return
         no_queue: queue.Queue[None] = queue.Queue()
-        examples = self._expected.examples and self._epochs * self._expected.examples
-        words = self._expected.words and self._epochs * self._expected.words
-        self._model._log_progress(
+        examples = self.expected.examples and self.epochs * self.expected.examples
+        words = self.expected.words and self.epochs * self.expected.words
+        self.model._log_progress(
             None, no_queue, self.epoch, position.sentences, examples, position.raw_words, words,
-            max(0, position.trained - self._restored), elapsed,
+            max(0, position.trained - self.restored), elapsed,
         )  # fmt: skip
-        self._next = elapsed + self._expected.report_delay
+        self.due = elapsed + self.expected.report_delay
 
     def end(self, position: Position, sentences: int) -> None:
         """Log that the epoch, of so many sentences, has ended, and its mean loss."""
-        model = self._model
+        model = self.model
         trained, raw_words, _ = position.finished[self.epoch]
-        elapsed = default_timer() - self._start
+        elapsed = default_timer() - self.start
         model._log_epoch_end(
-            self.epoch, sentences, self._expected.examples, raw_words, self._expected.words,
-            max(0, trained - self._restored), elapsed, self._expected.is_file,
+            self.epoch, sentences, self.expected.examples, raw_words, self.expected.words,
+            max(0, trained - self.restored), elapsed, self.expected.is_file,
         )  # fmt: skip
         if len(position.mean_losses) > len(model.mean_losses):
             model.mean_losses = list(position.mean_losses)

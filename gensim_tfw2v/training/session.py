@@ -9,7 +9,6 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
-from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, learning_rates
+from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
 from gensim_tfw2v.training.setup import open_regime, setup_of, unit_entries
 from gensim_tfw2v.training.state import check_corpus
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
@@ -72,8 +71,6 @@ class Training:
         self._model = model
         self.config = config
         self.corpus = corpus
-        # another seed for each call of `train`, or all would draw the same
-        self.seed = seed_of(model) + 1_000_003 * model.train_count
         self.position = Position()  # what has been trained; from a checkpoint if there was one
         self._model_position = Position()  # what the model's arrays are from
         self.restored = 0, 0  # raw words, and words trained on, that a checkpoint had
@@ -88,6 +85,7 @@ class Training:
         self.log: RunLog | None = None
         with contextlib.ExitStack() as resources:
             resources.callback(corpus.close)
+            check_corpus(corpus, len(model.wv), config.regime_of_workers)
             if not corpus.total_sentences:
                 logger.warning(
                     "train() called with an empty iterator (if not intended, be sure to provide a "
@@ -97,6 +95,8 @@ class Training:
                 _note_kernel(model)
                 corpus.cut_anew()
             vocabulary = Vocabulary.of(model)
+            # another seed for each call of `train`, or all would draw the same
+            self.seed = seed_of(model) + 1_000_003 * model.train_count
             self._settings = settings_of(model)
             self.weights = Weights(model, vocabulary.subwords)
             self._entries = unit_entries(config, vocabulary, corpus.total_tokens)
@@ -177,10 +177,10 @@ class Training:
 
         Returns words trained on, raw words, and units.
         """
+        log = EpochLog(self._model, epoch, expected, self.position.trained)
         tasks = self._tasks(epoch, expected)
         if epoch < self.position.epoch:  # trained before the checkpoint, or with those before
             return self.position.finished[epoch]
-        log = EpochLog(self._model, epoch, expected, self.position)
         while True:
             try:
                 self._train(tasks, functools.partial(self._report, log))
@@ -203,12 +203,7 @@ class Training:
             units = [units[place] for place in order]
         is_file = expected.is_file and not config.deterministic
         threads = config.counting_threads if is_file else None
-        raw_words = [unit.raw_words for unit in units]
-        rates = learning_rates(self._model, epoch, expected, self.corpus, raw_words, threads)
-        return [
-            UnitTask.of(unit, of_unit, self.seed, epoch)
-            for unit, of_unit in zip(units, pairwise(rates), strict=True)
-        ]
+        return unit_tasks(self._model, self.corpus, units, threads, self.seed, epoch, expected)
 
     def _report(self, log: EpochLog, report: UnitReport) -> None:
         """Count a unit, and log how far the epoch is."""
@@ -241,9 +236,9 @@ class Training:
         model = self._model
         position = self.position
         position.end_epochs(number, self.corpus.total_raw_words)
+        log.end(position, self.corpus.total_sentences)
         self._model_position = copy.deepcopy(position)
         self.save()
-        log.end(position, self.corpus.total_sentences)
         if self.log is not None:
             is_last = position.epoch == model.epochs
             self.log.epoch(model, is_last, position.mean_losses[-number:], number)
@@ -399,23 +394,3 @@ def _note_kernel(model: Any) -> None:
             *(model.kernel, kernel, model.kernel),
         )
     model.kernel = kernel
-
-
-def begin_training(
-    model: Any,
-    config: TrainingConfig,
-    corpus: EncodedCorpus,
-    process_launcher: ProcessLauncher | None,
-) -> Training:
-    """Make the training that a configuration asks for; errors are those of `check_corpus` too."""
-    with contextlib.ExitStack() as on_error:
-        on_error.callback(corpus.close)
-        check_corpus(corpus, len(model.wv), config.regime_of_workers)
-        made: Any = Training
-        if config.regime_of_workers.trains_apart:
-            from gensim_tfw2v.training.sub_models import SubModelTraining
-
-            made = SubModelTraining
-        training: Training = made(model, config, corpus, process_launcher)
-        on_error.pop_all()
-    return training

@@ -48,7 +48,7 @@ class SubModelTraining(Training):
         model = self._model
         number = model.epochs
         epochs = [self._tasks(each, expected) for each in range(number)]
-        log = EpochLog(model, epoch, expected, self.position, number)
+        log = EpochLog(model, epoch, expected, self.position.trained, number)
         while True:
             try:
                 self._train_models(epochs, functools.partial(self._report, log))

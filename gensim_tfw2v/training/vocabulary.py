@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,13 +10,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, noise_shares
-from gensim_tfw2v.originals import Doc2Vec, Word2Vec
 from gensim_tfw2v.parameter_server.combining import pair_rates
 from gensim_tfw2v.training.subwords import Subwords
 
@@ -36,7 +35,7 @@ class Vocabulary:
     padding: int = 0  # the word that stands for what lies outside of a document
 
     @classmethod
-    def of(cls, model: Word2Vec) -> Vocabulary:
+    def of(cls, model: Any) -> Vocabulary:
         """Read the attributes of a model."""
         of_words = model.wv.expandos
         keep = np.ones(len(model.wv))
@@ -44,33 +43,35 @@ class Vocabulary:
             keep = (np.array(of_words["sample_int"], np.float64) + 1) / 2**32
         counts = np.array(of_words["count"], np.float64)
         subwords = None
-        tagged = [model.dv] if isinstance(model, Doc2Vec) else []
-        if isinstance(model.wv, FastTextKeyedVectors):
+        tags = len(model.dv) if model.has_documents else 0
+        if model.has_subwords:
             subwords = Subwords.of(model.wv, counts * keep)
             lock = subwords.lock
         else:
-            factors = ((getattr(of, "vectors_lockf", 1.0), len(of)) for of in (model.wv, *tagged))
-            lock = np.concatenate([np.resize(*each) for each in factors], dtype=np.float32)
+            lock = np.resize(getattr(model.wv, "vectors_lockf", 1.0), len(counts))
+        if model.has_documents:
+            of_tags = np.resize(getattr(model.dv, "vectors_lockf", 1.0), tags)
+            lock = np.concatenate([lock, of_tags], dtype=np.float32)
         return cls(
             counts=counts,
             keep=keep.astype(np.float32),
             noise=np.diff(model.cum_table, prepend=0) if model.negative else None,
             paths=(of_words["point"], of_words["code"]) if model.hs else None,
-            lock=None if np.all(lock == 1.0) else lock,
+            lock=None if np.all(lock == 1.0) else lock.astype(np.float32),
             subwords=subwords,
-            tags=sum(map(len, tagged)),
+            tags=tags,
             padding=model.wv.key_to_index.get("\0", 0),
         )
 
     def __len__(self) -> int:
         return len(self.counts)
 
-    @property
+    @functools.cached_property
     def kept_share(self) -> float:
         """Share of the text's known words that survives subsampling."""
         return float((self.counts * self.keep).sum() / max(1.0, self.counts.sum()))
 
-    @property
+    @functools.cached_property
     def most_frequent(self) -> float:
         """Share of the most frequent word among the tokens that are trained on.
 

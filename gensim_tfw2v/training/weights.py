@@ -1,9 +1,9 @@
-"""A model's arrays: completed, read as tables, written, and put back after an error."""
+"""A model's arrays: completed, copied, read as tables and written."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -65,26 +65,20 @@ def complete(model: Any) -> None:
             vectors.vectors_vocab = np.vstack([vectors.vectors_vocab, own])
 
 
-@contextlib.contextmanager
-def undone_on_error(model: Any) -> Iterator[None]:
-    """Within it, an error or Ctrl-C leaves the vocabulary and the weights as they were.
+def copied_vocabulary(model: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Attributes of a model and of each of its vectors, and a copy of each to go back to.
 
     gensim replaces arrays, except those of the words' attributes, whose elements it replaces.
     """
-    before = []
+    copies = []
     for held, _ in weights_of(model):
         kept = held.copy()
         if "expandos" in kept:
             kept["expandos"] = {name: array.copy() for name, array in kept["expandos"].items()}
             kept["index_to_key"] = kept["index_to_key"].copy()
             kept["key_to_index"] = kept["key_to_index"].copy()
-        before.append((held, kept))
-    try:
-        yield
-    except BaseException:
-        for held, kept in before:
-            held.update(kept)
-        raise
+        copies.append((held, kept))
+    return copies
 
 
 def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
@@ -122,19 +116,19 @@ def _joined(model: Any) -> np.ndarray:
     return whole
 
 
+@dataclass
 class Weights:
     """The arrays of a model that is trained, a `TFWord2Vec`: read and written as tables."""
 
-    def __init__(self, model: Any, subwords: Subwords | None) -> None:
-        self.model = model
-        self.subwords = subwords
-        self._found = weights_of(model)
-        self._inputs: np.ndarray | None = None  # what the model's rows of n-grams were
+    model: Any
+    subwords: Subwords | None
+    _loaded: list[Any] = field(default_factory=list)  # as of `weights_of`
+    _inputs: np.ndarray | None = None  # what the model's rows of n-grams were
 
     def load(self) -> Tables:
         """The tables to train on, which `write` takes the changes of."""
         tables = tables_of(self.model, self.subwords)
-        self._found = weights_of(self.model)
+        self._loaded = weights_of(self.model)
         self._inputs = tables.inputs
         return tables
 
@@ -146,8 +140,8 @@ class Weights:
         """
         model = self.model
         current = weights_of(model)
-        are_same = shapes(current) == shapes(self._found)
-        for held, arrays in current if are_same else self._found:
+        are_same = not self._loaded or shapes(current) == shapes(self._loaded)
+        for held, arrays in current if are_same else self._loaded:
             for name, array in arrays.items():
                 # a copy in place of an array to which float32 rows, in C order, cannot be written
                 held[name] = np.require(array, np.float32, ["C", "W"])
