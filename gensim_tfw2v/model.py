@@ -37,8 +37,6 @@ from gensim_tfw2v.originals import (
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.training.epoch import Expected
-from gensim_tfw2v.training.from_vectors import take_vectors
-from gensim_tfw2v.training.held_out import held_out_loss
 from gensim_tfw2v.training.reading import CorpusReader
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_loaded, check_state
@@ -315,6 +313,8 @@ class TFWord2Vec(Word2Vec):
                 f"word vectors alone are not a {cls._of_gensim.__name__} model: load a whole "
                 "model, or use TFWord2Vec.from_vectors"
             )
+        from gensim_tfw2v.training.from_vectors import take_vectors
+
         vectors = with_keys(vectors)
         model = cls(vector_size=vectors.vector_size, **options)
         take_vectors(model, vectors, counts)
@@ -621,6 +621,8 @@ class TFWord2Vec(Word2Vec):
             If no sentence has two known words, so nothing is predicted; or if the model's vectors
             are not finite.
         """
+        from gensim_tfw2v.training.held_out import held_out_loss
+
         self._check_corpus_sanity(
             corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=1
         )

@@ -6,11 +6,8 @@ import logging
 import queue
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise
 from timeit import default_timer
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
@@ -46,8 +43,8 @@ class Position:
     mean_losses: list[float] = field(default_factory=list)
     total_loss: float = 0.0  # gensim's `running_training_loss`
 
-    def add(self, report: UnitReport, in_total: bool) -> None:
-        """Count a unit; its loss in `total_loss` too, if it is that of all its steps."""
+    def add(self, report: UnitReport) -> None:
+        """Count a unit."""
         self.done.add(report.unit.index)
         self.sentences += report.unit.sentences
         self.trained += report.kept
@@ -56,7 +53,6 @@ class Position:
             self.losses.append([0.0, 0.0])
         self.losses[report.epoch][0] += report.loss
         self.losses[report.epoch][1] += report.predictions
-        self.total_loss += report.loss if in_total else 0.0
 
     def means(self) -> list[float]:
         """Mean loss per prediction of the epochs being trained that have computed it."""
@@ -113,19 +109,23 @@ def unit_tasks(
     batch = model.batch_words if threads is None else threads * FILE_BATCH_WORDS
     batch = max(batch, all_words // max(1, corpus.total_sentences))
     last = 1 - min(batch, all_words) / all_words
-    reached = last * np.cumsum([0] + [unit.raw_words for unit in units]) / all_words
-    reached *= ratio / (threads or 1)  # each thread counts only what it has trained itself
-    before = model.min_alpha_yet_reached
-    rates = [float(model._get_next_alpha(part, epoch)) for part in reached]
+    lowest = model.min_alpha_yet_reached
+    words = 0
+    rate = float(model._get_next_alpha(0.0, epoch))
+    tasks = []
+    for unit in units:
+        begin = rate
+        words += unit.raw_words
+        # in gensim each thread counts only what it has trained of a file itself
+        reached = last * words / all_words * (ratio / (threads or 1))
+        rate = float(model._get_next_alpha(reached, epoch))
+        tasks.append(UnitTask.of(unit, (begin, rate), seed, epoch))
     # what gensim has noted at the end, and warns of later: nothing for files, else what its last
     # batch began with
     model._get_next_alpha(ratio * last, epoch)
     if threads is not None:
-        model.min_alpha_yet_reached = before
-    return [
-        UnitTask.of(unit, of_unit, seed, epoch)
-        for unit, of_unit in zip(units, pairwise(rates), strict=True)
-    ]
+        model.min_alpha_yet_reached = lowest
+    return tasks
 
 
 @dataclass

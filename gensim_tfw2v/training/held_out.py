@@ -33,7 +33,6 @@ def held_out_loss(model: Any, source: Source) -> float:
         regime=None,
         layout="rows",
         log=None,
-        checkpoint_dir=None,
     )
     check_state(model, config)
     vocabulary = Vocabulary.of(model)
@@ -55,7 +54,7 @@ def held_out_loss(model: Any, source: Source) -> float:
 
             def report(result: UnitReport) -> None:
                 with counting:
-                    position.add(result, in_total=False)
+                    position.add(result)
                     bar.update(result.unit.raw_words)
 
             regime.load(tables_of(model, vocabulary.subwords))

@@ -259,8 +259,9 @@ class Training:
             position = self.position
             if report.unit.index in position.done:
                 return  # of what was lost and begun anew
-            position.add(report, in_total=bool(model.compute_loss))
-            if model.compute_loss:
+            position.add(report)
+            if model.compute_loss:  # else the log's, of some steps
+                position.total_loss += report.loss
                 model.running_training_loss += report.loss  # which a callback may have set to 0
             if self.log is not None:
                 self.log.unit(report, self._reached)

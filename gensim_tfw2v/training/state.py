@@ -53,9 +53,10 @@ def check_state(model: Any, config: TrainingConfig) -> None:
     words = len(model.wv)
     _check_indices(model.wv.key_to_index, words)
     inputs = _inputs(model)
-    tables = {name: rows for name, rows, *_ in inputs}
+    tables = {}
     for name, rows, number, what in inputs:
         _check_rows(name, rows, number, what, model.vector_size)
+        tables[name] = rows
     lists = getattr(model.wv, "buckets_word", None)
     number = 0 if lists is None else len(lists)
     if isinstance(model, FastText) and number != words:
