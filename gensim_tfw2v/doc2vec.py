@@ -14,7 +14,6 @@ from gensim_tfw2v.options.table import attributes_of
 from gensim_tfw2v.originals import Doc2Vec, Word2Vec
 from gensim_tfw2v.training.documents import DocumentReader, Tags, take_tags
 from gensim_tfw2v.training.inference import Frozen, infer
-from gensim_tfw2v.training.vocabulary import renew_norms
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -246,10 +245,6 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
             As `infer_vector`.
         """
         return infer(self, documents, alpha, min_alpha, epochs)
-
-    def _clear_post_train(self) -> None:
-        super()._clear_post_train()
-        renew_norms(self.dv)
 
 
 TFDoc2Vec.__signature__ = inspect.Signature(TFDoc2Vec._parameters())

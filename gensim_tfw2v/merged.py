@@ -11,7 +11,7 @@ from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.options.table import DEFAULTS, named
 from gensim_tfw2v.originals import Word2Vec
-from gensim_tfw2v.training.vocabulary import take_vectors, word_counts
+from gensim_tfw2v.training.from_vectors import take_vectors, word_counts
 
 
 def merge_models(

@@ -11,7 +11,7 @@ import operator
 import os
 import pickle
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,15 +31,14 @@ from gensim_tfw2v.options.kinds import Whole
 from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS, OF_TRAIN, RENAMED, attributes_of, named
 from gensim_tfw2v.originals import Word2Vec, reason_for_gensims_code
 from gensim_tfw2v.training.corpus_reader import CorpusReader
-from gensim_tfw2v.training.epoch import UntilStopped, held_out_loss, train_epoch
-from gensim_tfw2v.training.session import Training, begin_training
+from gensim_tfw2v.training.epoch import Expected
+from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_loaded, check_state
-from gensim_tfw2v.training.vocabulary import complete, renew_norms, take_vectors, undone_on_error
+from gensim_tfw2v.training.weights import complete, copied_vocabulary, renew_norms
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from gensim_tfw2v.cluster import Cluster
     from gensim_tfw2v.merging import MergeReport
     from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
     from gensim_tfw2v.monitor.traffic import Traffic
@@ -326,6 +325,8 @@ class TFWord2Vec(Word2Vec):
                 f"word vectors alone are not a {cls._of_gensim.__name__} model: load a whole "
                 "model, or use TFWord2Vec.from_vectors"
             )
+        from gensim_tfw2v.training.from_vectors import take_vectors
+
         vectors = with_keys(vectors)
         model = cls(vector_size=vectors.vector_size, **options)
         take_vectors(model, vectors, counts)
@@ -430,7 +431,8 @@ class TFWord2Vec(Word2Vec):
             If the corpus is not UTF-8.
         """
         self._refuse_while_used()
-        self._corpus_reader.forget()
+        reader = self._corpus_reader
+        reader.forget()
         is_own = type(self)._scan_vocab is self._of_gensim._scan_vocab
         by_gensim = self.max_vocab_size or not is_own
         if by_gensim and corpus_file is not None and is_pipe(corpus_file):
@@ -448,7 +450,7 @@ class TFWord2Vec(Word2Vec):
         source = corpus_iterable if corpus_file is None else Path(corpus_file)
         if source is None:
             raise TypeError("there is no corpus: give corpus_iterable or corpus_file")
-        scan = self._corpus_reader.scan(source, config)
+        scan = reader.scan(source, config)
         self.raw_vocab = scan.raw_vocab
         return scan.total_words, scan.corpus_count
 
@@ -501,32 +503,49 @@ class TFWord2Vec(Word2Vec):
         refuse_renamed("train()", kwargs)
         for name in ("self", "kwargs", "__class__"):
             del arguments[name]
-        with self._used_by(TRAINING):
+        self._claim(TRAINING)
+        before = vars(self).copy()
+        events = len(before.get("lifecycle_events") or ())
+        try:
             config = self._check(arguments)
             self._by_gensim = reason_for_gensims_code(self, UNKNOWN)
             if self._by_gensim:
                 logger.warning(
                     "%s: gensim's code trains this model, at gensim's speed", self._by_gensim
                 )
-            before = {name: vars(self)[name] for name in CHANGED if name in vars(self)}
-            events = len(getattr(self, "lifecycle_events", None) or ())
+            self._open_process_launcher(config)
             self.mean_losses = []
             self.stop_training = False
-            arguments["callbacks"] = [UntilStopped(callbacks)]
-            self._open_process_launcher(config)
+            if callbacks:
+                arguments["callbacks"] = [_UntilStopped(callbacks)]
+            counts = super().train(**arguments)
+            if self.stop_training and self._training is not None:
+                self._training.finish()
+            return counts
+        except BaseException as error:
+            if self._training is None and not self._by_gensim:  # nothing was trained
+                for name in CHANGED:
+                    self.__dict__.pop(name, None)
+                    if name in before:
+                        self.__dict__[name] = before[name]
+                del (self.lifecycle_events or [])[events:]
+            elif isinstance(error, KeyboardInterrupt):
+                self._interrupted()
+            raise
+        finally:
             try:
-                return super().train(**arguments)
-            except BaseException as error:
-                if self._training is None and not self._by_gensim:  # nothing was trained
-                    for name in CHANGED:
-                        self.__dict__.pop(name, None)
-                    self.__dict__.update(before)
-                    del (self.lifecycle_events or [])[events:]
-                elif isinstance(error, KeyboardInterrupt):
-                    self._interrupted()
-                raise
+                if self._training is not None:
+                    self.traffic = self._training.traffic
+                    if self._training.log is not None:
+                        self._logged = self._training.log.reached
+                    if self.checkpoint_dir is not None:
+                        self._restored_words = self._training.restored[0]
+                    self._training.close()
+                if self._process_launcher is not None:
+                    self._process_launcher.close()
             finally:
-                self._close()
+                for name in ("_training", "_process_launcher", "stop_training", "_user"):
+                    self.__dict__.pop(name, None)
 
     def partial_fit(
         self,
@@ -615,6 +634,8 @@ class TFWord2Vec(Word2Vec):
             If no sentence has two known words, so nothing is predicted; or if the model's vectors
             are not finite.
         """
+        from gensim_tfw2v.training.held_out import held_out_loss
+
         self._check_corpus_sanity(
             corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=1
         )
@@ -659,16 +680,11 @@ class TFWord2Vec(Word2Vec):
         check_state(self, config)
         return config
 
-    @contextlib.contextmanager
-    def _used_by(self, user: int) -> Iterator[None]:
-        """Within it, nobody else trains or changes the model."""
+    def _claim(self, user: int) -> None:
+        """Let nobody else train or change the model, until `_user` is None again."""
         with _ENTRANCE:
             self._refuse_while_used()
             self._user = user
-        try:
-            yield
-        finally:
-            del self._user
 
     def _refuse_while_used(self) -> None:
         if self._user not in (None, threading.get_ident()):
@@ -682,17 +698,22 @@ class TFWord2Vec(Word2Vec):
         self, corpus_iterable: Any = None, corpus_file: Any = None, passes: int = 1
     ) -> None:
         """Gensim's checks, without what it has against compressed files and pipes."""
-        if corpus_iterable is None and corpus_file is not None and not self._by_gensim:
-            if not isinstance(corpus_file, str | os.PathLike):
-                raise TypeError(
-                    "Parameter corpus_file must be a valid path to a file, got "
-                    f"{quoted(corpus_file)} instead"
-                )
-            if is_pipe(corpus_file) or (is_compressed(corpus_file) and os.path.isfile(corpus_file)):
-                return
-        super()._check_corpus_sanity(
-            corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=passes
-        )
+        is_file = corpus_iterable is None and corpus_file is not None
+        if is_file and not isinstance(corpus_file, str | os.PathLike):
+            raise TypeError(
+                "Parameter corpus_file must be a valid path to a file, got "
+                f"{quoted(corpus_file)} instead"
+            )
+        try:
+            super()._check_corpus_sanity(
+                corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=passes
+            )
+        except TypeError:
+            if not is_file or self._by_gensim:  # whose code reads the file
+                raise
+            is_text = is_compressed(corpus_file) and os.path.isfile(corpus_file)
+            if not (is_text or is_pipe(corpus_file)):
+                raise
 
     def _open_process_launcher(self, config: TrainingConfig) -> None:
         """Let a local cluster's processes get ready, if the model trains on one."""
@@ -709,24 +730,9 @@ class TFWord2Vec(Word2Vec):
             self._training.save()
         self._clear_post_train()
 
-    def _close(self) -> None:
-        """Let go of what a training has held."""
-        if self._training is not None:
-            self.traffic = self._training.traffic
-            if self._training.log is not None:
-                self._logged = self._training.log.reached
-            if self.checkpoint_dir is not None:
-                self._restored_words = self._training.restored[0]
-            self._training.close()
-            self._training = None
-        if self._process_launcher is not None:
-            self._process_launcher.close()
-            self._process_launcher = None
-        self.__dict__.pop("stop_training", None)
-
     def _clear_post_train(self) -> None:
         """Renew what was computed from the vectors: gensim's hook, without a moment of None."""
-        renew_norms(self.wv)
+        renew_norms(self)
 
     def _log_train_end(  # gensim's hook
         self, raw_word_count: int, trained_word_count: int, total_elapsed: float, job_tally: int
@@ -756,7 +762,8 @@ class TFWord2Vec(Word2Vec):
             raise ValueError("total_words must be provided alongside corpus_file argument.")
         epoch = kwargs.get("cur_epoch", 0)
         examples = kwargs.get("total_examples")
-        return self._train_on(Path(corpus_file), epoch, examples, total_words)
+        callbacks = kwargs.get("callbacks")
+        return self._train_on(Path(corpus_file), epoch, examples, total_words, callbacks=callbacks)
 
     def _train_on(
         self,
@@ -769,14 +776,22 @@ class TFWord2Vec(Word2Vec):
         callbacks: Any = (),
     ) -> tuple[int, int, int]:
         """Train an epoch."""
-        if self._training is None:
-            config = self._check({})  # again: callbacks may have changed something
+        if self._training is not None:
+            self._training.renew()
+        else:
+            # callbacks may have changed something
+            is_checked = self._user == TRAINING and not callbacks
+            config = self._current_config() if is_checked else self._check({})
             corpus = self._corpus_reader.encoded(source, self.wv.key_to_index, config)
-            self._training = begin_training(self, config, corpus, self._process_launcher)
+            made: type[Training] = Training
+            if config.regime_of_workers.trains_apart:
+                from gensim_tfw2v.training.sub_models import SubModelTraining
+
+                made = SubModelTraining
+            self._training = made(self, config, corpus, self._process_launcher)
         is_file = isinstance(source, Path) and not is_compressed(source)
-        return train_epoch(
-            self, self._training, cur_epoch, total_examples, total_words, report_delay, is_file
-        )
+        expected = Expected(total_examples, total_words, report_delay, is_file)
+        return self._training.train_epoch(cur_epoch, expected)
 
 
 def _guarded(name: str) -> Any:
@@ -787,9 +802,17 @@ def _guarded(name: str) -> Any:
         call = getattr(super(TFWord2Vec, self), name)
         if self._user == threading.get_ident():  # called by another of these methods
             return call(*args, **kwargs)
-        with self._used_by(threading.get_ident()), undone_on_error(self):
+        self._claim(threading.get_ident())
+        before = copied_vocabulary(self)
+        try:
             complete(self)
             return call(*args, **kwargs)
+        except BaseException:
+            for held, kept in before:
+                held.update(kept)
+            raise
+        finally:
+            del self._user
 
     return method
 
@@ -798,6 +821,21 @@ for _name in CHANGING:
     setattr(TFWord2Vec, _name, _guarded(_name))
 for _name in (*OWN, *EXPERIMENTAL, *RUNNING):
     setattr(TFWord2Vec, _name, DEFAULTS[_name])
+
+
+class _UntilStopped:
+    """gensim's callbacks, called until one of them sets the model's `stop_training`."""
+
+    def __init__(self, callbacks: Iterable[Any]) -> None:
+        self._callbacks = callbacks
+
+    def __getattr__(self, event: str) -> Callable[[Any], None]:
+        def call(model: Any) -> None:
+            is_end = event == "on_train_end"
+            for callback in self._callbacks if is_end or not model.stop_training else ():
+                getattr(callback, event)(model)
+
+        return call
 
 
 def refuse_renamed(function: str, given: Iterable[str]) -> None:

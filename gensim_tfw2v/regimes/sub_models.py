@@ -36,9 +36,11 @@ from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 #: A sub-model whose worker has not been found in so many tries, for each worker, is lost.
 TRIES_A_WORKER = 50
 
-#: Seconds between two of them: at first and at most.
+#: Seconds between two of them, at first.
 FIRST_WAIT = 0.001
-LONGEST_WAIT = 0.1
+
+#: And at most.
+MAX_WAIT = 0.1
 
 
 class _Lost(Exception):
@@ -182,7 +184,7 @@ class SubModelsRegime(ParameterServerRegime):
             if number > tries:
                 break
             time.sleep(seconds)
-            seconds = min(LONGEST_WAIT, 1.1 * seconds)
+            seconds = min(MAX_WAIT, 1.1 * seconds)
             running = again()
         raise _Lost
 

@@ -1,4 +1,4 @@
-"""Checkpoints of a training: arrays and where the training stood, whole or not there.
+"""Checkpoints of a training: its arrays and its position, whole or not there.
 
 A checkpoint is a folder, written under another name, synced, and renamed when complete. Its
 description holds a checksum of each file and of itself, so that one which was cut short or changed
@@ -15,16 +15,17 @@ import threading
 import weakref
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
+from gensim.models import KeyedVectors
 
+from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.files.temporary import locked
-from gensim_tfw2v.kernel.tables import UnitReport
 from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.options.table import named
 
 logger = logging.getLogger(__name__)
 
@@ -35,66 +36,6 @@ DESCRIPTION = "checkpoint.json"
 LOCK = "in-use.lock"
 _PREFIX = "checkpoint-"
 _UNFINISHED = ".unfinished"
-
-
-@dataclass
-class Position:
-    """Progress of a training: its epoch, and what has been trained of it."""
-
-    epoch: int = 0
-    done: set[int] = field(default_factory=set)  # indices of this epoch's units that are trained
-    sentences: int = 0  # this and the next four: of these units
-    trained: int = 0  # words, after subsampling
-    raw_words: int = 0  # words of the text
-    #: Summed loss, and of how many predictions, of each epoch that is being trained.
-    losses: list[list[float]] = field(default_factory=list)
-    #: Words trained on, raw words and units of each epoch before.
-    finished: list[tuple[int, int, int]] = field(default_factory=list)
-    mean_losses: list[float] = field(default_factory=list)
-    total_loss: float = 0.0  # gensim's `running_training_loss`
-
-    def add(self, report: UnitReport, in_total: bool) -> None:
-        """Count a unit; its loss in `total_loss` too, if it is that of all its steps."""
-        self.done.add(report.unit.index)
-        self.sentences += report.unit.sentences
-        self.trained += report.kept
-        self.raw_words += report.unit.raw_words
-        while len(self.losses) <= report.epoch:
-            self.losses.append([0.0, 0.0])
-        self.losses[report.epoch][0] += report.loss
-        self.losses[report.epoch][1] += report.predictions
-        self.total_loss += report.loss if in_total else 0.0
-
-    def means(self) -> list[float]:
-        """Mean loss per prediction of the epochs being trained that have computed it."""
-        return [loss / predictions for loss, predictions in self.losses if predictions]
-
-    def end_epochs(self, number: int, raw_words: int) -> None:
-        """Go on after so many epochs that were trained as one, as if it had been each.
-
-        `raw_words` are those of the text, also those that stand in no unit.
-        """
-        trained = self.trained
-        units = len(self.done)
-        self.finished += [
-            (trained * (e + 1) // number - trained * e // number, raw_words, units)
-            for e in range(number)
-        ]
-        self.mean_losses += self.means()
-        self.epoch = self.epoch + number
-        self.done = set()
-        self.sentences = self.trained = self.raw_words = 0
-        self.losses = []
-
-    def state(self) -> dict[str, Any]:
-        """The same as values that JSON can hold."""
-        return asdict(self) | {"done": sorted(self.done)}
-
-    @classmethod
-    def of(cls, state: dict[str, Any]) -> Position:
-        """Make one of what `state` gave."""
-        finished = [tuple(ended) for ended in state["finished"]]
-        return cls(**state | {"done": set(state["done"]), "finished": finished})
 
 
 class CheckpointError(ValueError):
@@ -150,7 +91,7 @@ class Checkpoints:
     def __init__(self, folder: Path, training: Mapping[str, Any]) -> None:
         self.folder = folder
         # numbers of NumPy as Python's
-        self._training = json.loads(json.dumps(training, default=lambda number: number.item()))
+        self.training = json.loads(json.dumps(training, default=lambda number: number.item()))
         self._writer: threading.Thread | None = None
         self._damaged: set[Path] = set()
         folder.mkdir(parents=True, exist_ok=True)
@@ -168,7 +109,7 @@ class Checkpoints:
         self.wait()
         path = self.folder / f"{_PREFIX}{self._next:06}"
         self._next += 1
-        description = {"format": FORMAT, "training": self._training, "state": state}
+        description = {"format": FORMAT, "training": self.training, "state": state}
         self._writer = threading.Thread(
             target=self._write, args=(path, dict(arrays), json.dumps(description)), daemon=True
         )
@@ -226,7 +167,7 @@ class Checkpoints:
                 "began it, or name another checkpoint_dir to begin anew"
             )
         training = description["training"]
-        for name, value in self._training.items():
+        for name, value in self.training.items():
             had = training.get(name)
             if name == "epochs" and had == description["state"].get("epoch") and had < value:
                 continue  # a finished training, which is given more epochs
@@ -306,3 +247,32 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def description_of(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
+    """Description that tells a training from others, as `Checkpoints` takes it."""
+    corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
+    return {
+        "vocabulary": _keys(model.wv, "words"),
+        # with none each program draws one: going on with another is as good
+        "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
+        **{name: getattr(model, name) for name in named("identity")},
+        **{
+            name: getattr(model.wv, name)
+            for name in named("identity", "FastText")
+            if model.has_subwords
+        },
+        **{
+            name: getattr(model, name)
+            for name in named("identity", "Doc2Vec")
+            if model.has_documents
+        },
+        **({"tags": _keys(model.dv, "tags")} if model.has_documents else {}),
+        # last, for its units are as options have it
+        "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",
+    }
+
+
+def _keys(vectors: KeyedVectors, what: str) -> str:
+    text = "\n".join(map(str, vectors.index_to_key))
+    return f"{len(vectors)} {what}, {zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"

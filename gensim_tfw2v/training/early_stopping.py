@@ -13,7 +13,7 @@ from gensim_tfw2v.evaluation.analogies import NAMED_SETS
 from gensim_tfw2v.evaluation.sets import file_kind, shipped
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.kinds import Finite, Whole
-from gensim_tfw2v.training.vocabulary import renew_norms, weights_of
+from gensim_tfw2v.training.weights import renew_norms, weights_of
 
 SETS = evaluation.NAMED_SETS | NAMED_SETS
 
@@ -136,8 +136,7 @@ class EarlyStopping(CallbackAny2Vec):
         """Give the model the weights of the best epoch."""
         for held, best in self._best:
             held.update(best)  # not in place: a checkpoint of what is there may be being written
-        for vectors in [model.wv, model.dv] if model.has_documents else [model.wv]:
-            renew_norms(vectors)
+        renew_norms(model)
         self._best = []
         names = ("history", "best_epoch", "best_score")
         vars(model).update({name: getattr(self, name) for name in names})

@@ -1,21 +1,16 @@
-"""Epochs: step sizes, log lines, callbacks and counters in gensim's form; a held-out loss."""
+"""An epoch in gensim's form: learning rates, counts and log lines."""
 
-import copy
+from __future__ import annotations
+
 import logging
 import queue
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from timeit import default_timer
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from gensim_tfw2v.corpus.files import Source
+from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
-from gensim_tfw2v.training.session import Training
-from gensim_tfw2v.training.state import check_state
-from gensim_tfw2v.training.vocabulary import complete
 
 logger = logging.getLogger(__name__)
 
@@ -23,158 +18,152 @@ logger = logging.getLogger(__name__)
 FILE_BATCH_WORDS = 10_000
 
 
-class UntilStopped:
-    """gensim's callbacks, called until one of them sets the model's `stop_training`."""
+class Expected(NamedTuple):
+    """What gensim's `train` is given with a corpus."""
 
-    def __init__(self, callbacks: Iterable[Any]) -> None:
-        self._callbacks = callbacks
-
-    def __getattr__(self, event: str) -> Callable[[Any], None]:
-        def call(model: Any) -> None:
-            is_end = event == "on_train_end"
-            for callback in self._callbacks if is_end or not model.stop_training else ():
-                getattr(callback, event)(model)
-            if is_end and model.stop_training and model._training is not None:
-                model._training.finish()
-
-        return call
+    examples: int | None
+    words: int | None
+    report_delay: float  # seconds between log lines
+    is_file: bool  # one that gensim's threads would read themselves
 
 
-def train_epoch(
+@dataclass
+class Position:
+    """Progress of a training: its epoch, and what has been trained of it."""
+
+    epoch: int = 0
+    done: set[int] = field(default_factory=set)  # indices of this epoch's units that are trained
+    sentences: int = 0  # this and the next four: of these units
+    trained: int = 0  # words, after subsampling
+    raw_words: int = 0  # words of the text
+    #: Summed loss, and of how many predictions, of each epoch that is being trained.
+    losses: list[list[float]] = field(default_factory=list)
+    #: Words trained on, raw words and units of each epoch before.
+    finished: list[tuple[int, int, int]] = field(default_factory=list)
+    mean_losses: list[float] = field(default_factory=list)
+    total_loss: float = 0.0  # gensim's `running_training_loss`
+
+    def add(self, report: UnitReport) -> None:
+        """Count a unit."""
+        self.done.add(report.unit.index)
+        self.sentences += report.unit.sentences
+        self.trained += report.kept
+        self.raw_words += report.unit.raw_words
+        while len(self.losses) <= report.epoch:
+            self.losses.append([0.0, 0.0])
+        self.losses[report.epoch][0] += report.loss
+        self.losses[report.epoch][1] += report.predictions
+
+    def means(self) -> list[float]:
+        """Mean loss per prediction of the epochs being trained that have computed it."""
+        return [loss / predictions for loss, predictions in self.losses if predictions]
+
+    def end_epochs(self, number: int, raw_words: int) -> None:
+        """Go on after so many epochs that were trained as one, as if it had been each.
+
+        `raw_words` are those of the text, also those that stand in no unit.
+        """
+        trained = self.trained
+        units = len(self.done)
+        self.finished += [
+            (trained * (e + 1) // number - trained * e // number, raw_words, units)
+            for e in range(number)
+        ]
+        self.mean_losses += self.means()
+        self.epoch = self.epoch + number
+        self.done = set()
+        self.sentences = self.trained = self.raw_words = 0
+        self.losses = []
+
+    def state(self) -> dict[str, Any]:
+        """The same as values that JSON can hold."""
+        return asdict(self) | {"done": sorted(self.done)}
+
+    @classmethod
+    def of(cls, state: dict[str, Any]) -> Position:
+        """Make one of what `state` gave."""
+        finished = [tuple(ended) for ended in state["finished"]]
+        return cls(**state | {"done": set(state["done"]), "finished": finished})
+
+
+def unit_tasks(
     model: Any,
-    training: Training,
+    corpus: EncodedCorpus,
+    units: Sequence[WorkUnit],
+    threads: int | None,
+    seed: int,
     epoch: int,
-    total_examples: int | None,
-    total_words: int | None,
-    report_delay: float,
-    is_corpus_file_mode: bool = False,
-) -> tuple[int, int, int]:
-    """Train an epoch, and put vectors and counters into the model, a `TFWord2Vec`.
-
-    `total_examples` and `total_words` are what gensim's `train` was told of the corpus, and
-    `report_delay` is in seconds. Gives words trained on, raw words, and units.
-    """
-    corpus = training.corpus
-    position = training.position
-    # gensim decays alpha by what it was told of the corpus, not by what it finds
-    corpus_ratio = (
-        corpus.total_sentences / total_examples
-        if total_examples
-        else corpus.total_raw_words / (total_words or 1)
-    )
-    training.renew()
-    if epoch < position.epoch:  # trained before the checkpoint, or with those before
-        _tasks_of(model, training, epoch, corpus_ratio, is_corpus_file_mode)  # notes the step sizes
-        return position.finished[epoch]
-    epochs = [
-        _tasks_of(model, training, number, corpus_ratio, is_corpus_file_mode)
-        for number in range(epoch, epoch + training.epochs_at_once)
-    ]
-    restored = position.trained  # of this epoch: no part of the rates
-    no_queue: queue.Queue[None] = queue.Queue()
-    start = default_timer() - 0.00001
-    next_report = 1.0
-
-    def report(result: UnitReport) -> None:
-        nonlocal next_report
-        with training.counting:
-            training.count(result)
-            position = training.position
-            elapsed = default_timer() - start
-            if elapsed >= next_report:
-                model._log_progress(
-                    None, no_queue, epoch, position.sentences, total_examples,
-                    position.raw_words // len(epochs), total_words,
-                    max(0, position.trained - restored) // len(epochs), elapsed,
-                )  # fmt: skip
-                next_report = elapsed + report_delay
-
-    training.train(epochs, report)
-    training.end_epochs()
-    trained, raw_words, units = training.position.finished[epoch]
-    elapsed = default_timer() - start
-    model._log_epoch_end(
-        epoch, corpus.total_sentences, total_examples, raw_words, total_words,
-        max(0, trained - restored), elapsed, is_corpus_file_mode,
-    )  # fmt: skip
-    if len(training.position.mean_losses) > len(model.mean_losses):
-        model.mean_losses = list(training.position.mean_losses)
-        logger.info("EPOCH %i: mean loss %.4f", epoch, model.mean_losses[-1])
-    model.total_train_time += elapsed
-    training.log_epoch()
-    return trained, raw_words, units
-
-
-def _tasks_of(
-    model: Any, training: Training, epoch: int, corpus_ratio: float, is_corpus_file_mode: bool
+    expected: Expected,
 ) -> list[UnitTask]:
-    """Units of an epoch with their step sizes, which the model notes as gensim does.
+    """Units, in their order, with their learning rates; the model notes the lowest as gensim does.
 
-    `corpus_ratio` is the corpus divided by what `train` was told of it.
+    `threads` are those of gensim that would read the file, each its part; None if none would.
     """
-    units = training.units_of(epoch)
-    all_words = max(1, training.corpus.total_raw_words)
-    is_corpus_file_mode = is_corpus_file_mode and not training.config.deterministic
-    # in gensim each thread counts only what it has trained of a file itself
-    threads = training.config.counting_threads if is_corpus_file_mode else 1
+    all_words = max(1, corpus.total_raw_words)
+    # gensim decays alpha by what it expects of the corpus, not by what it finds
+    ratio = corpus.total_raw_words / (expected.words or 1)
+    if expected.examples:
+        ratio = corpus.total_sentences / expected.examples
     # gensim trains a batch, which has a sentence or more, with the learning rate at its beginning:
-    # so it never reaches the smallest
-    batch = threads * FILE_BATCH_WORDS if is_corpus_file_mode else model.batch_words
-    batch = max(batch, all_words // max(1, training.corpus.total_sentences))
+    # so it never reaches the lowest
+    batch = model.batch_words if threads is None else threads * FILE_BATCH_WORDS
+    batch = max(batch, all_words // max(1, corpus.total_sentences))
     last = 1 - min(batch, all_words) / all_words
-    reached = last * np.cumsum([0] + [unit.raw_words for unit in units]) / all_words
-    reached *= corpus_ratio / threads
-    before = model.min_alpha_yet_reached
-    alphas = [float(model._get_next_alpha(part, epoch)) for part in reached]
-    # what gensim has noted at the end, and warns of later: nothing for files, else what its
-    # last batch began with
-    model._get_next_alpha(corpus_ratio * last, epoch)
-    if is_corpus_file_mode:
-        model.min_alpha_yet_reached = before
-    return [
-        UnitTask.of(unit, sizes, training.seed, epoch)
-        for unit, sizes in zip(units, pairwise(alphas), strict=True)
-    ]
+    lowest = model.min_alpha_yet_reached
+    words = 0
+    rate = float(model._get_next_alpha(0.0, epoch))
+    tasks = []
+    for unit in units:
+        begin = rate
+        words += unit.raw_words
+        # in gensim each thread counts only what it has trained of a file itself
+        reached = last * words / all_words * (ratio / (threads or 1))
+        rate = float(model._get_next_alpha(reached, epoch))
+        tasks.append(UnitTask.of(unit, (begin, rate), seed, epoch))
+    # what gensim has noted at the end, and warns of later: nothing for files, else what its last
+    # batch began with
+    model._get_next_alpha(ratio * last, epoch)
+    if threads is not None:
+        model.min_alpha_yet_reached = lowest
+    return tasks
 
 
-def held_out_loss(model: Any, source: Source) -> float:
-    """Mean loss of the predictions of a text, in nats; the model stays as it is.
+@dataclass
+class EpochLog:
+    """gensim's log lines of an epoch that begins, or of several as one, and its seconds."""
 
-    What is computed is what a training on the text would report for its first epoch if its step
-    sizes were 0, with the same random draws in each call: so two models of the same objective,
-    vocabulary and options can be told apart by it on much less text than by rated word pairs.
-    Words that the model does not know are left out. It is computed in this process, on `workers`
-    threads, also if the model, a `TFWord2Vec`, has a cluster. `TFWord2Vec.held_out_loss` says what
-    is raised.
-    """
-    complete(model)
-    observer = copy.copy(model)  # with the model's own arrays, which nothing is written to
-    config = replace(
-        model._current_config(),
-        cluster=None,
-        regime=None,
-        layout="rows",
-        log=None,
-        checkpoint_dir=None,
-    )
-    observer.seed = 0 if model.seed is None else model.seed  # the same draws in each call
-    observer.compute_loss = True
-    observer.epochs = 1
-    observer.train_count = 0
-    observer.running_training_loss = 0.0
-    check_state(observer, config)
-    corpus = model._corpus_reader.read("reading the text", source, model.wv.key_to_index, config)
-    training = Training(observer, config, corpus)
-    training.bar.set_description("predicting")
-    try:
-        training.load()
-        tasks = [UnitTask.of(unit, (0.0, 0.0), training.seed) for unit in training.units]
-        training.regime.train_epoch(tasks, training.count)
-    finally:
-        training.close()
-    if not (means := training.position.means()):
-        raise ValueError(
-            "nothing was predicted: the text has no two words of the vocabulary in a sentence, or "
-            f"too few for sample={model.sample}"
-        )
-    return means[0]
+    model: Any
+    epoch: int
+    expected: Expected
+    restored: int  # words of this epoch that were trained on before: no part of the rates
+    epochs: int = 1
+    start: float = field(default_factory=default_timer)
+    due: float = 1.0  # seconds after the start
+
+    def progress(self, position: Position) -> None:
+        """Log how far the epoch is, if a line is due."""
+        elapsed = default_timer() - self.start
+        if elapsed < self.due:
+            return
+        no_queue: queue.Queue[None] = queue.Queue()
+        examples = self.expected.examples and self.epochs * self.expected.examples
+        words = self.expected.words and self.epochs * self.expected.words
+        self.model._log_progress(
+            None, no_queue, self.epoch, position.sentences, examples, position.raw_words, words,
+            max(0, position.trained - self.restored), elapsed,
+        )  # fmt: skip
+        self.due = elapsed + self.expected.report_delay
+
+    def end(self, position: Position, sentences: int) -> None:
+        """Log that the epoch, of so many sentences, has ended, and its mean loss."""
+        model = self.model
+        trained, raw_words, _ = position.finished[self.epoch]
+        elapsed = default_timer() - self.start
+        model._log_epoch_end(
+            self.epoch, sentences, self.expected.examples, raw_words, self.expected.words,
+            max(0, trained - self.restored), elapsed, self.expected.is_file,
+        )  # fmt: skip
+        if len(position.mean_losses) > len(model.mean_losses):
+            model.mean_losses = list(position.mean_losses)
+            logger.info("EPOCH %i: mean loss %.4f", self.epoch, model.mean_losses[-1])
+        model.total_train_time += elapsed

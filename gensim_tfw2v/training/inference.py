@@ -16,7 +16,8 @@ from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.kinds import Finite, Whole
 from gensim_tfw2v.processes.threads import in_threads
 from gensim_tfw2v.training.plan import Plan
-from gensim_tfw2v.training.vocabulary import Vocabulary, complete, seed_of
+from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
+from gensim_tfw2v.training.weights import complete
 
 #: Words that a thread is handed at a time, in documents of which some train side by side.
 PORTION = 1 << 15

@@ -1,4 +1,4 @@
-"""State of one call of `train`, made from gensim's attributes and put back into them."""
+"""One call of `train`: epochs of a corpus, trained, counted and kept in the form of gensim's."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import functools
 import logging
 import threading
 import time
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.shards import EncodedCorpus, WorkUnit
@@ -22,26 +20,30 @@ from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.sizes import SMALL_CORPUS
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
-from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.options.config import TrainingConfig
-from gensim_tfw2v.options.table import named
-from gensim_tfw2v.training.checkpoints import Checkpoints, Position, lock_folder
+from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
+from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
 from gensim_tfw2v.training.plan import Plan, open_regime
-from gensim_tfw2v.training.settings import EACH_EPOCH, FIXED, refusal, settings_of, shapes
+from gensim_tfw2v.training.settings import EACH_EPOCH, FIXED, refusal, settings_of
 from gensim_tfw2v.training.state import check_corpus
-from gensim_tfw2v.training.vocabulary import Vocabulary, renew_norms, seed_of, tables_of, weights_of
+from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
+from gensim_tfw2v.training.weights import Weights, tables_of
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.monitor.run import RunLog
+    from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
+    from gensim_tfw2v.monitor.traffic import Traffic
     from gensim_tfw2v.processes.launcher import ProcessLauncher
 
 logger = logging.getLogger(__name__)
 
-#: TensorBoard's log takes the loss of every so manieth block: that costs a hundredth of the time.
+#: TensorBoard's log takes the loss of one in so many blocks: that costs a hundredth of the time.
 LOGGED_EVERY = 16
 
-#: How often in a row a cluster may be lost without a checkpoint in between, and for how many
-#: seconds another attempt is made to have it back.
+#: How often in a row a cluster may be lost without a checkpoint in between.
 LOSSES = 5
+
+#: Seconds in which another attempt is made to have it back.
 RETURN_SECONDS = 25.0
 
 
@@ -62,18 +64,21 @@ class Training:
         self._model = model
         self.config = config
         self.corpus = corpus
-        self.epochs_at_once = 1  # that `train` is given
-        # another seed for each call of `train`, or all would draw the same
-        self.seed = seed_of(model) + 1_000_003 * model.train_count
         self.position = Position()  # what has been trained; from a checkpoint if there was one
         self._model_position = Position()  # what the model's arrays are from
-        self.counting = threading.RLock()
-        self._lost = 0
-        self._traffic = Traffic()  # of clusters that were lost
-        self.description: dict[str, Any] = {}  # tells this training's checkpoints from others
         self.restored = 0, 0  # raw words, and words trained on, that a checkpoint had
+        self._counting = threading.RLock()
+        self._due = float("inf")  # when the epoch stops for a checkpoint
+        self._is_due = threading.Event()
+        self._losses = 0  # of the cluster, in a row
+        self._traffic: Traffic | None = None  # of clusters that were lost
+        self._fixed = FIXED
+        self._checkpoints: Checkpoints | None = None
+        self._process_launcher = process_launcher
+        self.log: RunLog | None = None
         with contextlib.ExitStack() as resources:
             resources.callback(corpus.close)
+            check_corpus(corpus, len(model.wv), config.regime_of_workers)
             if not corpus.total_sentences:
                 logger.warning(
                     "train() called with an empty iterator (if not intended, be sure to provide a "
@@ -83,42 +88,26 @@ class Training:
                 _note_kernel(model)
                 corpus.cut_anew()
             vocabulary = Vocabulary.of(model)
+            # another seed for each call of `train`, or all would draw the same
+            self.seed = seed_of(model) + 1_000_003 * model.train_count
             self._settings = settings_of(model)
-            self._weights = weights_of(model)
-            self._inputs: np.ndarray | None = None  # what the model's rows of n-grams were
-            self._subwords = vocabulary.subwords
+            self.weights = Weights(model, vocabulary.subwords)
             plan = self._plan(vocabulary)
             self._entries = plan.program.max_entries
             self.units: list[WorkUnit] = corpus.units(self._entries)
-            self._checkpoints: Checkpoints | None = None
             if config.checkpoint_dir is not None:
                 resources.callback(lock_folder(config.checkpoint_dir).close)
-                self.description = _description(model, self.units, self.seed)
-                self._checkpoints = Checkpoints(config.checkpoint_dir, self.description)
+                description = description_of(model, self.units, self.seed)
+                self._checkpoints = Checkpoints(config.checkpoint_dir, description)
                 resources.callback(self._checkpoints.wait)
                 if not self._resume():
                     self.save()
-            self._process_launcher = process_launcher
             self._regime_stack = resources.enter_context(contextlib.ExitStack())
             self._set_up(plan)
             # after the regime: workers set TensorFlow's threads while TensorFlow has none
-            self.log: RunLog | None = None
             if config.log is not None:
-                from gensim_tfw2v.monitor.graph import objective_graph
-                from gensim_tfw2v.monitor.run import RunLog
-                from gensim_tfw2v.options.hyperparameters import hyperparameters
-
-                made_with = hyperparameters(model, corpus.total_raw_words)
-                before = self.position
-                # of this model's trainings, and of this very one before it was ended
-                goes_on = any((*model._logged, before.epoch, before.done))
-                logged = model._logged
-                self.log = RunLog(config.log, made_with, lambda: self.traffic, logged, goes_on)
+                self.log = self._open_log(config.log, plan)
                 resources.callback(self.log.close)
-                rows = vocabulary.rows(config).inputs
-                program = plan.program
-                sizes = len(vocabulary), rows, program.vector_size, program.shape.shared
-                self.log.graph(objective_graph(program.objective, *sizes, model.ns_exponent))
             # last, for until now what was being done was shown in its place
             total = corpus.total_raw_words * model.epochs
             self.bar = progress_bar(total, config.progress, self.restored[0])
@@ -139,6 +128,22 @@ class Training:
         )
         self.regime = self._open()
 
+    def _open_log(self, options: TensorBoardLog, plan: Plan) -> RunLog:
+        from gensim_tfw2v.monitor.graph import objective_graph
+        from gensim_tfw2v.monitor.run import RunLog
+        from gensim_tfw2v.options.hyperparameters import hyperparameters
+
+        model = self._model
+        made_with = hyperparameters(model, self.corpus.total_raw_words)
+        # of this model's trainings, and of this very one before it was ended
+        goes_on = any((*model._logged, self.position.epoch, self.position.done))
+        log = RunLog(options, made_with, lambda: self.traffic, model._logged, goes_on)
+        program = plan.program
+        rows = plan.vocabulary.rows(plan.options).inputs
+        sizes = len(model.wv), rows, program.vector_size, program.shape.shared
+        log.graph(objective_graph(program.objective, *sizes, model.ns_exponent))
+        return log
+
     def renew(self) -> None:
         """Apply settings that callbacks or other threads have changed since the last epoch.
 
@@ -153,8 +158,7 @@ class Training:
         """
         settings = settings_of(self._model)
         changed = {name for name in settings if settings[name] != self._settings[name]}
-        are_trained = self.epochs_at_once > 1 and self.position.epoch > 0
-        if refused := changed if are_trained else changed & FIXED:
+        if refused := changed & self._fixed:
             raise refusal(refused)
         if changed:
             config = self._model._check({})
@@ -164,64 +168,85 @@ class Training:
             self._traffic = self.traffic or self._traffic
             self._regime_stack.close()
             vocabulary = Vocabulary.of(self._model)
-            self._subwords = vocabulary.subwords
+            self.weights = Weights(self._model, vocabulary.subwords)
             self._set_up(self._plan(vocabulary, self._entries))
 
-    def units_of(self, epoch: int) -> list[WorkUnit]:
-        """The units in the order in which an epoch trains them.
+    def train_epoch(self, epoch: int, expected: Expected) -> tuple[int, int, int]:
+        """Train an epoch, and put vectors and counters into the model.
+
+        Returns words trained on, raw words, and units.
+        """
+        log = EpochLog(self._model, epoch, expected, self.position.trained)
+        tasks = self._tasks(epoch, expected)
+        if epoch < self.position.epoch:  # trained before the checkpoint, or with those before
+            return self.position.finished[epoch]
+        while True:
+            try:
+                self._train(tasks, functools.partial(self._report, log))
+                break
+            except ClusterLost as lost:
+                self._reopen(lost)
+                self._go_back()
+        return self._end_epochs(1, log)
+
+    def _tasks(self, epoch: int, expected: Expected) -> list[UnitTask]:
+        """Units in the order in which an epoch trains them, with their learning rates.
 
         Of much text skip-gram's is another in each epoch, which makes analogies a little better.
         CBOW is as good in the order of the text, and there more like gensim.
         """
-        if not self.config.objective.skipgram or self.corpus.total_tokens < SMALL_CORPUS:
-            return self.units
-        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.units))
-        return [self.units[place] for place in order]
+        units = self.units
+        config = self.config
+        if config.objective.skipgram and self.corpus.total_tokens >= SMALL_CORPUS:
+            order = np.random.default_rng([self.seed, epoch]).permutation(len(units))
+            units = [units[place] for place in order]
+        is_file = expected.is_file and not config.deterministic
+        threads = config.counting_threads if is_file else None
+        return unit_tasks(self._model, self.corpus, units, threads, self.seed, epoch, expected)
 
-    def train(self, epochs: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
-        """Train what is left of the epochs, and put the vectors into the model.
+    def _report(self, log: EpochLog, report: UnitReport) -> None:
+        """Count a unit, and log how far the epoch is."""
+        with self._counting:
+            self.count(report)
+            log.progress(self.position)
 
-        All tasks of each of `epochs_at_once` are given; `report` is called from any thread.
+    def _train(self, tasks: Sequence[UnitTask], report: Reporter) -> None:
+        """Train what is left of an epoch, from the model's vectors; ClusterLost if it must restart.
+
+        Between two checkpoints one unit is trained at least: else units longer than the time
+        between them would never end.
         """
-        while True:
-            try:
-                self.load()
-                self._train(epochs, report)
-                return
-            except ClusterLost as lost:
-                self._reopen(lost)
-
-    def _train(self, epochs: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
-        """Train on one cluster; ClusterLost if that loses its parameters."""
-        (tasks,) = epochs
-        while True:
-            left = [task for task in tasks if task.unit.index not in self.position.done]
-            due = time.monotonic() + self.config.checkpoint_seconds
-            before = len(self.position.done)
-
-            def checkpoint_is_due() -> bool:
-                # after one unit at least: else units longer than the time between would never end
-                return len(self.position.done) > before and time.monotonic() >= due  # noqa: B023
-
-            self.regime.train_epoch(left, report, checkpoint_is_due)
+        left = [task for task in tasks if task.unit.index not in self.position.done]
+        self.regime.load(self.weights.load())
+        while left:
+            self._is_due.clear()
+            self._due = time.monotonic() + self.config.checkpoint_seconds
+            self.regime.train_epoch(left, report, self._is_due.is_set)
             self.export()
-            self._lost = 0
-            if len(self.position.done) == len(self.units):
-                return
-            if not checkpoint_is_due():
-                raise RuntimeError(f"{len(self.units) - len(self.position.done)} units were lost")
-            self.save()
+            self._losses = 0
+            left = [task for task in left if task.unit.index not in self.position.done]
+            if left and not self._is_due.is_set():
+                raise RuntimeError(f"{len(left)} units were lost")
+            if left:
+                self.save()
 
-    def end_epochs(self) -> None:
-        """Go on to what is trained next."""
-        self.position.end_epochs(self.epochs_at_once, self.corpus.total_raw_words)
-        self._set_model_position()
+    def _end_epochs(self, number: int, log: EpochLog) -> tuple[int, int, int]:
+        """Go on to what is trained next, after epochs that were trained as one."""
+        model = self._model
+        position = self.position
+        position.end_epochs(number, self.corpus.total_raw_words)
+        log.end(position, self.corpus.total_sentences)
+        self._model_position = copy.deepcopy(position)
         self.save()
+        if self.log is not None:
+            is_last = position.epoch == model.epochs
+            self.log.epoch(model, is_last, position.mean_losses[-number:], number)
+        return position.finished[log.epoch]
 
     def finish(self) -> None:
         """Have no more epochs, now or when this training is resumed; the arrays are the last."""
         self.position.end_epochs(self._model.epochs - self.position.epoch, 0)
-        self._set_model_position()
+        self._model_position = copy.deepcopy(self.position)
         self.save()
         if self.log is not None:
             self.log.projector(self._model)
@@ -229,30 +254,27 @@ class Training:
     def count(self, report: UnitReport) -> None:
         """Count a unit that is trained, once; from any thread."""
         model = self._model
-        with self.counting:
+        with self._counting:
             position = self.position
             if report.unit.index in position.done:
                 return  # of what was lost and begun anew
-            position.add(report, in_total=bool(model.compute_loss))
-            if model.compute_loss:
+            position.add(report)
+            if model.compute_loss:  # else the log's, of some steps
+                position.total_loss += report.loss
                 model.running_training_loss += report.loss  # which a callback may have set to 0
             if self.log is not None:
                 self.log.unit(report, self._reached)
             self.bar.update(report.unit.raw_words)
-
-    def log_epoch(self) -> None:
-        """Have TensorBoard's log take the vectors of an epoch that has ended."""
-        if self.log is not None:
-            number = self.epochs_at_once
-            losses = self.position.mean_losses[-number:]
-            is_last = self.position.epoch == self._model.epochs
-            self.log.epoch(self._model, is_last, losses, number)
+            if time.monotonic() >= self._due:
+                self._is_due.set()
 
     @property
     def traffic(self) -> Traffic | None:
         """Work of the cluster; None without one."""
-        of_regime = getattr(self.regime, "traffic", None)
-        return None if of_regime is None else self._traffic + of_regime
+        of_regime: Traffic | None = getattr(self.regime, "traffic", None)
+        if of_regime is None or self._traffic is None:
+            return of_regime
+        return self._traffic + of_regime
 
     def export(self) -> None:
         """Put the trained vectors into the model's arrays, if they are finite."""
@@ -260,55 +282,15 @@ class Training:
             return
         if self._checkpoints is not None:
             self._checkpoints.wait()  # which may be writing the rows that are there
-        self._write(self.regime.export)
-        self._set_model_position()
+        if not self.weights.write(self.regime.export):
+            raise refusal(["shapes"])
+        self._model_position = copy.deepcopy(self.position)
 
     def save(self) -> None:
         """Write a checkpoint of the model's arrays and of the position that they are from."""
         if self._checkpoints is not None:
-            tables = tables_of(self._model, self._subwords)
+            tables = tables_of(self._model, self.weights.subwords)
             self._checkpoints.save(tables._asdict(), self._model_position.state())
-
-    def _write(self, fill: Callable[[Tables], None]) -> None:
-        """Have the model's arrays filled, and put right what is made of them."""
-        model = self._model
-        subwords = self._subwords
-        current = weights_of(model)
-        is_other = shapes(current) != self._settings["shapes"]
-        if is_other:
-            for held, arrays in self._weights:
-                held.update(arrays)
-        # copies in place of arrays to which float32 rows, in C order, cannot be written
-        for name in ("vectors_vocab", "vectors_ngrams") if model.has_subwords else ("vectors",):
-            setattr(model.wv, name, np.require(getattr(model.wv, name), np.float32, ["C", "W"]))
-        if model.negative:
-            model.syn1neg = np.require(model.syn1neg, np.float32, ["C", "W"])
-        if model.hs:
-            model.syn1 = np.require(model.syn1, np.float32, ["C", "W"])
-        tables = tables_of(model)
-        if subwords is not None:
-            rows = np.empty((len(subwords.weights), model.vector_size), np.float32)
-            tables = tables._replace(inputs=rows)
-        fill(tables)
-        if subwords is not None:
-            subwords.scatter(model.wv, rows, self._inputs)
-            self._inputs = rows
-        if is_other:
-            for held, arrays in current[1:]:  # vectors that were added stay behind the trained ones
-                trained = held["vectors"]
-                added = arrays["vectors"][len(held["vectors"]) :]
-                held["vectors"] = np.concatenate([trained, added])
-        for vectors in (model.wv, model.dv) if model.has_documents else (model.wv,):
-            renew_norms(vectors)
-        if is_other:
-            raise refusal(["shapes"])
-
-    def load(self) -> None:
-        """Start from the model's vectors, which a callback may have changed."""
-        tables = tables_of(self._model, self._subwords)
-        self._inputs = tables.inputs
-        self._weights = weights_of(self._model)
-        self.regime.load(tables)
 
     def _reopen(self, lost: ClusterLost) -> None:
         """Have a cluster again; tasks may end, or be gone, while it comes up, too."""
@@ -318,16 +300,15 @@ class Training:
         self._regime_stack.close()
         noticed = time.monotonic()
         while True:
-            self._lost += 1
-            if self._lost > LOSSES or time.monotonic() > noticed + RETURN_SECONDS:
+            self._losses += 1
+            if self._losses > LOSSES or time.monotonic() > noticed + RETURN_SECONDS:
                 raise ClusterLost(f"{lost}. {self._how_to_go_on()}") from lost
             logger.warning("%s; going back to the last checkpoint", lost)
             try:
                 self.regime = self._open()
-                break
+                return
             except ConnectionError as error:
                 lost = error if isinstance(error, ClusterLost) else ClusterLost(str(error))
-        self._go_back()
 
     def _how_to_go_on(self) -> str:
         folder = self.config.checkpoint_dir
@@ -360,10 +341,10 @@ class Training:
             for array, kept in zip(arrays, tables, strict=True):
                 array[:] = kept
 
-        self._write(fill)
+        self.weights.write(fill)
         model.running_training_loss = self.position.total_loss
         model.mean_losses = list(self.position.mean_losses)
-        self._set_model_position()
+        self._model_position = copy.deepcopy(self.position)
         finished = [*self.position.finished, (self.position.trained, self.position.raw_words, 0)]
         trained, raw_words, _ = map(sum, zip(*finished, strict=True))
         self.restored = raw_words, trained
@@ -379,29 +360,6 @@ class Training:
         """Raw words of the text that have been trained, over all epochs."""
         return self.position.epoch * self.corpus.total_raw_words + self.position.raw_words
 
-    def _set_model_position(self) -> None:
-        self._model_position = copy.deepcopy(self.position)
-
-
-def begin_training(
-    model: Any,
-    config: TrainingConfig,
-    corpus: EncodedCorpus,
-    process_launcher: ProcessLauncher | None,
-) -> Training:
-    """Make the training that a configuration asks for; errors are those of `check_corpus` too."""
-    with contextlib.ExitStack() as on_error:
-        on_error.callback(corpus.close)
-        check_corpus(corpus, len(model.wv), config.regime_of_workers)
-        made: Any = Training
-        if config.regime_of_workers.trains_apart:
-            from gensim_tfw2v.training.sub_model_training import SubModelTraining
-
-            made = SubModelTraining
-        training: Training = made(model, config, corpus, process_launcher)
-        on_error.pop_all()
-    return training
-
 
 def _note_kernel(model: Any) -> None:
     """Note whose sums a deterministic training has: another kernel rounds others."""
@@ -412,32 +370,3 @@ def _note_kernel(model: Any) -> None:
             *(model.kernel, kernel, model.kernel),
         )
     model.kernel = kernel
-
-
-def _description(model: Any, units: list[WorkUnit], seed: int) -> dict[str, Any]:
-    """Description that tells a training from others, for `Checkpoints`."""
-    corpus = [(unit.start, unit.stop, unit.tokens, unit.raw_words) for unit in units]
-    return {
-        "vocabulary": _keys(model.wv, "words"),
-        # with none each program draws one: going on with another is as good
-        "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
-        **{name: getattr(model, name) for name in named("identity")},
-        **{
-            name: getattr(model.wv, name)
-            for name in named("identity", "FastText")
-            if model.has_subwords
-        },
-        **{
-            name: getattr(model, name)
-            for name in named("identity", "Doc2Vec")
-            if model.has_documents
-        },
-        **({"tags": _keys(model.dv, "tags")} if model.has_documents else {}),
-        # last, for its units are as options have it
-        "corpus": f"{len(units)} units, {zlib.crc32(repr(corpus).encode()):08x}",
-    }
-
-
-def _keys(vectors: KeyedVectors, what: str) -> str:
-    text = "\n".join(map(str, vectors.index_to_key))
-    return f"{len(vectors)} {what}, {zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.options.table import named
-from gensim_tfw2v.training.vocabulary import weights_of
+from gensim_tfw2v.training.weights import shapes, weights_of
 
 #: Options that each epoch reads itself.
 EACH_EPOCH = set(named("each-epoch"))
@@ -30,11 +30,6 @@ def settings_of(model: Any) -> dict[str, Any]:
         "words": [held.get("key_to_index") for held, _ in weights],
         "shapes": shapes(weights),
     }
-
-
-def shapes(weights: list[Any]) -> list[tuple[int, ...]]:
-    """Return the shapes of what `weights_of` gives."""
-    return [np.shape(array) for _, arrays in weights for array in arrays.values()]
 
 
 def refusal(changed: Iterable[str]) -> RuntimeError:

@@ -1,7 +1,5 @@
 """Models whose arrays or vocabulary training cannot start from, found before anything changes."""
 
-from collections.abc import Iterator
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions, SubModels
 from gensim_tfw2v.options.table import named
-from gensim_tfw2v.originals import Doc2Vec, FastText, Word2Vec
+from gensim_tfw2v.originals import Doc2Vec, FastText
 
 #: Rows that are no words': of FastText's n-grams, and of documents' tags.
 NGRAMS = "wv.vectors_ngrams"
@@ -41,7 +39,7 @@ def check_loaded(saved: Any) -> None:
         raise AttributeError(f"it lacks {', '.join(missing)}")
 
 
-def check_state(model: Word2Vec, config: TrainingConfig) -> None:
+def check_state(model: Any, config: TrainingConfig) -> None:
     """Raise TypeError or ValueError for arrays and a vocabulary that training cannot start from.
 
     What is missing, of the wrong shape or type, or not finite; ``wv.vectors_lockf`` also if the
@@ -51,61 +49,66 @@ def check_state(model: Word2Vec, config: TrainingConfig) -> None:
         return  # gensim says what is missing
     words = len(model.wv)
     _check_indices(model.wv.key_to_index, words)
-    tables = list(_tables(model))
     inputs = _inputs(model)
-    for name, rows in tables:
-        times = 1 if name in inputs else config.concatenated or 1
-        size = model.vector_size * times
-        _check_rows(name, rows, *inputs.get(name, (words, "words")), size)
-    if model.negative:
-        _check_cum_table(model.cum_table, words)
-    names = ["count"]
-    if model.sample and "sample_int" in model.wv.expandos:  # else nothing is subsampled
-        names.append("sample_int")
-    if model.hs:
-        names += ["point", "code"]
-    for name in names:
-        _check_counts(name, model.wv.expandos.get(name), words)
-    _check_locks(model, config.regime_of_workers)
-    for name, rows in tables:
-        keys = (model.dv if name == TAGS else model.wv).index_to_key
-        _check_finite(name, rows, keys)
-
-
-def _inputs(model: Any) -> dict[str, tuple[int, str]]:
-    """Arrays of inputs by their names: how many rows each should have, and of what."""
-    words = len(model.wv), "words"
-    if isinstance(model, FastText):
-        return {"wv.vectors_vocab": words, NGRAMS: (model.wv.bucket, "buckets")}
-    tags = {TAGS: (len(model.dv), "tags")} if isinstance(model, Doc2Vec) else {}
-    return {"wv.vectors": words} | tags
-
-
-def _tables(model: Any) -> Iterator[tuple[str, Any]]:
-    """The arrays that training reads, by their names."""
-    for name in _inputs(model):
-        yield name, attrgetter(name)(model)
+    tables = {}
+    for name, rows, number, what in inputs:
+        _check_rows(name, rows, number, what, model.vector_size)
+        tables[name] = rows
     lists = getattr(model.wv, "buckets_word", None)
     number = 0 if lists is None else len(lists)
-    if isinstance(model, FastText) and number != len(model.wv):
+    if isinstance(model, FastText) and number != words:
         raise ValueError(
             f"wv.buckets_word has lists for {number} of "
-            f"{len(model.wv)} words: make it again with wv.recalc_char_ngram_buckets()"
+            f"{words} words: make it again with wv.recalc_char_ngram_buckets()"
         )
+    size = model.vector_size * (config.concatenated or 1)
     if model.negative:
         if not hasattr(model, "syn1neg"):
             raise ValueError(
                 f"negative={model.negative} needs syn1neg, and this model was built without: set "
                 "negative in the constructor, or before build_vocab"
             )
-        yield "syn1neg", model.syn1neg
+        tables["syn1neg"] = model.syn1neg
+        _check_rows("syn1neg", model.syn1neg, words, "words", size)
+        _check_cum_table(model.cum_table, words)
     if model.hs:
         if not hasattr(model, "syn1") or "point" not in model.wv.expandos:
             raise ValueError(
                 "hs=1 needs a Huffman tree, and this vocabulary was built without: set hs in the "
                 "constructor, or before build_vocab"
             )
-        yield "syn1", model.syn1
+        tables["syn1"] = model.syn1
+        _check_rows("syn1", model.syn1, words, "words", size)
+        _check_counts("point", model.wv.expandos, words)
+        _check_counts("code", model.wv.expandos, words)
+    _check_counts("count", model.wv.expandos, words)
+    if model.sample and "sample_int" in model.wv.expandos:  # else nothing is subsampled
+        _check_counts("sample_int", model.wv.expandos, words)
+    for name, _, number, what in inputs:
+        _check_lock(model, f"{name}_lockf", number, what, config)
+    for name, rows in tables.items():
+        if not all_finite(rows):
+            keys = (model.dv if name == TAGS else model.wv).index_to_key
+            bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+            first = f"bucket {bad[0]}" if name == NGRAMS else quoted(keys[bad[0]])
+            raise ValueError(
+                f"{name} holds {len(bad)} rows that are not finite, the first for {first}: "
+                "replace them before training on (model.init_weights() starts anew)"
+            )
+
+
+def _inputs(model: Any) -> list[tuple[str, Any, int, str]]:
+    """Arrays of inputs: name, rows, how many there should be, and of what."""
+    words = len(model.wv)
+    if isinstance(model, FastText):
+        return [
+            ("wv.vectors_vocab", model.wv.vectors_vocab, words, "words"),
+            (NGRAMS, model.wv.vectors_ngrams, model.wv.bucket, "buckets"),
+        ]
+    found = [("wv.vectors", model.wv.vectors, words, "words")]
+    if isinstance(model, Doc2Vec):
+        found.append((TAGS, model.dv.vectors, len(model.dv), "tags"))
+    return found
 
 
 def _check_indices(key_to_index: dict[Any, Any], words: int) -> None:
@@ -145,8 +148,8 @@ def _check_cum_table(table: Any, words: int) -> None:
         )
 
 
-def _check_counts(name: str, counts: Any, words: int) -> None:
-    if counts is None:
+def _check_counts(name: str, expandos: dict[str, Any], words: int) -> None:
+    if (counts := expandos.get(name)) is None:
         raise ValueError(
             f"wv.expandos[{name!r}] is missing, which training needs of each word: set it with "
             "wv.set_vecattr, or build the vocabulary again"
@@ -159,25 +162,24 @@ def _check_counts(name: str, counts: Any, words: int) -> None:
         raise ValueError("wv.expandos['count'] must hold numbers from 0 up: " + _ANEW)
 
 
-def _check_locks(model: Any, regime: RegimeOptions) -> None:
-    """Check the factors of rows: of words, buckets and tags."""
-    for table, (rows, what) in _inputs(model).items():
-        name = f"{table}_lockf"
-        holder, attribute = name.split(".")
-        lock = np.asarray(getattr(getattr(model, holder), attribute, 1.0))
-        if lock.dtype.kind not in "fiub":
-            raise TypeError(f"{name} must hold numbers, got {lock.dtype}")
-        if lock.size not in (1, rows):
-            raise ValueError(
-                f"{name} has {lock.size} factors: give one for all {what}, or one for each "
-                f"of the {rows}"
-            )
-        if not np.isfinite(lock).all():
-            raise ValueError(
-                f"{name} holds factors that are not finite: give 0 for rows that stay as they "
-                "are, and 1 for the others"
-            )
-        if regime.is_batch:
+def _check_lock(model: Any, name: str, rows: int, what: str, config: TrainingConfig) -> None:
+    """Check the factors of rows' updates."""
+    holder, attribute = name.split(".")
+    lock = np.asarray(getattr(getattr(model, holder), attribute, 1.0))
+    if lock.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold numbers, got {lock.dtype}")
+    if lock.size not in (1, rows):
+        raise ValueError(
+            f"{name} has {lock.size} factors: give one for all {what}, or one for each of the "
+            f"{rows}"
+        )
+    if not np.isfinite(lock).all():
+        raise ValueError(
+            f"{name} holds factors that are not finite: give 0 for rows that stay as they are, and "
+            "1 for the others"
+        )
+    if not np.all(lock == 1):
+        if config.regime_of_workers.is_batch:
             _check_batch_lock(lock)
 
 
@@ -190,17 +192,6 @@ def _check_batch_lock(lock: np.ndarray) -> None:
             f"{other[0]:g}: give 0 for rows that stay as they are, and 1 for the others, or "
             "choose another regime"
         )
-
-
-def _check_finite(name: str, rows: np.ndarray, words: list[Any]) -> None:
-    if all_finite(rows):
-        return
-    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-    first = f"bucket {bad[0]}" if name == NGRAMS else quoted(words[bad[0]])
-    raise ValueError(
-        f"{name} holds {len(bad)} rows that are not finite, the first for {first}: "
-        "replace them before training on (model.init_weights() starts anew)"
-    )
 
 
 def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions) -> None:

@@ -1,30 +1,21 @@
-"""Vocabulary that training reads from gensim's attributes; models made from vectors alone."""
+"""Vocabulary that training reads from gensim's attributes."""
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from gensim import utils
-from gensim.models import KeyedVectors
-from gensim.models.fasttext import FastTextKeyedVectors
 
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, noise_shares, pair_rates
-from gensim_tfw2v.keyed import held_counts
-from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.config import TrainingConfig
-from gensim_tfw2v.originals import Doc2Vec, Word2Vec
 from gensim_tfw2v.training.subwords import Subwords
-
-#: A model's arrays, and those of its vectors.
-WEIGHTS = ("vectors", "vectors_vocab", "vectors_ngrams", "syn1neg", "syn1")
 
 
 @dataclass(frozen=True)
@@ -43,7 +34,7 @@ class Vocabulary:
     padding: int = 0  # the word that stands for what lies outside of a document
 
     @classmethod
-    def of(cls, model: Word2Vec) -> Vocabulary:
+    def of(cls, model: Any) -> Vocabulary:
         """Read the attributes of a model."""
         of_words = model.wv.expandos
         keep = np.ones(len(model.wv))
@@ -51,33 +42,35 @@ class Vocabulary:
             keep = (np.array(of_words["sample_int"], np.float64) + 1) / 2**32
         counts = np.array(of_words["count"], np.float64)
         subwords = None
-        tagged = [model.dv] if isinstance(model, Doc2Vec) else []
-        if isinstance(model.wv, FastTextKeyedVectors):
+        tags = len(model.dv) if model.has_documents else 0
+        if model.has_subwords:
             subwords = Subwords.of(model.wv, counts * keep)
             lock = subwords.lock
         else:
-            factors = ((getattr(of, "vectors_lockf", 1.0), len(of)) for of in (model.wv, *tagged))
-            lock = np.concatenate([np.resize(*each) for each in factors], dtype=np.float32)
+            lock = np.resize(getattr(model.wv, "vectors_lockf", 1.0), len(counts))
+        if model.has_documents:
+            of_tags = np.resize(getattr(model.dv, "vectors_lockf", 1.0), tags)
+            lock = np.concatenate([lock, of_tags], dtype=np.float32)
         return cls(
             counts=counts,
             keep=keep.astype(np.float32),
             noise=np.diff(model.cum_table, prepend=0) if model.negative else None,
             paths=(of_words["point"], of_words["code"]) if model.hs else None,
-            lock=None if np.all(lock == 1.0) else lock,
+            lock=None if np.all(lock == 1.0) else lock.astype(np.float32),
             subwords=subwords,
-            tags=sum(map(len, tagged)),
+            tags=tags,
             padding=model.wv.key_to_index.get("\0", 0),
         )
 
     def __len__(self) -> int:
         return len(self.counts)
 
-    @property
+    @functools.cached_property
     def kept_share(self) -> float:
         """Share of the text's known words that survives subsampling."""
         return float((self.counts * self.keep).sum() / max(1.0, self.counts.sum()))
 
-    @property
+    @functools.cached_property
     def most_frequent(self) -> float:
         """Share of the most frequent word among the tokens that are trained on.
 
@@ -147,153 +140,3 @@ def seed_of(model: Any) -> int:
         return abs(int(model.seed))
     numbers = np.abs(np.asarray(model.seed, np.int64)).ravel()
     return int(np.random.SeedSequence(numbers.tolist()).generate_state(1, np.uint64)[0])
-
-
-def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
-    """The model's arrays, with subwords a copy of the inputs' rows; none of what is not trained.
-
-    Arrays that are not in C order, such as slices of columns, are copied.
-    """
-    nothing = np.zeros((0, model.vector_size), np.float32)
-    inputs = joined(model) if isinstance(model, Doc2Vec) else model.wv.vectors
-    tables = Tables(
-        inputs=inputs if subwords is None else subwords.gather(model.wv),
-        # where hidden layers are several rows, so are these
-        outputs=model.syn1neg.reshape(-1, model.vector_size) if model.negative else nothing,
-        nodes=model.syn1.reshape(-1, model.vector_size) if model.hs else nothing,
-    )
-    return Tables(*(np.require(table, requirements="C") for table in tables))
-
-
-def complete(model: Any) -> None:
-    """Give words that ``wv.add_vector`` has added what else training needs of each word.
-
-    They are neither subsampled nor drawn as negatives, and their output rows start from 0. If other
-    arrays do not fit the vocabulary, nothing is changed.
-    """
-    vectors = model.wv
-    words = len(model.wv)
-    attributes = model.wv.expandos
-    outputs = ["syn1neg"] * bool(model.negative) + ["syn1"] * bool(model.hs)
-    names = [*outputs, "cum_table"] if model.negative else outputs
-    arrays = [getattr(model, name, None) for name in names]
-    lengths = {0 if array is None else len(array) for array in arrays}
-    known = min(lengths, default=0)
-    if len(lengths) > 1 or not 0 < known < words == len(vectors.vectors):
-        return
-    if any(np.ndim(path) for path in attributes.get("point", ())[known:]):
-        return  # these words were counted: syn1 has lost their nodes
-    vectors.allocate_vecattrs()
-    if "sample_int" in attributes:
-        attributes["sample_int"][known:] = 2**32 - 1
-    for name in ("point", "code") if model.hs else ():
-        for word in range(known, words):
-            attributes[name][word] = attributes[name][0][:0]
-    if model.negative:
-        model.cum_table = np.pad(model.cum_table, (0, words - known), "edge")
-    for name in outputs:
-        setattr(model, name, np.pad(getattr(model, name), ((0, words - known), (0, 0))))
-    if isinstance(vectors, FastTextKeyedVectors):
-        vectors.recalc_char_ngram_buckets()
-        for word in range(len(vectors.vectors_vocab), words):
-            of_ngrams = vectors.vectors_ngrams[vectors.buckets_word[word]]
-            own = vectors.vectors[word] * (1 + len(of_ngrams)) - of_ngrams.sum(axis=0)
-            vectors.vectors_vocab = np.vstack([vectors.vectors_vocab, own])
-
-
-@contextlib.contextmanager
-def undone_on_error(model: Any) -> Iterator[None]:
-    """Within it, an error or Ctrl-C leaves the vocabulary and the weights as they were.
-
-    gensim replaces arrays, except those of the words' attributes, whose elements it replaces.
-    """
-    holders = [held for held, _ in weights_of(model)]
-    before = [held.copy() for held in holders]
-    for kept in before[1:]:
-        kept["expandos"] = {name: array.copy() for name, array in kept["expandos"].items()}
-        kept |= {name: kept[name].copy() for name in ("index_to_key", "key_to_index")}
-    try:
-        yield
-    except BaseException:
-        for held, kept in zip(holders, before, strict=True):
-            held.update(kept)
-        raise
-
-
-def joined(model: Any) -> np.ndarray:
-    """Vectors of a model's words, and then of its documents' tags, in one array [V + N, D].
-
-    The model's own arrays become parts of it, so that none is there twice.
-    """
-    words, tags = parts = model.wv.vectors, model.dv.vectors
-    whole = words.base
-    rows = np.split(whole, [len(words)]) if whole is not None and whole is tags.base else ()
-    # views may have the rows in another place or order
-    if [x.__array_interface__ for x in rows] != [x.__array_interface__ for x in parts]:
-        whole = np.concatenate(parts, dtype=np.float32)
-        model.wv.vectors = whole[: len(words)]
-        model.dv.vectors = whole[len(words) :]
-    return whole
-
-
-def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
-    """Attributes of a model and of each of its vectors, and those that are trained arrays."""
-    keyed = [model.wv, model.dv] if model.has_documents else [model.wv]
-    of_holders = [vars(holder) for holder in (model, *keyed)]
-    return [(held, {n: held[n] for n in WEIGHTS if n in held}) for held in of_holders]
-
-
-def take_vectors(
-    model: Word2Vec, vectors: KeyedVectors, counts: Mapping[str, int] | None = None
-) -> None:
-    """Give a new model, of the vectors' size, their words and themselves, in their order.
-
-    Counts are those of `word_counts`.
-    """
-    in_order = model.sorted_vocab
-    model.sorted_vocab = 0
-    try:
-        model.build_vocab_from_freq(
-            word_counts(vectors, counts), trim_rule=lambda *_: utils.RULE_KEEP
-        )
-    finally:
-        model.sorted_vocab = in_order
-    model.wv.vectors[:] = vectors.vectors
-
-
-def renew_norms(vectors: KeyedVectors) -> None:
-    """Make vectors' lengths anew, if there are any; never None, which another thread may meet.
-
-    gensim's queries make them if they are None, and then take for granted that they are there.
-    """
-    if vectors.norms is not None:
-        vectors.fill_norms(force=True)
-
-
-def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Count that each word is taken to have.
-
-    What is given, which raises a ValueError if it lacks a word or a count is none; else what the
-    vectors hold; else, as for files in word2vec's form, by Zipf's law from the order of the words.
-    """
-    words = vectors.index_to_key
-    number = len(vectors)
-    if counts is not None:
-        missing = [word for word in words if word not in counts]
-        if missing:
-            raise ValueError(
-                f"counts lacks {len(missing)} of the {number} words, the first "
-                f"{quoted(missing[0])}: give a count for each word, or no counts"
-            )
-        return {word: _count(word, counts[word]) for word in words}
-    found = held_counts(vectors)
-    if found is None:
-        found = np.ceil(number / np.arange(1, number + 1))
-    return {word: _count(word, count) for word, count in zip(words, found, strict=True)}
-
-
-def _count(word: Any, value: Any) -> int:
-    is_number = isinstance(value, int | float | np.integer | np.floating)
-    if not is_number or not 1 <= value < 1 << 63 or value != int(value):
-        raise ValueError(f"the count of {word!r} is {value!r}: give whole numbers from 1 up")
-    return int(value)

@@ -21,7 +21,7 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.corpus.files import Extent
 from gensim_tfw2v.monitor.progress import phase, progress_bar
-from gensim_tfw2v.training.epoch import held_out_loss
+from gensim_tfw2v.training.held_out import held_out_loss
 from gensim_tfw2v.training.plan import doing_for
 from tests.cli.conftest import ROOT
 from tests.engines import train_by_graph

@@ -15,10 +15,10 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.training.checkpoints import (
     DESCRIPTION,
     Checkpoints,
-    Position,
     _checksum,
     _save,
 )
+from gensim_tfw2v.training.epoch import Position
 
 SHAPES = {"inputs": (6, 4), "outputs": (6, 4), "nodes": (0, 4)}
 TRAINING = {"vector_size": 4}

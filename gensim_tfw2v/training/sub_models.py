@@ -1,5 +1,7 @@
 """One call of `train` by sub-models: all their epochs at once, then merging into the model."""
 
+import copy
+import functools
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,16 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.files.mapped import save_array
 from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.options.regimes import SubModels
 from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.training.checkpoints import Checkpoints
+from gensim_tfw2v.training.epoch import EpochLog, Expected
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.settings import settings_of
 from gensim_tfw2v.training.subwords import Subwords
-from gensim_tfw2v.training.vocabulary import renew_norms, seed_of, tables_of
+from gensim_tfw2v.training.vocabulary import seed_of
+from gensim_tfw2v.training.weights import renew_norms, tables_of
 
 logger = logging.getLogger(__name__)
 
@@ -33,16 +38,34 @@ class SubModelTraining(Training):
 
     def __init__(self, model: Any, *args: Any) -> None:
         super().__init__(model, *args)
-        self.epochs_at_once = model.epochs
         assert isinstance(self.config.regime, SubModels)
         self._options = self.config.regime
         self._done: set[int] = set()  # sub-models that are in their files
 
-    def _train(self, epochs: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
+    def train_epoch(self, epoch: int, expected: Expected) -> tuple[int, int, int]:
+        """Train all epochs instead of the first; the others have nothing left to do."""
+        if epoch < self.position.epoch:
+            return super().train_epoch(epoch, expected)
+        model = self._model
+        number = model.epochs
+        epochs = [self._tasks(each, expected) for each in range(number)]
+        log = EpochLog(model, epoch, expected, self.position.trained, number)
+        while True:
+            try:
+                self._train_models(epochs, functools.partial(self._report, log))
+                break
+            except ClusterLost as lost:
+                self._reopen(lost)  # sub-models that are done stay so
+        self._settings = settings_of(model)  # of which merging has set some
+        self._fixed = set(self._settings)
+        return self._end_epochs(number, log)
+
+    def _train_models(self, epochs: Sequence[Sequence[UnitTask]], report: Reporter) -> None:
         """Train all sub-models and merge them.
 
         Sub-models whose checkpoints are on disk are taken from there.
         """
+        self.regime.load(self.weights.load())
         options = self._options
         folder = self.corpus.folder
         alpha = self._model.alpha
@@ -73,15 +96,11 @@ class SubModelTraining(Training):
         finally:
             for checkpoints in writing:
                 checkpoints.wait()
-        _merge(self._model, self._subwords, options, folder)
-        self._settings = settings_of(self._model)  # of which merging has set some
+        _merge(self._model, self.weights.subwords, options, folder)
 
     def export(self) -> None:
         """Leave the model's arrays: they are what sub-models start from, or merged from them."""
-        self._set_model_position()
-
-    def _go_back(self) -> None:
-        """Keep what was counted: sub-models that are done stay so."""
+        self._model_position = copy.deepcopy(self.position)
 
     def save(self) -> None:
         """Write no merged vectors: sub-models may be merged in another way by the next program."""
@@ -90,13 +109,13 @@ class SubModelTraining(Training):
 
     def _checkpoints_of(self, number: int) -> Checkpoints | None:
         """The checkpoint of a sub-model that is done, if the model has a folder for checkpoints."""
-        if self.config.checkpoint_dir is None:
+        if self._checkpoints is None:
             return None
         options = self._options  # not how they are merged: that may be chosen anew
         named = f"{options.models} by {options.sampling}, rate {options.rate}"
         return Checkpoints(
-            self.config.checkpoint_dir / f"sub-model-{number:03}",
-            self.description | {"sub-models": named, "number": number},
+            self._checkpoints.folder / f"sub-model-{number:03}",
+            self._checkpoints.training | {"sub-models": named, "number": number},
         )
 
     def _restore(self, number: int) -> bool:
@@ -163,6 +182,6 @@ def _merge(model: Any, subwords: Subwords | None, options: SubModels, folder: Pa
         model.syn1neg = merged.outputs
     if merged.nodes is not None:
         model.syn1 = merged.nodes
-    renew_norms(model.wv)
+    renew_norms(model)
     model.merge_report = merged.report(model.wv.index_to_key)
     logger.info("%s", model.merge_report)

@@ -1,0 +1,59 @@
+"""Models made from vectors alone, with the counts of their words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gensim import utils
+from gensim.models import KeyedVectors
+
+from gensim_tfw2v.keyed import held_counts
+from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.originals import Word2Vec
+
+
+def take_vectors(
+    model: Word2Vec, vectors: KeyedVectors, counts: Mapping[str, int] | None = None
+) -> None:
+    """Give a new model, of the vectors' size, their words and themselves, in their order.
+
+    Counts are those of `word_counts`.
+    """
+    in_order = model.sorted_vocab
+    model.sorted_vocab = 0
+    try:
+        model.build_vocab_from_freq(
+            word_counts(vectors, counts), trim_rule=lambda *_: utils.RULE_KEEP
+        )
+    finally:
+        model.sorted_vocab = in_order
+    model.wv.vectors[:] = vectors.vectors
+
+
+def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Count that each word is taken to have.
+
+    What is given, which raises a ValueError if it lacks a word or a count is none; else what the
+    vectors hold; else, as for files in word2vec's form, by Zipf's law from the order of the words.
+    """
+    words = vectors.index_to_key
+    number = len(vectors)
+    if counts is not None:
+        missing = [word for word in words if word not in counts]
+        if missing:
+            raise ValueError(
+                f"counts lacks {len(missing)} of the {number} words, the first "
+                f"{quoted(missing[0])}: give a count for each word, or no counts"
+            )
+        return {word: _count(word, counts[word]) for word in words}
+    found = held_counts(vectors)
+    if found is None:
+        found = np.ceil(number / np.arange(1, number + 1))
+    return {word: _count(word, count) for word, count in zip(words, found, strict=True)}
+
+
+def _count(word: Any, value: Any) -> int:
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    if not is_number or not 1 <= value < 1 << 63 or value != int(value):
+        raise ValueError(f"the count of {word!r} is {value!r}: give whole numbers from 1 up")
+    return int(value)

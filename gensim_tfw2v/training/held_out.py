@@ -1,0 +1,67 @@
+"""Loss of a text that a model was not trained on."""
+
+import contextlib
+import threading
+from dataclasses import replace
+from typing import Any
+
+from gensim_tfw2v.corpus.files import Source
+from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
+from gensim_tfw2v.monitor.progress import progress_bar
+from gensim_tfw2v.training.epoch import Position
+from gensim_tfw2v.training.plan import Plan, open_regime
+from gensim_tfw2v.training.state import check_state
+from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
+from gensim_tfw2v.training.weights import complete, tables_of
+
+
+def held_out_loss(model: Any, source: Source) -> float:
+    """Mean loss of the predictions of a text, in nats; the model stays as it is.
+
+    What is computed is what a training on the text would report for its first epoch if its learning
+    rates were 0, with the same random draws in each call: so two models of the same objective,
+    vocabulary and options can be told apart by it on much less text than by rated word pairs.
+    Words that the model does not know are left out. It is computed in this process, on `workers`
+    threads, also if the model, a `TFWord2Vec`, has a cluster. `TFWord2Vec.held_out_loss` says what
+    is raised.
+    """
+    complete(model)
+    config = replace(
+        model._current_config(),
+        cluster=None,
+        regime=None,
+        layout="rows",
+        log=None,
+    )
+    check_state(model, config)
+    vocabulary = Vocabulary.of(model)
+    corpus = model._corpus_reader.read("reading the text", source, model.wv.key_to_index, config)
+    position = Position()
+    counting = threading.Lock()
+    with contextlib.closing(corpus):
+        if config.deterministic:
+            corpus.cut_anew()
+        plan = Plan(config, vocabulary, corpus, loss_every=1)
+        units = corpus.units(plan.program.max_entries)
+        seed = 0 if model.seed is None else seed_of(model)
+        with (
+            contextlib.ExitStack() as opened,
+            contextlib.closing(progress_bar(corpus.total_raw_words, config.progress)) as bar,
+        ):
+            regime = open_regime(plan, len(units), seed, opened)
+            bar.set_description("predicting")
+
+            def report(result: UnitReport) -> None:
+                with counting:
+                    position.add(result)
+                    bar.update(result.unit.raw_words)
+
+            regime.load(tables_of(model, vocabulary.subwords))
+            tasks = [UnitTask.of(unit, (0.0, 0.0), seed) for unit in units]
+            regime.train_epoch(tasks, report)
+    if not (means := position.means()):
+        raise ValueError(
+            "nothing was predicted: the text has no two words of the vocabulary in a sentence, or "
+            f"too few for sample={model.sample}"
+        )
+    return means[0]

@@ -1,0 +1,177 @@
+"""A model's arrays: completed, copied, read as tables and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from gensim.models import KeyedVectors
+from gensim.models.fasttext import FastTextKeyedVectors
+
+from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.originals import Doc2Vec, Word2Vec
+from gensim_tfw2v.training.subwords import Subwords
+
+#: Attributes of a model, and of its vectors, that are trained arrays.
+WEIGHTS = ("vectors", "vectors_vocab", "vectors_ngrams", "syn1neg", "syn1")
+
+
+def weights_of(model: Any) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
+    """Attributes of a model and of each of its vectors, and those that are trained arrays."""
+    found = []
+    for holder in (model, model.wv, model.dv) if model.has_documents else (model, model.wv):
+        held = vars(holder)
+        arrays = {n: held[n] for n in WEIGHTS if isinstance(held.get(n), np.ndarray)}
+        found.append((held, arrays))
+    return found
+
+
+def complete(model: Any) -> None:
+    """Give words that ``wv.add_vector`` has added what else training needs of each word.
+
+    They are neither subsampled nor drawn as negatives, and their output rows start from 0. If other
+    arrays do not fit the vocabulary, nothing is changed.
+    """
+    vectors = model.wv
+    words = len(vectors)
+    outputs = ["syn1neg"] * bool(model.negative) + ["syn1"] * bool(model.hs)
+    lengths = set()
+    for name in [*outputs, "cum_table"] if model.negative else outputs:
+        array = vars(model).get(name)
+        lengths.add(0 if array is None else len(array))
+    known = min(lengths, default=0)
+    if len(lengths) > 1 or not 0 < known < words == len(vectors.vectors):
+        return
+    attributes = vectors.expandos
+    if any(np.ndim(path) for path in attributes.get("point", ())[known:]):
+        return  # these words were counted: syn1 has lost their nodes
+    vectors.allocate_vecattrs()
+    if "sample_int" in attributes:
+        attributes["sample_int"][known:] = 2**32 - 1
+    for name in ("point", "code") if model.hs else ():
+        for word in range(known, words):
+            attributes[name][word] = attributes[name][0][:0]
+    if model.negative:
+        model.cum_table = np.pad(model.cum_table, (0, words - known), "edge")
+    for name in outputs:
+        setattr(model, name, np.pad(getattr(model, name), ((0, words - known), (0, 0))))
+    if isinstance(vectors, FastTextKeyedVectors):
+        vectors.recalc_char_ngram_buckets()
+        for word in range(len(vectors.vectors_vocab), words):
+            of_ngrams = vectors.vectors_ngrams[vectors.buckets_word[word]]
+            own = vectors.vectors[word] * (1 + len(of_ngrams)) - of_ngrams.sum(axis=0)
+            vectors.vectors_vocab = np.vstack([vectors.vectors_vocab, own])
+
+
+def copied_vocabulary(model: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Attributes of a model and of each of its vectors, and a copy of each to go back to.
+
+    gensim replaces arrays, except those of the words' attributes, whose elements it replaces.
+    """
+    copies = []
+    for held, _ in weights_of(model):
+        kept = held.copy()
+        if "expandos" in kept:
+            kept["expandos"] = {name: array.copy() for name, array in kept["expandos"].items()}
+            kept["index_to_key"] = kept["index_to_key"].copy()
+            kept["key_to_index"] = kept["key_to_index"].copy()
+        copies.append((held, kept))
+    return copies
+
+
+def tables_of(model: Word2Vec, subwords: Subwords | None = None) -> Tables:
+    """The model's arrays, with subwords a copy of the inputs' rows; none of what is not trained.
+
+    Arrays that are not in C order, such as slices of columns, are copied.
+    """
+    inputs = _joined(model) if isinstance(model, Doc2Vec) else model.wv.vectors
+    outputs = nodes = np.zeros((0, model.vector_size), np.float32)
+    # where hidden layers are several rows, so are these
+    if model.negative:
+        outputs = model.syn1neg.reshape(-1, model.vector_size)
+    if model.hs:
+        nodes = model.syn1.reshape(-1, model.vector_size)
+    return Tables(
+        np.require(inputs if subwords is None else subwords.gather(model.wv), requirements="C"),
+        np.require(outputs, requirements="C"),
+        np.require(nodes, requirements="C"),
+    )
+
+
+def _joined(model: Any) -> np.ndarray:
+    """Vectors of a model's words, and then of its documents' tags, in one array [V + N, D].
+
+    The model's own arrays become parts of it, so that none is there twice.
+    """
+    words, tags = parts = model.wv.vectors, model.dv.vectors
+    whole = words.base
+    rows = np.split(whole, [len(words)]) if whole is not None and whole is tags.base else ()
+    # views may have the rows in another place or order
+    if [x.__array_interface__ for x in rows] != [x.__array_interface__ for x in parts]:
+        whole = np.concatenate(parts, dtype=np.float32)
+        model.wv.vectors = whole[: len(words)]
+        model.dv.vectors = whole[len(words) :]
+    return whole
+
+
+@dataclass
+class Weights:
+    """The arrays of a model that is trained, a `TFWord2Vec`: read and written as tables."""
+
+    model: Any
+    subwords: Subwords | None
+    _loaded: list[Any] = field(default_factory=list)  # as of `weights_of`
+    _inputs: np.ndarray | None = None  # what the model's rows of n-grams were
+
+    def load(self) -> Tables:
+        """The tables to train on, which `write` takes the changes of."""
+        tables = tables_of(self.model, self.subwords)
+        self._loaded = weights_of(self.model)
+        self._inputs = tables.inputs
+        return tables
+
+    def write(self, fill: Callable[[Tables], None]) -> bool:
+        """Have tables filled, and put right what is made of them.
+
+        Returns False if shapes of arrays have changed since they were loaded. Then the loaded ones
+        come back, and vectors that were added meanwhile stay behind the trained ones.
+        """
+        model = self.model
+        current = weights_of(model)
+        are_same = not self._loaded or shapes(current) == shapes(self._loaded)
+        for held, arrays in current if are_same else self._loaded:
+            for name, array in arrays.items():
+                # a copy in place of an array to which float32 rows, in C order, cannot be written
+                held[name] = np.require(array, np.float32, ["C", "W"])
+        tables = tables_of(model)
+        if self.subwords is not None:
+            rows = np.empty((len(self.subwords.weights), model.vector_size), np.float32)
+            tables = tables._replace(inputs=rows)
+        fill(tables)
+        if self.subwords is not None:
+            self.subwords.scatter(model.wv, rows, self._inputs)
+            self._inputs = rows
+        if not are_same:
+            for held, arrays in current[1:]:
+                trained = held["vectors"]
+                held["vectors"] = np.concatenate([trained, arrays["vectors"][len(trained) :]])
+        renew_norms(model)
+        return are_same
+
+
+def shapes(weights: list[Any]) -> list[tuple[int, ...]]:
+    """Return the shapes of what `weights_of` gives."""
+    return [np.shape(array) for _, arrays in weights for array in arrays.values()]
+
+
+def renew_norms(model: Any) -> None:
+    """Make vectors' lengths anew, if there are any; never None, which another thread may meet.
+
+    gensim's queries make them if they are None, and then take for granted that they are there.
+    """
+    keyed: list[KeyedVectors] = [model.wv, model.dv] if model.has_documents else [model.wv]
+    for vectors in keyed:
+        if vectors.norms is not None:
+            vectors.fill_norms(force=True)
