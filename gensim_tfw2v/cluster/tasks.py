@@ -19,7 +19,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks
 from gensim_tfw2v.cluster.server import BEAT, SERVES
@@ -53,8 +52,6 @@ _NOISE = re.compile(
     r"|E0000 \S+ +\d+ (cuda_(dnn|blas|fft|platform)|computation_placer)\.cc:\d+\]"
     r"|.*cuda.*failed call to cuInit|.*Could not find cuda drivers|.*TF-TRT Warning"
 )
-
-Started = TypeVar("Started", bound="StartedCluster")
 
 
 class TaskEnded(ConnectionError):
@@ -130,7 +127,7 @@ class StartedCluster(abc.ABC):
     def _how(self, task: Task, status: int, last_line: str) -> str:
         """Describe how a task ended; `last_line` is its last output before it served."""
 
-    def __enter__(self: Started) -> Started:
+    def __enter__(self) -> "StartedCluster":
         if callable(signal.getsignal(signal.SIGTERM)):  # by which tfw2v cluster stop ends it
             tasks = len(self.cluster.ps), len(self.cluster.worker)
             program = json.dumps([os.getpid(), *tasks, shlex.join(sys.argv)])

@@ -137,10 +137,7 @@ class Scratch:
         self.handle = of_workers.own(what, [*self._shape], device="CPU" if native else None)
 
     def assign(self, rows: tf.Tensor) -> tf.Operation:
-        """Set the rows [n, D]."""
-        if self._native:
-            with tf.device("CPU"):
-                rows = load_ops().tfw2v_pad(rows)
+        """Set the rows [n, D], where no compiled kernels train them."""
         return tf.raw_ops.AssignVariableOp(resource=self.handle(), value=rows)
 
     def read(self) -> tf.Tensor:
@@ -221,29 +218,27 @@ def cached(sources: Sequence[tf.Variable], names: Sequence[str]) -> list[tf.Tens
 
     They travel when a worker asks for the first time: also one that was started anew.
     """
-    values = [tf.zeros(source.shape, source.dtype) for source in sources]  # of those without any
-    full = [place for place, source in enumerate(sources) if 0 not in source.shape]
-    handles = {
-        place: named_handle(names[place], [None] * sources[place].shape.rank, sources[place].dtype)
-        for place in full
-    }
+    handles = [
+        named_handle(name, [None] * source.shape.rank, source.dtype)
+        for source, name in zip(sources, names, strict=True)
+    ]
 
     def fetch() -> tf.Tensor:
-        fetched = {place: sources[place].read_value() for place in full}
+        values = [source.read_value() for source in sources]
         with tf.control_dependencies(
             [
-                tf.raw_ops.AssignVariableOp(resource=handles[place](), value=value)
-                for place, value in fetched.items()
+                tf.raw_ops.AssignVariableOp(resource=handle(), value=value)
+                for handle, value in zip(handles, values, strict=True)
             ]
         ):
             return tf.constant(True)
 
     # they are set together, but not at once
-    known = [tf.raw_ops.VarIsInitializedOp(resource=handles[place]()) for place in full]
+    known = [tf.raw_ops.VarIsInitializedOp(resource=handle()) for handle in handles]
     with tf.control_dependencies([tf.cond(tf.reduce_all(known), lambda: tf.constant(True), fetch)]):
-        for place in full:
-            dtype = sources[place].dtype
-            shape = sources[place].shape
-            value = tf.raw_ops.ReadVariableOp(resource=handles[place](), dtype=dtype)
-            values[place] = tf.ensure_shape(value, shape)
-    return values
+        return [
+            tf.ensure_shape(
+                tf.raw_ops.ReadVariableOp(resource=handle(), dtype=source.dtype), source.shape
+            )
+            for handle, source in zip(handles, sources, strict=True)
+        ]

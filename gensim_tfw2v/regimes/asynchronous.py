@@ -116,8 +116,3 @@ class AsynchronousRegime(ParameterServerRegime):
     def function(self) -> tf.types.experimental.PolymorphicFunction:
         """The function that all workers run: it draws jobs until none is left."""
         return self._tickets.worker_function(self.job)
-
-    def close(self) -> None:
-        """Free the tables."""
-        super().close()
-        vars(self).pop("function", None)

@@ -10,6 +10,7 @@ itself, where the user's TensorFlow cannot.
 """
 
 import contextlib
+import functools
 import logging
 import os
 import pickle
@@ -21,7 +22,9 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from logging.handlers import QueueHandler
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -211,8 +214,9 @@ class CoordinatedRegime:
             elif kind == "traffic":
                 self.traffic = content
             elif kind == "log":
-                name, level, text = content
-                logging.getLogger(name).log(level, "%s", text)
+                logger = logging.getLogger(content.name)
+                if logger.isEnabledFor(content.levelno):
+                    logger.handle(content)
             elif kind == "done":
                 self.traffic = content
                 return
@@ -252,17 +256,6 @@ def _opened(asked: ClusterSetup, liveness: Liveness) -> Any:
     return asked.regime.make(asked.setup, workers)
 
 
-class _Forwarding(logging.Handler):
-    """Lets the process that asks log what this one has to say."""
-
-    def __init__(self, say: Callable[[str, Any], None]) -> None:
-        super().__init__()
-        self._say = say
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._say("log", (record.name, record.levelno, record.getMessage()))
-
-
 def main() -> None:
     """Answer the requests on standard input until it ends."""
     name_process("tfw2v-chief")
@@ -278,7 +271,9 @@ def main() -> None:
             pickle.dump((kind, content), answers)
             answers.flush()
 
-    logging.getLogger("gensim_tfw2v").addHandler(_Forwarding(say))
+    # the process that asks logs what this one has to say
+    forward: Any = SimpleNamespace(put_nowait=functools.partial(say, "log"))
+    logging.getLogger("gensim_tfw2v").addHandler(QueueHandler(forward))
 
     def read() -> None:
         while True:

@@ -4,19 +4,16 @@ Nocedal and Wright 2006, "Numerical Optimization", section 7.2. A vector is what
 scaled, copied and multiplied with another one, wherever its numbers are, as in Dean et al. 2012,
 "Large Scale Distributed Deep Networks", section 4.2; here there are scalars only.
 
-Along a direction, steps are shortened until f has fallen enough for their length (section 3.1).
+Along a direction, steps are halved until f has fallen enough for their length (section 3.1).
 """
 
 import math
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 #: Of the decrease that the slope promises, as much has to come.
 LEAST_DECREASE = 1e-4
-
-#: How long a shortened step is, as a share of the one before, at least and at most.
-SHORTER = (0.1, 0.5)
 
 #: How many times as long as the step before one is, where that has said nothing of the curvature.
 LONGER = 10.0
@@ -28,30 +25,11 @@ MOST_TRIALS = 20
 LEAST_CURVATURE = 1e-10
 
 
-class Vector(Protocol):
-    """Vector that L-BFGS works on, in place."""
-
-    def dot(self, other: Any, /) -> float:
-        """The dot product with another one."""
-
-    def add(self, factor: float, other: Any, /) -> None:
-        """Add so many times another one."""
-
-    def scale(self, factor: float, /) -> None:
-        """Multiply it by a number."""
-
-    def copy(self, other: Any, /) -> None:
-        """Make it equal to another one."""
-
-
-V = TypeVar("V", bound=Vector)
-
-
 def leave(vector: Any) -> None:
     """Multiply a vector by the identity."""
 
 
-class Pair(NamedTuple, Generic[V]):
+class Pair(NamedTuple):
     """A step that was taken, and what it changed.
 
     Attributes
@@ -62,12 +40,12 @@ class Pair(NamedTuple, Generic[V]):
         Their dot product, above 0.
     """
 
-    s: V
-    y: V
+    s: Any
+    y: Any
     sy: float
 
 
-class LBFGS(Generic[V]):
+class LBFGS:
     """Minimizes a function f, one evaluation at a time.
 
     Evaluate f at `trial`, put its gradient there into `gradient`, and `tell` the value; again and
@@ -76,7 +54,9 @@ class LBFGS(Generic[V]):
     Parameters
     ----------
     point : Vector
-        From where. It becomes the best point so far, and f never rises from one to the next.
+        From where. It becomes the best point so far, and f never rises from one to the next. A
+        vector has ``dot(other)``, and in place ``add(factor, other)``, ``scale(factor)`` and
+        ``copy(other)``: see `ShardedVector`.
     make : function () -> Vector
         Makes a vector like it. There are ``4 + 2 * history`` of them.
     history : int
@@ -96,10 +76,10 @@ class LBFGS(Generic[V]):
 
     def __init__(
         self,
-        point: V,
-        make: Callable[[], V],
+        point: Any,
+        make: Callable[[], Any],
         history: int,
-        precondition: Callable[[V], None] = leave,
+        precondition: Callable[[Any], None] = leave,
     ) -> None:
         self.point = point
         self.trial = make()
@@ -109,7 +89,7 @@ class LBFGS(Generic[V]):
         self._free = [(make(), make()) for _ in range(history)]
         self._precondition = precondition
         self._factor = 1.0
-        self._pairs: deque[Pair[V]] = deque()
+        self._pairs: deque[Pair] = deque()
         self.restart()
 
     def restart(self) -> None:
@@ -132,9 +112,8 @@ class LBFGS(Generic[V]):
             self._begin_line()
             return
         slope = self.gradient.dot(self._direction)
-        promised = self.step * self._slope
-        is_finite = math.isfinite(loss + slope)
-        if is_finite and loss <= self.loss + LEAST_DECREASE * promised:
+        least = LEAST_DECREASE * self.step * self._slope
+        if math.isfinite(slope) and loss <= self.loss + least:
             self.point.copy(self.trial)
             self.loss = loss
             self._reach = self.step * math.sqrt(self._direction.dot(self._direction))
@@ -146,9 +125,7 @@ class LBFGS(Generic[V]):
             self.restart()
             self._reach = reach
         else:
-            # where the parabola through what is known is lowest
-            share = -0.5 * promised / (loss - self.loss - promised) if is_finite else 0.0
-            self._go(self.step * min(max(share, SHORTER[0]), SHORTER[1]))
+            self._go(self.step / 2)
 
     def _begin_line(self) -> None:
         """Have a direction, and the first trial along it."""

@@ -130,28 +130,22 @@ class ParameterServerRegime:
 
     def run_job(self, tasks: Sequence[UnitTask], number: int = 0) -> np.ndarray:
         """Hand a job, whose number no other has, to the next worker that is free; wait for it."""
-        arguments = self.arguments(tasks, self._replicas, number)
-        with self._scheduling:
-            job = self.workers.schedule(self.function, *map(tf.constant, arguments))
-        packed: np.ndarray = job.result()
-        return packed
-
-    def arguments(
-        self, tasks: Sequence[UnitTask], replicas: int, number: int = 0
-    ) -> tuple[Any, ...]:
-        """Arguments of a job, as `job_signature` has them; replicas are trained at a time."""
         empty = self.program.threads - len(tasks)
         of_units = [source_of(task.unit, self.program.shared_corpus) for task in tasks]
         sources, ranges = zip(*of_units, *[NOTHING] * empty, strict=True)
-        return (
+        arguments = (
             np.array(sources, object),
             np.array(ranges, np.int32),
             np.array([*(task.unit.index for task in tasks), *[-1] * empty], np.int32),
             np.array([*(task.key for task in tasks), *[[0, 0]] * empty], np.int32),
             np.array([task.alphas for task in (*tasks, *[tasks[0]] * empty)], np.float32),
-            np.float32(replicas),
+            np.float32(self._replicas),
             np.int64(number),
         )
+        with self._scheduling:
+            job = self.workers.schedule(self.function, *map(tf.constant, arguments))
+        packed: np.ndarray = job.result()
+        return packed
 
     def reported(self, packed: np.ndarray, tasks: Sequence[UnitTask]) -> list[UnitReport]:
         """Count a job whose result has come, and give the reports of its units.
@@ -215,5 +209,6 @@ class ParameterServerRegime:
         self.server.of_workers.free()
         for table in self.server.tables:
             table.close()
-        del self.server
-        vars(self).pop("job", None)
+        counted = self.traffic
+        vars(self).clear()  # graphs hold variables
+        self.traffic = counted

@@ -266,10 +266,9 @@ class SandblasterRegime(DealingRegime):
 
     def close(self) -> None:
         """Free the tables."""
-        super().close()
         for table in self._gradient.tables:
             table.close()
-        del self._search, self._gradient, self._add_staged, self._drop_others
+        super().close()
 
 
 def _weights(point: ShardedVector, rates: Tables) -> ShardedVector:

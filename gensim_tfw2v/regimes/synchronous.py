@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,20 +41,17 @@ from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 STRAGGLER_TIMES = 3.0
 STRAGGLER_SECONDS = 1.0
 
-P = TypeVar("P")
-R = TypeVar("R")
-
 
 @dataclass(eq=False)
-class Portion(Generic[P]):
+class Portion:
     """A part of a batch."""
 
-    what: P
+    what: Any
     attempts: int = 0  # that run now
     is_done: bool = False
 
 
-class Dealer(Generic[P, R]):
+class Dealer:
     """Deals out portions, one batch after another.
 
     What a worker still does of a batch that has been done keeps it from being given more.
@@ -63,11 +60,11 @@ class Dealer(Generic[P, R]):
     ----------
     workers : int
         Attempts that run at a time.
-    run : function (P, number) -> R
+    run : function (part, number) -> result
         Runs an attempt under a number that no other has, and waits for it; in threads.
-    take : function (P, number, R) -> None
-        Given each portion once, with the attempt that counts.
-    repeated : function (P, R) -> None
+    take : function (part, number, result) -> None
+        Given each part once, with the attempt that counts.
+    repeated : function (part, result) -> None
         Given what the others have done.
     intact : function () -> bool
         Whether what the attempts before have left is there, when one has failed.
@@ -78,9 +75,9 @@ class Dealer(Generic[P, R]):
     def __init__(
         self,
         workers: int,
-        run: Callable[[P, int], R],
-        take: Callable[[P, int, R], None],
-        repeated: Callable[[P, R], None],
+        run: Callable[[Any, int], Any],
+        take: Callable[[Any, int, Any], None],
+        repeated: Callable[[Any, Any], None],
         intact: Callable[[], bool],
         patient: bool = False,
     ) -> None:
@@ -91,15 +88,15 @@ class Dealer(Generic[P, R]):
         self._intact = intact
         self._patient = patient
         self._numbers = itertools.count(1)
-        self._running: dict[Future[R], tuple[int, Portion[P]]] = {}
+        self._running: dict[Future[Any], tuple[int, Portion]] = {}
         self._threads = ThreadPoolExecutor(workers, "tfw2v-portion")
 
-    def deal(self, parts: Iterable[P], stop: Stop) -> bool:
+    def deal(self, parts: Iterable[Any], stop: Stop) -> bool:
         """Have all of a batch done.
 
         Parameters
         ----------
-        parts : iterable of P
+        parts : iterable
         stop : callable
             Whether to hand out no more of them; those that are out are waited for.
 
@@ -114,7 +111,7 @@ class Dealer(Generic[P, R]):
             If an attempt failed, and what others have left is gone.
         """
         waiting = deque(Portion(part) for part in parts)
-        out: list[Portion[P]] = []
+        out: list[Portion] = []
         total = len(waiting)
         began = time.monotonic()
         took = list[float]()
@@ -140,7 +137,7 @@ class Dealer(Generic[P, R]):
             for future in done:
                 self._end(future)
 
-    def _copies(self, portion: Portion[P], passed: float, took: list[float], total: int) -> bool:
+    def _copies(self, portion: Portion, passed: float, took: list[float], total: int) -> bool:
         """Return whether a copy is dealt out too; `took` are the seconds of what is done."""
         if not self._patient:
             return True
@@ -148,12 +145,12 @@ class Dealer(Generic[P, R]):
             return False
         return passed > max(STRAGGLER_SECONDS, STRAGGLER_TIMES * statistics.median(took))
 
-    def _begin(self, portion: Portion[P]) -> None:
+    def _begin(self, portion: Portion) -> None:
         number = next(self._numbers)
         portion.attempts += 1
         self._running[self._threads.submit(self._run, portion.what, number)] = number, portion
 
-    def _end(self, future: "Future[R]") -> None:
+    def _end(self, future: Future[Any]) -> None:
         number, portion = self._running.pop(future)
         portion.attempts -= 1
         try:

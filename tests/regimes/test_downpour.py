@@ -326,13 +326,13 @@ def test_one_replica_trains_the_first_share_alone(units):
 
 
 def test_one_graph_is_traced_for_all_workers_of_a_process(units, monkeypatch):
-    traced, windows = [], downpour.Windows
+    traced, fetch = [], downpour.ReplicaJob.fetch
 
-    def noted(*arguments):
-        traced.append(arguments)
-        return windows(*arguments)
+    def noted(job):
+        traced.append(job)
+        return fetch(job)
 
-    monkeypatch.setattr(downpour, "Windows", noted)
+    monkeypatch.setattr(downpour.ReplicaJob, "fetch", noted)
     trial = Trial(OBJECTIVES[0], workers=8)
     trial.setup = trial.setup._replace(units=len(units))
     regime = make(trial, 2, 2, warm_start=1.0)
