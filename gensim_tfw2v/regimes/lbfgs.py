@@ -4,7 +4,7 @@ Nocedal and Wright 2006, "Numerical Optimization", section 7.2. A vector is what
 scaled, copied and multiplied with another one, wherever its numbers are, as in Dean et al. 2012,
 "Large Scale Distributed Deep Networks", section 4.2; here there are scalars only.
 
-Along a direction, steps are halved until f has fallen enough for their length (section 3.1).
+Along a direction, steps are shortened until f has fallen enough for their length (section 3.1).
 """
 
 import math
@@ -14,6 +14,10 @@ from typing import Any, NamedTuple
 
 #: Of the decrease that the slope promises, as much has to come.
 LEAST_DECREASE = 1e-4
+
+#: How long a shortened step is, as a share of the one before. A trial of 0.5, 0.3 and the minimum
+#: of a parabola: f after 20 epochs is the lowest with 0.3, by less than seeds differ.
+SHORTER = 0.3
 
 #: How many times as long as the step before one is, where that has said nothing of the curvature.
 LONGER = 10.0
@@ -125,7 +129,7 @@ class LBFGS:
             self.restart()
             self._reach = reach
         else:
-            self._go(self.step / 2)
+            self._go(SHORTER * self.step)
 
     def _begin_line(self) -> None:
         """Have a direction, and the first trial along it."""
