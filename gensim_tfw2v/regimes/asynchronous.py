@@ -15,8 +15,8 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.tables import Reporter, UnitTask
+from gensim_tfw2v.parameter_server.job_queue import JobQueue, jobs_of
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
-from gensim_tfw2v.parameter_server.tickets import Tickets, jobs_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.processes.threads import run_threads
@@ -36,7 +36,7 @@ class AsynchronousRegime(ParameterServerRegime):
         super().__init__(setup, workers, options)
         threads = self.program.threads
         with naming_lost_tasks(), workers.scope():
-            self._tickets = Tickets(-(-setup.units // threads), threads, self.program.shared_corpus)
+            self._queue = JobQueue(-(-setup.units // threads), threads, self.program.shared_corpus)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, and again if its worker ended; see `Regime`.
@@ -69,7 +69,7 @@ class AsynchronousRegime(ParameterServerRegime):
         while jobs and not stop():
             self._train(jobs, report, stop, replicas)
             # what workers that ended have drawn; it may have been pushed in part
-            if len(left := self._tickets.left()) == len(jobs) and not stop():
+            if len(left := self._queue.left()) == len(jobs) and not stop():
                 raise ClusterLost(f"no worker has trained any of the jobs that are left{self._why}")
             jobs = left
 
@@ -78,7 +78,7 @@ class AsynchronousRegime(ParameterServerRegime):
     ) -> None:
         """Let workers draw jobs, once."""
         with naming_lost_tasks(), holding_interrupts():
-            files = self._tickets.issue(jobs)
+            files = self._queue.refill(jobs)
         function = self.function
         arguments = (files, tf.constant(replicas, tf.float32))
 
@@ -93,10 +93,10 @@ class AsynchronousRegime(ParameterServerRegime):
 
         def look() -> None:
             with naming_lost_tasks(), holding_interrupts():
-                done = self._tickets.collect()
+                done = self._queue.collect()
                 if stop():
-                    self._tickets.withdraw()
-                self._tickets.stage()
+                    self._queue.close()
+                self._queue.stage()
             if done:
                 self.workers.progress()
             for of_job, packed in done:
@@ -105,7 +105,7 @@ class AsynchronousRegime(ParameterServerRegime):
 
         def end() -> None:
             with contextlib.suppress(ClusterLost), naming_lost_tasks():
-                self._tickets.withdraw()
+                self._queue.close()
 
         try:
             run_threads(work, replicas, "tfw2v-worker", look, ENDING_SECONDS, end)
@@ -115,4 +115,4 @@ class AsynchronousRegime(ParameterServerRegime):
     @functools.cached_property
     def function(self) -> tf.types.experimental.PolymorphicFunction:
         """The function that all workers run: it draws jobs until none is left."""
-        return self._tickets.worker_function(self.job)
+        return self._queue.worker_function(self.job)
