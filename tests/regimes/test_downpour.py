@@ -108,9 +108,9 @@ def by_one_replica(units):
         trial = Trial(objective)
         regime = make(trial, n_fetch, n_push, shards)
         train(regime, trial, units)
-        found = trial.exported(regime)
+        found = trial.exported(regime), regime.traffic, regime.program.row_bytes
         regime.close()
-        return found, regime.traffic, regime.program.row_bytes
+        return found
 
     return train_with
 
