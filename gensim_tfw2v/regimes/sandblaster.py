@@ -1,7 +1,7 @@
 """Sandblaster L-BFGS: a batch method whose vectors never leave the ps.
 
 Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2. Workers compute the gradient
-of the whole corpus, portion by portion; the coordinator has numbers only, and tells the ps what to
+of the whole corpus, item by item; the coordinator has numbers only, and tells the ps what to
 do with the tables.
 """
 
@@ -26,13 +26,13 @@ from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.lbfgs import LBFGS
 from gensim_tfw2v.regimes.options import Sandblaster
-from gensim_tfw2v.regimes.synchronous import DealingRegime
+from gensim_tfw2v.regimes.synchronous import ScheduledRegime
 
 #: As seldom as this, in the mean row's share, a row takes part in predictions at least, when it is
 #: guessed how far its gradient reaches.
 LEAST_RATE = 1e-3
 
-#: Portions whose gradients are added at a time: until then they lie at the ps beside the tables.
+#: Items whose gradients are added at a time: until then they lie at the ps beside the tables.
 ADDED_TOGETHER = 8
 
 
@@ -48,8 +48,8 @@ class FixedRows(WholeRows):
         return whole(tf.gather(self._rows, ids))
 
 
-class PortionJob(WorkerJob):
-    """Evaluates a portion of a batch: the loss of a few units, and its gradient; see `WorkerJob`.
+class GradientJob(WorkerJob):
+    """Evaluates an item of a batch: the loss of a few units, and its gradient; see `WorkerJob`.
 
     The rows are fetched once and stay as they are; what the steps would add to them, at the step
     size 1 and unclipped, is summed beside them. That is minus the gradient of the loss, where the
@@ -125,7 +125,7 @@ class PortionJob(WorkerJob):
         return tf.zeros_like(others)
 
 
-class SandblasterRegime(DealingRegime):
+class SandblasterRegime(ScheduledRegime):
     """An epoch is one evaluation of f, the loss of the whole corpus, and of its gradient.
 
     So that f is the same in each, units are drawn as in epoch 0. Step sizes are not asked for:
@@ -171,10 +171,10 @@ class SandblasterRegime(DealingRegime):
         self._add_staged = adder_of_staged(tables, tf.float32, drop_others=False)
         self._drop_others = adder_of_staged(tables, tf.float32)
 
-    def _make_job(self) -> PortionJob:
+    def _make_job(self) -> GradientJob:
         point = self._search.trial.tables
         gradient = self._gradient.tables
-        return PortionJob(self.program, self.server, Tables(*point), Tables(*gradient))
+        return GradientJob(self.program, self.server, Tables(*point), Tables(*gradient))
 
     def _begin_pass(self) -> None:
         """Nothing of the corpus has been evaluated at the trial point."""
@@ -196,19 +196,19 @@ class SandblasterRegime(DealingRegime):
         """
         self.workers.progress()
         self._report = report
-        # drawn as in epoch 0, and the whole gradient: see `PortionJob`
+        # drawn as in epoch 0, and the whole gradient: see `GradientJob`
         tasks = [
             UnitTask.of(task.unit, (1.0, 1.0), self._seed)._replace(epoch=task.epoch)
             for task in tasks
         ]
-        portions = runs_of(tasks, self.program.threads)
+        items = runs_of(tasks, self.program.threads)
         with naming_lost_tasks():
             if not self._evaluated:
                 with holding_interrupts():
                     self._gradient.clear()
                     # of attempts of earlier passes, that came too late
                     self._drop_others(tf.constant([], tf.int64))
-            is_whole = self._dealer.deal(portions, stop)
+            is_whole = self._scheduler.run_batch(items, stop)
             self._add([[number] for number in self._staged])
             if is_whole:
                 self._end_pass(tasks[0].epoch if tasks else 0)

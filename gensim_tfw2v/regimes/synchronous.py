@@ -3,7 +3,7 @@
 With one ps it is the design of a single parameter actor. What comes out of a round does not depend
 on which worker was faster, nor on how often a job was run.
 
-A round, like Sandblaster's pass, is a batch dealt out in portions, each to the next worker that is
+A round, like Sandblaster's pass, is a batch of work items, each for the next worker that is
 free. When none is left to hand out, workers that would be idle are given copies of those that are
 not done, and what is done first counts (Dean et al. 2012, "Large Scale Distributed Deep Networks",
 section 4.2). So neither a slow worker nor one that stands still holds up a batch.
@@ -36,14 +36,14 @@ from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.options import Deterministic, Synchronous
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
-#: Of a patient dealer: a portion is copied, once, when it takes this many times as long as the
+#: Of a patient scheduler: an item is copied, once, when it takes this many times as long as the
 #: median of its batch, and at least so many seconds.
 STRAGGLER_TIMES = 3.0
 STRAGGLER_SECONDS = 1.0
 
 
 @dataclass(eq=False)
-class Portion:
+class WorkItem:
     """A part of a batch."""
 
     what: Any
@@ -51,8 +51,8 @@ class Portion:
     is_done: bool = False
 
 
-class Dealer:
-    """Deals out portions, one batch after another.
+class BackupScheduler:
+    """Has items done by workers, one batch after another, the last ones with backup copies.
 
     What a worker still does of a batch that has been done keeps it from being given more.
 
@@ -88,10 +88,10 @@ class Dealer:
         self._intact = intact
         self._patient = patient
         self._numbers = itertools.count(1)
-        self._running: dict[Future[Any], tuple[int, Portion]] = {}
-        self._threads = ThreadPoolExecutor(workers, "tfw2v-portion")
+        self._running: dict[Future[Any], tuple[int, WorkItem]] = {}
+        self._threads = ThreadPoolExecutor(workers, "tfw2v-item")
 
-    def deal(self, parts: Iterable[Any], stop: Stop) -> bool:
+    def run_batch(self, parts: Iterable[Any], stop: Stop) -> bool:
         """Have all of a batch done.
 
         Parameters
@@ -110,8 +110,8 @@ class Dealer:
         ClusterLost
             If an attempt failed, and what others have left is gone.
         """
-        waiting = deque(Portion(part) for part in parts)
-        out: list[Portion] = []
+        waiting = deque(WorkItem(part) for part in parts)
+        out: list[WorkItem] = []
         total = len(waiting)
         began = time.monotonic()
         took = list[float]()
@@ -120,14 +120,14 @@ class Dealer:
             is_stopped = is_stopped or stop()
             passed = time.monotonic() - began
             before = len(out)
-            out = [portion for portion in out if not portion.is_done]
+            out = [item for item in out if not item.is_done]
             took += [passed] * (before - len(out))
             while len(self._running) < self._workers:
                 if waiting and not is_stopped:
                     out.append(waiting.popleft())
                     self._begin(out[-1])
                     continue
-                again = min(out, key=lambda portion: portion.attempts, default=None)
+                again = min(out, key=lambda item: item.attempts, default=None)
                 if again is None or again.attempts and not self._copies(again, passed, took, total):
                     break
                 self._begin(again)
@@ -137,47 +137,47 @@ class Dealer:
             for future in done:
                 self._end(future)
 
-    def _copies(self, portion: Portion, passed: float, took: list[float], total: int) -> bool:
-        """Return whether a copy is dealt out too; `took` are the seconds of what is done."""
+    def _copies(self, item: WorkItem, passed: float, took: list[float], total: int) -> bool:
+        """Return whether a copy is handed out too; `took` are the seconds of what is done."""
         if not self._patient:
             return True
-        if portion.attempts > 1 or 2 * len(took) < total:
+        if item.attempts > 1 or 2 * len(took) < total:
             return False
         return passed > max(STRAGGLER_SECONDS, STRAGGLER_TIMES * statistics.median(took))
 
-    def _begin(self, portion: Portion) -> None:
+    def _begin(self, item: WorkItem) -> None:
         number = next(self._numbers)
-        portion.attempts += 1
-        self._running[self._threads.submit(self._run, portion.what, number)] = number, portion
+        item.attempts += 1
+        self._running[self._threads.submit(self._run, item.what, number)] = number, item
 
     def _end(self, future: Future[Any]) -> None:
-        number, portion = self._running.pop(future)
-        portion.attempts -= 1
+        number, item = self._running.pop(future)
+        item.attempts -= 1
         try:
             result = future.result()
         except ClusterLost:
             if not self._intact():
                 raise
             return
-        if portion.is_done:
-            self._repeated(portion.what, result)
+        if item.is_done:
+            self._repeated(item.what, result)
         else:
-            portion.is_done = True
-            self._take(portion.what, number, result)
+            item.is_done = True
+            self._take(item.what, number, result)
 
     def close(self) -> None:
         """Wait for nothing that still runs."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-class DealingRegime(ParameterServerRegime):
-    """Has a `Dealer` hand out jobs, each of which counts once; see `ParameterServerRegime`."""
+class ScheduledRegime(ParameterServerRegime):
+    """Has a `BackupScheduler` hand out jobs, each of which counts once; see `ParameterServerRegime`."""
 
     patient: ClassVar[bool] = False
 
     def __init__(self, setup: Setup, workers: Workers, options: Any) -> None:
         super().__init__(setup, workers, options)
-        self._dealer = Dealer(
+        self._scheduler = BackupScheduler(
             workers.number,
             self.run_job,
             self._take,
@@ -194,11 +194,11 @@ class DealingRegime(ParameterServerRegime):
 
     def close(self) -> None:
         """Free the tables."""
-        self._dealer.close()
+        self._scheduler.close()
         super().close()
 
 
-class SynchronousRegime(DealingRegime):
+class SynchronousRegime(ScheduledRegime):
     """A round is a job for each of the program's workers; see `ParameterServerRegime`.
 
     There may be fewer or more tasks that run them.
@@ -235,7 +235,7 @@ class SynchronousRegime(DealingRegime):
             is_shared = self.options.combines_by_direction and len(of_round) > 1
             self._replicas = len(of_round) * (ROUND_TIMES if is_shared else 1)
             self._taken: dict[int, tuple[int, list[UnitReport]]] = {}  # by a job's first unit
-            self._dealer.deal(of_round, never)
+            self._scheduler.run_batch(of_round, never)
             # in the order of the jobs, whichever came first
             taken = [self._taken[job[0].unit.index] for job in of_round]
             with naming_lost_tasks(), holding_interrupts():
