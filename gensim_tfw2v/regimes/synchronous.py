@@ -171,7 +171,7 @@ class BackupScheduler:
 
 
 class ScheduledRegime(ParameterServerRegime):
-    """Has a `BackupScheduler` hand out jobs, each of which counts once; see `ParameterServerRegime`."""
+    """A `BackupScheduler` hands out jobs, each of which counts once; see `ParameterServerRegime`."""
 
     patient: ClassVar[bool] = False
 

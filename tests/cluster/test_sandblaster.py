@@ -64,7 +64,7 @@ def trained(**options):
 
 
 @pytest.mark.slow  # items that are run twice are tested without a cluster always
-def test_each_portion_counts_once_whatever_befalls_a_worker(monkeypatch, caplog):
+def test_each_item_counts_once_whatever_befalls_a_worker(monkeypatch, caplog):
     disturbance = Disturbance(monkeypatch, 2, range(5, 7))
     model = trained(cluster="local:ps=1,worker=2", callbacks=[disturbance])
     assert disturbance.killed and disturbance.still
