@@ -28,7 +28,7 @@ MODULES = (
     *("gensim_tfw2v.cluster.server", "gensim_tfw2v.regimes.coordinator"),
 )
 
-LONGEST_REQUEST = 1 << 17  # bytes
+MAX_REQUEST = 1 << 17  # bytes
 
 
 def main() -> None:
@@ -67,7 +67,7 @@ def _fork(requests: socket.socket, running: dict[int, Connection]) -> None:
                 os.read(woken, 1 << 12)
                 _report_ended(running)
                 continue
-            text, descriptors, _, _ = socket.recv_fds(requests, LONGEST_REQUEST, 4)
+            text, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST, 4)
             if not text:
                 return
             answer, *standard = descriptors

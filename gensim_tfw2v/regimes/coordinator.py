@@ -59,7 +59,7 @@ TRAFFIC_SECONDS = 1.0
 
 
 class ClusterSetup(NamedTuple):
-    """Everything that a coordinator is told."""
+    """Everything that a coordinator needs to know."""
 
     cluster: Cluster | None  # None if the coordinator itself is to train, with threads
     ready_seconds: float  # how long its tasks have to come up
@@ -304,12 +304,12 @@ def main() -> None:
         # the process that asks ends this one, whatever it waits for
         liveness.watch(lambda lost: say("error", lost))
     regime: Any = None
-    told = 0.0
+    updated = 0.0
 
     def report(of_unit: UnitReport) -> None:
-        nonlocal told
-        if is_logged and time.monotonic() - told > TRAFFIC_SECONDS:
-            told = time.monotonic()
+        nonlocal updated
+        if is_logged and time.monotonic() - updated > TRAFFIC_SECONDS:
+            updated = time.monotonic()
             say("traffic", replace(regime.traffic, jobs=[]))  # which are many
         say("report", of_unit)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 #: Of the decrease that the slope promises, as much has to come.
-LEAST_DECREASE = 1e-4
+MIN_DECREASE = 1e-4
 
 #: How long a shortened step is, as a share of the one before. A trial of 0.5, 0.3 and the minimum
 #: of a parabola: f after 20 epochs is the lowest with 0.3, by less than seeds differ.
@@ -23,10 +23,10 @@ SHORTER = 0.3
 LONGER = 10.0
 
 #: Evaluations of f along a direction, at most; then it is taken for a wrong one.
-MOST_TRIALS = 20
+MAX_TRIALS = 20
 
 #: A pair of which ``s.y`` is below this share of ``-s.g`` says nothing of the curvature.
-LEAST_CURVATURE = 1e-10
+MIN_CURVATURE = 1e-10
 
 
 def leave(vector: Any) -> None:
@@ -52,7 +52,7 @@ class Pair(NamedTuple):
 class LBFGS:
     """Minimizes a function f, one evaluation at a time.
 
-    Evaluate f at `trial`, put its gradient there into `gradient`, and `tell` the value; again and
+    Evaluate f at `trial`, put its gradient there into `gradient`, and `report` the value; again and
     again.
 
     Parameters
@@ -103,7 +103,7 @@ class LBFGS:
         self._forget_pairs()
         self.trial.copy(self.point)
 
-    def tell(self, loss: float) -> None:
+    def report(self, loss: float) -> None:
         """Say what f is at the trial, whose gradient is there; have another trial.
 
         Parameters
@@ -116,7 +116,7 @@ class LBFGS:
             self._begin_line()
             return
         slope = self.gradient.dot(self._direction)
-        least = LEAST_DECREASE * self.step * self._slope
+        least = MIN_DECREASE * self.step * self._slope
         if math.isfinite(slope) and loss <= self.loss + least:
             self.point.copy(self.trial)
             self.loss = loss
@@ -124,7 +124,7 @@ class LBFGS:
             if not self._keep_pair(slope):
                 self._reach *= LONGER
             self._begin_line()
-        elif self._trials == MOST_TRIALS:
+        elif self._trials == MAX_TRIALS:
             reach = self._reach
             self.restart()
             self._reach = reach
@@ -172,7 +172,7 @@ class LBFGS:
     def _keep_pair(self, slope: float) -> bool:
         """Keep the step and what it has changed, in place of the oldest pair, if that says much."""
         sy = self.step * (slope - self._slope)
-        if not sy > -LEAST_CURVATURE * self.step * self._slope:
+        if not sy > -MIN_CURVATURE * self.step * self._slope:
             return False
         if not self._free:
             oldest = self._pairs.popleft()

@@ -30,7 +30,7 @@ from gensim_tfw2v.regimes.synchronous import ScheduledRegime
 
 #: As seldom as this, in the mean row's share, a row takes part in predictions at least, when it is
 #: guessed how far its gradient reaches.
-LEAST_RATE = 1e-3
+MIN_RATE = 1e-3
 
 #: Items whose gradients are added at a time: until then they lie at the ps beside the tables.
 ADDED_TOGETHER = 8
@@ -223,7 +223,7 @@ class SandblasterRegime(ScheduledRegime):
         if self._search.loss is None and not math.isfinite(loss):
             raise Divergence(f"the loss of the corpus is {loss} at the beginning of epoch {epoch}")
         self._gradient.scale(-1.0)
-        self._search.tell(loss)
+        self._search.report(loss)
 
     def _take(self, tasks: Sequence[UnitTask], number: int, packed: np.ndarray) -> None:
         result = JobResult.unpacked(packed)
@@ -280,5 +280,5 @@ def _weights(point: ShardedVector, rates: Tables) -> ShardedVector:
     weights = point.like(1)
     for table, rate in zip(weights.tables, rates, strict=True):
         if table.rows:
-            table.load(1.0 / np.maximum(rate / rate.mean(), LEAST_RATE)[:, None])
+            table.load(1.0 / np.maximum(rate / rate.mean(), MIN_RATE)[:, None])
     return weights
