@@ -6,7 +6,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.processes.hazards import (
+from gensim_tfw2v.processes.process_guards import (
     holding_interrupts,
     open_standard_files,
     without_collection,

@@ -14,7 +14,7 @@ import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.processes.hazards import (
+from gensim_tfw2v.processes.process_guards import (
     flush_streams,
     holding_interrupts,
     tensorflow_is_lost,

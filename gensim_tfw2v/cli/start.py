@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import holding_interrupts
 
 
 def main() -> None:

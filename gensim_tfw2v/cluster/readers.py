@@ -27,8 +27,8 @@ from gensim_tfw2v.corpus.encode import Stopped
 from gensim_tfw2v.corpus.files import Piece, find_texts
 from gensim_tfw2v.corpus.scanner import Known
 from gensim_tfw2v.corpus.shards import Part, Shard
-from gensim_tfw2v.processes.hazards import tensorflow_is_lost
 from gensim_tfw2v.processes.machine import usable_cores
+from gensim_tfw2v.processes.process_guards import tensorflow_is_lost
 
 logger = logging.getLogger(__name__)
 

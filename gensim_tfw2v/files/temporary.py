@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import holding_interrupts
 
 try:
     import fcntl

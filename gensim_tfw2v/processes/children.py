@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from gensim_tfw2v.processes.hazards import flush_streams
+from gensim_tfw2v.processes.process_guards import flush_streams
 
 # of Linux's prctl.h
 _PR_SET_PDEATHSIG = 1

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from typing import NoReturn
 
 from gensim_tfw2v.processes import children
-from gensim_tfw2v.processes.hazards import flush_streams, without_collection
+from gensim_tfw2v.processes.process_guards import flush_streams, without_collection
 
 #: What is imported once for all, so far as it starts no thread: it is mostly tasks that are forked.
 MODULES = (

@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from itertools import islice
 from typing import TypeVar
 
-from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.processes.machine import usable_cores
+from gensim_tfw2v.processes.process_guards import holding_interrupts
 
 #: Seconds between two reports.
 PAUSE = 0.2

@@ -18,7 +18,7 @@ from gensim_tfw2v.kernel.tables import Reporter, UnitTask
 from gensim_tfw2v.parameter_server.job_queue import JobQueue, jobs_of
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import holding_interrupts
 from gensim_tfw2v.processes.threads import run_threads
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime

@@ -40,8 +40,8 @@ from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS, Liveness
 from gensim_tfw2v.parameter_server.workers import ClusterWorkers, LocalWorkers
 from gensim_tfw2v.processes.children import last_lines, name_process, start_module
-from gensim_tfw2v.processes.hazards import prepare_environment
 from gensim_tfw2v.processes.launcher import Process
+from gensim_tfw2v.processes.process_guards import prepare_environment
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.options import RegimeOptions
 

@@ -28,7 +28,7 @@ from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import RowJob, RowLayout
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import holding_interrupts
 from gensim_tfw2v.regimes import Setup
 
 #: Layouts with the jobs on them, by the names that users give.

@@ -22,7 +22,7 @@ from gensim_tfw2v.parameter_server.rows import adder_of_staged, parts_of
 from gensim_tfw2v.parameter_server.scratch import Scratch
 from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import holding_interrupts
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.lbfgs import LBFGS
 from gensim_tfw2v.regimes.options import Sandblaster

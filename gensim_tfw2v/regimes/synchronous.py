@@ -30,7 +30,7 @@ from gensim_tfw2v.parameter_server.job_queue import runs_of
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import StagedJob, WholeStagedJob, adder_of_staged
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import holding_interrupts
 from gensim_tfw2v.processes.threads import LOOK_SECONDS
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.options import Deterministic, Synchronous

@@ -18,8 +18,8 @@ from gensim_tfw2v.kernel.objectives import StepShape
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.monitor.progress import phase
-from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.processes.machine import cores_each
+from gensim_tfw2v.processes.process_guards import holding_interrupts
 from gensim_tfw2v.regimes import Regime, Setup
 from gensim_tfw2v.regimes.deterministic import DeterministicRegime
 from gensim_tfw2v.regimes.local import LocalRegime

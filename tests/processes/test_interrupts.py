@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import holding_interrupts
 
 
 @pytest.fixture(autouse=True)
