@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TypeVar
 
 from gensim_tfw2v.processes.machine import usable_cores
-from gensim_tfw2v.processes.process_guards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 
 #: Seconds between two reports.
 PAUSE = 0.2
@@ -67,7 +67,7 @@ def run_threads(
         threading.Thread(target=run, name=f"{name}-{place}", daemon=True) for place in range(number)
     ]
     try:
-        with holding_interrupts():  # which would leave those that have started
+        with defer_interrupts():  # which would leave those that have started
             for thread in threads:
                 thread.start()
         for thread in threads:

@@ -18,7 +18,7 @@ from gensim_tfw2v.kernel.tables import Reporter, UnitTask
 from gensim_tfw2v.parameter_server.job_queue import JobQueue, jobs_of
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.process_guards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.processes.threads import run_threads
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
@@ -77,7 +77,7 @@ class AsynchronousRegime(ParameterServerRegime):
         self, jobs: Sequence[Sequence[UnitTask]], report: Reporter, stop: Stop, replicas: int
     ) -> None:
         """Let workers draw jobs, once."""
-        with naming_lost_tasks(), holding_interrupts():
+        with naming_lost_tasks(), defer_interrupts():
             files = self._queue.refill(jobs)
         function = self.function
         arguments = (files, tf.constant(replicas, tf.float32))
@@ -92,7 +92,7 @@ class AsynchronousRegime(ParameterServerRegime):
                 logger.info("a worker has failed; its jobs are trained again: %s", lost)
 
         def look() -> None:
-            with naming_lost_tasks(), holding_interrupts():
+            with naming_lost_tasks(), defer_interrupts():
                 done = self._queue.collect()
                 if stop():
                     self._queue.close()

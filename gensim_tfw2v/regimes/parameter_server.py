@@ -28,7 +28,7 @@ from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import RowJob, RowLayout
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.process_guards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.regimes import Setup
 
 #: Layouts with the jobs on them, by the names that users give.
@@ -183,20 +183,20 @@ class ParameterServerRegime:
         alphas = [task.alphas[1] for task in tasks]
         return result.units.reports(units, alphas)
 
-    @holding_interrupts()
+    @defer_interrupts()
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
         with naming_lost_tasks():
             for table, array in zip(self.server.tables, arrays, strict=True):
                 table.load(array)
 
-    @holding_interrupts()
+    @defer_interrupts()
     def finite(self) -> bool:
         """Return whether every row is finite."""
         with naming_lost_tasks():
             return all(table.finite() for table in self.server.tables)
 
-    @holding_interrupts()
+    @defer_interrupts()
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
         with naming_lost_tasks():

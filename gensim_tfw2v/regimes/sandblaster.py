@@ -22,7 +22,7 @@ from gensim_tfw2v.parameter_server.rows import adder_of_staged, parts_of
 from gensim_tfw2v.parameter_server.scratch import Scratch
 from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.process_guards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.lbfgs import LBFGS
 from gensim_tfw2v.regimes.options import Sandblaster
@@ -204,7 +204,7 @@ class SandblasterRegime(ScheduledRegime):
         items = runs_of(tasks, self.program.threads)
         with naming_lost_tasks():
             if not self._evaluated:
-                with holding_interrupts():
+                with defer_interrupts():
                     self._gradient.clear()
                     # of attempts of earlier passes, that came too late
                     self._drop_others(tf.constant([], tf.int64))
@@ -213,7 +213,7 @@ class SandblasterRegime(ScheduledRegime):
             if is_whole:
                 self._end_pass(tasks[0].epoch if tasks else 0)
 
-    @holding_interrupts()
+    @defer_interrupts()
     def _end_pass(self, epoch: int) -> None:
         loss = self._loss
         evaluated = self._evaluated
@@ -240,7 +240,7 @@ class SandblasterRegime(ScheduledRegime):
         super()._repeated(tasks, packed)
         self.traffic.repeated += len(tasks)
 
-    @holding_interrupts()
+    @defer_interrupts()
     def _add(self, batches: list[list[int]]) -> None:
         """Add gradients that lie at the ps under these numbers."""
         for numbers in batches:

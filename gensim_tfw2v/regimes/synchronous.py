@@ -30,7 +30,7 @@ from gensim_tfw2v.parameter_server.job_queue import runs_of
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import StagedJob, WholeStagedJob, adder_of_staged
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.process_guards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.processes.threads import LOOK_SECONDS
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.options import Deterministic, Synchronous
@@ -238,7 +238,7 @@ class SynchronousRegime(ScheduledRegime):
             self._scheduler.run_batch(of_round, never)
             # in the order of the jobs, whichever came first
             taken = [self._taken[job[0].unit.index] for job in of_round]
-            with naming_lost_tasks(), holding_interrupts():
+            with naming_lost_tasks(), defer_interrupts():
                 self._add_staged(tf.constant([number for number, _ in taken], tf.int64))
             for _, reports in taken:
                 for trained in reports:

@@ -19,7 +19,7 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.processes.machine import cores_each
-from gensim_tfw2v.processes.process_guards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.regimes import Regime, Setup
 from gensim_tfw2v.regimes.deterministic import DeterministicRegime
 from gensim_tfw2v.regimes.local import LocalRegime
@@ -276,7 +276,7 @@ def _made(
             logger.info("another process trains: %s", reason)
             asked = ClusterSetup(None, READY_SECONDS, regime, setup, log_dir)
             return CoordinatedRegime(asked, lambda: None)
-        with holding_interrupts():
+        with defer_interrupts():
             return regime.make(setup, LocalWorkers(setup.program.workers))
 
 
