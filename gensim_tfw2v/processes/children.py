@@ -46,7 +46,7 @@ def end_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def run_and_leave(run: Callable[[], object]) -> None:
+def run_and_exit(run: Callable[[], object]) -> None:
     """Run all that a process is for, and end it without taking the interpreter apart.
 
     With TensorFlow imported that takes half a second, for nothing: ``atexit``'s functions are

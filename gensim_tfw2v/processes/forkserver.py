@@ -118,4 +118,4 @@ def _become(
 
 
 if __name__ == "__main__":
-    children.run_and_leave(main)
+    children.run_and_exit(main)
