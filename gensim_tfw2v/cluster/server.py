@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from gensim_tfw2v.cluster.connect import bypass_proxies, check_port
 from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
-from gensim_tfw2v.processes.children import become_module, name_process, start_module
+from gensim_tfw2v.processes.children import exec_module, name_process, start_module
 from gensim_tfw2v.processes.machine import keep_alive
 from gensim_tfw2v.processes.process_guards import prepare_environment
 
@@ -133,7 +133,7 @@ def serve(
     if is_left and not status:
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         print(f"{task} starts anew: the last training has left it", flush=True)
-        become_module(
+        exec_module(
             "gensim_tfw2v.cluster.server",
             *([WITH_PARENT] if with_parent else []),
             environment=_environment(cluster, task, log_dir),

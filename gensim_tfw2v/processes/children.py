@@ -116,7 +116,7 @@ def start_module(
     )
 
 
-def become_module(module: str, *arguments: str, environment: Mapping[str, str]) -> NoReturn:
+def exec_module(module: str, *arguments: str, environment: Mapping[str, str]) -> NoReturn:
     """Run a module of this package in place of this program, as `start_module` would.
 
     The process keeps its number, its parent and its standard streams. All else of it is freed.

@@ -53,7 +53,7 @@ sys.stdin.read()
 LATE = """
 import sys
 from gensim_tfw2v.cluster import server
-server.become_module = lambda *_, **options: sys.stdin.read()
+server.exec_module = lambda *_, **options: sys.stdin.read()
 server.main()
 """
 
