@@ -194,7 +194,7 @@ ANNOUNCED_SECONDS = 5.0
 AGAIN_SECONDS = 2.0
 
 
-def stay_with(tasks: Sequence[Task], seconds: float) -> list[Task]:
+def hold_presence(tasks: Sequence[Task], seconds: float) -> list[Task]:
     """Be present at tasks as long as this process lasts, also at those that start anew.
 
     Returns
