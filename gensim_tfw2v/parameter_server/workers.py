@@ -12,7 +12,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.parameter_server.job import is_seen_by
 from gensim_tfw2v.parameter_server.layout import Layout
-from gensim_tfw2v.parameter_server.liveness import Liveness, naming_lost_tasks
+from gensim_tfw2v.parameter_server.liveness import Liveness, convert_task_errors
 
 #: The ``tf.function`` of a job.
 Function = Callable[..., Any]
@@ -67,7 +67,7 @@ class ClusterWorkers:
 
     def sees(self, folder: Path) -> bool:
         """Return whether jobs can read what this process writes to a folder."""
-        with naming_lost_tasks():
+        with convert_task_errors():
             return is_seen_by(self.number, folder)
 
     def progress(self) -> None:
@@ -88,7 +88,7 @@ class _OnCluster:
         self._liveness = liveness
 
     def result(self) -> Any:
-        with naming_lost_tasks():
+        with convert_task_errors():
             result = self._scheduled.fetch()
         self._liveness.progress()
         return result

@@ -16,7 +16,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.tables import Reporter, UnitTask
 from gensim_tfw2v.parameter_server.job_queue import JobQueue, jobs_of
-from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.processes.threads import run_threads
@@ -35,7 +35,7 @@ class AsynchronousRegime(ParameterServerRegime):
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
         threads = self.program.threads
-        with naming_lost_tasks(), workers.scope():
+        with convert_task_errors(), workers.scope():
             self._queue = JobQueue(-(-setup.units // threads), threads, self.program.shared_corpus)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
@@ -77,7 +77,7 @@ class AsynchronousRegime(ParameterServerRegime):
         self, jobs: Sequence[Sequence[UnitTask]], report: Reporter, stop: Stop, replicas: int
     ) -> None:
         """Let workers draw jobs, once."""
-        with naming_lost_tasks(), defer_interrupts():
+        with convert_task_errors(), defer_interrupts():
             files = self._queue.refill(jobs)
         function = self.function
         arguments = (files, tf.constant(replicas, tf.float32))
@@ -92,7 +92,7 @@ class AsynchronousRegime(ParameterServerRegime):
                 logger.info("a worker has failed; its jobs are trained again: %s", lost)
 
         def look() -> None:
-            with naming_lost_tasks(), defer_interrupts():
+            with convert_task_errors(), defer_interrupts():
                 done = self._queue.collect()
                 if stop():
                     self._queue.close()
@@ -104,7 +104,7 @@ class AsynchronousRegime(ParameterServerRegime):
                     report(trained)
 
         def end() -> None:
-            with contextlib.suppress(ClusterLost), naming_lost_tasks():
+            with contextlib.suppress(ClusterLost), convert_task_errors():
                 self._queue.close()
 
         try:

@@ -21,7 +21,7 @@ from gensim_tfw2v.kernel.tables import Tables, UnitResult, read_rows
 from gensim_tfw2v.kernel.unit import PreparedUnit
 from gensim_tfw2v.kernel.updates import adagrad_sizes
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
-from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.rows import RowLayout
 from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
@@ -304,7 +304,7 @@ class DownpourRegime(AsynchronousRegime):
         self.warm_units = max(self.warm_units, round(options.warm_start * setup.units))
         self.squares: Tables | None = None
         if options.adagrad:
-            with naming_lost_tasks(), workers.scope():
+            with convert_task_errors(), workers.scope():
                 self.squares = Tables(*(RowLayout(n, 1, workers.shards) for n in setup.rows))
 
     def _make_job(self) -> ReplicaJob:

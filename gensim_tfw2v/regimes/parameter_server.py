@@ -24,7 +24,7 @@ from gensim_tfw2v.parameter_server.job import (
     source_of,
 )
 from gensim_tfw2v.parameter_server.layout import NativeAccess
-from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.rows import RowJob, RowLayout
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
@@ -73,7 +73,7 @@ class ParameterServerRegime:
             # between threads nothing travels, so nothing is rounded for it
             wire_dtype="float32" if workers.are_threads else setup.program.wire_dtype,
         )
-        with naming_lost_tasks(), workers.scope():
+        with convert_task_errors(), workers.scope():
             self.server = self._serve(setup)
 
     def _serve(self, setup: Setup) -> ParameterServer:
@@ -119,12 +119,12 @@ class ParameterServerRegime:
     def begin_epoch(self) -> None:
         """Forget how often units have been pushed."""
         self.workers.progress()
-        with naming_lost_tasks():
+        with convert_task_errors():
             self.server.push_counter.times.assign(tf.zeros_like(self.server.push_counter.times))
 
     def end_epoch(self) -> None:
         """Count the units that have been pushed more than once."""
-        with naming_lost_tasks():
+        with convert_task_errors():
             times = self.server.push_counter.times.numpy()
         self.traffic.repeated += int(np.maximum(times - 1, 0).sum())
 
@@ -186,20 +186,20 @@ class ParameterServerRegime:
     @defer_interrupts()
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
-        with naming_lost_tasks():
+        with convert_task_errors():
             for table, array in zip(self.server.tables, arrays, strict=True):
                 table.load(array)
 
     @defer_interrupts()
     def finite(self) -> bool:
         """Return whether every row is finite."""
-        with naming_lost_tasks():
+        with convert_task_errors():
             return all(table.finite() for table in self.server.tables)
 
     @defer_interrupts()
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
-        with naming_lost_tasks():
+        with convert_task_errors():
             for table, array in zip(self.server.tables, arrays, strict=True):
                 table.export(array)
 

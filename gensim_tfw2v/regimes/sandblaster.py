@@ -17,7 +17,7 @@ from gensim_tfw2v.kernel.slices import Slices, whole
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask, WholeRows
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.job_queue import runs_of
-from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.rows import adder_of_staged, parts_of
 from gensim_tfw2v.parameter_server.scratch import Scratch
 from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
@@ -159,7 +159,7 @@ class SandblasterRegime(ScheduledRegime):
             wire_dtype="float32",
         )
         super().__init__(setup._replace(program=program), workers, options)
-        with naming_lost_tasks():
+        with convert_task_errors():
             point = ShardedVector(self.server.tables)
             weights = _weights(point, setup.rates)
             self._search = LBFGS(
@@ -202,7 +202,7 @@ class SandblasterRegime(ScheduledRegime):
             for task in tasks
         ]
         items = runs_of(tasks, self.program.threads)
-        with naming_lost_tasks():
+        with convert_task_errors():
             if not self._evaluated:
                 with defer_interrupts():
                     self._gradient.clear()
@@ -249,7 +249,7 @@ class SandblasterRegime(ScheduledRegime):
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied): anew, unless they are those of the point."""
-        with naming_lost_tasks():
+        with convert_task_errors():
             if self._search.loss is not None and self._stands_at(arrays):
                 return
             super().load(arrays)

@@ -27,7 +27,7 @@ from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.parameter_server.combining import adasum
 from gensim_tfw2v.parameter_server.job import JobResult
 from gensim_tfw2v.parameter_server.job_queue import runs_of
-from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.rows import StagedJob, WholeStagedJob, adder_of_staged
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.process_guards import defer_interrupts
@@ -238,7 +238,7 @@ class SynchronousRegime(ScheduledRegime):
             self._scheduler.run_batch(of_round, never)
             # in the order of the jobs, whichever came first
             taken = [self._taken[job[0].unit.index] for job in of_round]
-            with naming_lost_tasks(), defer_interrupts():
+            with convert_task_errors(), defer_interrupts():
                 self._add_staged(tf.constant([number for number, _ in taken], tf.int64))
             for _, reports in taken:
                 for trained in reports:
