@@ -19,7 +19,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
-from gensim_tfw2v.kernel.native import let_run_together
+from gensim_tfw2v.kernel.native import allow_parallel
 from gensim_tfw2v.kernel.native_unit import NativeUnit, number_rows
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
@@ -307,7 +307,7 @@ class WorkerJob:
             began = tf.timestamp()
             job = self.prepare(sources, ranges, keys, alphas, replicas, number)
             packed = self.run(job, indices, began)
-            let_run_together()
+            allow_parallel()
             return packed
 
         threads = self.program.threads

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import let_run_together
+from gensim_tfw2v.kernel.native import allow_parallel
 from gensim_tfw2v.kernel.tables import UnitTask
 from gensim_tfw2v.parameter_server.job import NOTHING, Job, WorkerJob, packed_size, source_of
 
@@ -209,10 +209,10 @@ class JobQueue:
                 written = self._results.scatter_update(tf.IndexedSlices(report, row))
                 with tf.control_dependencies([written]):
                     goes_on = tf.identity(goes_on)
-                let_run_together()
+                allow_parallel()
                 return goes_on, then, then_indices, *_tensors(then_job)
 
-            let_run_together()
+            allow_parallel()
             ended, *_ = tf.while_loop(
                 lambda goes_on, *_: goes_on,
                 do,
