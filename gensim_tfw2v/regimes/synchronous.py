@@ -171,7 +171,7 @@ class BackupScheduler:
 
 
 class ScheduledRegime(ParameterServerRegime):
-    """A `BackupScheduler` hands out jobs, each of which counts once; see `ParameterServerRegime`."""
+    """Jobs by a `BackupScheduler`, each of which counts once; see `ParameterServerRegime`."""
 
     patient: ClassVar[bool] = False
 
