@@ -212,13 +212,8 @@ class WorkerJob:
 
     def rates(self) -> dict[str, tf.Tensor]:
         """In how many predictions each row takes part, for each token, by tables: [n]."""
-        ids = self.job.ids
-        rates = cached(
-            [getattr(self.server.rates, name) for name in ids],
-            [getattr(self._rates, name) for name in ids],
-        )
-        of_tables = zip(ids, rates, strict=True)
-        return {name: tf.gather(of_table, ids[name]) for name, of_table in of_tables}
+        rates = Tables(*cached(self.server.rates, self._rates))
+        return {name: tf.gather(getattr(rates, name), ids) for name, ids in self.job.ids.items()}
 
     def directions(
         self, rows: Mapping[str, tf.Tensor], rates: Mapping[str, tf.Tensor]
