@@ -79,7 +79,7 @@ def ssh(
     arguments, values = parse_training(context)
 
     from gensim_tfw2v.cluster.spec import read_hosts
-    from gensim_tfw2v.cluster.tasks import SshCluster
+    from gensim_tfw2v.cluster.ssh_cluster import SshCluster
 
     cluster = read_hosts(hosts)
     if cluster.chief is None:
@@ -107,7 +107,7 @@ def ssh(
 
 
 def _show(task: Task, line: str) -> None:
-    from gensim_tfw2v.cluster.tasks import prefixed
+    from gensim_tfw2v.cluster.started_cluster import prefixed
 
     sys.stderr.write(f"{prefixed(task, line)}\n")  # in one call: several threads write
     sys.stderr.flush()
