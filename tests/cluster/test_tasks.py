@@ -121,7 +121,7 @@ def test_what_local_tasks_write_is_in_files_and_logged(caplog, monkeypatch, leve
 
 @pytest.mark.parametrize(("fails_at", "restarts"), [(None, started_cluster.RESTARTS), (4, 2)])
 def test_workers_are_started_again_but_not_for_ever(caplog, monkeypatch, fails_at, restarts):
-    monkeypatch.setattr(tasks, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(started_cluster, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
     started = []
 
