@@ -116,13 +116,13 @@ def start_module(
     )
 
 
-def exec_module(module: str, *arguments: str, environment: Mapping[str, str]) -> NoReturn:
+def exec_module(module: str, *arguments: str) -> NoReturn:
     """Run a module of this package in place of this program, as `start_module` would.
 
     The process keeps its number, its parent and its standard streams. All else of it is freed.
     """
     flush_streams()
-    os.execve(python(), [python(), "-m", module, *arguments], _environment(environment))
+    os.execve(python(), [python(), "-m", module, *arguments], _environment({}))
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
