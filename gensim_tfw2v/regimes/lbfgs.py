@@ -19,9 +19,6 @@ MIN_DECREASE = 1e-4
 #: of a parabola: f after 20 epochs is the lowest with 0.3, by less than seeds differ.
 SHORTER = 0.3
 
-#: How many times as long as the step before one is, where that has said nothing of the curvature.
-LONGER = 10.0
-
 #: Evaluations of f along a direction, at most; then it is taken for a wrong one.
 MAX_TRIALS = 20
 
@@ -99,7 +96,7 @@ class LBFGS:
     def restart(self) -> None:
         """Forget all but the point: f is evaluated there next."""
         self.loss: float | None = None
-        self.step = self._reach = 0.0
+        self.step = 0.0
         self._forget_pairs()
         self.trial.copy(self.point)
 
@@ -117,17 +114,13 @@ class LBFGS:
             return
         slope = self.gradient.dot(self._direction)
         least = MIN_DECREASE * self.step * self._slope
-        if math.isfinite(slope) and loss <= self.loss + least:
+        if math.isfinite(loss + slope) and loss <= self.loss + least:
             self.point.copy(self.trial)
             self.loss = loss
-            self._reach = self.step * math.sqrt(self._direction.dot(self._direction))
-            if not self._keep_pair(slope):
-                self._reach *= LONGER
+            self._keep_pair(slope)
             self._begin_line()
         elif self._trials == MAX_TRIALS:
-            reach = self._reach
             self.restart()
-            self._reach = reach
         else:
             self._go(SHORTER * self.step)
 
@@ -142,9 +135,9 @@ class LBFGS:
         self._first_gradient.copy(self.gradient)
         self._trials = 0
         step = 1.0
-        if not self._pairs:  # a step as long as the one before, or as the point
+        if not self._pairs:  # a step as long as the point
             squares = self._direction.dot(self._direction)
-            length = self._reach or math.sqrt(self.point.dot(self.point)) or 1.0
+            length = math.sqrt(self.point.dot(self.point)) or 1.0
             step = length / math.sqrt(squares) if squares > 0.0 else 0.0
         self._go(step)
 
@@ -169,11 +162,11 @@ class LBFGS:
             direction.add(shares.pop() - pair.y.dot(direction) / pair.sy, pair.s)
         direction.scale(-1.0)
 
-    def _keep_pair(self, slope: float) -> bool:
+    def _keep_pair(self, slope: float) -> None:
         """Keep the step and what it has changed, in place of the oldest pair, if that says much."""
         sy = self.step * (slope - self._slope)
         if not sy > -MIN_CURVATURE * self.step * self._slope:
-            return False
+            return
         if not self._free:
             oldest = self._pairs.popleft()
             self._free.append((oldest.s, oldest.y))
@@ -186,7 +179,6 @@ class LBFGS:
         self.trial.copy(y)  # of which nothing is needed now
         self._precondition(self.trial)
         self._factor = sy / y.dot(self.trial)
-        return True
 
     def _forget_pairs(self) -> None:
         self._free += [(pair.s, pair.y) for pair in self._pairs]
