@@ -132,7 +132,10 @@ class Layout:
                 self.shards.append(tf.Variable(zeros, trainable=False))
 
     def on_shards(self, run: Callable[..., Any], *parts: Iterable[Any]) -> list[Any]:
-        """Call a function with a shard and each of its parts, where it is, shard after shard."""
+        """Call a function on each shard's device, with the shard and its item of each list.
+
+        Longer lists go on with the first shard again.
+        """
         done = []
         for shard, *of_shard in zip(itertools.cycle(self.shards), *parts, strict=False):
             with tf.device(shard.device):

@@ -22,7 +22,7 @@ from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.combining import DirectedShare
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.layout import Access, Layout, pieces_of
-from gensim_tfw2v.parameter_server.scratch import Scratch
+from gensim_tfw2v.parameter_server.scratch import Scratch, joined
 
 
 class Split(NamedTuple):
@@ -82,7 +82,7 @@ class RowLayout(Layout):
 
     def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
         """Give rows: [ids, D], in the dtype given, in which they travel."""
-        return joined(split, self.fetch_parts(split, dtype))
+        return joined(split.places, self.fetch_parts(split, dtype))
 
     def fetch_parts(self, split: Split, dtype: tf.DType) -> list[tf.Tensor]:
         """Give the rows of each part."""
@@ -198,11 +198,6 @@ def parts_of(split: Split, rows: tf.Tensor) -> list[tf.Tensor]:
     return [rows] if len(split.places) == 1 else [tf.gather(rows, at) for at in split.places]
 
 
-def joined(split: Split, parts: list[tf.Tensor]) -> tf.Tensor:
-    """Join the parts of rows, in the order of the ids."""
-    return parts[0] if len(parts) == 1 else tf.dynamic_stitch(split.places, parts)
-
-
 class RowJob(WorkerJob):
     """Adds the changes of rows to the ps, each its share; see `WorkerJob`."""
 
@@ -267,7 +262,9 @@ class RowJob(WorkerJob):
         rates = self.rates()
         size = self.job.alpha * self.job.tokens
         # in the order of the ids, on whichever ps they are
-        rows = {name: joined(split, self._fetched[name]) for name, split in self._splits.items()}
+        rows = {
+            name: joined(split.places, self._fetched[name]) for name, split in self._splits.items()
+        }
         steepest = self.directions(rows, rates)
         return {name: steepest[name].of_rows(size * rate) for name, rate in rates.items()}
 

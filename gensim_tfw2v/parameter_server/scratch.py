@@ -148,8 +148,7 @@ class Scratch:
     def place(self, places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
         """Set the rows [n, D], given by parts of any dtype, and where the rows of each part go."""
         if not self._native:
-            rows = parts[0] if len(parts) == 1 else tf.dynamic_stitch(places, parts)
-            return self.assign(tf.cast(rows, tf.float32))
+            return self.assign(tf.cast(joined(places, parts), tf.float32))
         number = tf.add_n([tf.size(part) for part in places])
         with tf.device("CPU"):
             memory = tf.raw_ops.Empty(shape=tf.stack([number, self._shape[1]]), dtype=tf.float32)
@@ -211,6 +210,11 @@ class Scratch:
                 return load_ops().tfw2v_read(whole, tf.minimum(first, rows), number, self._size)
         ids = tf.range(first, last)
         return tf.raw_ops.ResourceGather(resource=handle, indices=ids, dtype=tf.float32)
+
+
+def joined(places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Tensor:
+    """Join parts of rows, each of which has its rows' places."""
+    return parts[0] if len(parts) == 1 else tf.dynamic_stitch(places, parts)
 
 
 def cached(sources: Sequence[tf.Variable], names: Sequence[str]) -> list[tf.Tensor]:

@@ -141,6 +141,7 @@ class LocalWorkers:
             pool.shutdown(cancel_futures=True)
 
 
+#: Who runs jobs.
 Workers = ClusterWorkers | LocalWorkers
 
 #: A job that has been handed to a worker.
