@@ -195,7 +195,6 @@ class SandblasterRegime(ScheduledRegime):
             If f is not finite at the point from which it begins.
         """
         self.workers.progress()
-        self._report = report
         # drawn as in epoch 0, and the whole gradient: see `GradientJob`
         tasks = [
             UnitTask.of(task.unit, (1.0, 1.0), self._seed)._replace(epoch=task.epoch)
@@ -208,9 +207,24 @@ class SandblasterRegime(ScheduledRegime):
                     self._gradient.clear()
                     # of attempts of earlier passes, that came too late
                     self._drop_others(tf.constant([], tf.int64))
-            is_whole = self._scheduler.run_batch(items, stop)
+            steps = (self._search.step,) * 2
+            done = 0
+            for item, number, packed, counts in self._scheduler.run_batch(items, stop):
+                result = JobResult.unpacked(packed)
+                reports = self.counted(result, [task._replace(alphas=steps) for task in item])
+                if not counts:
+                    self.traffic.repeated += len(item)
+                    continue
+                done += 1
+                self._loss += math.fsum(result.units.loss[: len(item)])
+                self._evaluated += len(item)
+                self._staged.append(number)
+                if len(self._staged) == ADDED_TOGETHER:
+                    self._add([self._staged])
+                for evaluated in reports:
+                    report(evaluated)
             self._add([[number] for number in self._staged])
-            if is_whole:
+            if done == len(items):
                 self._end_pass(tasks[0].epoch if tasks else 0)
 
     @defer_interrupts()
@@ -224,21 +238,6 @@ class SandblasterRegime(ScheduledRegime):
             raise Divergence(f"the loss of the corpus is {loss} at the beginning of epoch {epoch}")
         self._gradient.scale(-1.0)
         self._search.report(loss)
-
-    def _take(self, tasks: Sequence[UnitTask], number: int, packed: np.ndarray) -> None:
-        result = JobResult.unpacked(packed)
-        self._loss += math.fsum(result.units.loss[: len(tasks)])
-        self._evaluated += len(tasks)
-        self._staged.append(number)
-        if len(self._staged) == ADDED_TOGETHER:
-            self._add([self._staged])
-        steps = (self._search.step,) * 2
-        for evaluated in self.counted(result, [task._replace(alphas=steps) for task in tasks]):
-            self._report(evaluated)
-
-    def _repeated(self, tasks: Sequence[UnitTask], packed: np.ndarray) -> None:
-        super()._repeated(tasks, packed)
-        self.traffic.repeated += len(tasks)
 
     @defer_interrupts()
     def _add(self, batches: list[list[int]]) -> None:

@@ -13,12 +13,10 @@ import itertools
 import statistics
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, ClassVar
-
-import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
@@ -60,12 +58,8 @@ class BackupScheduler:
     ----------
     workers : int
         Attempts that run at a time.
-    run : function (part, number) -> result
+    run : function (item, number) -> result
         Runs an attempt under a number that no other has, and waits for it; in threads.
-    take : function (part, number, result) -> None
-        Given each part once, with the attempt that counts.
-    repeated : function (part, result) -> None
-        Given what the others have done.
     intact : function () -> bool
         Whether what the attempts before have left is there, when one has failed.
     patient : bool
@@ -76,41 +70,37 @@ class BackupScheduler:
         self,
         workers: int,
         run: Callable[[Any, int], Any],
-        take: Callable[[Any, int, Any], None],
-        repeated: Callable[[Any, Any], None],
         intact: Callable[[], bool],
         patient: bool = False,
     ) -> None:
         self._workers = workers
         self._run = run
-        self._take = take
-        self._repeated = repeated
         self._intact = intact
         self._patient = patient
         self._numbers = itertools.count(1)
         self._running: dict[Future[Any], tuple[int, WorkItem]] = {}
         self._threads = ThreadPoolExecutor(workers, "tfw2v-item")
 
-    def run_batch(self, parts: Iterable[Any], stop: Stop) -> bool:
+    def run_batch(self, items: Iterable[Any], stop: Stop) -> Iterator[tuple[Any, int, Any, bool]]:
         """Have all of a batch done.
 
         Parameters
         ----------
-        parts : iterable
+        items : iterable
         stop : callable
             Whether to hand out no more of them; those that are out are waited for.
 
-        Returns
-        -------
-        bool
-            Whether all were handed out.
+        Yields
+        ------
+        (item, number, result, bool)
+            Of each attempt that has ended; and whether it is the one that counts for its item.
 
         Raises
         ------
         ClusterLost
             If an attempt failed, and what others have left is gone.
         """
-        waiting = deque(WorkItem(part) for part in parts)
+        waiting = deque(map(WorkItem, items))
         out: list[WorkItem] = []
         total = len(waiting)
         began = time.monotonic()
@@ -132,10 +122,20 @@ class BackupScheduler:
                     break
                 self._begin(again)
             if not out and (is_stopped or not waiting):
-                return not waiting
+                return
             done, _ = wait(self._running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
             for future in done:
-                self._end(future)
+                number, item = self._running.pop(future)
+                item.attempts -= 1
+                try:
+                    result = future.result()
+                except ClusterLost:
+                    if not self._intact():
+                        raise
+                    continue
+                is_first = not item.is_done
+                item.is_done = True
+                yield item.what, number, result, is_first
 
     def _copies(self, item: WorkItem, passed: float, took: list[float], total: int) -> bool:
         """Return whether a copy is handed out too; `took` are the seconds of what is done."""
@@ -149,21 +149,6 @@ class BackupScheduler:
         number = next(self._numbers)
         item.attempts += 1
         self._running[self._threads.submit(self._run, item.what, number)] = number, item
-
-    def _end(self, future: Future[Any]) -> None:
-        number, item = self._running.pop(future)
-        item.attempts -= 1
-        try:
-            result = future.result()
-        except ClusterLost:
-            if not self._intact():
-                raise
-            return
-        if item.is_done:
-            self._repeated(item.what, result)
-        else:
-            item.is_done = True
-            self._take(item.what, number, result)
 
     def close(self) -> None:
         """Wait for nothing that still runs."""
@@ -180,17 +165,9 @@ class ScheduledRegime(ParameterServerRegime):
         self._scheduler = BackupScheduler(
             workers.number,
             self.run_job,
-            self._take,
-            self._repeated,
             lambda: workers.intact(self.server.tables),
             self.patient,
         )
-
-    def _take(self, tasks: Sequence[UnitTask], number: int, packed: np.ndarray) -> None:
-        raise NotImplementedError
-
-    def _repeated(self, tasks: Sequence[UnitTask], packed: np.ndarray) -> None:
-        self.counted(JobResult.unpacked(packed), tasks)
 
     def close(self) -> None:
         """Free the tables."""
@@ -234,16 +211,17 @@ class SynchronousRegime(ScheduledRegime):
                 break
             is_shared = self.options.combines_by_direction and len(of_round) > 1
             self._replicas = len(of_round) * (ROUND_TIMES if is_shared else 1)
-            self._taken: dict[int, tuple[int, list[UnitReport]]] = {}  # by a job's first unit
-            self._scheduler.run_batch(of_round, never)
+            ended: dict[int, tuple[int, list[UnitReport]]] = {}  # by a job's first unit
+            for job, number, packed, counts in self._scheduler.run_batch(of_round, never):
+                if counts:
+                    ended[job[0].unit.index] = number, self.reported(packed, job)
+                else:
+                    self.counted(JobResult.unpacked(packed), job)
             # in the order of the jobs, whichever came first
-            taken = [self._taken[job[0].unit.index] for job in of_round]
+            of_jobs = [ended[job[0].unit.index] for job in of_round]
             with convert_task_errors(), defer_interrupts():
-                self._add_staged(tf.constant([number for number, _ in taken], tf.int64))
-            for _, reports in taken:
+                self._add_staged(tf.constant([number for number, _ in of_jobs], tf.int64))
+            for _, reports in of_jobs:
                 for trained in reports:
                     report(trained)
         self.end_epoch()
-
-    def _take(self, tasks: Sequence[UnitTask], number: int, packed: np.ndarray) -> None:
-        self._taken[tasks[0].unit.index] = number, self.reported(packed, tasks)
