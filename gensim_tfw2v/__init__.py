@@ -6,8 +6,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.processes.hazards import (
-    holding_interrupts,
+from gensim_tfw2v.processes.process_guards import (
+    defer_interrupts,
     open_standard_files,
     without_collection,
 )
@@ -63,7 +63,7 @@ def __getattr__(name: str) -> Any:
     # TensorFlow takes seconds to import: helper processes and `tfw2v --help` do without it
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with without_collection(), holding_interrupts():
+    with without_collection(), defer_interrupts():
         if _MODULES[name] != "monitor.tensorboard_log":
             import gensim_tfw2v._tensorflow  # noqa: F401  first: says if something is too old
         return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -14,9 +14,9 @@ import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.processes.hazards import (
+from gensim_tfw2v.processes.process_guards import (
+    defer_interrupts,
     flush_streams,
-    holding_interrupts,
     tensorflow_is_lost,
     without_collection,
 )
@@ -85,7 +85,7 @@ def _load() -> Any:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     noisy = os.environ["TF_CPP_MIN_LOG_LEVEL"] in {"0", "1"}
     quiet = contextlib.nullcontext() if noisy else _quiet_stderr()
-    with quiet, without_collection(), holding_interrupts(), _without_keras():
+    with quiet, without_collection(), defer_interrupts(), _without_keras():
         import tensorflow
     if not noisy:
         logger = logging.getLogger("tensorflow")

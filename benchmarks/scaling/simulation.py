@@ -143,7 +143,7 @@ class _Epoch:
         yield Send(ps, self.layout.coordinator, size)
 
     def worker(self, host: int) -> Program:
-        """Train jobs until none is left. Tickets are drawn ahead: nothing waits for them."""
+        """Train jobs until none is left. JobQueue are drawn ahead: nothing waits for them."""
         costs, work, layout = self.costs, self.work, self.layout
         rows = work.rows / len(layout.ps)
         while self.left:

@@ -79,7 +79,7 @@ def ssh(
     arguments, values = parse_training(context)
 
     from gensim_tfw2v.cluster.spec import read_hosts
-    from gensim_tfw2v.cluster.tasks import SshCluster
+    from gensim_tfw2v.cluster.ssh_cluster import SshCluster
 
     cluster = read_hosts(hosts)
     if cluster.chief is None:
@@ -107,7 +107,7 @@ def ssh(
 
 
 def _show(task: Task, line: str) -> None:
-    from gensim_tfw2v.cluster.tasks import prefixed
+    from gensim_tfw2v.cluster.started_cluster import prefixed
 
     sys.stderr.write(f"{prefixed(task, line)}\n")  # in one call: several threads write
     sys.stderr.flush()
@@ -180,7 +180,7 @@ def task(
     has no authentication: whoever reaches its port can run programs on this machine.
     """
     from gensim_tfw2v.cluster.server import serve, watch
-    from gensim_tfw2v.cluster.spec import from_tf_config, read_hosts
+    from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config, read_hosts
 
     if hosts is None:
         cluster, own = from_tf_config(os.environ)
@@ -189,9 +189,11 @@ def task(
         own = cluster.task(role, index)
     if own.role == "chief":
         raise BadInput("TF_CONFIG says that this is the chief: run the program that trains here")
+    os.environ["TF_CONFIG"] = cluster.tf_config(own.role, own.index)
+    os.environ[LOG_DIR] = log_dir or ""
     if with_parent:
-        watch(cluster, own, log_dir)
-    serve(cluster, own, log_dir=log_dir or None)
+        watch()
+    serve()
 
 
 def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:

@@ -18,8 +18,8 @@ from gensim_tfw2v.cli.merge import convert, merge
 from gensim_tfw2v.cli.plan import plan
 from gensim_tfw2v.cli.tensorboard import projector, tensorboard
 from gensim_tfw2v.cli.train import demo, train
-from gensim_tfw2v.processes.children import run_and_leave
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.children import run_and_exit
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 
 #: How gensim and this library refuse input or stop training, and how damaged files are reported.
 #: An EOFError would be taken for Ctrl-D by click; an ArithmeticError is training that diverged.
@@ -105,6 +105,6 @@ app.add_typer(cluster.app, name="cluster")
 
 def main() -> None:
     """Do what the arguments of this process ask for, and end it."""
-    with holding_interrupts():
+    with defer_interrupts():
         command = typer.main.get_command(app)
-    run_and_leave(lambda: command(prog_name="tfw2v"))
+    run_and_exit(lambda: command(prog_name="tfw2v"))

@@ -8,14 +8,14 @@ import signal
 import sys
 import threading
 
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 
 
 def main() -> None:
     """Run the tool; Ctrl-C ends it as it does later, also while its commands are imported."""
     _ready_streams()
     try:
-        with holding_interrupts():
+        with defer_interrupts():
             from gensim_tfw2v.cli.main import main as start
         start()
     except KeyboardInterrupt:

@@ -39,7 +39,7 @@ def logs(
     verbose: Verbose = False,
 ) -> None:
     """Print what the tasks of a cluster have written, each line after the name of its task."""
-    from gensim_tfw2v.cluster.tasks import is_noise
+    from gensim_tfw2v.cluster.started_cluster import is_noise
 
     folder = _chosen(name)[1]
     if not (paths := sorted(folder.glob(f"{task}.log"))):
@@ -64,7 +64,7 @@ def _running() -> dict[str, tuple[Path, list[Any]]]:
 
     Folders of other users, who could name any process, are left out.
     """
-    from gensim_tfw2v.cluster.tasks import PROGRAM
+    from gensim_tfw2v.cluster.started_cluster import PROGRAM
 
     found = {}
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}cluster-*"):

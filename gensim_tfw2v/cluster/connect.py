@@ -187,13 +187,13 @@ def connect(cluster: Cluster, seconds: float = READY_SECONDS) -> Any:
         kernels.
     """
     from gensim_tfw2v._tensorflow import tf
-    from gensim_tfw2v.cluster.handshake import check_versions, stay_with
+    from gensim_tfw2v.cluster.handshake import check_versions, hold_presence
 
     if cluster.chief:
         check_port(cluster.task("chief", 0))
     wait_for_tasks(cluster.servers(), seconds)
     prepare_connections(cluster.servers())
-    if missing := stay_with(cluster.servers(), seconds):
+    if missing := hold_presence(cluster.servers(), seconds):
         raise MissingTasks(missing, seconds)
 
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(

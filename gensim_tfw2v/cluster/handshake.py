@@ -33,6 +33,9 @@ PUBLISHED_SECONDS = 1.0
 #: Seconds that a session may take to be opened, extended or closed.
 OPERATION_SECONDS = 30.0
 
+#: Seconds that a call may last: 31 years, for 300 would overflow gRPC's nanoseconds.
+FOREVER = 10.0**9
+
 #: Between the parts of what a task publishes.
 SEPARATOR = " / "
 
@@ -68,10 +71,10 @@ class MissingKernels(ConnectionError):
 def publish_version(server: Any, task: Task) -> None:
     """Let the clients of a task's server know its versions."""
     version = SEPARATOR.join(own_versions())
-    with tf.Graph().as_default() as graph, tf.device(device_of(task)):
+    with _graph_of(task) as graph:
         assign = tf.raw_ops.AssignVariableOp(resource=_variable(), value=tf.constant(version))
-    with session(server.target, [task], graph) as running:
-        running.run(assign)
+    with session([task], graph, server.target) as run:
+        run(assign)
 
 
 def check_versions(tasks: Iterable[Task]) -> None:
@@ -137,19 +140,28 @@ def _variable() -> Any:
 
 @contextlib.contextmanager
 def session(
-    target: str, tasks: Iterable[Task], graph: Any, seconds: float = OPERATION_SECONDS
-) -> Iterator[Any]:
+    tasks: Sequence[Task],
+    graph: Any,
+    target: str | None = None,
+    operation_seconds: float = OPERATION_SECONDS,
+) -> Iterator[Callable[..., Any]]:
     """Open a session that has to do with some tasks alone, where it would else wait for all.
 
-    Opening and closing it take so many seconds at most; give a run a limit of its own.
+    It is one on the first of them, or on a target. What is given runs an operation of the graph, by
+    what it is fed, for so many seconds at most. Opening and closing take `operation_seconds`.
     """
     config = tf.compat.v1.ConfigProto(
         device_filters=[f"/job:{task.role}/task:{task.index}" for task in tasks],
-        operation_timeout_in_ms=round(1000 * seconds),
+        operation_timeout_in_ms=round(1000 * operation_seconds),
     )
-    opened = tf.compat.v1.Session(target, graph=graph, config=config)
+    opened = tf.compat.v1.Session(target or f"grpc://{tasks[0].address}", graph, config)
+
+    def run(what: Any, given: Any = None, seconds: float = FOREVER) -> Any:
+        limit = tf.compat.v1.RunOptions(timeout_in_ms=round(1000 * seconds))
+        return opened.run(what, given, limit)
+
     try:
-        yield opened
+        yield run
     finally:
         with contextlib.suppress(tf.errors.OpError):  # of a task that is gone
             opened.close()
@@ -163,13 +175,18 @@ def is_blocked(pair: tuple[Task, Task], seconds: float) -> bool:
         for task in (worker, ps, worker):
             with tf.device(device_of(task)):
                 number = number + tf.random.uniform([])
-    limit = tf.compat.v1.RunOptions(timeout_in_ms=round(1000 * seconds))
     try:
-        with session(f"grpc://{worker.address}", pair, graph, seconds) as opened:
-            opened.run(number, options=limit)
+        with session(pair, graph, operation_seconds=seconds) as run:
+            run(number, seconds=seconds)
     except tf.errors.OpError:
         return True
     return False
+
+
+@contextlib.contextmanager
+def _graph_of(task: Task) -> Iterator[Any]:
+    with tf.Graph().as_default() as graph, tf.device(device_of(task)):
+        yield graph
 
 
 def device_of(task: Task) -> str:
@@ -184,9 +201,6 @@ def _series(version: str) -> str:
 #: The queue of a task in which trainings announce themselves by their names.
 ARRIVALS = "tfw2v-arrivals"
 
-#: Seconds that a call may last: 31 years, for 300 would overflow gRPC's nanoseconds.
-FOREVER = 10.0**9
-
 #: Seconds after which one that waits for its own announcement sees whether it was made.
 ANNOUNCED_SECONDS = 5.0
 
@@ -194,7 +208,7 @@ ANNOUNCED_SECONDS = 5.0
 AGAIN_SECONDS = 2.0
 
 
-def stay_with(tasks: Sequence[Task], seconds: float) -> list[Task]:
+def hold_presence(tasks: Sequence[Task], seconds: float) -> list[Task]:
     """Be present at tasks as long as this process lasts, also at those that start anew.
 
     Returns
@@ -228,12 +242,12 @@ def _stay(task: Task, name: str, arrived: threading.Event) -> None:
             staying = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
         is_here = _take(here)
     while True:
-        with _logged(task), _running(task, graph) as run:
+        with _logged(task), session([task], graph) as run:
             call = threading.Thread(target=_logged(task)(run), args=(staying,), daemon=True)
             call.start()
             while call.is_alive():  # else nobody would be here however long it waits
                 with contextlib.suppress(tf.errors.DeadlineExceededError):
-                    run(is_here, ANNOUNCED_SECONDS)
+                    run(is_here, seconds=ANNOUNCED_SECONDS)
                     arrived.set()
                     call.join()
         time.sleep(AGAIN_SECONDS)
@@ -266,34 +280,17 @@ def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
         close = tf.raw_ops.QueueCloseV2(handle=arrivals)
     # raised when the queue is closed: by taking from it when it is empty, and by closing it again
     ended = contextlib.suppress(tf.errors.OutOfRangeError, tf.errors.CancelledError)
-    with _running(task, graph, target) as run, ended:
+    with session([task], graph, target) as run, ended:
         while True:
             name = run(came).decode()
             with _graph_of(task) as of_one:
                 lock = tf.raw_ops.MutexLock(mutex=_mutex(name))
                 left = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
-            with _running(task, of_one, target) as run_of_one:
+            with session([task], of_one, target) as run_of_one:
                 run_of_one(left)
             time.sleep(grace_seconds)
             if not run(waiting):
                 run(close)  # who comes later is refused, and asks again when this has started anew
-
-
-@contextlib.contextmanager
-def _graph_of(task: Task) -> Iterator[Any]:
-    with tf.Graph().as_default() as graph, tf.device(device_of(task)):
-        yield graph
-
-
-@contextlib.contextmanager
-def _running(task: Task, graph: Any, target: str | None = None) -> Iterator[Callable[..., Any]]:
-    """Give what runs an operation of a graph there, however long it takes or for some seconds."""
-
-    def run(what: Any, seconds: float = FOREVER) -> Any:
-        return running.run(what, options=tf.compat.v1.RunOptions(timeout_in_ms=int(1000 * seconds)))
-
-    with session(target or f"grpc://{task.address}", [task], graph) as running:
-        yield run
 
 
 def _mutex(name: str) -> Any:

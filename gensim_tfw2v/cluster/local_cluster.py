@@ -7,11 +7,11 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from gensim_tfw2v.cluster.connect import CANNOT_LISTEN, wait_for_tasks
 from gensim_tfw2v.cluster.spec import LOG_DIR, READY_SECONDS, Cluster, LocalTasks, Task
-from gensim_tfw2v.cluster.tasks import StartedCluster, TaskEnded, is_noise, prefixed
+from gensim_tfw2v.cluster.started_cluster import StartedCluster, TaskEnded, is_noise, prefixed
 from gensim_tfw2v.processes.children import last_lines, start_module
 from gensim_tfw2v.processes.launcher import Process, ProcessLauncher
 from gensim_tfw2v.processes.machine import cores_each
@@ -25,8 +25,6 @@ OP_THREADS = "TF_NUM_INTEROP_THREADS"
 #: by TensorFlow if it was taken after we had looked.
 STARTS = 3
 PORT_TAKEN = (CANNOT_LISTEN, "Could not start gRPC server")
-
-Local = TypeVar("Local", bound="LocalCluster")
 
 
 class LocalCluster(StartedCluster):
@@ -67,15 +65,11 @@ class LocalCluster(StartedCluster):
         workers = max(0, workers)
         addresses = [f"127.0.0.1:{port}" for port in free_ports(ps + workers)]
         super().__init__(Cluster(tuple(addresses[:ps]), tuple(addresses[ps:])), ready_seconds)
-        self._process_launcher = process_launcher
+        self._launcher = process_launcher or ProcessLauncher()
+        self._is_own = process_launcher is None
+        #: Runs a module of this package where it reaches the tasks; see `children.start_module`.
+        self.start_module = self._launcher.start_module
         self._tensorboard_dir = tensorboard_dir
-        self._cleanup = contextlib.ExitStack()
-
-    def __enter__(self: Local) -> Local:
-        if self._process_launcher is None:
-            self._process_launcher = ProcessLauncher()
-            self._cleanup.callback(self._process_launcher.close)
-        return super().__enter__()
 
     def _start_process(self, task: Task) -> Process:
         own = {
@@ -96,11 +90,6 @@ class LocalCluster(StartedCluster):
             stderr=subprocess.STDOUT,
         )
 
-    def start_module(self, module: str, *arguments: str, **options: Any) -> Process:
-        """Run a module of this package where it reaches the tasks; see `children.start_module`."""
-        assert self._process_launcher is not None, "the cluster has not been started"
-        return self._process_launcher.start_module(module, *arguments, **options)
-
     def _show(self, task: Task, line: str) -> None:
         super()._show(task, line)
         if not is_noise(line):
@@ -113,7 +102,8 @@ class LocalCluster(StartedCluster):
     def close(self) -> None:
         """End all tasks."""
         super().close()
-        self._cleanup.close()
+        if self._is_own:
+            self._launcher.close()
 
 
 def free_ports(number: int) -> list[int]:

@@ -27,8 +27,8 @@ from gensim_tfw2v.corpus.encode import Stopped
 from gensim_tfw2v.corpus.files import FileRange, find_texts
 from gensim_tfw2v.corpus.scanner import Known
 from gensim_tfw2v.corpus.shards import EncodedPart, Shard
-from gensim_tfw2v.processes.hazards import tensorflow_is_lost
 from gensim_tfw2v.processes.machine import usable_cores
+from gensim_tfw2v.processes.process_guards import tensorflow_is_lost
 
 logger = logging.getLogger(__name__)
 
@@ -121,12 +121,11 @@ class WorkerMachine:
 
     def _asked(self, what: Any, given: dict[Any, Any], seconds: float, stopped: Any) -> Any:
         """Run an op there, as long as the task is there, and somebody waits for it."""
-        limit = tf.compat.v1.RunOptions(timeout_in_ms=round(1000 * seconds))
         answer: Future[Any] = Future()
 
         def run() -> Any:
-            with session(f"grpc://{self._task.address}", [self._task], self._graph) as running:
-                return running.run(what, given, options=limit)
+            with session([self._task], self._graph) as run_there:
+                return run_there(what, given, seconds)
 
         def ask() -> None:
             try:

@@ -17,10 +17,10 @@ import time
 from typing import NoReturn
 
 from gensim_tfw2v.cluster.connect import bypass_proxies, check_port
-from gensim_tfw2v.cluster.spec import LOG_DIR, Cluster, Task, from_tf_config
-from gensim_tfw2v.processes.children import become_module, name_process, start_module
-from gensim_tfw2v.processes.hazards import prepare_environment
+from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config
+from gensim_tfw2v.processes.children import exec_module, name_process, start_module
 from gensim_tfw2v.processes.machine import keep_alive
+from gensim_tfw2v.processes.process_guards import prepare_environment
 
 #: What a task prints when its port takes calls.
 SERVES = "{} serves"
@@ -43,25 +43,23 @@ ENDING = (signal.SIGTERM, signal.SIGINT)
 CLOSING_SECONDS = 1.0
 
 
-def serve(
-    cluster: Cluster, task: Task, with_parent: bool = False, log_dir: str | None = None
-) -> NoReturn:
+def serve(with_parent: bool = False) -> NoReturn:
     """Run TensorFlow's server for a ps or worker until the process is told to end; then end it.
+
+    ``TF_CONFIG`` says which task it is, and `LOG_DIR` where it writes a run for TensorBoard, with
+    what it takes of the machine.
 
     Parameters
     ----------
-    cluster : Cluster
-    task : Task
     with_parent : bool
         Whether to end when standard input is closed.
-    log_dir : str, optional
-        A folder where this writes a run for TensorBoard, with what it takes of the machine.
 
     Raises
     ------
     OSError
         If the task's port is in use.
     """
+    cluster, task = from_tf_config(os.environ)
     name_process(f"tfw2v-{task.role}-{task.index}")
     prepare_environment()
     status = 0
@@ -114,7 +112,8 @@ def serve(
     if not all(one.is_loopback for one in cluster.tasks()):
         keep_alive(None)  # who calls has a port that nobody knows
     publish_version(server, task)
-    log = None if log_dir is None else TaskLog(log_dir, f"{task.role}-{task.index}")
+    log_dir = os.environ.get(LOG_DIR)
+    log = TaskLog(log_dir, f"{task.role}-{task.index}") if log_dir else None
 
     def wait_until_left() -> None:
         nonlocal is_left
@@ -133,28 +132,18 @@ def serve(
     if is_left and not status:
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         print(f"{task} starts anew: the last training has left it", flush=True)
-        become_module(
-            "gensim_tfw2v.cluster.server",
-            *([WITH_PARENT] if with_parent else []),
-            environment=_environment(cluster, task, log_dir),
-        )
+        exec_module("gensim_tfw2v.cluster.server", *[WITH_PARENT] * with_parent)
     # TensorFlow's server cannot be stopped, and would keep the interpreter from ending
     os._exit(status)
 
 
-def _environment(cluster: Cluster, task: Task, log_dir: str | None) -> dict[str, str]:
-    return {"TF_CONFIG": cluster.tf_config(task.role, task.index), LOG_DIR: log_dir or ""}
-
-
-def watch(cluster: Cluster, task: Task, log_dir: str | None = None) -> NoReturn:
-    """Run a task in another process until it ends, or the parent is gone; then kill what hangs.
+def watch() -> NoReturn:
+    """Have another process `serve` until it ends, or the parent is gone; then kill what hangs.
 
     The parent is gone when standard input is closed, or when nothing comes from it for
     `SILENT_SECONDS`: the connection to another host can break without a word.
     """
-    process = start_module(
-        "gensim_tfw2v.cluster.server", WITH_PARENT, environment=_environment(cluster, task, log_dir)
-    )
+    process = start_module("gensim_tfw2v.cluster.server", WITH_PARENT)
 
     def end_without_parent() -> None:
         while select.select([0], [], [], SILENT_SECONDS)[0] and os.read(0, 1024):
@@ -171,9 +160,8 @@ def watch(cluster: Cluster, task: Task, log_dir: str | None = None) -> NoReturn:
 
 def main() -> None:
     """Serve as ``TF_CONFIG`` says."""
-    with_parent = WITH_PARENT in sys.argv[1:]
     try:
-        serve(*from_tf_config(os.environ), with_parent, os.environ.get(LOG_DIR) or None)
+        serve(WITH_PARENT in sys.argv)
     except OSError as error:
         print(error, file=sys.stderr)
         sys.exit(2)

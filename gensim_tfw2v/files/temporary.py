@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 
 try:
     import fcntl
@@ -56,7 +56,7 @@ class TemporaryFolder:
 
     def close(self) -> None:
         """Remove the folder and what is in it; again does nothing."""
-        with holding_interrupts():  # a finalizer that is interrupted isn't called again
+        with defer_interrupts():  # a finalizer that is interrupted isn't called again
             self._finalizer()
 
     def __enter__(self) -> Path:

@@ -12,6 +12,7 @@ train their units side by side, so one computes while another waits for the netw
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -57,20 +58,13 @@ class ColumnLayout(Layout):
 
     def read(self, ids: tf.Tensor, link: Link) -> Slices:
         """Rows [ids, D], float32, where they are."""
-        parts = []
-        for shard, rows in zip(self.shards, link.send(ids, tf.int32), strict=True):
-            with tf.device(shard.device):
-                parts.append(self._access.read(shard, rows, tf.float32))
-        return Slices(parts, link)
+        read = partial(self._access.read, dtype=tf.float32)
+        return Slices(self.on_shards(read, link.send(ids, tf.int32)), link)
 
     def add(self, ids: tf.Tensor, changes: Slices, link: Link) -> tf.Operation:
         """Add changes [ids, D] to rows of different ids, where they are."""
-        done = []
         there = link.send(ids, tf.int32)
-        for shard, rows, part in zip(self.shards, there, changes.parts, strict=True):
-            with tf.device(shard.device):
-                done.append(self._access.add(shard, rows, part))
-        return tf.group(done)
+        return tf.group(self.on_shards(self._access.add, there, changes.parts))
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
         for shard, first, last in zip(self.shards, self._edges, self._edges[1:], strict=False):

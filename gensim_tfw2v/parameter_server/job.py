@@ -20,7 +20,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.graph.steps import prepare_unit
-from gensim_tfw2v.kernel.native import let_run_together
+from gensim_tfw2v.kernel.native import allow_parallel
 from gensim_tfw2v.kernel.native_unit import NativeUnit, number_rows
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
@@ -125,32 +125,6 @@ def packed_size(threads: int) -> int:
     return len(UnitResult._fields) * threads + OF_JOB
 
 
-def job_signature(threads: int) -> list[tf.TensorSpec]:
-    """Signature of the function of a job.
-
-    sources : Tensor [n], string
-    ranges : Tensor [n, 2], int32
-        Of each of n units; see `read_entries`. One may have no entries.
-    indices : Tensor [n], int32
-        Their indices in the push counter; below 0 for none.
-    keys : Tensor [n, 2], int32
-    alphas : Tensor [n, 2], float32
-    replicas : Tensor [], float32
-        Jobs that are trained at the same time.
-    number : Tensor [], int64
-        Of the job: no other has it.
-    """
-    return [
-        tf.TensorSpec([threads], tf.string),
-        tf.TensorSpec([threads, 2], tf.int32),
-        tf.TensorSpec([threads], tf.int32),
-        tf.TensorSpec([threads, 2], tf.int32),
-        tf.TensorSpec([threads, 2], tf.float32),
-        tf.TensorSpec([], tf.float32),
-        tf.TensorSpec([], tf.int64),
-    ]
-
-
 class Job(NamedTuple):
     """A job that has been drawn and planned, while its function is traced.
 
@@ -166,7 +140,7 @@ class Job(NamedTuple):
     key : Tensor [2], int32
         Of its first unit.
     replicas, number
-        See `job_signature`.
+        See `WorkerJob.function`.
     """
 
     units: list[Any]
@@ -176,11 +150,6 @@ class Job(NamedTuple):
     key: tf.Tensor
     replicas: tf.Tensor
     number: tf.Tensor
-
-    @property
-    def rows(self) -> tf.Tensor:
-        """Rows of all tables: [], int32."""
-        return tf.add_n([tf.size(ids) for ids in self.ids.values()])
 
     @property
     def tokens(self) -> tf.Tensor:
@@ -228,7 +197,8 @@ class WorkerJob:
 
     def traffic(self) -> tuple[tf.Tensor, tf.Tensor]:
         """Bytes fetched and pushed."""
-        return self.row_traffic(self.job.rows, self.job.rows)
+        rows = tf.add_n([tf.size(ids) for ids in self.job.ids.values()])
+        return self.row_traffic(rows, rows)
 
     def staleness(self, others: tf.Tensor) -> tf.Tensor:
         """The job's, of the units that others have pushed from its first phase to its last."""
@@ -242,13 +212,8 @@ class WorkerJob:
 
     def rates(self) -> dict[str, tf.Tensor]:
         """In how many predictions each row takes part, for each token, by tables: [n]."""
-        ids = self.job.ids
-        rates = cached(
-            [getattr(self.server.rates, name) for name in ids],
-            [getattr(self._rates, name) for name in ids],
-        )
-        of_tables = zip(ids, rates, strict=True)
-        return {name: tf.gather(of_table, ids[name]) for name, of_table in of_tables}
+        rates = Tables(*cached(self.server.rates, self._rates))
+        return {name: tf.gather(getattr(rates, name), ids) for name, ids in self.job.ids.items()}
 
     def directions(
         self, rows: Mapping[str, tf.Tensor], rates: Mapping[str, tf.Tensor]
@@ -271,7 +236,7 @@ class WorkerJob:
         replicas: tf.Tensor,
         number: tf.Tensor,
     ) -> Job:
-        """Draw and plan the units, for which no row is needed; arguments as in `job_signature`."""
+        """Draw and plan the units, for which no row is needed; arguments as of `function`."""
         program = self.program
         words = self.words()
         ids: dict[str, tf.Tensor] = {}
@@ -318,16 +283,38 @@ class WorkerJob:
 
     @functools.cached_property
     def function(self) -> tf.types.experimental.PolymorphicFunction:
-        """Both halves, of what `job_signature` says. Ask first where no other thread does."""
+        """Both halves. Ask first where no other thread does.
+
+        sources : Tensor [n], string
+        ranges : Tensor [n, 2], int32
+            Of each of n units; see `read_entries`. One may have no entries.
+        indices : Tensor [n], int32
+            Their indices in the push counter; below 0 for none.
+        keys : Tensor [n, 2], int32
+        alphas : Tensor [n, 2], float32
+        replicas : Tensor [], float32
+            Jobs that are trained at the same time.
+        number : Tensor [], int64
+            Of the job: no other has it.
+        """
 
         def do_job(sources, ranges, indices, keys, alphas, replicas, number):  # type: ignore[no-untyped-def]
             began = tf.timestamp()
             job = self.prepare(sources, ranges, keys, alphas, replicas, number)
             packed = self.run(job, indices, began)
-            let_run_together()
+            allow_parallel()
             return packed
 
-        signature = job_signature(self.program.threads)
+        threads = self.program.threads
+        signature = [
+            tf.TensorSpec([threads], tf.string),
+            tf.TensorSpec([threads, 2], tf.int32),
+            tf.TensorSpec([threads], tf.int32),
+            tf.TensorSpec([threads, 2], tf.int32),
+            tf.TensorSpec([threads, 2], tf.float32),
+            tf.TensorSpec([], tf.float32),
+            tf.TensorSpec([], tf.int64),
+        ]
         return tf.function(do_job, autograph=False, input_signature=signature)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 
@@ -124,11 +125,22 @@ class Layout:
         self.size = size
         self._access = access or GraphAccess()
         self.shards = []
-        for shape, device in zip_longest(shapes, devices):
+        for shape, device in itertools.zip_longest(shapes, devices):
             with tf.device(device):
                 # a function, so that every task makes its own zeros
                 zeros = partial(self._access.zeros, shape)
                 self.shards.append(tf.Variable(zeros, trainable=False))
+
+    def on_shards(self, run: Callable[..., Any], *parts: Iterable[Any]) -> list[Any]:
+        """Call a function on each shard's device, with the shard and its item of each list.
+
+        Longer lists go on with the first shard again.
+        """
+        done = []
+        for shard, *of_shard in zip(itertools.cycle(self.shards), *parts, strict=False):
+            with tf.device(shard.device):
+                done.append(run(shard, *of_shard))
+        return done
 
     def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
         """Rows of the shards, piece by piece, and which part of the table they are."""

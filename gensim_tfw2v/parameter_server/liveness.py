@@ -118,7 +118,7 @@ class Liveness:
         time.sleep(1.0)  # a ps that is being killed may still answer
         try:
             wait_for_tasks((task for task in self._tasks if task.role == "ps"), ANSWER_SECONDS)
-            with naming_lost_tasks():
+            with convert_task_errors():
                 for table in tables:
                     table.check()
         except ConnectionError:
@@ -133,7 +133,7 @@ class Liveness:
 
 
 @contextlib.contextmanager
-def naming_lost_tasks() -> Iterator[None]:
+def convert_task_errors() -> Iterator[None]:
     """Turn `lost_errors`, and what a task has `FORGOTTEN`, into one error.
 
     Raises

@@ -9,9 +9,9 @@ A job fetches its rows once, trains on a copy, and pushes once what has changed.
 
 from __future__ import annotations
 
-import itertools
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.combining import DirectedShare
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.layout import Access, Layout, pieces_of
-from gensim_tfw2v.parameter_server.scratch import Scratch
+from gensim_tfw2v.parameter_server.scratch import Scratch, joined
 
 
 class Split(NamedTuple):
@@ -83,15 +83,11 @@ class RowLayout(Layout):
 
     def fetch(self, split: Split, dtype: tf.DType) -> tf.Tensor:
         """Give rows: [ids, D], in the dtype given, in which they travel."""
-        return joined(split, self.fetch_parts(split, dtype))
+        return joined(split.places, self.fetch_parts(split, dtype))
 
     def fetch_parts(self, split: Split, dtype: tf.DType) -> list[tf.Tensor]:
         """Give the rows of each part."""
-        parts = []
-        for shard, rows in zip(itertools.cycle(self.shards), split.rows, strict=False):
-            with tf.device(shard.device):
-                parts.append(self._access.read(shard, rows, dtype))
-        return parts
+        return self.on_shards(partial(self._access.read, dtype=dtype), split.rows)
 
     def push(self, split: Split, changes: tf.Tensor, dtype: tf.DType) -> tf.Operation:
         """Add changes [ids, D] to rows of different ids; they travel in the dtype given."""
@@ -99,30 +95,21 @@ class RowLayout(Layout):
 
     def push_parts(self, split: Split, parts: list[tf.Tensor]) -> tf.Operation:
         """Add the changes of each part's rows."""
-        done = []
-        shards = itertools.cycle(self.shards)
-        for shard, rows, part in zip(shards, split.rows, parts, strict=False):
-            with tf.device(shard.device):
-                done.append(self._access.add(shard, rows, part))
-        return tf.group(done)
+        return tf.group(self.on_shards(self._access.add, split.rows, parts))
 
     def stage(self, split: Split, parts: list[tf.Tensor], number: tf.Tensor) -> tf.Operation:
         """Lay the changes of each shard's rows down there, under a number, for `add_staged`."""
-        done = []
-        for stage, shard, rows, part in zip(
-            self._stages, self.shards, split.rows, parts, strict=True
-        ):
-            with tf.device(shard.device):
-                done.append(
-                    tf.raw_ops.MapStage(
-                        key=number,
-                        indices=[0, 1],
-                        values=[tf.identity(rows), tf.identity(part)],
-                        dtypes=[tf.int32, part.dtype],
-                        shared_name=stage,
-                    )
-                )
-        return tf.group(done)
+
+        def lay(_: tf.Variable, stage: str, *rows_and_changes: tf.Tensor) -> tf.Operation:
+            return tf.raw_ops.MapStage(
+                key=number,
+                indices=[0, 1],
+                values=list(map(tf.identity, rows_and_changes)),
+                dtypes=[part.dtype for part in rows_and_changes],
+                shared_name=stage,
+            )
+
+        return tf.group(self.on_shards(lay, self._stages, split.rows, parts))
 
     def add_staged(
         self,
@@ -145,24 +132,24 @@ class RowLayout(Layout):
         drop_others : bool
             Whether what was laid down under other numbers is dropped.
         """
-        done = []
-        for stage, shard in zip(self._stages, self.shards, strict=True):
-            with tf.device(shard.device):
-                staged = []
-                for number in tf.unstack(numbers):
-                    rows, changes = tf.raw_ops.MapUnstage(
-                        key=number, indices=[0, 1], dtypes=[tf.int32, dtype], shared_name=stage
-                    )
-                    staged.append((tf.ensure_shape(rows, [None]), changes))
-                added = tf.no_op()
-                for rows, changes in [self._combined(staged, combine)] if combine else staged:
-                    with tf.control_dependencies([added]):
-                        added = self._access.add(shard, rows, changes)
-                if drop_others:
-                    with tf.control_dependencies([added]):
-                        added = tf.raw_ops.MapClear(dtypes=[tf.int32, dtype], shared_name=stage)
-                done.append(added)
-        return tf.group(done)
+
+        def add(shard: tf.Variable, stage: str) -> tf.Operation:
+            staged = []
+            for number in tf.unstack(numbers):
+                rows, changes = tf.raw_ops.MapUnstage(
+                    key=number, indices=[0, 1], dtypes=[tf.int32, dtype], shared_name=stage
+                )
+                staged.append((tf.ensure_shape(rows, [None]), changes))
+            added = tf.no_op()
+            for rows, changes in [self._combined(staged, combine)] if combine else staged:
+                with tf.control_dependencies([added]):
+                    added = self._access.add(shard, rows, changes)
+            if drop_others:
+                with tf.control_dependencies([added]):
+                    added = tf.raw_ops.MapClear(dtypes=[tf.int32, dtype], shared_name=stage)
+            return added
+
+        return tf.group(self.on_shards(add, self._stages))
 
     def _combined(
         self,
@@ -210,11 +197,6 @@ def adder_of_staged(
 def parts_of(split: Split, rows: tf.Tensor) -> list[tf.Tensor]:
     """Split rows, given in the order of the ids, into each shard's."""
     return [rows] if len(split.places) == 1 else [tf.gather(rows, at) for at in split.places]
-
-
-def joined(split: Split, parts: list[tf.Tensor]) -> tf.Tensor:
-    """Join the parts of rows, in the order of the ids."""
-    return parts[0] if len(parts) == 1 else tf.dynamic_stitch(split.places, parts)
 
 
 class RowJob(WorkerJob):
@@ -281,7 +263,9 @@ class RowJob(WorkerJob):
         rates = self.rates()
         size = self.job.alpha * self.job.tokens
         # in the order of the ids, on whichever ps they are
-        rows = {name: joined(split, self._fetched[name]) for name, split in self._splits.items()}
+        rows = {
+            name: joined(split.places, self._fetched[name]) for name, split in self._splits.items()
+        }
         steepest = self.directions(rows, rates)
         return {name: steepest[name].of_rows(size * rate) for name, rate in rates.items()}
 

@@ -138,10 +138,7 @@ class Scratch:
         self.handle = of_workers.own(what, [*self._shape], device="CPU" if native else None)
 
     def assign(self, rows: tf.Tensor) -> tf.Operation:
-        """Set the rows [n, D]."""
-        if self._native:
-            with tf.device("CPU"):
-                rows = load_ops().tfw2v_pad(rows)
+        """Set the rows [n, D], where no compiled kernels train them."""
         return tf.raw_ops.AssignVariableOp(resource=self.handle(), value=rows)
 
     def read(self) -> tf.Tensor:
@@ -152,8 +149,7 @@ class Scratch:
     def place(self, places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Operation:
         """Set the rows [n, D], given by parts of any dtype, and where the rows of each part go."""
         if not self._native:
-            rows = parts[0] if len(parts) == 1 else tf.dynamic_stitch(places, parts)
-            return self.assign(tf.cast(rows, tf.float32))
+            return self.assign(tf.cast(joined(places, parts), tf.float32))
         number = tf.add_n([tf.size(part) for part in places])
         with tf.device("CPU"):
             memory = tf.raw_ops.Empty(shape=tf.stack([number, self._shape[1]]), dtype=tf.float32)
@@ -217,34 +213,37 @@ class Scratch:
         return tf.raw_ops.ResourceGather(resource=handle, indices=ids, dtype=tf.float32)
 
 
+def joined(places: list[tf.Tensor], parts: list[tf.Tensor]) -> tf.Tensor:
+    """Join parts of rows, each of which has its rows' places."""
+    return parts[0] if len(parts) == 1 else tf.dynamic_stitch(places, parts)
+
+
 def cached(sources: Sequence[tf.Variable], names: Sequence[str]) -> list[tf.Tensor]:
     """The values of variables of another task that never change, kept by the worker by these names.
 
     They travel when a worker asks for the first time: also one that was started anew.
     """
-    values = [tf.zeros(source.shape, source.dtype) for source in sources]  # of those without any
-    full = [place for place, source in enumerate(sources) if 0 not in source.shape]
-    handles = {
-        place: named_handle(names[place], [None] * sources[place].shape.rank, sources[place].dtype)
-        for place in full
-    }
+    handles = [
+        named_handle(name, [None] * source.shape.rank, source.dtype)
+        for source, name in zip(sources, names, strict=True)
+    ]
 
     def fetch() -> tf.Tensor:
-        fetched = {place: sources[place].read_value() for place in full}
+        values = [source.read_value() for source in sources]
         with tf.control_dependencies(
             [
-                tf.raw_ops.AssignVariableOp(resource=handles[place](), value=value)
-                for place, value in fetched.items()
+                tf.raw_ops.AssignVariableOp(resource=handle(), value=value)
+                for handle, value in zip(handles, values, strict=True)
             ]
         ):
             return tf.constant(True)
 
     # they are set together, but not at once
-    known = [tf.raw_ops.VarIsInitializedOp(resource=handles[place]()) for place in full]
+    known = [tf.raw_ops.VarIsInitializedOp(resource=handle()) for handle in handles]
     with tf.control_dependencies([tf.cond(tf.reduce_all(known), lambda: tf.constant(True), fetch)]):
-        for place in full:
-            dtype = sources[place].dtype
-            shape = sources[place].shape
-            value = tf.raw_ops.ReadVariableOp(resource=handles[place](), dtype=dtype)
-            values[place] = tf.ensure_shape(value, shape)
-    return values
+        return [
+            tf.ensure_shape(
+                tf.raw_ops.ReadVariableOp(resource=handle(), dtype=source.dtype), source.shape
+            )
+            for handle, source in zip(handles, sources, strict=True)
+        ]

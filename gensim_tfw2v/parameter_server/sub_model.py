@@ -20,9 +20,9 @@ from gensim_tfw2v.graph.updates import whole_rows
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, UnitTask, unit_key
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
+from gensim_tfw2v.parameter_server.job_queue import runs_of
 from gensim_tfw2v.parameter_server.layout import ROWS_AT_A_TIME
 from gensim_tfw2v.parameter_server.scratch import Scratch
-from gensim_tfw2v.parameter_server.tickets import runs_of
 
 
 class SubModelTask(NamedTuple):

@@ -4,72 +4,22 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.parameter_server.job import is_seen_by
 from gensim_tfw2v.parameter_server.layout import Layout
-from gensim_tfw2v.parameter_server.liveness import Liveness, naming_lost_tasks
+from gensim_tfw2v.parameter_server.liveness import Liveness, convert_task_errors
 
 #: The ``tf.function`` of a job.
 Function = Callable[..., Any]
 
 
-class Job(Protocol):
-    """A job that has been handed to a worker."""
-
-    def result(self) -> Any:
-        """Wait for its result, an ndarray; as of a ``Future``."""
-
-
-class Workers(Protocol):
-    """Run jobs, each on the next worker that is free, and again if that worker ends.
-
-    Attributes
-    ----------
-    number : int
-        N.
-    shards : int
-        P: over how many ps tasks rows are spread.
-    are_threads : bool
-        Whether they are threads of this process.
-    """
-
-    are_threads: bool
-    number: int
-    shards: int
-
-    def scope(self) -> contextlib.AbstractContextManager[Any]:
-        """Variables made inside are the ps tasks'."""
-
-    def schedule(self, function: Function, *arguments: tf.Tensor, slot: int | None = None) -> Job:
-        """Hand a job to the next worker that is free.
-
-        Parameters
-        ----------
-        slot : int, optional
-            To which worker instead, below N, where that can be chosen: TensorFlow's coordinator
-            lets any take it.
-        """
-
-    def sees(self, folder: Path) -> bool:
-        """Return whether jobs can read what this process writes to a folder."""
-
-    def progress(self) -> None:
-        """Note that jobs are being trained from now on."""
-
-    def intact(self, tables: Sequence[Layout]) -> bool:
-        """Return whether everything that ps tasks held is still there."""
-
-    def close(self) -> None:
-        """End what was started."""
-
-
 class ClusterWorkers:
-    """The worker tasks of a cluster.
+    """The worker tasks of a cluster. They run jobs, each again if its worker ends.
 
     Parameters
     ----------
@@ -79,6 +29,15 @@ class ClusterWorkers:
         Its ps and workers.
     liveness : Liveness
         That is told when a job has ended.
+
+    Attributes
+    ----------
+    number : int
+        N.
+    shards : int
+        P: over how many ps tasks rows are spread.
+    are_threads : bool
+        Whether they are threads of this process.
     """
 
     are_threads = False
@@ -94,7 +53,10 @@ class ClusterWorkers:
         return self._coordinator.strategy.scope()
 
     def schedule(self, function: Function, *arguments: tf.Tensor, slot: int | None = None) -> Job:
-        """Hand a job to the next worker that is free, whatever `slot`."""
+        """Hand a job to the next worker that is free; `slot` is for threads.
+
+        ``result()`` of what is given waits for the job's result, an ndarray.
+        """
         while True:
             try:
                 scheduled = self._coordinator.schedule(function, args=arguments)
@@ -105,7 +67,7 @@ class ClusterWorkers:
 
     def sees(self, folder: Path) -> bool:
         """Return whether jobs can read what this process writes to a folder."""
-        with naming_lost_tasks():
+        with convert_task_errors():
             return is_seen_by(self.number, folder)
 
     def progress(self) -> None:
@@ -126,14 +88,14 @@ class _OnCluster:
         self._liveness = liveness
 
     def result(self) -> Any:
-        with naming_lost_tasks():
+        with convert_task_errors():
             result = self._scheduled.fetch()
         self._liveness.progress()
         return result
 
 
 class LocalWorkers:
-    """Threads of this process, each a worker; the tables are its own.
+    """Threads of this process, each a worker; the tables are its own. See `ClusterWorkers`.
 
     Parameters
     ----------
@@ -158,7 +120,7 @@ class LocalWorkers:
         return contextlib.nullcontext()
 
     def schedule(self, function: Function, *arguments: tf.Tensor, slot: int | None = None) -> Job:
-        """Hand a job to the next thread that is free, or to that of a slot."""
+        """Hand a job to the next thread that is free, or to that of a slot, below N."""
         pool = self._pool if slot is None else self._slots[slot]
         return pool.submit(lambda: function(*arguments).numpy())
 
@@ -177,3 +139,10 @@ class LocalWorkers:
         """End the threads, after the jobs that they train."""
         for pool in (self._pool, *self._slots):
             pool.shutdown(cancel_futures=True)
+
+
+#: Who runs jobs.
+Workers = ClusterWorkers | LocalWorkers
+
+#: A job that has been handed to a worker.
+Job = _OnCluster | Future[Any]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from gensim_tfw2v.processes.hazards import flush_streams
+from gensim_tfw2v.processes.process_guards import flush_streams
 
 # of Linux's prctl.h
 _PR_SET_PDEATHSIG = 1
@@ -46,7 +46,7 @@ def end_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def run_and_leave(run: Callable[[], object]) -> None:
+def run_and_exit(run: Callable[[], object]) -> None:
     """Run all that a process is for, and end it without taking the interpreter apart.
 
     With TensorFlow imported that takes half a second, for nothing: ``atexit``'s functions are
@@ -116,13 +116,13 @@ def start_module(
     )
 
 
-def become_module(module: str, *arguments: str, environment: Mapping[str, str]) -> NoReturn:
+def exec_module(module: str, *arguments: str) -> NoReturn:
     """Run a module of this package in place of this program, as `start_module` would.
 
     The process keeps its number, its parent and its standard streams. All else of it is freed.
     """
     flush_streams()
-    os.execve(python(), [python(), "-m", module, *arguments], _environment(environment))
+    os.execve(python(), [python(), "-m", module, *arguments], _environment({}))
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:

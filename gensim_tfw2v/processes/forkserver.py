@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from typing import NoReturn
 
 from gensim_tfw2v.processes import children
-from gensim_tfw2v.processes.hazards import flush_streams, without_collection
+from gensim_tfw2v.processes.process_guards import flush_streams, without_collection
 
 #: What is imported once for all, so far as it starts no thread: it is mostly tasks that are forked.
 MODULES = (
@@ -28,7 +28,7 @@ MODULES = (
     *("gensim_tfw2v.cluster.server", "gensim_tfw2v.regimes.coordinator"),
 )
 
-LONGEST_REQUEST = 1 << 17  # bytes
+MAX_REQUEST = 1 << 17  # bytes
 
 
 def main() -> None:
@@ -67,7 +67,7 @@ def _fork(requests: socket.socket, running: dict[int, Connection]) -> None:
                 os.read(woken, 1 << 12)
                 _report_ended(running)
                 continue
-            text, descriptors, _, _ = socket.recv_fds(requests, LONGEST_REQUEST, 4)
+            text, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST, 4)
             if not text:
                 return
             answer, *standard = descriptors
@@ -118,4 +118,4 @@ def _become(
 
 
 if __name__ == "__main__":
-    children.run_and_leave(main)
+    children.run_and_exit(main)

@@ -38,19 +38,14 @@ class Forked:
     """A process that the fork server has started: what is used of ``subprocess.Popen``."""
 
     def __init__(
-        self, answers: Connection, stdin: IO[bytes], stdout: IO[bytes] | None = None
+        self, pid: int, answers: Connection, stdin: IO[bytes], stdout: IO[bytes] | None = None
     ) -> None:
+        self.pid = pid
         self.stdin = stdin
         self.stdout = stdout
         self.returncode: int | None = None
         self._answers = answers
         self._lock = threading.Lock()
-        if not answers.poll(START_SECONDS):
-            raise ConnectionError(f"has not answered for {START_SECONDS:g} s")
-        try:
-            self.pid: int = answers.recv()
-        except EOFError:
-            raise ConnectionError("has ended") from None
 
     def poll(self) -> int | None:
         """Its status, if it has ended."""
@@ -143,17 +138,19 @@ class ForkServer:
         finally:
             for descriptor in standard:
                 os.close(descriptor)
-        try:
-            forked = Forked(answers, *pipes)
-        except ConnectionError as error:
-            for stream in pipes:
-                stream.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(1.0)  # it is ending
-            why = f"the process that forks others {error}{last_lines(self._log)}"
-            raise ConnectionError(why) from None
-        self._has_forked = True
-        return forked
+        why = f"has not answered for {START_SECONDS:g} s"
+        if answers.poll(START_SECONDS):
+            try:
+                forked = Forked(answers.recv(), answers, *pipes)
+                self._has_forked = True
+                return forked
+            except EOFError:
+                why = "has ended"
+        for stream in pipes:
+            stream.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(1.0)  # it is ending
+        raise ConnectionError(f"the process that forks others {why}{last_lines(self._log)}")
 
     @property
     def is_lost(self) -> bool:

@@ -6,6 +6,7 @@ TCP's, and offers no option. So the kernel is asked for keep-alive, connection b
 """
 
 import contextlib
+import functools
 import ipaddress
 import os
 import socket
@@ -85,8 +86,6 @@ def own_connections() -> Iterator[tuple[str, socket.socket]]:
 
 #: Hosts, by name or by address, and ports: connections to them are kept alive.
 _hosts: set[tuple[str, int]] = set()
-_starting = threading.Lock()
-_is_started = False
 
 
 def keep_alive(hosts: Iterable[tuple[str, int]] | None) -> None:
@@ -100,22 +99,20 @@ def keep_alive(hosts: Iterable[tuple[str, int]] | None) -> None:
         Names or addresses, and ports: connections to all others are left as they are. None for
         all connections of a process that has no others.
     """
-    global _is_started
     _hosts.update(hosts or ())
-    with _starting:
-        if sys.platform == "linux" and not _is_started:
-            _is_started = True  # one thread is enough
-            of = (None if hosts is None else _hosts,)
-            threading.Thread(
-                target=_keep_alive, args=of, name="tfw2v-keepalive", daemon=True
-            ).start()
+    if sys.platform == "linux":
+        _start_keeping(hosts is None)
 
 
-def _keep_alive(hosts: set[tuple[str, int]] | None) -> None:
-    kept: set[str] = set()
-    while True:
-        kept = keep_new_alive(kept, hosts)
-        time.sleep(LOOK_SECONDS)
+@functools.cache  # one thread is enough
+def _start_keeping(all_hosts: bool) -> None:
+    def keep() -> None:
+        kept: set[str] = set()
+        while True:
+            kept = keep_new_alive(kept, None if all_hosts else _hosts)
+            time.sleep(LOOK_SECONDS)
+
+    threading.Thread(target=keep, name="tfw2v-keepalive", daemon=True).start()
 
 
 def keep_new_alive(kept: set[str], hosts: set[tuple[str, int]] | None) -> set[str]:

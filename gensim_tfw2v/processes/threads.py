@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from itertools import islice, takewhile
 from typing import TypeVar
 
-from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.processes.machine import usable_cores
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 
 #: Seconds between two reports.
 PAUSE = 0.2
@@ -68,7 +68,7 @@ def run_threads(
         threading.Thread(target=run, name=f"{name}-{place}", daemon=True) for place in range(number)
     ]
     try:
-        with holding_interrupts():  # which would leave those that have started
+        with defer_interrupts():  # which would leave those that have started
             for thread in threads:
                 thread.start()
         for thread in threads:
@@ -114,7 +114,7 @@ def in_threads(
         try:
             while True:
                 for item in islice(left, None if ahead is None else ahead - len(waiting)):
-                    with holding_interrupts():  # which would leave a thread that has just started
+                    with defer_interrupts():  # which would leave a thread that has just started
                         waiting.append(pool.submit(work, item, stopped))
                 if not waiting:
                     break

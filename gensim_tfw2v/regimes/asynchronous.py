@@ -15,10 +15,10 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.tables import Reporter, UnitTask
-from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
-from gensim_tfw2v.parameter_server.tickets import Tickets, jobs_of
+from gensim_tfw2v.parameter_server.job_queue import JobQueue, jobs_of
+from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.processes.threads import run_threads
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
@@ -35,8 +35,8 @@ class AsynchronousRegime(ParameterServerRegime):
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
         threads = self.program.threads
-        with naming_lost_tasks(), workers.scope():
-            self._tickets = Tickets(-(-setup.units // threads), threads, self.program.shared_corpus)
+        with convert_task_errors(), workers.scope():
+            self._queue = JobQueue(-(-setup.units // threads), threads, self.program.shared_corpus)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, and again if its worker ended; see `Regime`.
@@ -69,7 +69,7 @@ class AsynchronousRegime(ParameterServerRegime):
         while jobs and not stop():
             self._train(jobs, report, stop, replicas)
             # what workers that ended have drawn; it may have been pushed in part
-            if len(left := self._tickets.left()) == len(jobs) and not stop():
+            if len(left := self._queue.left()) == len(jobs) and not stop():
                 raise ClusterLost(f"no worker has trained any of the jobs that are left{self._why}")
             jobs = left
 
@@ -77,8 +77,8 @@ class AsynchronousRegime(ParameterServerRegime):
         self, jobs: Sequence[Sequence[UnitTask]], report: Reporter, stop: Stop, replicas: int
     ) -> None:
         """Let workers draw jobs, once."""
-        with naming_lost_tasks(), holding_interrupts():
-            files = self._tickets.issue(jobs)
+        with convert_task_errors(), defer_interrupts():
+            files = self._queue.refill(jobs)
         function = self.function
         arguments = (files, tf.constant(replicas, tf.float32))
 
@@ -92,11 +92,11 @@ class AsynchronousRegime(ParameterServerRegime):
                 logger.info("a worker has failed; its jobs are trained again: %s", lost)
 
         def look() -> None:
-            with naming_lost_tasks(), holding_interrupts():
-                done = self._tickets.collect()
+            with convert_task_errors(), defer_interrupts():
+                done = self._queue.collect()
                 if stop():
-                    self._tickets.withdraw()
-                self._tickets.stage()
+                    self._queue.close()
+                self._queue.stage()
             if done:
                 self.workers.progress()
             for of_job, packed in done:
@@ -104,8 +104,8 @@ class AsynchronousRegime(ParameterServerRegime):
                     report(trained)
 
         def end() -> None:
-            with contextlib.suppress(ClusterLost), naming_lost_tasks():
-                self._tickets.withdraw()
+            with contextlib.suppress(ClusterLost), convert_task_errors():
+                self._queue.close()
 
         try:
             run_threads(work, replicas, "tfw2v-worker", look, ENDING_SECONDS, end)
@@ -115,9 +115,4 @@ class AsynchronousRegime(ParameterServerRegime):
     @functools.cached_property
     def function(self) -> tf.types.experimental.PolymorphicFunction:
         """The function that all workers run: it draws jobs until none is left."""
-        return self._tickets.worker_function(self.job)
-
-    def close(self) -> None:
-        """Free the tables."""
-        super().close()
-        vars(self).pop("function", None)
+        return self._queue.worker_function(self.job)

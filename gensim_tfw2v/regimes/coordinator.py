@@ -10,6 +10,7 @@ itself, where the user's TensorFlow cannot.
 """
 
 import contextlib
+import functools
 import logging
 import os
 import pickle
@@ -21,7 +22,9 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from logging.handlers import QueueHandler
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -38,8 +41,8 @@ from gensim_tfw2v.options.regimes import RegimeOptions
 from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS, Liveness
 from gensim_tfw2v.parameter_server.workers import ClusterWorkers, LocalWorkers
 from gensim_tfw2v.processes.children import last_lines, name_process, start_module
-from gensim_tfw2v.processes.hazards import prepare_environment
 from gensim_tfw2v.processes.launcher import Process
+from gensim_tfw2v.processes.process_guards import prepare_environment
 from gensim_tfw2v.regimes import Setup, Stop, never
 
 #: Seconds that the coordinator has to end what it does when training is interrupted.
@@ -56,7 +59,7 @@ TRAFFIC_SECONDS = 1.0
 
 
 class ClusterSetup(NamedTuple):
-    """Everything that a coordinator is told."""
+    """Everything that a coordinator needs to know."""
 
     cluster: Cluster | None  # None if the coordinator itself is to train, with threads
     ready_seconds: float  # how long its tasks have to come up
@@ -211,8 +214,9 @@ class CoordinatedRegime:
             elif kind == "traffic":
                 self.traffic = content
             elif kind == "log":
-                name, level, text = content
-                logging.getLogger(name).log(level, "%s", text)
+                logger = logging.getLogger(content.name)
+                if logger.isEnabledFor(content.levelno):
+                    logger.handle(content)
             elif kind == "done":
                 self.traffic = content
                 return
@@ -252,17 +256,6 @@ def _opened(asked: ClusterSetup, liveness: Liveness) -> Any:
     return asked.regime.make(asked.setup, workers)
 
 
-class _Forwarding(logging.Handler):
-    """Lets the process that asks log what this one has to say."""
-
-    def __init__(self, say: Callable[[str, Any], None]) -> None:
-        super().__init__()
-        self._say = say
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._say("log", (record.name, record.levelno, record.getMessage()))
-
-
 def main() -> None:
     """Answer the requests on standard input until it ends."""
     name_process("tfw2v-chief")
@@ -278,7 +271,9 @@ def main() -> None:
             pickle.dump((kind, content), answers)
             answers.flush()
 
-    logging.getLogger("gensim_tfw2v").addHandler(_Forwarding(say))
+    # the process that asks logs what this one has to say
+    forward: Any = SimpleNamespace(put_nowait=functools.partial(say, "log"))
+    logging.getLogger("gensim_tfw2v").addHandler(QueueHandler(forward))
 
     def read() -> None:
         while True:
@@ -309,12 +304,12 @@ def main() -> None:
         # the process that asks ends this one, whatever it waits for
         liveness.watch(lambda lost: say("error", lost))
     regime: Any = None
-    told = 0.0
+    updated = 0.0
 
     def report(of_unit: UnitReport) -> None:
-        nonlocal told
-        if is_logged and time.monotonic() - told > TRAFFIC_SECONDS:
-            told = time.monotonic()
+        nonlocal updated
+        if is_logged and time.monotonic() - updated > TRAFFIC_SECONDS:
+            updated = time.monotonic()
             say("traffic", replace(regime.traffic, jobs=[]))  # which are many
         say("report", of_unit)
 

@@ -22,7 +22,7 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.options.regimes import Downpour
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
-from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.rows import RowLayout
 from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
@@ -31,41 +31,6 @@ from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime
 
 #: By the name of each table in use: Tensor [n], int32, the places of distinct rows among the job's.
 Window = dict[str, tf.Tensor]
-
-
-class Windows:
-    """The rows of a job, by steps.
-
-    Parameters
-    ----------
-    prepared : list of PreparedUnit
-        Units that are trained side by side, with numbers of `own_ids`.
-
-    Attributes
-    ----------
-    steps : Tensor [], int32
-        Of the longest unit.
-    """
-
-    def __init__(self, prepared: list[PreparedUnit]) -> None:
-        self._prepared = prepared
-        self.steps = tf.reduce_max(tf.stack([part.steps for part in prepared]))
-
-    def of(self, first: Any, last: Any) -> Window:
-        """Rows that the steps from `first` to before `last` use; none if there is no such step."""
-        first = tf.minimum(first, self.steps)
-        last = tf.minimum(last, self.steps)
-        window = {}
-        for name in Tables._fields:
-            if getattr(self._prepared[0].unit, name) is None:
-                continue
-            parts = []
-            for part in self._prepared:
-                steps = tf.minimum(tf.stack([first, last]), part.steps)
-                begin, end = tf.unstack(tf.gather(getattr(part.plan, name).distinct.edges, steps))
-                parts.append(getattr(part.unit, name)[begin:end])
-            window[name] = tf.unique(tf.concat(parts, 0)).y
-        return window
 
 
 def rows_of(window: Window) -> tf.Tensor:
@@ -193,12 +158,12 @@ class ReplicaJob(WorkerJob):
 
     def fetch(self) -> list[tf.Operation]:
         """Fetch the rows of the first steps."""
-        self._windows = Windows(self.job.units)
-        steps = self._steps = self._windows.steps
+        # of the longest unit
+        steps = self._steps = tf.reduce_max(tf.stack([unit.steps for unit in self.job.units]))
         # replicas do not know of each other for so long
         apart = max(self._n_fetch, self._n_push)
         self._share = tf.minimum(1.0, apart / tf.cast(tf.maximum(1, steps), tf.float32))
-        self._first = self._windows.of(0, self._n_fetch)
+        self._first = self._window(0, self._n_fetch)
         fetched = self._fetch(self._first)
         if self.program.workers > 1:
             order = {name: tf.argsort(places) for name, places in self._first.items()}
@@ -230,7 +195,7 @@ class ReplicaJob(WorkerJob):
     def push(self) -> list[tf.Operation]:
         """Push what has not been pushed."""
         pushed = tf.maximum(0, self._steps - 1) // self._n_push * self._n_push
-        window = self._windows.of(pushed, self._steps)
+        window = self._window(pushed, self._steps)
         self._pushed += rows_of(window)
         return self._push(window, self._take(window))
 
@@ -245,12 +210,24 @@ class ReplicaJob(WorkerJob):
         """
         return tf.cast(others, tf.float32) * self._share
 
+    def _window(self, first: Any, last: Any) -> Window:
+        """Rows that the steps from `first` to before `last` use; none if there is no such step."""
+        window = {}
+        for name in self.job.ids:
+            parts = []
+            for unit in self.job.units:
+                steps = tf.minimum(tf.stack([first, last]), unit.steps)
+                begin, end = tf.unstack(tf.gather(getattr(unit.plan, name).distinct.edges, steps))
+                parts.append(getattr(unit.unit, name)[begin:end])
+            window[name] = tf.unique(tf.concat(parts, 0)).y
+        return window
+
     def _phase(self, step: tf.Tensor, sums: Any, fetched: tf.Tensor, pushed: tf.Tensor) -> Any:
         then = step + self._every
         pushes = (step > 0) & tf.equal(step % self._n_push, 0)
-        behind = self._windows.of(tf.where(pushes, step - self._n_push, step), step)
+        behind = self._window(tf.where(pushes, step - self._n_push, step), step)
         fetches = tf.equal(then % self._n_fetch, 0)
-        ahead = self._windows.of(then, tf.where(fetches, then + self._n_fetch, then))
+        ahead = self._window(then, tf.where(fetches, then + self._n_fetch, then))
         changes = self._take(behind)
         with tf.control_dependencies(tf.nest.flatten(changes)):
             # TensorFlow orders what is done to a ps variable, on the ps: rows are read with these
@@ -327,7 +304,7 @@ class DownpourRegime(AsynchronousRegime):
         self.warm_units = max(self.warm_units, round(options.warm_start * setup.units))
         self.squares: Tables | None = None
         if options.adagrad:
-            with naming_lost_tasks(), workers.scope():
+            with convert_task_errors(), workers.scope():
                 self.squares = Tables(*(RowLayout(n, 1, workers.shards) for n in setup.rows))
 
     def _make_job(self) -> ReplicaJob:
@@ -336,7 +313,6 @@ class DownpourRegime(AsynchronousRegime):
 
     def close(self) -> None:
         """Free the tables."""
-        super().close()
         for table in self.squares or ():
             table.close()
-        self.squares = None
+        super().close()

@@ -24,11 +24,11 @@ from gensim_tfw2v.parameter_server.job import (
     source_of,
 )
 from gensim_tfw2v.parameter_server.layout import NativeAccess
-from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.rows import RowJob, RowLayout
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.regimes import Setup
 
 #: Layouts with the jobs on them, by the names that users give.
@@ -73,7 +73,7 @@ class ParameterServerRegime:
             # between threads nothing travels, so nothing is rounded for it
             wire_dtype="float32" if workers.are_threads else setup.program.wire_dtype,
         )
-        with naming_lost_tasks(), workers.scope():
+        with convert_task_errors(), workers.scope():
             self.server = self._serve(setup)
 
     def _serve(self, setup: Setup) -> ParameterServer:
@@ -119,39 +119,33 @@ class ParameterServerRegime:
     def begin_epoch(self) -> None:
         """Forget how often units have been pushed."""
         self.workers.progress()
-        with naming_lost_tasks():
+        with convert_task_errors():
             self.server.push_counter.times.assign(tf.zeros_like(self.server.push_counter.times))
 
     def end_epoch(self) -> None:
         """Count the units that have been pushed more than once."""
-        with naming_lost_tasks():
+        with convert_task_errors():
             times = self.server.push_counter.times.numpy()
         self.traffic.repeated += int(np.maximum(times - 1, 0).sum())
 
     def run_job(self, tasks: Sequence[UnitTask], number: int = 0) -> np.ndarray:
         """Hand a job, whose number no other has, to the next worker that is free; wait for it."""
-        arguments = self.arguments(tasks, self._replicas, number)
-        with self._scheduling:
-            job = self.workers.schedule(self.function, *map(tf.constant, arguments))
-        packed: np.ndarray = job.result()
-        return packed
-
-    def arguments(
-        self, tasks: Sequence[UnitTask], replicas: int, number: int = 0
-    ) -> tuple[Any, ...]:
-        """Arguments of a job, as `job_signature` has them; replicas are trained at a time."""
         empty = self.program.threads - len(tasks)
         of_units = [source_of(task.unit, self.program.shared_corpus) for task in tasks]
         sources, ranges = zip(*of_units, *[NOTHING] * empty, strict=True)
-        return (
+        arguments = (
             np.array(sources, object),
             np.array(ranges, np.int32),
             np.array([*(task.unit.index for task in tasks), *[-1] * empty], np.int32),
             np.array([*(task.key for task in tasks), *[[0, 0]] * empty], np.int32),
             np.array([task.alphas for task in (*tasks, *[tasks[0]] * empty)], np.float32),
-            np.float32(replicas),
+            np.float32(self._replicas),
             np.int64(number),
         )
+        with self._scheduling:
+            job = self.workers.schedule(self.function, *map(tf.constant, arguments))
+        packed: np.ndarray = job.result()
+        return packed
 
     def reported(self, packed: np.ndarray, tasks: Sequence[UnitTask]) -> list[UnitReport]:
         """Count a job whose result has come, and give the reports of its units.
@@ -189,23 +183,23 @@ class ParameterServerRegime:
         alphas = [task.alphas[1] for task in tasks]
         return result.units.reports(units, alphas)
 
-    @holding_interrupts()
+    @defer_interrupts()
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
-        with naming_lost_tasks():
+        with convert_task_errors():
             for table, array in zip(self.server.tables, arrays, strict=True):
                 table.load(array)
 
-    @holding_interrupts()
+    @defer_interrupts()
     def finite(self) -> bool:
         """Return whether every row is finite."""
-        with naming_lost_tasks():
+        with convert_task_errors():
             return all(table.finite() for table in self.server.tables)
 
-    @holding_interrupts()
+    @defer_interrupts()
     def export(self, arrays: Tables) -> None:
         """Copy the current rows into these arrays."""
-        with naming_lost_tasks():
+        with convert_task_errors():
             for table, array in zip(self.server.tables, arrays, strict=True):
                 table.export(array)
 
@@ -215,5 +209,6 @@ class ParameterServerRegime:
         self.server.of_workers.free()
         for table in self.server.tables:
             table.close()
-        del self.server
-        vars(self).pop("job", None)
+        counted = self.traffic
+        vars(self).clear()  # graphs hold variables
+        self.traffic = counted

@@ -1,7 +1,7 @@
 """Sandblaster L-BFGS: a batch method whose vectors never leave the ps.
 
 Dean et al. 2012, "Large Scale Distributed Deep Networks", section 4.2. Workers compute the gradient
-of the whole corpus, portion by portion; the coordinator has numbers only, and tells the ps what to
+of the whole corpus, item by item; the coordinator has numbers only, and tells the ps what to
 do with the tables.
 """
 
@@ -18,22 +18,22 @@ from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask
 from gensim_tfw2v.options.regimes import Sandblaster, check_gradient
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, WorkerJob
-from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.job_queue import runs_of
+from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.rows import adder_of_staged, parts_of
 from gensim_tfw2v.parameter_server.scratch import Scratch
 from gensim_tfw2v.parameter_server.sharded_vector import ShardedVector
-from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.lbfgs import LBFGS
-from gensim_tfw2v.regimes.synchronous import DealingRegime
+from gensim_tfw2v.regimes.synchronous import ScheduledRegime
 
 #: As seldom as this, in the mean row's share, a row takes part in predictions at least, when it is
 #: guessed how far its gradient reaches.
-LEAST_RATE = 1e-3
+MIN_RATE = 1e-3
 
-#: Portions whose gradients are added at a time: until then they lie at the ps beside the tables.
+#: Items whose gradients are added at a time: until then they lie at the ps beside the tables.
 ADDED_TOGETHER = 8
 
 
@@ -49,8 +49,8 @@ class FixedRows(WholeRows):
         return whole(tf.gather(self._rows, ids))
 
 
-class PortionJob(WorkerJob):
-    """Evaluates a portion of a batch: the loss of a few units, and its gradient; see `WorkerJob`.
+class GradientJob(WorkerJob):
+    """Evaluates an item of a batch: the loss of a few units, and its gradient; see `WorkerJob`.
 
     The rows are fetched once and stay as they are; what the steps would add to them, at the step
     size 1 and unclipped, is summed beside them. That is minus the gradient of the loss, where the
@@ -126,7 +126,7 @@ class PortionJob(WorkerJob):
         return tf.zeros_like(others)
 
 
-class SandblasterRegime(DealingRegime):
+class SandblasterRegime(ScheduledRegime):
     """An epoch is one evaluation of f, the loss of the whole corpus, and of its gradient.
 
     So that f is the same in each, units are drawn as in epoch 0. Step sizes are not asked for:
@@ -159,7 +159,7 @@ class SandblasterRegime(DealingRegime):
             wire_dtype="float32",
         )
         super().__init__(setup._replace(program=program), workers, options)
-        with naming_lost_tasks():
+        with convert_task_errors():
             point = ShardedVector(self.server.tables)
             weights = _weights(point, setup.rates)
             self._search = LBFGS(
@@ -171,10 +171,10 @@ class SandblasterRegime(DealingRegime):
         self._add_staged = adder_of_staged(tables, tf.float32, drop_others=False)
         self._drop_others = adder_of_staged(tables, tf.float32)
 
-    def _make_job(self) -> PortionJob:
+    def _make_job(self) -> GradientJob:
         point = self._search.trial.tables
         gradient = self._gradient.tables
-        return PortionJob(self.program, self.server, Tables(*point), Tables(*gradient))
+        return GradientJob(self.program, self.server, Tables(*point), Tables(*gradient))
 
     def _begin_pass(self) -> None:
         """Nothing of the corpus has been evaluated at the trial point."""
@@ -195,25 +195,39 @@ class SandblasterRegime(DealingRegime):
             If f is not finite at the point from which it begins.
         """
         self.workers.progress()
-        self._report = report
-        # drawn as in epoch 0, and the whole gradient: see `PortionJob`
+        # drawn as in epoch 0, and the whole gradient: see `GradientJob`
         tasks = [
             UnitTask.of(task.unit, (1.0, 1.0), self._seed)._replace(epoch=task.epoch)
             for task in tasks
         ]
-        portions = runs_of(tasks, self.program.threads)
-        with naming_lost_tasks():
+        items = runs_of(tasks, self.program.threads)
+        with convert_task_errors():
             if not self._evaluated:
-                with holding_interrupts():
+                with defer_interrupts():
                     self._gradient.clear()
                     # of attempts of earlier passes, that came too late
                     self._drop_others(tf.constant([], tf.int64))
-            is_whole = self._dealer.deal(portions, stop)
+            steps = (self._search.step,) * 2
+            done = 0
+            for item, number, packed, counts in self._scheduler.run_batch(items, stop):
+                result = JobResult.unpacked(packed)
+                reports = self.counted(result, [task._replace(alphas=steps) for task in item])
+                if not counts:
+                    self.traffic.repeated += len(item)
+                    continue
+                done += 1
+                self._loss += math.fsum(result.units.loss[: len(item)])
+                self._evaluated += len(item)
+                self._staged.append(number)
+                if len(self._staged) == ADDED_TOGETHER:
+                    self._add([self._staged])
+                for evaluated in reports:
+                    report(evaluated)
             self._add([[number] for number in self._staged])
-            if is_whole:
+            if done == len(items):
                 self._end_pass(tasks[0].epoch if tasks else 0)
 
-    @holding_interrupts()
+    @defer_interrupts()
     def _end_pass(self, epoch: int) -> None:
         loss = self._loss
         evaluated = self._evaluated
@@ -223,24 +237,9 @@ class SandblasterRegime(DealingRegime):
         if self._search.loss is None and not math.isfinite(loss):
             raise Divergence(f"the loss of the corpus is {loss} at the beginning of epoch {epoch}")
         self._gradient.scale(-1.0)
-        self._search.tell(loss)
+        self._search.report(loss)
 
-    def _take(self, tasks: Sequence[UnitTask], number: int, packed: np.ndarray) -> None:
-        result = JobResult.unpacked(packed)
-        self._loss += math.fsum(result.units.loss[: len(tasks)])
-        self._evaluated += len(tasks)
-        self._staged.append(number)
-        if len(self._staged) == ADDED_TOGETHER:
-            self._add([self._staged])
-        steps = (self._search.step,) * 2
-        for evaluated in self.counted(result, [task._replace(alphas=steps) for task in tasks]):
-            self._report(evaluated)
-
-    def _repeated(self, tasks: Sequence[UnitTask], packed: np.ndarray) -> None:
-        super()._repeated(tasks, packed)
-        self.traffic.repeated += len(tasks)
-
-    @holding_interrupts()
+    @defer_interrupts()
     def _add(self, batches: list[list[int]]) -> None:
         """Add gradients that lie at the ps under these numbers."""
         for numbers in batches:
@@ -249,7 +248,7 @@ class SandblasterRegime(DealingRegime):
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied): anew, unless they are those of the point."""
-        with naming_lost_tasks():
+        with convert_task_errors():
             if self._search.loss is not None and self._stands_at(arrays):
                 return
             super().load(arrays)
@@ -266,10 +265,9 @@ class SandblasterRegime(DealingRegime):
 
     def close(self) -> None:
         """Free the tables."""
-        super().close()
         for table in self._gradient.tables:
             table.close()
-        del self._search, self._gradient, self._add_staged, self._drop_others
+        super().close()
 
 
 def _weights(point: ShardedVector, rates: Tables) -> ShardedVector:
@@ -281,5 +279,5 @@ def _weights(point: ShardedVector, rates: Tables) -> ShardedVector:
     weights = point.like(1)
     for table, rate in zip(weights.tables, rates, strict=True):
         if table.rows:
-            table.load(1.0 / np.maximum(rate / rate.mean(), LEAST_RATE)[:, None])
+            table.load(1.0 / np.maximum(rate / rate.mean(), MIN_RATE)[:, None])
     return weights

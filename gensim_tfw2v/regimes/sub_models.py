@@ -220,8 +220,3 @@ class SubModelsRegime(ParameterServerRegime):
     @property
     def _tries(self) -> int:
         return TRIES_A_WORKER * self.workers.number
-
-    def close(self) -> None:
-        """Free the tables, and end workers that are threads, with what they keep."""
-        super().close()
-        del self._functions

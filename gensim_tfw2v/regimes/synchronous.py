@@ -3,7 +3,7 @@
 With one ps it is the design of a single parameter actor. What comes out of a round does not depend
 on which worker was faster, nor on how often a job was run.
 
-A round, like Sandblaster's pass, is a batch dealt out in portions, each to the next worker that is
+A round, like Sandblaster's pass, is a batch of work items, each for the next worker that is
 free. When none is left to hand out, workers that would be idle are given copies of those that are
 not done, and what is done first counts (Dean et al. 2012, "Large Scale Distributed Deep Networks",
 section 4.2). So neither a slow worker nor one that stands still holds up a batch.
@@ -13,12 +13,10 @@ import itertools
 import statistics
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
-
-import numpy as np
+from typing import Any, ClassVar
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
@@ -27,35 +25,32 @@ from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.options.regimes import Deterministic, Synchronous
 from gensim_tfw2v.parameter_server.combining import adasum
 from gensim_tfw2v.parameter_server.job import JobResult
-from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
+from gensim_tfw2v.parameter_server.job_queue import runs_of
+from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.rows import StagedJob, WholeStagedJob, adder_of_staged
-from gensim_tfw2v.parameter_server.tickets import runs_of
 from gensim_tfw2v.parameter_server.workers import Workers
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.processes.threads import LOOK_SECONDS
 from gensim_tfw2v.regimes import Setup, Stop, never
 from gensim_tfw2v.regimes.parameter_server import ParameterServerRegime
 
-#: Of a patient dealer: a portion is copied, once, when it takes this many times as long as the
+#: Of a patient scheduler: an item is copied, once, when it takes this many times as long as the
 #: median of its batch, and at least so many seconds.
 STRAGGLER_TIMES = 3.0
 STRAGGLER_SECONDS = 1.0
 
-P = TypeVar("P")
-R = TypeVar("R")
-
 
 @dataclass(eq=False)
-class Portion(Generic[P]):
+class WorkItem:
     """A part of a batch."""
 
-    what: P
+    what: Any
     attempts: int = 0  # that run now
     is_done: bool = False
 
 
-class Dealer(Generic[P, R]):
-    """Deals out portions, one batch after another.
+class BackupScheduler:
+    """Has items done by workers, one batch after another, the last ones with backup copies.
 
     What a worker still does of a batch that has been done keeps it from being given more.
 
@@ -63,12 +58,8 @@ class Dealer(Generic[P, R]):
     ----------
     workers : int
         Attempts that run at a time.
-    run : function (P, number) -> R
+    run : function (item, number) -> result
         Runs an attempt under a number that no other has, and waits for it; in threads.
-    take : function (P, number, R) -> None
-        Given each portion once, with the attempt that counts.
-    repeated : function (P, R) -> None
-        Given what the others have done.
     intact : function () -> bool
         Whether what the attempts before have left is there, when one has failed.
     patient : bool
@@ -78,43 +69,39 @@ class Dealer(Generic[P, R]):
     def __init__(
         self,
         workers: int,
-        run: Callable[[P, int], R],
-        take: Callable[[P, int, R], None],
-        repeated: Callable[[P, R], None],
+        run: Callable[[Any, int], Any],
         intact: Callable[[], bool],
         patient: bool = False,
     ) -> None:
         self._workers = workers
         self._run = run
-        self._take = take
-        self._repeated = repeated
         self._intact = intact
         self._patient = patient
         self._numbers = itertools.count(1)
-        self._running: dict[Future[R], tuple[int, Portion[P]]] = {}
-        self._threads = ThreadPoolExecutor(workers, "tfw2v-portion")
+        self._running: dict[Future[Any], tuple[int, WorkItem]] = {}
+        self._threads = ThreadPoolExecutor(workers, "tfw2v-item")
 
-    def deal(self, parts: Iterable[P], stop: Stop) -> bool:
+    def run_batch(self, items: Iterable[Any], stop: Stop) -> Iterator[tuple[Any, int, Any, bool]]:
         """Have all of a batch done.
 
         Parameters
         ----------
-        parts : iterable of P
+        items : iterable
         stop : callable
             Whether to hand out no more of them; those that are out are waited for.
 
-        Returns
-        -------
-        bool
-            Whether all were handed out.
+        Yields
+        ------
+        (item, number, result, bool)
+            Of each attempt that has ended; and whether it is the one that counts for its item.
 
         Raises
         ------
         ClusterLost
             If an attempt failed, and what others have left is gone.
         """
-        waiting = deque(Portion(part) for part in parts)
-        out: list[Portion[P]] = []
+        waiting = deque(map(WorkItem, items))
+        out: list[WorkItem] = []
         total = len(waiting)
         began = time.monotonic()
         took = list[float]()
@@ -123,85 +110,72 @@ class Dealer(Generic[P, R]):
             is_stopped = is_stopped or stop()
             passed = time.monotonic() - began
             before = len(out)
-            out = [portion for portion in out if not portion.is_done]
+            out = [item for item in out if not item.is_done]
             took += [passed] * (before - len(out))
             while len(self._running) < self._workers:
                 if waiting and not is_stopped:
                     out.append(waiting.popleft())
                     self._begin(out[-1])
                     continue
-                again = min(out, key=lambda portion: portion.attempts, default=None)
+                again = min(out, key=lambda item: item.attempts, default=None)
                 if again is None or again.attempts and not self._copies(again, passed, took, total):
                     break
                 self._begin(again)
             if not out and (is_stopped or not waiting):
-                return not waiting
+                return
             done, _ = wait(self._running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
             for future in done:
-                self._end(future)
+                number, item = self._running.pop(future)
+                item.attempts -= 1
+                try:
+                    result = future.result()
+                except ClusterLost:
+                    if not self._intact():
+                        raise
+                    continue
+                is_first = not item.is_done
+                item.is_done = True
+                yield item.what, number, result, is_first
 
-    def _copies(self, portion: Portion[P], passed: float, took: list[float], total: int) -> bool:
-        """Return whether a copy is dealt out too; `took` are the seconds of what is done."""
+    def _copies(self, item: WorkItem, passed: float, took: list[float], total: int) -> bool:
+        """Return whether a copy is handed out too; `took` are the seconds of what is done."""
         if not self._patient:
             return True
-        if portion.attempts > 1 or 2 * len(took) < total:
+        if item.attempts > 1 or 2 * len(took) < total:
             return False
         return passed > max(STRAGGLER_SECONDS, STRAGGLER_TIMES * statistics.median(took))
 
-    def _begin(self, portion: Portion[P]) -> None:
+    def _begin(self, item: WorkItem) -> None:
         number = next(self._numbers)
-        portion.attempts += 1
-        self._running[self._threads.submit(self._run, portion.what, number)] = number, portion
-
-    def _end(self, future: "Future[R]") -> None:
-        number, portion = self._running.pop(future)
-        portion.attempts -= 1
-        try:
-            result = future.result()
-        except ClusterLost:
-            if not self._intact():
-                raise
-            return
-        if portion.is_done:
-            self._repeated(portion.what, result)
-        else:
-            portion.is_done = True
-            self._take(portion.what, number, result)
+        item.attempts += 1
+        self._running[self._threads.submit(self._run, item.what, number)] = number, item
 
     def close(self) -> None:
         """Wait for nothing that still runs."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-class DealingRegime(ParameterServerRegime):
-    """Has a `Dealer` hand out jobs, each of which counts once; see `ParameterServerRegime`."""
+class ScheduledRegime(ParameterServerRegime):
+    """Jobs by a `BackupScheduler`, each of which counts once; see `ParameterServerRegime`."""
 
     patient: ClassVar[bool] = False
 
     def __init__(self, setup: Setup, workers: Workers, options: Any) -> None:
         super().__init__(setup, workers, options)
-        self._dealer = Dealer(
+        self._scheduler = BackupScheduler(
             workers.number,
             self.run_job,
-            self._take,
-            self._repeated,
             lambda: workers.intact(self.server.tables),
             self.patient,
         )
 
-    def _take(self, tasks: Sequence[UnitTask], number: int, packed: np.ndarray) -> None:
-        raise NotImplementedError
-
-    def _repeated(self, tasks: Sequence[UnitTask], packed: np.ndarray) -> None:
-        self.counted(JobResult.unpacked(packed), tasks)
-
     def close(self) -> None:
         """Free the tables."""
-        self._dealer.close()
+        self._scheduler.close()
         super().close()
 
 
-class SynchronousRegime(DealingRegime):
+class SynchronousRegime(ScheduledRegime):
     """A round is a job for each of the program's workers; see `ParameterServerRegime`.
 
     There may be fewer or more tasks that run them.
@@ -237,16 +211,17 @@ class SynchronousRegime(DealingRegime):
                 break
             is_shared = self.options.combines_by_direction and len(of_round) > 1
             self._replicas = len(of_round) * (ROUND_TIMES if is_shared else 1)
-            self._taken: dict[int, tuple[int, list[UnitReport]]] = {}  # by a job's first unit
-            self._dealer.deal(of_round, never)
+            ended: dict[int, tuple[int, list[UnitReport]]] = {}  # by a job's first unit
+            for job, number, packed, counts in self._scheduler.run_batch(of_round, never):
+                if counts:
+                    ended[job[0].unit.index] = number, self.reported(packed, job)
+                else:
+                    self.counted(JobResult.unpacked(packed), job)
             # in the order of the jobs, whichever came first
-            taken = [self._taken[job[0].unit.index] for job in of_round]
-            with naming_lost_tasks(), holding_interrupts():
-                self._add_staged(tf.constant([number for number, _ in taken], tf.int64))
-            for _, reports in taken:
+            of_jobs = [ended[job[0].unit.index] for job in of_round]
+            with convert_task_errors(), defer_interrupts():
+                self._add_staged(tf.constant([number for number, _ in of_jobs], tf.int64))
+            for _, reports in of_jobs:
                 for trained in reports:
                     report(trained)
         self.end_epoch()
-
-    def _take(self, tasks: Sequence[UnitTask], number: int, packed: np.ndarray) -> None:
-        self._taken[tasks[0].unit.index] = number, self.reported(packed, tasks)

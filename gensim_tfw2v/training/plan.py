@@ -18,8 +18,8 @@ from gensim_tfw2v.kernel.program import KernelShape, Program
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions
-from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.processes.machine import cores_each
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 from gensim_tfw2v.regimes import Regime, Setup
 from gensim_tfw2v.regimes.deterministic import DeterministicRegime
 from gensim_tfw2v.regimes.local import LocalRegime
@@ -324,7 +324,7 @@ def _open_workers(
             return CoordinatedRegime(asked, lambda: None)
         from gensim_tfw2v.parameter_server.workers import LocalWorkers
 
-        with holding_interrupts():
+        with defer_interrupts():
             return plan.regime.make(setup, LocalWorkers(setup.program.workers))
 
 

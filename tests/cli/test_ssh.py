@@ -18,7 +18,7 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.cluster.tasks import SshCluster
+from gensim_tfw2v.cluster.ssh_cluster import SshCluster
 from tests.cli.conftest import ROOT
 from tests.cli.sshd import openssh, stub, why_no_sshd
 from tests.cli.test_cluster import TFW2V, until

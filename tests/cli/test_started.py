@@ -10,7 +10,7 @@ import pytest
 from gensim.test.utils import datapath
 
 from gensim_tfw2v.cluster import Cluster
-from gensim_tfw2v.cluster.tasks import SshCluster
+from gensim_tfw2v.cluster.ssh_cluster import SshCluster
 from tests.cli.test_cluster import TFW2V, until
 from tests.cli.test_ssh import TRAINING, hosts_file
 

@@ -23,7 +23,7 @@ from gensim_tfw2v.cluster.local_cluster import (
     open_cluster,
 )
 from gensim_tfw2v.cluster.spec import ClusterError, LocalTasks
-from gensim_tfw2v.cluster.tasks import TaskEnded
+from gensim_tfw2v.cluster.started_cluster import TaskEnded
 from tests.cluster.test_training import servers
 
 TRAIN = """

@@ -41,10 +41,10 @@ train(Cluster((sys.argv[1],), (sys.argv[2],)), epochs=100_000, callbacks=[Tell()
 STAY = """
 import logging
 import sys
-from gensim_tfw2v.cluster.handshake import stay_with
+from gensim_tfw2v.cluster.handshake import hold_presence
 from gensim_tfw2v.cluster.spec import Cluster
 logging.basicConfig(level=logging.INFO)
-assert not stay_with(Cluster((sys.argv[1],), (sys.argv[2],)).servers(), 60)
+assert not hold_presence(Cluster((sys.argv[1],), (sys.argv[2],)).servers(), 60)
 print("here", flush=True)
 sys.stdin.read()
 """
@@ -53,7 +53,7 @@ sys.stdin.read()
 LATE = """
 import sys
 from gensim_tfw2v.cluster import server
-server.become_module = lambda *_, **options: sys.stdin.read()
+server.exec_module = lambda *_, **options: sys.stdin.read()
 server.main()
 """
 

@@ -17,6 +17,7 @@ from gensim.models.word2vec import PathLineSentences
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster import MissingTasks, handshake, readers
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster
@@ -279,14 +280,15 @@ def test_a_task_that_starts_anew_is_asked_again(launcher, tmp_path, monkeypatch)
 
         @contextlib.contextmanager
         def session_before(*arguments):
-            with handshake.session(*arguments) as session:
-                made.append(session)
+            with handshake.session(*arguments) as run:
+                made.append(run)
                 if len(made) == 1:
-                    session.list_devices()  # it is open
+                    with arguments[1].as_default():
+                        run(tf.constant(0))  # it is open
                     first.kill()
                     running.append(start(launcher, cluster, cluster.servers()[1]))
                     assert any(b"serves" in line for line in running[-1].stdout)
-                yield session
+                yield run
 
         monkeypatch.setattr(readers, "session", session_before)
         part = machine.read(files.find_texts([LEE]), tmp_path / "part-", None, threading.Event())

@@ -63,14 +63,14 @@ def trained(**options):
     )  # fmt: skip
 
 
-@pytest.mark.slow  # portions that are run twice are tested without a cluster always
-def test_each_portion_counts_once_whatever_befalls_a_worker(monkeypatch, caplog):
+@pytest.mark.slow  # items that are run twice are tested without a cluster always
+def test_each_item_counts_once_whatever_befalls_a_worker(monkeypatch, caplog):
     disturbance = Disturbance(monkeypatch, 2, range(5, 7))
     model = trained(cluster="local:ps=1,worker=2", callbacks=[disturbance])
     assert disturbance.killed and disturbance.still
     assert caplog.text.count("ended with signal 9; its log") == 1
     alone = trained()
-    # as if nothing had happened: a portion more or less would show
+    # as if nothing had happened: an item more or less would show
     np.testing.assert_allclose(model.mean_losses, alone.mean_losses, rtol=1e-4)
     assert likeness(model, alone) > 0.999
     traffic = model.traffic

@@ -13,10 +13,11 @@ from unittest.mock import Mock
 import psutil
 import pytest
 
-from gensim_tfw2v.cluster import tasks
+from gensim_tfw2v.cluster import started_cluster
 from gensim_tfw2v.cluster.local_cluster import LocalCluster, free_ports
 from gensim_tfw2v.cluster.spec import Cluster, Task
-from gensim_tfw2v.cluster.tasks import SshCluster, TaskEnded, is_noise, prefixed
+from gensim_tfw2v.cluster.ssh_cluster import SshCluster
+from gensim_tfw2v.cluster.started_cluster import TaskEnded, is_noise, prefixed
 
 TASKS = [Task("ps", 0, "a:1"), Task("worker", 1, "b:2")]
 
@@ -118,9 +119,9 @@ def test_what_local_tasks_write_is_in_files_and_logged(caplog, monkeypatch, leve
     )
 
 
-@pytest.mark.parametrize(("fails_at", "restarts"), [(None, tasks.RESTARTS), (4, 2)])
+@pytest.mark.parametrize(("fails_at", "restarts"), [(None, started_cluster.RESTARTS), (4, 2)])
 def test_workers_are_started_again_but_not_for_ever(caplog, monkeypatch, fails_at, restarts):
-    monkeypatch.setattr(tasks, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(started_cluster, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
     started = []
 
@@ -144,7 +145,7 @@ def test_workers_are_started_again_but_not_for_ever(caplog, monkeypatch, fails_a
 
 @pytest.mark.slow  # a task gives a sign of life every five seconds
 def test_tasks_that_hang_are_killed_and_workers_started_again(shared_forks, monkeypatch, caplog):
-    monkeypatch.setattr("gensim_tfw2v.cluster.tasks.HANGING_SECONDS", 8.0)
+    monkeypatch.setattr("gensim_tfw2v.cluster.started_cluster.HANGING_SECONDS", 8.0)
     local = LocalCluster(1, 1, process_launcher=shared_forks(isolated=False))
     with local, local.restarting():
         ps, worker = local.cluster.servers()

@@ -8,7 +8,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import ClusterLost, Task
 from gensim_tfw2v.parameter_server import liveness
-from gensim_tfw2v.parameter_server.liveness import Liveness, lost_errors, naming_lost_tasks
+from gensim_tfw2v.parameter_server.liveness import Liveness, convert_task_errors, lost_errors
 
 
 @pytest.mark.parametrize("kind", lost_errors())
@@ -16,19 +16,19 @@ def test_the_reason_is_named(kind):
     message = "Graph execution error:\n\n  the reason \n"
     with (
         pytest.raises(ClusterLost, match=r"lost its parameters \(the reason\)"),
-        naming_lost_tasks(),
+        convert_task_errors(),
     ):
         raise kind(None, None, message)
 
 
 def test_a_task_that_has_forgotten_what_it_was_told_is_lost():
     message = "Unable to find the relevant tensor remote_handle: Op ID: 57, Output num: 0."
-    with pytest.raises(ClusterLost, match="Op ID: 57"), naming_lost_tasks():
+    with pytest.raises(ClusterLost, match="Op ID: 57"), convert_task_errors():
         raise tf.errors.InvalidArgumentError(None, None, message)
 
 
 def test_a_coordinator_that_has_lost_count_is_one_that_has_lost_a_task():
-    with pytest.raises(ClusterLost, match="gone"), naming_lost_tasks():
+    with pytest.raises(ClusterLost, match="gone"), convert_task_errors():
         try:
             raise tf.errors.UnavailableError(None, None, "gone")
         except tf.errors.UnavailableError:
@@ -44,7 +44,7 @@ def test_a_coordinator_that_has_lost_count_is_one_that_has_lost_a_task():
     ],
 )
 def test_other_errors_stay(error):
-    with pytest.raises(type(error)), naming_lost_tasks():
+    with pytest.raises(type(error)), convert_task_errors():
         raise error
 
 

@@ -6,13 +6,13 @@ import pytest
 from gensim_tfw2v.processes import children
 from gensim_tfw2v.processes.launcher import why_no_namespace
 
-HEAD = "import atexit, sys\nfrom gensim_tfw2v.processes.children import run_and_leave\n"
+HEAD = "import atexit, sys\nfrom gensim_tfw2v.processes.children import run_and_exit\n"
 
 
 def leave(body):
-    """Run a function with this body by `run_and_leave` in another process."""
+    """Run a function with this body by `run_and_exit` in another process."""
     lines = [f"    {line}" for line in body.splitlines()]
-    code = "\n".join([HEAD, "def run():", *lines, "run_and_leave(run)"])
+    code = "\n".join([HEAD, "def run():", *lines, "run_and_exit(run)"])
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
 
 

@@ -40,7 +40,7 @@ UNUSED = """
 import os
 from gensim.test.utils import common_texts
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.processes.hazards import tensorflow_is_lost
+from gensim_tfw2v.processes.process_guards import tensorflow_is_lost
 
 child = os.fork()
 TFWord2Vec(common_texts, vector_size=8, min_count=1)  # a child's does not hinder its parent's

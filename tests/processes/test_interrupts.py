@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from gensim_tfw2v.processes.hazards import holding_interrupts
+from gensim_tfw2v.processes.process_guards import defer_interrupts
 
 
 @pytest.fixture(autouse=True)
@@ -26,8 +26,8 @@ def handlers():
 )
 def test_signals_come_at_the_end_once(number, error):
     done = []
-    with pytest.raises(error), holding_interrupts():
-        with holding_interrupts():
+    with pytest.raises(error), defer_interrupts():
+        with defer_interrupts():
             signal.raise_signal(number)
             signal.raise_signal(number)
             done.append("inner")
@@ -38,7 +38,7 @@ def test_signals_come_at_the_end_once(number, error):
 
 
 def test_a_signal_that_was_held_takes_the_place_of_an_error():
-    with pytest.raises(KeyboardInterrupt) as raised, holding_interrupts():
+    with pytest.raises(KeyboardInterrupt) as raised, defer_interrupts():
         signal.raise_signal(signal.SIGINT)
         raise ValueError("of what was done")
     assert isinstance(raised.value.__context__, ValueError)
@@ -46,11 +46,11 @@ def test_a_signal_that_was_held_takes_the_place_of_an_error():
 
 def test_what_is_ignored_stays_so_and_other_threads_change_nothing():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with holding_interrupts():
+    with defer_interrupts():
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     before, found = signal.getsignal(signal.SIGTERM), []
 
-    @holding_interrupts()
+    @defer_interrupts()
     def look():
         found.append(signal.getsignal(signal.SIGTERM))
 

@@ -108,9 +108,9 @@ def by_one_replica(units):
         trial = Trial(objective)
         regime = make(trial, n_fetch, n_push, shards)
         train(regime, trial, units)
-        found = trial.exported(regime)
+        found = trial.exported(regime), regime.traffic, regime.program.row_bytes
         regime.close()
-        return found, regime.traffic, regime.program.row_bytes
+        return found
 
     return train_with
 
@@ -326,13 +326,13 @@ def test_one_replica_trains_the_first_share_alone(units):
 
 
 def test_one_graph_is_traced_for_all_workers_of_a_process(units, monkeypatch):
-    traced, windows = [], downpour.Windows
+    traced, fetch = [], downpour.ReplicaJob.fetch
 
-    def noted(*arguments):
-        traced.append(arguments)
-        return windows(*arguments)
+    def noted(job):
+        traced.append(job)
+        return fetch(job)
 
-    monkeypatch.setattr(downpour, "Windows", noted)
+    monkeypatch.setattr(downpour.ReplicaJob, "fetch", noted)
     trial = Trial(OBJECTIVES[0], workers=8)
     trial.setup = trial.setup._replace(units=len(units))
     regime = make(trial, 2, 2, warm_start=1.0)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, rosen, rosen_der
 
-from gensim_tfw2v.regimes.lbfgs import LBFGS, MOST_TRIALS
+from gensim_tfw2v.regimes.lbfgs import LBFGS, MAX_TRIALS
 
 
 class Numbers:
@@ -37,7 +37,7 @@ def run(function, gradient, start, evaluations, history=10, **options):
     points, losses = [], []
     for _ in range(evaluations):
         search.gradient.values[:] = gradient(search.trial.values)
-        search.tell(float(function(search.trial.values)))
+        search.report(float(function(search.trial.values)))
         if search.loss is not None:
             points.append(point.values.copy())
             losses.append(search.loss)
@@ -133,9 +133,9 @@ def test_at_the_minimum_it_stays():
 def test_a_direction_that_is_none_is_given_up():
     """Of a gradient that is wrong: f never rises, and all is evaluated anew at the same point."""
     start = np.array([1.0, 2.0])
-    points, losses, search = run(lambda x: x @ x, lambda x: -x, start, MOST_TRIALS + 3)
+    points, losses, search = run(lambda x: x @ x, lambda x: -x, start, MAX_TRIALS + 3)
     np.testing.assert_array_equal(points[-1], start)
-    assert set(losses) == {5.0} and len(losses) == MOST_TRIALS + 2
+    assert set(losses) == {5.0} and len(losses) == MAX_TRIALS + 2
     search.restart()
     np.testing.assert_array_equal(search.trial.values, start)
 

@@ -150,7 +150,7 @@ def test_f_is_the_same_however_it_is_dealt_out(units, steady, workers, threads, 
 
 
 @pytest.mark.parametrize("kind", ["fails", "hangs"])
-def test_a_portion_that_is_run_twice_counts_once(units, steady, kind):
+def test_an_item_that_is_run_twice_counts_once(units, steady, kind):
     trial = Trial(OBJECTIVES[0])
     workers = Flaky(2, 3, threading.Event() if kind == "hangs" else None)
     regime = make(trial, units, workers=workers)

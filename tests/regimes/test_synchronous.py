@@ -165,14 +165,14 @@ def test_stopping_leaves_whole_rounds(units):
 
 @pytest.mark.parametrize("kind", ["fails", "hangs"])
 def test_a_job_is_run_again_elsewhere_and_counts_once(units, undisturbed, kind, monkeypatch):
-    begin = synchronous.Dealer._begin
+    begin = synchronous.BackupScheduler._begin
 
-    def only_once(dealer, portion):
-        if portion.attempts:
+    def only_once(scheduler, item):
+        if item.attempts:
             monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", np.inf)
-        begin(dealer, portion)
+        begin(scheduler, item)
 
-    monkeypatch.setattr(synchronous.Dealer, "_begin", only_once)
+    monkeypatch.setattr(synchronous.BackupScheduler, "_begin", only_once)
     if kind == "hangs":
         monkeypatch.setattr(synchronous, "STRAGGLER_SECONDS", 0.5)
     trial = Trial(OBJECTIVES[0], workers=3, native=True)

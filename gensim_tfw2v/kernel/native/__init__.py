@@ -73,7 +73,7 @@ def _share_symbols() -> None:
             ctypes.CDLL(str(path), os.RTLD_GLOBAL | os.RTLD_NOLOAD)
 
 
-def let_run_together() -> None:
+def allow_parallel() -> None:
     """Let compiled ops of the function that is traced run side by side, unless it orders them.
 
     They are stateful, of which TensorFlow runs one after the other in the order of the trace.

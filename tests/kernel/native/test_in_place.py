@@ -114,7 +114,7 @@ def test_rows_of_a_worker_are_its_own():
     scratch = Scratch(WorkerVariables(), "test", SIZE, native=True)
     fetched = tf.random.normal([VOCABULARY, SIZE])
     for rows in (fetched, tf.concat([fetched, tf.zeros([VOCABULARY, 6])], 1)[:, :SIZE]):
-        scratch.assign(rows)
+        scratch.place([tf.range(VOCABULARY)], [rows])
         before, kept = scratch.read(), rows.numpy().copy()
         train_all = whole_rows([scratch.handle(), scratch.handle(), scratch.handle()])
         whole = train_all.inputs.whole()

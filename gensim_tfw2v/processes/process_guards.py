@@ -34,7 +34,7 @@ def flush_streams() -> None:
 
 
 @contextlib.contextmanager
-def holding_interrupts() -> Iterator[None]:
+def defer_interrupts() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM wait until this ends, if they have a handler in Python; one of each.
 
     For a few seconds at most: nothing can be interrupted meanwhile. Threads other than the main one

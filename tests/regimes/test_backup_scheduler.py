@@ -1,11 +1,11 @@
-"""Portions: each counts once, whoever is slow, stands still or fails."""
+"""Work items: each counts once, whoever is slow, stands still or fails."""
 
 import threading
 
 import pytest
 
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.regimes.synchronous import Dealer
+from gensim_tfw2v.regimes.synchronous import BackupScheduler
 
 
 class Batch:
@@ -14,20 +14,24 @@ class Batch:
     def __init__(self, workers, before=lambda what, number: None, stands=True):
         self.ran, self.taken, self.repeated = [], {}, []
         self.before = before
-        self.dealer = Dealer(workers, self.run, self.take, self.repeat, lambda: stands)
+        self.scheduler = BackupScheduler(workers, self.run, lambda: stands)
 
     def run(self, what, number):
         self.ran.append((what, number))
         self.before(what, number)
         return what * 10
 
-    def take(self, what, number, result):
-        assert result == what * 10 and what not in self.taken
-        self.taken[what] = number
-
-    def repeat(self, what, result):
-        assert result == what * 10
-        self.repeated.append(what)
+    def run_batch(self, items, stop):
+        """Whether all were handed out, and are done."""
+        before = len(self.taken)
+        for what, number, result, counts in self.scheduler.run_batch(items, stop):
+            assert result == what * 10
+            if counts:
+                assert what not in self.taken
+                self.taken[what] = number
+            else:
+                self.repeated.append(what)
+        return len(self.taken) == before + len(items)
 
 
 def never():
@@ -35,16 +39,16 @@ def never():
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
-def test_each_portion_counts_once(workers):
+def test_each_item_counts_once(workers):
     batch = Batch(workers)
     for _ in range(3):
         batch.taken.clear()
-        assert batch.dealer.deal(range(12), never)
+        assert batch.run_batch(range(12), never)
         assert sorted(batch.taken) == list(range(12))
     numbers = [number for _, number in batch.ran]
     assert len(set(numbers)) == len(numbers)
-    assert batch.dealer.deal([], never)
-    batch.dealer.close()
+    assert batch.run_batch([], never)
+    batch.scheduler.close()
 
 
 def test_one_that_stands_still_holds_up_nothing():
@@ -59,7 +63,7 @@ def test_one_that_stands_still_holds_up_nothing():
     try:
         for _ in range(2):  # in the second batch it still stands
             batch.taken.clear()
-            assert batch.dealer.deal(range(6), never)
+            assert batch.run_batch(range(6), never)
             assert sorted(batch.taken) == list(range(6))
         assert late[0] not in batch.taken.items()
         assert not batch.repeated
@@ -68,9 +72,9 @@ def test_one_that_stands_still_holds_up_nothing():
     batch.taken.clear()
     while not batch.repeated:  # what it does in the end counts for nothing
         batch.taken.clear()
-        assert batch.dealer.deal(range(6), never)
+        assert batch.run_batch(range(6), never)
     assert set(batch.repeated) <= {late[0][0], *range(6)}
-    batch.dealer.close()
+    batch.scheduler.close()
 
 
 def test_one_that_fails_is_done_again():
@@ -82,10 +86,10 @@ def test_one_that_fails_is_done_again():
             raise ClusterLost("a worker is gone")
 
     batch = Batch(1, before)
-    assert batch.dealer.deal(range(4), never)
+    assert batch.run_batch(range(4), never)
     assert sorted(batch.taken) == list(range(4)) and len(failed) == 2
     assert batch.taken[2] not in failed
-    batch.dealer.close()
+    batch.scheduler.close()
 
 
 def test_without_what_others_have_left_there_is_no_going_on():
@@ -94,14 +98,14 @@ def test_without_what_others_have_left_there_is_no_going_on():
 
     batch = Batch(2, before, stands=False)
     with pytest.raises(ClusterLost, match="a ps is gone"):
-        batch.dealer.deal(range(4), never)
-    batch.dealer.close()
+        batch.run_batch(range(4), never)
+    batch.scheduler.close()
 
 
 def test_when_it_is_stopped_what_is_out_is_waited_for():
     batch = Batch(1)
     asked = iter([False, False, True])
-    assert not batch.dealer.deal(range(4), lambda: next(asked, True))
+    assert not batch.run_batch(range(4), lambda: next(asked, True))
     assert sorted(batch.taken) == [what for what, _ in batch.ran] == [0, 1]
-    assert not batch.dealer.deal([7], lambda: True)
-    batch.dealer.close()
+    assert not batch.run_batch([7], lambda: True)
+    batch.scheduler.close()

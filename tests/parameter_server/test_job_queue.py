@@ -1,4 +1,4 @@
-"""Tickets: each is drawn once, whoever draws, and what was not done is issued again."""
+"""Jobs of a queue: each is drawn once, whoever draws, and what was not done is queued again."""
 
 import threading
 from types import SimpleNamespace
@@ -9,9 +9,9 @@ import pytest
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.kernel.tables import UnitTask
-from gensim_tfw2v.parameter_server import tickets as module
+from gensim_tfw2v.parameter_server import job_queue as module
 from gensim_tfw2v.parameter_server.job import Job, packed_size, read_entries
-from gensim_tfw2v.parameter_server.tickets import Tickets, jobs_of, runs_of
+from gensim_tfw2v.parameter_server.job_queue import JobQueue, jobs_of, runs_of
 
 THREADS, ENTRIES = 2, 10
 
@@ -50,9 +50,11 @@ def reporting(shared, fails_at=-1, wait=None):
             ]
         ):
             keys, alphas = job.units
-            told = [number, *tf.unstack(job.ids["inputs"]), *tf.unstack(indices), keys[0, 0]]
-        told = tf.stack([tf.cast(one, tf.float64) for one in (*told, alphas[1, 1], job.replicas)])
-        return tf.pad(told, [[0, packed_size(THREADS) - told.shape[0]]])
+            report = [number, *tf.unstack(job.ids["inputs"]), *tf.unstack(indices), keys[0, 0]]
+        report = tf.stack(
+            [tf.cast(one, tf.float64) for one in (*report, alphas[1, 1], job.replicas)]
+        )
+        return tf.pad(report, [[0, packed_size(THREADS) - report.shape[0]]])
 
     return SimpleNamespace(prepare=prepare, run=run)
 
@@ -60,7 +62,7 @@ def reporting(shared, fails_at=-1, wait=None):
 def expected(jobs):
     return [
         [
-            ticket,
+            number,
             *(int(task.unit.read().sum()) for task in tasks),
             *[0] * (THREADS - len(tasks)),
             *(task.unit.index for task in tasks),
@@ -69,7 +71,7 @@ def expected(jobs):
             (tasks[1] if len(tasks) > 1 else tasks[0]).alphas[1],
             3,
         ]
-        for ticket, tasks in enumerate(jobs)
+        for number, tasks in enumerate(jobs)
     ]
 
 
@@ -77,21 +79,21 @@ def expected(jobs):
 @pytest.mark.parametrize("workers", [1, 3])
 def test_each_is_drawn_once(jobs, shared, workers, monkeypatch):
     monkeypatch.setattr(module, "AHEAD_BYTES", 200)  # texts of two jobs
-    tickets = Tickets(len(jobs), THREADS, shared)
-    work = tickets.worker_function(reporting(shared))
-    for issued in (jobs, jobs[2:3], jobs):
-        files = tickets.issue(issued)
+    queue = JobQueue(len(jobs), THREADS, shared)
+    work = queue.worker_function(reporting(shared))
+    for queued in (jobs, jobs[2:3], jobs):
+        files = queue.refill(queued)
         threads = [threading.Thread(target=work, args=(files, 3.0)) for _ in range(workers)]
         for thread in threads:
             thread.start()
         found = []
         while any(thread.is_alive() for thread in threads):
-            found += tickets.collect()
-            tickets.stage()
-        found += tickets.collect()
-        assert sorted(packed[:8].tolist() for _, packed in found) == expected(issued)
-        assert all(issued[int(packed[0])] is tasks for tasks, packed in found)
-        assert tickets.left() == tickets.collect() == []
+            found += queue.collect()
+            queue.stage()
+        found += queue.collect()
+        assert sorted(packed[:8].tolist() for _, packed in found) == expected(queued)
+        assert all(queued[int(packed[0])] is tasks for tasks, packed in found)
+        assert queue.left() == queue.collect() == []
 
 
 def test_units_of_a_job_are_equally_long():
@@ -107,28 +109,28 @@ def test_units_of_a_job_are_equally_long():
 
 
 def test_none_is_drawn_once_they_are_withdrawn(jobs):
-    tickets = Tickets(len(jobs), THREADS, True)
-    work = tickets.worker_function(reporting(True))
-    files = tickets.issue(jobs)
-    tickets.withdraw()
+    queue = JobQueue(len(jobs), THREADS, True)
+    work = queue.worker_function(reporting(True))
+    files = queue.refill(jobs)
+    queue.close()
     work(files, 1.0)
-    assert tickets.collect() == [] and tickets.left() == jobs
+    assert queue.collect() == [] and queue.left() == jobs
 
 
 def test_what_an_ended_worker_has_drawn_is_left(jobs):
-    tickets = Tickets(len(jobs), THREADS, True)
-    files = tickets.issue(jobs)
+    queue = JobQueue(len(jobs), THREADS, True)
+    files = queue.refill(jobs)
     with pytest.raises(tf.errors.InvalidArgumentError):
-        tickets.worker_function(reporting(True, fails_at=2))(files, 1.0)
-    tickets.worker_function(reporting(True))(files, 1.0)  # draws what comes after
-    assert len(tickets.collect()) == len(jobs) - len(tickets.left())
+        queue.worker_function(reporting(True, fails_at=2))(files, 1.0)
+    queue.worker_function(reporting(True))(files, 1.0)  # draws what comes after
+    assert len(queue.collect()) == len(jobs) - len(queue.left())
     # the one that failed, and the one that was drawn ahead
-    assert jobs[2] in tickets.left() and len(tickets.left()) == 2
+    assert jobs[2] in queue.left() and len(queue.left()) == 2
 
 
 @pytest.mark.parametrize("comes_back", ["before", "after"])
 def test_what_is_reported_late_is_not_taken_for_another_job(jobs, comes_back):
-    """A worker is out of reach; what it has drawn is issued again, and trained by another."""
+    """A worker is out of reach; what it has drawn is queued again, and trained by another."""
     holds, go = threading.Event(), threading.Event()
 
     def wait(number):
@@ -136,21 +138,21 @@ def test_what_is_reported_late_is_not_taken_for_another_job(jobs, comes_back):
             holds.set()
             go.wait(60)
 
-    tickets = Tickets(len(jobs), THREADS, True)
-    late, work = (tickets.worker_function(reporting(True, wait=w)) for w in (wait, None))
-    files = tickets.issue(jobs)
+    queue = JobQueue(len(jobs), THREADS, True)
+    late, work = (queue.worker_function(reporting(True, wait=w)) for w in (wait, None))
+    files = queue.refill(jobs)
     out_of_reach = threading.Thread(target=late, args=(files, 2.0))
     out_of_reach.start()
     assert holds.wait(60)
     work(files, 2.0)
-    assert len(tickets.collect()) == len(jobs) - 2  # the one it holds, and the one it prepared
-    left = tickets.left()
-    files = tickets.issue(left)
+    assert len(queue.collect()) == len(jobs) - 2  # the one it holds, and the one it prepared
+    left = queue.left()
+    files = queue.refill(left)
     if comes_back == "after":
         work(files, 2.0)
     go.set()
     out_of_reach.join()
     if comes_back == "before":
-        assert tickets.collect() == []
+        assert queue.collect() == []
         work(files, 2.0)
-    assert [tasks for tasks, _ in tickets.collect()] == left and tickets.left() == []
+    assert [tasks for tasks, _ in queue.collect()] == left and queue.left() == []

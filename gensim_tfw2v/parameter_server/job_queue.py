@@ -1,8 +1,9 @@
-"""Tickets: jobs that workers draw from the ps, one after the other, until none is left.
+"""A queue of jobs that workers draw from the ps, one after the other, until none is left.
 
-A worker's call lasts an epoch. Nothing of a job passes the coordinator, which fills the tickets and
-reads now and then which are done. A ticket whose worker ended stays undone, and its job is issued
-again, with another number: a worker that was only out of reach may still report the old one.
+A worker's call lasts an epoch. Nothing of a job passes the coordinator, which fills the queue and
+reads now and then which are done. A job whose worker ended stays undone, and is put into the queue
+again, with another sequence number: a worker that was only out of reach may still report the old
+one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.native import let_run_together
+from gensim_tfw2v.kernel.native import allow_parallel
 from gensim_tfw2v.kernel.tables import UnitTask
 from gensim_tfw2v.parameter_server.job import NOTHING, Job, WorkerJob, packed_size, source_of
 
@@ -24,7 +25,7 @@ Item = TypeVar("Item")
 #: is trained between two looks.
 AHEAD_BYTES = 64 << 20
 
-#: From the first ticket of an issue to that of the next: workers draw beyond the last.
+#: From the first sequence number of a refill to that of the next: workers draw beyond the last.
 SPACING = 1 << 32
 
 #: Where drawing would stop.
@@ -44,7 +45,7 @@ def jobs_of(tasks: Sequence[UnitTask], threads: int) -> list[Sequence[UnitTask]]
     return [[tasks[at] for at in job] for job in sorted(map(sorted, runs_of(by_length, threads)))]
 
 
-class Tickets:
+class JobQueue:
     """The jobs of an epoch, and what workers report of them, in variables of the ps.
 
     Parameters
@@ -60,24 +61,24 @@ class Tickets:
     def __init__(self, jobs: int, threads: int, shared: bool) -> None:
         self._threads = threads
         self._shared = shared
-        self._first = 0  # a result of zeros is of no ticket: the first issue begins at SPACING
+        self._first = 0  # a result of zeros is of no job: the first refill begins at SPACING
 
         def variable(shape: list[int], dtype: tf.DType) -> tf.Variable:
             return tf.Variable(lambda: tf.zeros(shape, dtype), trainable=False)
 
         self._drawn = variable([], tf.int64)
-        # the first ticket's number, and after the last
-        self._issued = variable([2], tf.int64)
-        # in the order of tickets, and a row of none; of each unit: its file, its first entry and
-        # its end, its index, and its key
+        # the first sequence number, and after the last
+        self._range = variable([2], tf.int64)
+        # in the order of sequence numbers, and a row of none; of each unit: its file, its first
+        # entry and its end, its index, and its key
         self._units = variable([jobs + 1, threads, 6], tf.int32)
         self._alphas = variable([jobs + 1, threads, 2], tf.float32)
-        # of each job that is done: its packed `JobResult`, and its ticket's number
+        # of each job that is done: its packed `JobResult`, and its sequence number
         self._results = variable([jobs + 1, packed_size(threads) + 1], tf.float64)
         self._stage = f"tfw2v-text-{uuid.uuid4().hex}"
 
-    def issue(self, jobs: Sequence[Sequence[UnitTask]]) -> tf.Tensor:
-        """Put tickets in place of those before; give what workers are told with them.
+    def refill(self, jobs: Sequence[Sequence[UnitTask]]) -> tf.Tensor:
+        """Put jobs in place of those before; give what workers are told with them.
 
         Returns
         -------
@@ -92,29 +93,29 @@ class Tickets:
         units = np.zeros(self._units.shape, np.int32)
         alphas = np.zeros(self._alphas.shape, np.float32)
         units[:, :, 3] = -1
-        for ticket, tasks in enumerate(jobs):
-            alphas[ticket] = tasks[0].alphas
+        for number, tasks in enumerate(jobs):
+            alphas[number] = tasks[0].alphas
             for place, task in enumerate(tasks):
                 file = 0
                 of_file = (0, 0)
                 if self._shared:
                     path, of_file = source_of(task.unit, True)
                     file = files.setdefault(path, len(files))
-                units[ticket, place] = file, *of_file, task.unit.index, *task.key
-                alphas[ticket, place] = task.alphas
+                units[number, place] = file, *of_file, task.unit.index, *task.key
+                alphas[number, place] = task.alphas
         self._units.assign(units)
         self._alphas.assign(alphas)
         self._drawn.assign(self._first)
-        self._issued.assign([self._first, self._first + len(jobs)])
+        self._range.assign([self._first, self._first + len(jobs)])
         if not self._shared:
             with tf.device(self._drawn.device):
                 tf.raw_ops.MapClear(dtypes=[tf.string], shared_name=self._stage)
             self.stage()
         return tf.constant(list(files), tf.string)
 
-    def withdraw(self) -> None:
+    def close(self) -> None:
         """Let no more be drawn."""
-        self._issued.assign([self._first, self._first])
+        self._range.assign([self._first, self._first])
 
     def stage(self) -> None:
         """Have texts ready for the jobs that come next, where workers do not read them."""
@@ -123,10 +124,10 @@ class Tickets:
         drawn = int(self._drawn)
         ahead = 0
         for place, tasks in enumerate(self._jobs):
-            ticket = self._first + place
-            if ticket >= drawn:
+            number = self._first + place
+            if number >= drawn:
                 ahead += sum(4 * (task.unit.stop - task.unit.start) for task in tasks)
-            if ahead > AHEAD_BYTES and ticket > drawn:
+            if ahead > AHEAD_BYTES and number > drawn:
                 return
             if place < self._staged:
                 continue
@@ -134,7 +135,7 @@ class Tickets:
             texts += [NOTHING[0]] * (self._threads - len(texts))
             with tf.device(self._drawn.device):
                 tf.raw_ops.MapStage(
-                    key=tf.constant(ticket, tf.int64),
+                    key=tf.constant(number, tf.int64),
                     indices=[0],
                     values=[tf.constant(texts)],
                     dtypes=[tf.string],
@@ -145,8 +146,8 @@ class Tickets:
     def collect(self) -> list[tuple[Sequence[UnitTask], np.ndarray]]:
         """The jobs that are done and have not been collected, with their packed `JobResult`."""
         with tf.device(self._results.device):
-            told = self._results[: len(self._jobs), -1]
-        done = np.flatnonzero(told.numpy() == self._first + np.arange(len(self._jobs)))
+            reported = self._results[: len(self._jobs), -1]
+        done = np.flatnonzero(reported.numpy() == self._first + np.arange(len(self._jobs)))
         new = [place for place in done.tolist() if place not in self._seen]
         if not new:
             return []
@@ -159,63 +160,63 @@ class Tickets:
         return [tasks for place, tasks in enumerate(self._jobs) if place not in self._seen]
 
     def worker_function(self, program: WorkerJob) -> tf.types.experimental.PolymorphicFunction:
-        """Build the ``tf.function`` that draws tickets and does their jobs.
+        """Build the ``tf.function`` that draws jobs and does them.
 
         While it does one job, the next is drawn and prepared.
 
         Returns
         -------
         function (Tensor [F], string, Tensor []) -> Tensor []
-            Of what `issue` gives, and of the number of jobs that are done at the same time.
+            Of what `refill` gives, and of the number of jobs that are done at the same time.
         """
 
-        def look_up(*tickets: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
-            """Say of each whether it is to be done, and its row: they may have been withdrawn."""
-            first, end = tf.unstack(tf.identity(self._issued))
+        def look_up(*numbers: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
+            """Say of each whether it is to be done, and its row: the queue may have been closed."""
+            first, end = tf.unstack(tf.identity(self._range))
             none = self._results.shape[0] - 1
             return [
                 (
-                    (first <= ticket) & (ticket < end),
-                    tf.where((first <= ticket) & (ticket < first + none), ticket - first, none),
+                    (first <= number) & (number < end),
+                    tf.where((first <= number) & (number < first + none), number - first, none),
                 )
-                for ticket in tickets
+                for number in numbers
             ]
 
         def take(files: tf.Tensor, replicas: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, Job]:
-            """The next ticket, the indices of its units, and its job."""
+            """The next sequence number, the indices of its units, and its job."""
             with tf.device(self._drawn.device):
-                ticket = tf.raw_ops.ResourceCountUpTo(
+                number = tf.raw_ops.ResourceCountUpTo(
                     resource=self._drawn.handle, limit=FOREVER, T=tf.int64
                 )
-            with tf.control_dependencies([ticket]):
-                [(is_one, row)] = look_up(ticket)
+            with tf.control_dependencies([number]):
+                [(is_one, row)] = look_up(number)
             units = self._units.sparse_read(row)
             alphas = self._alphas.sparse_read(row)
-            ranges = units[:, 1:3] * tf.cast(is_one, tf.int32)  # of no ticket, nothing is prepared
-            sources = self._sources(ticket, is_one, units, files)
-            job = program.prepare(sources, ranges, units[:, 4:], alphas, replicas, ticket)
-            return ticket, units[:, 3], job
+            ranges = units[:, 1:3] * tf.cast(is_one, tf.int32)  # of no job, nothing is prepared
+            sources = self._sources(number, is_one, units, files)
+            job = program.prepare(sources, ranges, units[:, 4:], alphas, replicas, number)
+            return number, units[:, 3], job
 
         def work(files, replicas):  # type: ignore[no-untyped-def]
-            ticket, indices, first = take(files, replicas)
+            number, indices, first = take(files, replicas)
 
-            def do(_, ticket, indices, *tensors):  # type: ignore[no-untyped-def]
+            def do(_, number, indices, *tensors):  # type: ignore[no-untyped-def]
                 then, then_indices, then_job = take(files, replicas)
                 packed = program.run(_restored(first, tensors), indices, tf.timestamp())
-                told = tf.concat([packed, [tf.cast(ticket, tf.float64)]], 0)
-                with tf.control_dependencies([told]):
-                    (_, row), (goes_on, _) = look_up(ticket, then)
-                written = self._results.scatter_update(tf.IndexedSlices(told, row))
+                report = tf.concat([packed, [tf.cast(number, tf.float64)]], 0)
+                with tf.control_dependencies([report]):
+                    (_, row), (goes_on, _) = look_up(number, then)
+                written = self._results.scatter_update(tf.IndexedSlices(report, row))
                 with tf.control_dependencies([written]):
                     goes_on = tf.identity(goes_on)
-                let_run_together()
+                allow_parallel()
                 return goes_on, then, then_indices, *_tensors(then_job)
 
-            let_run_together()
+            allow_parallel()
             ended, *_ = tf.while_loop(
                 lambda goes_on, *_: goes_on,
                 do,
-                (look_up(ticket)[0][0], ticket, indices, *_tensors(first)),
+                (look_up(number)[0][0], number, indices, *_tensors(first)),
                 parallel_iterations=1,
             )
             return ended
@@ -224,7 +225,7 @@ class Tickets:
         return tf.function(work, autograph=False, input_signature=signature)
 
     def _sources(
-        self, ticket: tf.Tensor, is_one: tf.Tensor, units: tf.Tensor, files: tf.Tensor
+        self, number: tf.Tensor, is_one: tf.Tensor, units: tf.Tensor, files: tf.Tensor
     ) -> tf.Tensor:
         if self._shared:
             return tf.gather(files, units[:, 0])
@@ -232,7 +233,7 @@ class Tickets:
         def unstage() -> tf.Tensor:
             with tf.device(self._drawn.device):
                 (texts,) = tf.raw_ops.MapUnstage(
-                    key=ticket, indices=[0], dtypes=[tf.string], shared_name=self._stage
+                    key=number, indices=[0], dtypes=[tf.string], shared_name=self._stage
                 )
             return texts
 
