@@ -20,13 +20,13 @@ from gensim_tfw2v.cluster import Cluster
 from gensim_tfw2v.cluster.local_cluster import LocalTasks
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.config import ARGUMENTS, Number, TrainingConfig, parse
-from gensim_tfw2v.corpus.files import Source, is_compressed, is_pipe
+from gensim_tfw2v.corpus.files import Source, is_pipe
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.files.whole import map_weights, save_local
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.keywords import RENAMED, Word2VecOptions
 from gensim_tfw2v.merging import MergeReport
-from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.messages import COMPRESSED, quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
 from gensim_tfw2v.originals import (
@@ -218,7 +218,8 @@ class TFWord2Vec(Word2Vec):
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
     _reader: CorpusReader | None = None
-    _reader_class: type[CorpusReader] = CorpusReader
+    _tags: Any = None  # of documents that are counted
+    _known_tags: Any = None  # of the model's documents
     _process_launcher: ProcessLauncher | None = None
     _user: int | None = None  # who trains or changes the model: TRAINING, or the thread's number
     _training: Training | None = None
@@ -241,8 +242,11 @@ class TFWord2Vec(Word2Vec):
         self.__dict__.update(own | {name: bool(own[name]) for name in OWN})
         self._check_folders()
         is_trained_by_gensim(self)  # refused before a corpus is read
-        with self._corpus_reader.once():
+        self._corpus_reader.trains_at_once = True
+        try:
             super().__init__(*args, **options)
+        finally:
+            self._reader = None  # with what it keeps
 
     @classmethod
     def _arguments(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -417,7 +421,6 @@ class TFWord2Vec(Word2Vec):
             If the corpus is not UTF-8.
         """
         self._refuse_while_used()
-        self._corpus_reader.forget()
         is_own = type(self)._scan_vocab is self._of_gensim._scan_vocab
         by_gensim = self.max_vocab_size or not is_own
         if by_gensim and corpus_file is not None and is_pipe(corpus_file):
@@ -435,7 +438,7 @@ class TFWord2Vec(Word2Vec):
         source = corpus_iterable if corpus_file is None else Path(corpus_file)
         if source is None:
             raise TypeError("there is no corpus: give corpus_iterable or corpus_file")
-        scan = self._corpus_reader.scan(source, config)
+        scan = self._corpus_reader.scan(source, config, self._tags)
         self.raw_vocab = scan.raw_vocab
         return scan.total_words, scan.corpus_count
 
@@ -557,18 +560,19 @@ class TFWord2Vec(Word2Vec):
         before: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
         alpha = before["alpha"] if alpha is None else alpha
         try:
-            with self._corpus_reader.once():
-                self.build_vocab(corpus_iterable, corpus_file, update=len(self.wv) > 0)
-                return self.train(
-                    corpus_iterable,
-                    corpus_file,
-                    total_examples=self.corpus_count,
-                    total_words=self.corpus_total_words,
-                    epochs=epochs,
-                    start_alpha=alpha,
-                    end_alpha=alpha if end_alpha is None else end_alpha,
-                )
+            self._corpus_reader.trains_at_once = True
+            self.build_vocab(corpus_iterable, corpus_file, update=len(self.wv) > 0)
+            return self.train(
+                corpus_iterable,
+                corpus_file,
+                total_examples=self.corpus_count,
+                total_words=self.corpus_total_words,
+                epochs=epochs,
+                start_alpha=alpha,
+                end_alpha=alpha if end_alpha is None else end_alpha,
+            )
         finally:
+            self._reader = None
             self.__dict__.update(before)
 
     def held_out_loss(
@@ -610,7 +614,7 @@ class TFWord2Vec(Word2Vec):
     def _corpus_reader(self) -> CorpusReader:
         """The model's; models that gensim has made have none before it is asked for."""
         if self._reader is None:
-            self._reader = self._reader_class()
+            self._reader = CorpusReader()
         return self._reader
 
     def _check_folders(self) -> None:
@@ -659,7 +663,8 @@ class TFWord2Vec(Word2Vec):
                     "Parameter corpus_file must be a valid path to a file, got "
                     f"{quoted(corpus_file)} instead"
                 )
-            if is_pipe(corpus_file) or (is_compressed(corpus_file) and os.path.isfile(corpus_file)):
+            ending = os.path.splitext(corpus_file)[1].lower()
+            if ending in COMPRESSED if os.path.isfile(corpus_file) else is_pipe(corpus_file):
                 return
         super()._check_corpus_sanity(
             corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=passes
@@ -741,9 +746,11 @@ class TFWord2Vec(Word2Vec):
         """Train an epoch."""
         if self._training is None:
             self._config = self._check({})  # again: callbacks may have changed something
-            corpus = self._corpus_reader.encoded(source, self.wv.key_to_index, self._config)
+            corpus = self._corpus_reader.encoded(
+                source, self.wv.key_to_index, self._config, self._known_tags
+            )
             self._training = begin_training(self, self._config, corpus, self._process_launcher)
-        is_file = isinstance(source, Path) and not is_compressed(source)
+        is_file = isinstance(source, Path) and source.suffix.lower() not in COMPRESSED
         return train_epoch(
             self, self._training, cur_epoch, total_examples, total_words, report_delay, is_file
         )

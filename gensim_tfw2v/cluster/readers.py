@@ -23,10 +23,10 @@ from gensim_tfw2v.cluster.connect import READY_SECONDS, prepare_connections, wai
 from gensim_tfw2v.cluster.handshake import device_of, session
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.corpus import shards
-from gensim_tfw2v.corpus.encode import Stopped
-from gensim_tfw2v.corpus.files import FileRange, find_texts
+from gensim_tfw2v.corpus.encode import Stopped, fresh_folder
+from gensim_tfw2v.corpus.files import FileRange, bytes_of, find_texts
 from gensim_tfw2v.corpus.scanner import Known
-from gensim_tfw2v.corpus.shards import EncodedPart, Shard
+from gensim_tfw2v.corpus.shards import EncodedPart, Parent, Shard
 from gensim_tfw2v.processes.hazards import tensorflow_is_lost
 from gensim_tfw2v.processes.machine import usable_cores
 
@@ -87,21 +87,26 @@ class WorkerMachine:
         return machine.tobytes().decode(), int(cores[0])
 
     def read(
-        self, run: Sequence[FileRange], prefix: Path, known: Known | None, stopped: threading.Event
+        self,
+        run: Sequence[FileRange],
+        prefix: Path,
+        known: Known | None,
+        tagged: bool,
+        stopped: threading.Event,
     ) -> EncodedPart | None:
         """Read a run of plain files; see `Machine`."""
-        if any(piece.stop is None for piece in run):
+        if any(text.is_stream for text in run):
             return None
-        vocabulary = "" if known is None else str(known.saved(prefix.parent))
-        names = [str(prefix), vocabulary, *(os.path.abspath(piece.path) for piece in run)]
-        ranges = [edge for piece in run for edge in (piece.start, piece.stop)]
+        vocabulary = "" if known is None else str(prefix.with_name("known-"))
+        names = [str(prefix), vocabulary, *(os.path.abspath(text.path) for text in run)]
+        ranges = [edge for text in run for edge in (text.start, text.stop)]
         report = self._asked(
             self._report,
             {
                 self._names: _joined(names),
-                self._numbers: [shards.MAX_SENTENCE, shards.SHARD, run[0].tagged, *ranges],
+                self._numbers: [shards.MAX_SENTENCE, shards.SHARD, tagged, *ranges],
             },
-            RUN_SECONDS + self.at_once * sum(piece.bytes for piece in run) / MIN_SPEED,
+            RUN_SECONDS + self.at_once * bytes_of(run) / MIN_SPEED,
             stopped,
         )
         error, raw_words, sentences, *made = report.tolist()
@@ -160,7 +165,7 @@ def _joined(names: Sequence[str]) -> Any:
 
 
 def find_readers(
-    cluster: Cluster, paths: Sequence[str], folder: Path, seconds: float = READY_SECONDS
+    cluster: Cluster, paths: Sequence[str], parent: Parent, seconds: float = READY_SECONDS
 ) -> Sequence[WorkerMachine]:
     """Find the machines of a cluster's workers that see a corpus, and what this process writes.
 
@@ -169,8 +174,8 @@ def find_readers(
     cluster : Cluster
     paths : sequence of str
         The files of the corpus.
-    folder : Path
-        In which they will write.
+    parent : path, optional
+        In a folder of which they will write.
     seconds : float
         How long workers have to come up.
 
@@ -186,7 +191,7 @@ def find_readers(
         Naming workers that have not come up in time.
     """
     texts = find_texts(paths)
-    if sum(text.bytes for text in texts) < MIN_BYTES or tensorflow_is_lost():
+    if bytes_of(texts) < MIN_BYTES or tensorflow_is_lost():
         return ()
     workers = [task for task in cluster.servers() if task.role == "worker"]
     wait_for_tasks(workers, seconds)
@@ -195,7 +200,9 @@ def find_readers(
 
     if (ops := load_ops()) is None:
         return ()
-    return _that_see([WorkerMachine(task, ops) for task in workers], texts, folder)
+    machines = [WorkerMachine(task, ops) for task in workers]
+    with fresh_folder(parent) as made, made as folder:
+        return _that_see(machines, texts, folder)
 
 
 def _that_see(
@@ -204,7 +211,7 @@ def _that_see(
     """Ask all at the same time; take the first task of each machine but this."""
     (token := folder / f"seen-{uuid.uuid4().hex}").touch()
     sizes = {str(token): 0} | {
-        os.path.abspath(text.path): text.bytes for text in texts if "://" not in text.path
+        os.path.abspath(text.path): text.stop for text in texts if "://" not in text.path
     }
 
     def look(machine: WorkerMachine) -> tuple[str, int] | Exception:
@@ -215,7 +222,6 @@ def _that_see(
 
     with ThreadPoolExecutor(max(1, len(machines))) as threads:
         answers = list(threads.map(look, machines))
-    token.unlink()
     known = {this_machine()}
     readers = list[WorkerMachine]()
     for machine, found in zip(machines, answers, strict=True):

@@ -146,7 +146,8 @@ def held_out_loss(model: Any, source: Source) -> float:
     observer.train_count = 0
     observer.running_training_loss = 0.0
     check_state(observer, config)
-    corpus = model._corpus_reader.read("reading the text", source, model.wv.key_to_index, config)
+    known = model.wv.key_to_index, config, model._known_tags
+    corpus = model._corpus_reader.read("reading the text", source, *known)
     training = Training(observer, config, corpus)
     training.bar.set_description("predicting")
     try:

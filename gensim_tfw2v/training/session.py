@@ -133,7 +133,8 @@ class Training:
                 self.log.graph(objective_graph(program.objective, *sizes, model.ns_exponent))
             # last, for until now what was being done was shown in its place
             total = corpus.total_raw_words * model.epochs
-            self.bar = progress_bar(total, config.progress, self.restored[0])
+            of_all = {"total": total, "initial": self.restored[0], "unit": "words"}
+            self.bar = progress_bar("training", config.progress, smoothing=0.1, **of_all)
             resources.callback(self.bar.close)
             #: Frees the tables and removes the encoded corpus.
             self.close = resources.pop_all().close

@@ -24,7 +24,8 @@ from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus import CorpusDecodeError, encode, files
 from gensim_tfw2v.corpus.shards import FIRST_TAG, EncodedCorpus
 from gensim_tfw2v.kernel.native import load_ops
-from gensim_tfw2v.training.documents import DocumentReader
+from gensim_tfw2v.training.corpus_reader import CorpusReader
+from gensim_tfw2v.training.documents import KnownTags, Tags
 from tests.corpus.reference import decoded, line_sentences
 from tests.forks import SharedLauncher
 
@@ -129,11 +130,11 @@ def test_the_machines_of_workers_read_a_corpus(
 def test_what_they_write_is_the_text(cluster, shards, tmp_path):
     model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
     reader = model._corpus_reader
-    with reader.once():
-        model.build_vocab(sentences := PathLineSentences(shards))
-        known_words, config = model.wv.key_to_index, TrainingConfig.of(model)
-        expected = line_sentences(LEE, known_words)
-        counted = reader.encoded(sentences, known_words, config)
+    reader.trains_at_once = True
+    model.build_vocab(sentences := PathLineSentences(shards))
+    known_words, config = model.wv.key_to_index, TrainingConfig.of(model)
+    expected = line_sentences(LEE, known_words)
+    counted = reader.encoded(sentences, known_words, config)
     assert sentences_of(counted, model) == expected
     known = reader.encoded(sentences, known_words, config)  # nothing is kept any more
     assert sentences_of(known, model) == expected
@@ -290,7 +291,8 @@ def test_a_task_that_starts_anew_is_asked_again(launcher, tmp_path, monkeypatch)
                 yield session
 
         monkeypatch.setattr(readers, "session", session_before)
-        part = machine.read(files.find_texts([LEE]), tmp_path / "part-", None, threading.Event())
+        run = files.find_texts([LEE])
+        part = machine.read(run, tmp_path / "part-", None, False, threading.Event())
         assert (part.sentences, len(made)) == (300, 2)
 
 
@@ -316,9 +318,11 @@ def test_they_number_documents(cluster, tmp_path):
     text = Path(LEE).read_bytes().replace(b"the", b"\n")
     (path := tmp_path / "text").write_bytes(text)
     model = TFWord2Vec(min_count=1, cluster=cluster, encoded_dir=tmp_path)
-    reader, config = DocumentReader(), TrainingConfig.of(model)
-    scan = reader.scan(path, config)
-    reader.dv, lines = KeyedVectors(1, count=scan.corpus_count), text.decode().split("\n")
+    reader = CorpusReader()
+    config = TrainingConfig.of(model)
+    scan = reader.scan(path, config, Tags())
+    tags = KnownTags(KeyedVectors(1, count=scan.corpus_count))
+    lines = text.decode().split("\n")
     assert scan.corpus_count == len(lines) > 3000
     known = {word: n for n, word in enumerate(scan.raw_vocab)}
     expected = []
@@ -326,6 +330,6 @@ def test_they_number_documents(cluster, tmp_path):
         if words := line.split():
             expected += [FIRST_TAG - n, *map(known.get, words), -1]
     for _ in range(2):  # counted, and known
-        with reader.encoded(path, known, config) as corpus:
+        with reader.encoded(path, known, config, tags) as corpus:
             entries = np.concatenate([unit.read() for unit in corpus.units(999)]).tolist()
         assert entries == expected

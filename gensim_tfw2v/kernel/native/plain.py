@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.corpus.scanner import copied, loaded
-from gensim_tfw2v.kernel.native import Options, check_isa, library, stride
+from gensim_tfw2v.kernel.native import Options, check_isa, copied, library, loaded, stride
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 INT32 = np.dtype(np.int32)
