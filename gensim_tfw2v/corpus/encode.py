@@ -8,6 +8,7 @@ import logging
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from queue import SimpleQueue
@@ -117,6 +118,7 @@ def read_runs(
     def read(number: int, stopped: threading.Event) -> EncodedPart:
         run = runs[number]
         prefix = folder / f"part{number:05}-"
+        here = partial(scan, run, prefix, known, text.tagged)
 
         def tell(*state: int) -> None:
             latest[number] = state
@@ -137,11 +139,11 @@ def read_runs(
                 continue
             free.put(machine)
             if part is None:
-                return scan(run, prefix, known, text.tagged, tell)
+                return here(tell)
             tell(part.raw_words, part.sentences, len(part.counts), bytes_of(run))
             return part
         try:
-            return scan(run, prefix, known, text.tagged, tell)
+            return here(tell)
         finally:
             free.put(None)
 

@@ -3,7 +3,6 @@
 import errno
 import os
 import stat
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import pairwise
@@ -16,6 +15,9 @@ from gensim_tfw2v.messages import COMPRESSED, MAGIC
 
 BYTES_A_RUN = 16 << 20  # a tenth of a second of work
 MAX_RUNS = 1024  # what is known of each is kept
+
+#: gensim's class of sentences in several files.
+PATHS = "gensim.models.word2vec.PathLineSentences"
 
 #: A file, or sentences.
 Source = Path | Iterable[list[str]]
@@ -35,11 +37,9 @@ class CorpusDecodeError(UnicodeDecodeError):
     def __init__(
         self, error: UnicodeDecodeError, path: str, offset: int, before: bytes = b""
     ) -> None:
-        before = (before + error.object[: error.start])[-20:]
-        start = len(before)
-        end = len(before) + error.end - error.start
-        near = before + error.object[error.start : error.start + 20]
-        super().__init__(error.encoding, near, start, end, error.reason)
+        start = len(before) + error.start
+        end = len(before) + error.end
+        super().__init__(error.encoding, before + error.object, start, end, error.reason)
         self.path = path
         self.offset = offset
 
@@ -103,19 +103,15 @@ def text_files(source: Any, tagged: bool = False) -> list[str] | None:
     """
     if isinstance(source, Path):
         return [str(source)]
-    # gensim's modules are there if the source is of one
-    gensim: Any = sys.modules.get("gensim.models.word2vec")
-    doc2vec: Any = sys.modules.get("gensim.models.doc2vec")
-    if gensim is None:
-        return None
-    if tagged and type(source) is doc2vec.TaggedLineDocument:
+    kind = f"{type(source).__module__}.{type(source).__name__}"
+    if tagged and kind == "gensim.models.doc2vec.TaggedLineDocument":
         paths = [source.source]
-    elif type(source) not in (gensim.LineSentence, gensim.PathLineSentences):
+    elif kind not in ("gensim.models.word2vec.LineSentence", PATHS):
         return None
     elif source.max_sentence_length != MAX_SENTENCE or source.limit is not None:
         return None
     else:
-        paths = getattr(source, "input_files", [source.source])
+        paths = source.input_files if kind == PATHS else [source.source]
     if not all(isinstance(path, (str, os.PathLike)) for path in paths):
         return None  # an open file
     from smart_open.compression import get_supported_extensions
@@ -193,16 +189,15 @@ def cut_texts(texts: Sequence[FileRange]) -> list[list[FileRange]]:
     begin = 0
     for text in texts:
         if text.is_stream:  # in the run that its middle is in
-            place = (begin + text.stop // 2) * number // total
-            runs.setdefault(min(place, number - 1), []).append(text)
+            ranges = [(text.stop // 2, text)]
         else:
             inside = range(begin * number // total, (begin + text.stop) * number // total + 1)
             edges = [total * place // number - begin for place in inside]
-            for start, stop in pairwise(_cuts(text, edges)):
-                run = runs.setdefault(min((begin + start) * number // total, number - 1), [])
-                if start and run:  # a short range behind a long line
-                    start = run.pop().start
-                run.append(text._replace(start=start, stop=stop))
+            cuts = pairwise(_cuts(text, edges))
+            ranges = [(start, text._replace(start=start, stop=stop)) for start, stop in cuts]
+        for offset, of_run in ranges:
+            place = min((begin + offset) * number // total, number - 1)
+            runs.setdefault(place, []).append(of_run)
         begin += text.stop
     return list(runs.values())
 
@@ -210,24 +205,22 @@ def cut_texts(texts: Sequence[FileRange]) -> list[list[FileRange]]:
 def _cuts(text: FileRange, edges: Iterable[int]) -> list[int]:
     """Offsets of a file's begin, of the first end of a line behind each edge, and of its end.
 
-    Edges rise; of those outside the file there is none.
+    Edges rise; those outside the file, and those that a cut has passed, are left out.
     """
     cuts = [0]
     with open(text.path, "rb") as file:
         for edge in edges:
-            if not 0 < edge < text.stop:
+            if edge <= cuts[-1]:
                 continue
-            edge = max(edge, cuts[-1])
             file.seek(edge)
             while block := file.read(1 << 20):
-                if (newline := block.find(b"\n")) >= 0:
-                    cuts.append(edge + newline + 1)
-                    break
                 edge += len(block)
-            else:  # the last line goes on to the end
+                if (newline := block.find(b"\n")) >= 0:
+                    edge += newline + 1 - len(block)
+                    break
+            if edge >= text.stop:  # the last line goes on to the end
                 break
-    while len(cuts) > 1 and cuts[-1] >= text.stop:
-        del cuts[-1]
+            cuts.append(edge)
     return [*cuts, text.stop]
 
 

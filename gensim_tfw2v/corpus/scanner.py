@@ -161,7 +161,8 @@ def scan(
                     rest += block
                     done = functions.tfw2v_scanner_scan(scanner, rest, len(rest), not block)
                     if state.bad >= 0:
-                        _refuse(text.path, at, before, rest + stream.read(24), state.bad)
+                        wrong = rest[state.bad :] + stream.read(24)
+                        _refuse(text.path, at + state.bad, before + rest[: state.bad], wrong)
                     if state.error:
                         raise _write_error(state.error, prefix)
                     if done:
@@ -192,13 +193,12 @@ def _write_error(number: int, prefix: Path) -> OSError:
     return explained(OSError(number, os.strerror(number)), prefix.parent)
 
 
-def _refuse(path: str, at: int, before: bytes, text: bytes, bad: int) -> None:
-    """Raise a `CorpusDecodeError` of a text, which is at an offset, behind `before`, from `bad`."""
-    line = (before + text[:bad]).rpartition(b"\n")[2]
+def _refuse(path: str, offset: int, before: bytes, wrong: bytes) -> None:
+    """Raise a `CorpusDecodeError` of wrong bytes at an offset of a text, behind others."""
     try:
-        text[bad:].partition(b"\n")[0].decode()
+        wrong.partition(b"\n")[0].decode()
     except UnicodeDecodeError as error:
-        raise CorpusDecodeError(error, path, at + bad, line) from None
+        raise CorpusDecodeError(error, path, offset, before.rpartition(b"\n")[2]) from None
 
 
 def renumber(ids: Ids, numbers: Ids) -> Ids:

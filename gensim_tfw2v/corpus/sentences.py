@@ -120,12 +120,11 @@ def packed_to_shards(
 
     Items may be empty. `progress` is called after each shard.
     """
-    sentences = text.sentences if text.runs is None else Lines(text.runs, text.tagged)
-    documents = sentences if text.tagged else _untagged(sentences)
+    documents = text.sentences if text.runs is None else Lines(text.runs, text.tagged)
     made = list[Shard]()
     raw_words = 0
     items = 0
-    for packed, items in _shard_by_shard(documents, ids):  # noqa: B007  the last is returned
+    for packed, items in _shard_by_shard(documents, text.tagged, ids):  # noqa: B007  the last is returned
         run = np.frombuffer(b"".join(packed), ID)
         words = int(np.count_nonzero(run > FIRST_TAG)) - len(packed)
         run = ids.finish(run)
@@ -134,28 +133,14 @@ def packed_to_shards(
             made.append(save_shard(path, run, words, len(packed)))
         raw_words += words
         if progress:
-            progress(raw_words, items, len(ids), getattr(sentences, "bytes_read", 0))
+            progress(raw_words, items, len(ids), getattr(documents, "bytes_read", 0))
     return EncodedPart(made, raw_words, items)
 
 
-def _untagged(
-    sentences: Iterable[Iterable[Hashable]],
-) -> Iterator[tuple[bytes, Iterable[Hashable]]]:
-    """Give sentences as documents without tags; warn of a first that is a string, as gensim."""
-    for number, sentence in enumerate(sentences):
-        if not number and isinstance(sentence, str):
-            logger.warning(
-                "Each 'sentences' item should be a list of words (usually unicode strings). "
-                "First item here is instead plain %s.",
-                type(sentence),
-            )
-        yield b"", sentence
-
-
 def _shard_by_shard(
-    documents: Iterable[tuple[bytes, Iterable[Hashable]]], ids: Mapping[Any, bytes]
+    documents: Iterable[Any], tagged: bool, ids: Mapping[Any, bytes]
 ) -> Iterator[tuple[list[bytes], int]]:
-    """Give as many packed sentences as make a shard, each with its end, and the items so far.
+    """Yield as many packed sentences as make a shard, each with its end, and the items so far.
 
     Sentences of more than 10,000 words are cut, as LineSentence cuts; each part has all tags.
     """
@@ -166,7 +151,14 @@ def _shard_by_shard(
     packed = list[bytes]()
     size = 0
     items = 0
-    for tags, sentence in documents:
+    for item in documents:
+        tags, sentence = item if tagged else (b"", item)
+        if not items and isinstance(item, str):
+            logger.warning(
+                "Each 'sentences' item should be a list of words (usually unicode strings). "
+                "First item here is instead plain %s.",
+                type(item),
+            )
         items += 1
         whole = join(map(lookup, sentence))
         for start in range(0, len(whole), longest):

@@ -120,10 +120,7 @@ def without_unknown(run: Ids) -> Ids:
 def save_ids(path: Path, ids: Ids) -> None:
     """Write ids to a file; errors are explained."""
     try:
-        with open(path, "wb", buffering=0) as file:
-            data = memoryview(ids.astype(ID, copy=False).tobytes())
-            while data:  # a disk that fills takes a part of the bytes before it complains
-                data = data[file.write(data) :]
+        path.write_bytes(ids.astype(ID, copy=False).tobytes())
     except OSError as error:
         raise explained(error, path.parent) from error
 
@@ -232,14 +229,11 @@ class EncodedCorpus(OnDisk):
             ids, ends = _ids_and_ends(shard)
             edges = unit_edges(ends, shard.entries, size, self._whole)
             ended = np.searchsorted(ends, edges, "right").tolist()
-            for (start, stop), *counts in zip(
-                pairwise(edges),
-                _words(ids, edges),
-                shares(shard.raw_words, edges),
-                shares(shard.sentences, ended),
-                strict=True,
-            ):
-                units.append(WorkUnit(len(units), shard.path, start, stop, *counts))
+            tokens = _words(ids, edges)
+            raw_words = shares(shard.raw_words, edges)
+            sentences = shares(shard.sentences, ended)
+            for cut in zip(edges, edges[1:], tokens, raw_words, sentences, strict=False):
+                units.append(WorkUnit(len(units), shard.path, *cut))
         return units
 
     def cut_anew(self) -> None:

@@ -40,14 +40,16 @@ def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -
     if (paths := text_files(source, tagged)) is None:
         items = source if tags is None else tags.packed(source)
         number = operator.length_hint(source, 0)
-        return Text(None, items, tagged, (), *(("sentences", number) if number else ()))
+        unit = "sentences" if number else "words"
+        return Text(None, items, tagged, unit=unit, total=number or None)
     machines: Sequence[Any] = ()
     if isinstance(config.cluster, Cluster):
         with phase("waiting for workers that read the corpus", config.progress):
             machines = find_readers(config.cluster, paths, config.encoded_dir)
     texts = find_texts(paths)  # once machines have looked: texts may grow
     size = bytes_of(texts)
-    return Text(cut_texts(texts), (), tagged, machines, *(("B", size) if size else ()))
+    unit = "B" if size else "words"
+    return Text(cut_texts(texts), (), tagged, machines, unit, size or None)
 
 
 class CorpusReader:
@@ -64,12 +66,14 @@ class CorpusReader:
 
     def scan(self, source: Source, config: TrainingConfig, tags: "Tags | None" = None) -> Scan:
         """Count the words of a corpus, and the `tags` of documents."""
-        self.forget()
+        self._scanned = None
         logger.info("collecting all words and their counts")
         item = "sentence" if tags is None else "document"
         identity = _identity_of(source)  # before it is read
         text = find_text(source, config, tags)
-        with _bar("counting words", text, config) as bar:
+        with progress_bar(
+            "counting words", config.progress, unit=text.unit, total=text.total
+        ) as bar:
 
             def progress(*state: int) -> None:
                 logger.info(
@@ -109,8 +113,9 @@ class CorpusReader:
         if self._scanned is not None:
             scan, counted, identity = self._scanned
             self._scanned = None
+            is_same = identity == _identity_of(source)
             with scan.temporary:  # the provisional ids are not needed any more
-                if identity == _identity_of(source):
+                if is_same:
                     rows = None if counted is None or tags is None else counted.rows(tags.vectors)
                     with phase("encoding the corpus", config.progress):
                         return scan.encode(key_to_index, rows)
@@ -127,22 +132,12 @@ class CorpusReader:
         """Read a corpus of which nothing is kept; `what` is said of it on the progress bar."""
         text = find_text(source, config, tags)
         rows = None if tags is None or text.runs is None else tags.rows(tags.vectors)
-        with _bar(what, text, config) as bar:
+        with progress_bar(what, config.progress, unit=text.unit, total=text.total) as bar:
 
             def progress(*state: int) -> None:
                 bar.update(state[PLACES[text.unit]] - bar.n)
 
             return encode_corpus(text, key_to_index, config.encoded_dir, progress, rows)
-
-    def forget(self) -> None:
-        """Remove what is kept."""
-        if self._scanned is not None:
-            self._scanned[0].close()
-            self._scanned = None
-
-
-def _bar(what: str, text: Text, config: TrainingConfig) -> Any:
-    return progress_bar(what, config.progress, unit=text.unit, total=text.total)
 
 
 def _identity_of(source: Source) -> object:
@@ -150,6 +145,7 @@ def _identity_of(source: Source) -> object:
     if not isinstance(source, Path):
         return id(source), source  # which is kept, so that no other object gets its id
     status = os.stat(source)
-    if not stat.S_ISREG(status.st_mode):  # a pipe's time is that of its last byte
-        return (os.path.realpath(source), status.st_dev, status.st_ino)
-    return (os.path.realpath(source), status.st_size, status.st_mtime_ns)
+    identity = (os.path.realpath(source), status.st_dev, status.st_ino)
+    if stat.S_ISREG(status.st_mode):  # a pipe's time is that of its last byte
+        return (*identity, status.st_size, status.st_mtime_ns)
+    return identity

@@ -87,7 +87,7 @@ class Training:
         self.description: dict[str, Any] = {}  # tells this training's checkpoints from others
         self.restored = 0, 0  # raw words, and words trained on, that a checkpoint had
         with contextlib.ExitStack() as resources:
-            resources.callback(corpus.close)
+            resources.callback(corpus.temporary.close)
             if not corpus.total_sentences:
                 logger.warning(
                     "train() called with an empty iterator (if not intended, be sure to provide a "

@@ -266,7 +266,7 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(
         assert caplog.text.count("does not read the corpus any more") == 1
         assert "worker 0 (" in caplog.text
         processes[1].kill()
-    model._corpus_reader.forget()
+    model._reader = None  # nor what it keeps
     deadline = time.monotonic() + 120
     while "tfw2v" in (names := " ".join(thread.name for thread in threading.enumerate())):
         assert time.monotonic() < deadline, names

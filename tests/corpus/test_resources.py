@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-import gensim_tfw2v.corpus.shards
 from gensim_tfw2v.corpus.scanner import library
 from tests.corpus.reference import (
     LEE,
@@ -93,10 +92,11 @@ def test_disk_full(tmp_path, temporary, bytes_a_run):
 
 @pytest.mark.parametrize("folder", [True, False])
 def test_disk_full_says_so(tmp_path, temporary, monkeypatch, folder):
-    def full(*arguments, **options):
-        return open("/dev/full", "wb", buffering=0)
+    def full(path, data):
+        with open("/dev/full", "wb") as file:
+            file.write(data)
 
-    monkeypatch.setattr(gensim_tfw2v.corpus.shards, "open", full, raising=False)
+    monkeypatch.setattr(Path, "write_bytes", full)
     place = tmp_path / "place"
     place.mkdir()
     with pytest.raises(OSError, match="No space left on device, after 0 bytes") as caught:
