@@ -9,7 +9,6 @@ import functools
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -314,9 +313,13 @@ def shares(total: int, edges: list[int]) -> list[int]:
     >>> shares(10, [0, 1, 2, 3])
     [3, 3, 4]
     """
-    whole = max(edges[-1], 1)
-    shared = [total * edge // whole for edge in edges]
-    return [after - before for before, after in pairwise(shared)]
+    shared = list[int]()
+    before = 0
+    for edge in edges[1:]:
+        upto = total * edge // max(edges[-1], 1)
+        shared.append(upto - before)
+        before = upto
+    return shared
 
 
 #: Says to the random numbers that they are not a unit's own draws.

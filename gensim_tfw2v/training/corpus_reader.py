@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.cluster.readers import find_readers
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.encode import Scan, encode_corpus, scan_corpus
@@ -44,6 +43,8 @@ def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -
         return Text(None, items, tagged, unit=unit, total=number or None)
     machines: Sequence[Any] = ()
     if isinstance(config.cluster, Cluster):
+        from gensim_tfw2v.cluster.readers import find_readers
+
         with phase("waiting for workers that read the corpus", config.progress):
             machines = find_readers(config.cluster, paths, config.encoded_dir)
     texts = find_texts(paths)  # once machines have looked: texts may grow

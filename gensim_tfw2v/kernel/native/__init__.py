@@ -18,9 +18,6 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import DTypeLike
-
 from gensim_tfw2v._tensorflow import tf
 
 #: Floats: rows of the tables that kernels train are filled up to a multiple of them.
@@ -54,24 +51,6 @@ class Options(NamedTuple):
 def library(name: str) -> Path:
     """Where a compiled library is: `kernels` for programs without TensorFlow, or `ops`."""
     return Path(__file__).with_name(f"{name}.so")
-
-
-def loaded(path: Path, *functions: tuple[str, Any, list[Any]]) -> Any:
-    """Load a compiled library, and declare functions with their result and arguments."""
-    library = ctypes.CDLL(str(path))
-    for name, result, arguments in functions:
-        function = getattr(library, f"tfw2v_{name}")
-        function.restype = result
-        function.argtypes = arguments
-    return library
-
-
-def copied(address: int | None, shape: tuple[int, ...], dtype: DTypeLike = np.int64) -> np.ndarray:
-    """Copy an array that is in the memory of a library."""
-    copy = np.empty(shape, dtype)
-    if address and copy.size:
-        ctypes.memmove(copy.ctypes.data, address, copy.nbytes)
-    return copy
 
 
 def stride(size: int) -> int:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from gensim_tfw2v.kernel.native import Options, check_isa, copied, library, loaded, stride
+from gensim_tfw2v.kernel.native import Options, check_isa, library, stride
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 INT32 = np.dtype(np.int32)
@@ -74,6 +76,24 @@ _Tables = _struct(
 def _lists(lists: Lists) -> Any:
     addresses = (array.ctypes.data for array in lists)
     return _Lists(*addresses, max(0, len(lists.first) - 1), len(lists.entries))
+
+
+def loaded(path: Path, *functions: tuple[str, Any, list[Any]]) -> Any:
+    """Load a compiled library, and declare functions with their result and arguments."""
+    library = ctypes.CDLL(str(path))
+    for name, result, arguments in functions:
+        function = getattr(library, f"tfw2v_{name}")
+        function.restype = result
+        function.argtypes = arguments
+    return library
+
+
+def copied(address: int | None, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
+    """Copy an array that is in the memory of the library."""
+    copy = np.empty(shape, dtype)
+    if address and copy.size:
+        ctypes.memmove(copy.ctypes.data, address, copy.nbytes)
+    return copy
 
 
 def is_available() -> bool:
