@@ -9,7 +9,6 @@ import os
 import platform
 import threading
 import time
-import uuid
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Waited
@@ -71,15 +70,18 @@ class WorkerMachine:
             self._looks = ops.tfw2v_look(self._names)
             self._report = ops.tfw2v_read_run(self._names, self._numbers)
 
-    def look(self, folder: Path, sizes: dict[str, int]) -> tuple[str, int]:
-        """Name its machine, and tell its cores; FileNotFoundError if it sees other files."""
+    def look(self, sizes: dict[str, int]) -> tuple[str, int]:
+        """Name its machine, and tell its cores; FileNotFoundError if it sees other files.
+
+        The first is a folder that it can write to, of size 0.
+        """
         found, machine, cores = self._asked(
             self._looks,
-            {self._names: _joined([str(folder), *sizes])},
+            {self._names: _joined(list(sizes))},
             LOOK_SECONDS + FILE_SECONDS * len(sizes),
             threading.Event(),
         )
-        for (path, size), there in zip({str(folder): 0, **sizes}.items(), found, strict=True):
+        for (path, size), there in zip(sizes.items(), found, strict=True):
             if there < 0:
                 raise FileNotFoundError(f"{path} ({os.strerror(-int(there))})")
             if there != size:
@@ -209,14 +211,14 @@ def _that_see(
     machines: Sequence[WorkerMachine], texts: Sequence[FileRange], folder: Path
 ) -> list[WorkerMachine]:
     """Ask all at the same time; take the first task of each machine but this."""
-    (token := folder / f"seen-{uuid.uuid4().hex}").touch()
-    sizes = {str(token): 0} | {
-        os.path.abspath(text.path): text.stop for text in texts if "://" not in text.path
-    }
+    sizes = {str(folder): 0}  # which has a name of its own
+    for text in texts:
+        if "://" not in text.path:
+            sizes[os.path.abspath(text.path)] = text.stop
 
     def look(machine: WorkerMachine) -> tuple[str, int] | Exception:
         try:
-            return machine.look(folder, sizes)
+            return machine.look(sizes)
         except Exception as error:
             return error
 

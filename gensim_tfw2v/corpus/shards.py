@@ -199,11 +199,11 @@ class EncodedCorpus(OnDisk):
 
     def _share_out(self, shards: list[Shard], words: list[int], sentences: list[int]) -> None:
         """Have shards that share the text's words and sentences by the gaps between edges."""
-        raw_words = shares(self.total_raw_words, words)
-        counts = zip(raw_words, shares(self.total_sentences, sentences), strict=True)
+        of_words = shares(self.total_raw_words, words)
+        of_sentences = shares(self.total_sentences, sentences)
         self._shards = [
-            replace(shard, raw_words=of_words, sentences=of_sentences)
-            for shard, (of_words, of_sentences) in zip(shards, counts, strict=True)
+            replace(shard, raw_words=of_words[place], sentences=of_sentences[place])
+            for place, shard in enumerate(shards)
         ]
 
     def units(self, size: int) -> list[WorkUnit]:
