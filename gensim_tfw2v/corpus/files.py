@@ -126,7 +126,11 @@ def text_files(source: Any, tagged: bool = False) -> list[str] | None:
 
 def is_pipe(path: str | os.PathLike[str]) -> bool:
     """Return whether this is a pipe or a terminal, read only once; False if missing."""
-    return Path(path).is_fifo() or Path(path).is_char_device()
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):  # a path with a null byte
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
 def find_texts(paths: Sequence[str | os.PathLike[str]]) -> list[FileRange]:
