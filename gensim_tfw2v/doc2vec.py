@@ -12,7 +12,7 @@ from gensim.models.doc2vec import TaggedDocument
 from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.options.table import attributes_of
 from gensim_tfw2v.originals import Doc2Vec, Word2Vec
-from gensim_tfw2v.training.documents import DocumentReader, Tags, take_tags
+from gensim_tfw2v.training.documents import KnownTags, Tags, take_tags
 from gensim_tfw2v.training.inference import Frozen, infer
 
 if TYPE_CHECKING:
@@ -101,7 +101,6 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     has_documents = True
     dv: KeyedVectors
     _frozen: Frozen | None = None
-    _reader_class = DocumentReader
     _adds_tags = False
 
     @classmethod
@@ -121,11 +120,8 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         super().__init__(**given)
 
     @property
-    def _corpus_reader(self) -> DocumentReader:
-        reader = super()._corpus_reader
-        assert isinstance(reader, DocumentReader)
-        reader.dv = vars(self).get("dv")  # none yet in the constructor
-        return reader
+    def _known_tags(self) -> KnownTags:
+        return KnownTags(self.dv)
 
     def build_vocab(
         self,
@@ -164,14 +160,15 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         self._refuse_while_used()
         known = self.dv
         self.dv = KeyedVectors(self.vector_size)
-        self._corpus_reader.tags = None
+        self._tags = Tags()
         try:
             words, documents = super().scan_vocab(
                 corpus_iterable, corpus_file, progress_per, trim_rule=trim_rule
             )
-            tags = self._corpus_reader.tags or Tags.of(self.dv)  # by gensim's own code
+            tags = Tags.of(self.dv) if len(self.dv) else self._tags  # by gensim's own code, or ours
         finally:
             self.dv = known
+            del self._tags
         take_tags(known, tags, documents, self._adds_tags)
         return words, documents
 

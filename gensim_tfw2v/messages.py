@@ -125,11 +125,6 @@ def wide_encoding(text: bytes, first: int = 0) -> str:
     return ""
 
 
-def is_wide_ascii(text: bytes) -> bool:
-    """Return whether this is ASCII in UTF-16 or UTF-32: valid UTF-8, but with null bytes."""
-    return len(text) > 3 and text.isascii() and (not any(text[::2]) or not any(text[1::2]))
-
-
 def converting(encoding: str) -> str:
     """Say how to convert a file from what it looks like."""
     return f"It looks like {encoding}: convert it first, with: iconv -f {encoding} -t UTF-8"

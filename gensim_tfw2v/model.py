@@ -19,12 +19,12 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.cluster.spec import Cluster, ClusterLost, LocalTasks
-from gensim_tfw2v.corpus.files import Source, is_compressed, is_pipe
+from gensim_tfw2v.corpus.files import Source, is_pipe
 from gensim_tfw2v.files.atomic import save_local
 from gensim_tfw2v.files.mapped import map_weights
 from gensim_tfw2v.files.temporary import check_folder
 from gensim_tfw2v.keyed import with_keys
-from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.messages import COMPRESSED, quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.kinds import Whole
@@ -224,7 +224,8 @@ class TFWord2Vec(Word2Vec):
     traffic: Traffic | None = None
     merge_report: MergeReport | None = None
     _reader: CorpusReader | None = None
-    _reader_class: type[CorpusReader] = CorpusReader
+    _tags: Any = None  # of documents that are counted
+    _known_tags: Any = None  # of the model's documents
     _process_launcher: ProcessLauncher | None = None
     _user: int | None = None  # who trains or changes the model: TRAINING, or the thread's number
     _training: Training | None = None
@@ -248,8 +249,11 @@ class TFWord2Vec(Word2Vec):
         self.__dict__.update(own)
         self._check_folders()
         self._by_gensim = reason_for_gensims_code(self, UNKNOWN)  # refused before a corpus is read
-        with self._corpus_reader.once():
+        self._corpus_reader.trains_at_once = True
+        try:
             super().__init__(**of_gensim)
+        finally:
+            self._reader = None  # with what it keeps
 
     @classmethod
     def _bound(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -431,8 +435,6 @@ class TFWord2Vec(Word2Vec):
             If the corpus is not UTF-8.
         """
         self._refuse_while_used()
-        reader = self._corpus_reader
-        reader.forget()
         is_own = type(self)._scan_vocab is self._of_gensim._scan_vocab
         by_gensim = self.max_vocab_size or not is_own
         if by_gensim and corpus_file is not None and is_pipe(corpus_file):
@@ -450,7 +452,7 @@ class TFWord2Vec(Word2Vec):
         source = corpus_iterable if corpus_file is None else Path(corpus_file)
         if source is None:
             raise TypeError("there is no corpus: give corpus_iterable or corpus_file")
-        scan = reader.scan(source, config)
+        scan = self._corpus_reader.scan(source, config, self._tags)
         self.raw_vocab = scan.raw_vocab
         return scan.total_words, scan.corpus_count
 
@@ -592,18 +594,19 @@ class TFWord2Vec(Word2Vec):
         before: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
         alpha = before["alpha"] if alpha is None else alpha
         try:
-            with self._corpus_reader.once():
-                self.build_vocab(corpus_iterable, corpus_file, update=len(self.wv) > 0)
-                return self.train(
-                    corpus_iterable,
-                    corpus_file,
-                    total_examples=self.corpus_count,
-                    total_words=self.corpus_total_words,
-                    epochs=epochs,
-                    start_alpha=alpha,
-                    end_alpha=alpha if end_alpha is None else end_alpha,
-                )
+            self._corpus_reader.trains_at_once = True
+            self.build_vocab(corpus_iterable, corpus_file, update=len(self.wv) > 0)
+            return self.train(
+                corpus_iterable,
+                corpus_file,
+                total_examples=self.corpus_count,
+                total_words=self.corpus_total_words,
+                epochs=epochs,
+                start_alpha=alpha,
+                end_alpha=alpha if end_alpha is None else end_alpha,
+            )
         finally:
+            self._reader = None
             self.__dict__.update(before)
 
     def held_out_loss(
@@ -647,7 +650,7 @@ class TFWord2Vec(Word2Vec):
     def _corpus_reader(self) -> CorpusReader:
         """The model's; models that gensim has made have none before it is asked for."""
         if self._reader is None:
-            self._reader = self._reader_class()
+            self._reader = CorpusReader()
         return self._reader
 
     def _check_folders(self) -> None:
@@ -711,8 +714,8 @@ class TFWord2Vec(Word2Vec):
         except TypeError:
             if not is_file or self._by_gensim:  # whose code reads the file
                 raise
-            is_text = is_compressed(corpus_file) and os.path.isfile(corpus_file)
-            if not (is_text or is_pipe(corpus_file)):
+            ending = os.path.splitext(corpus_file)[1].lower()
+            if not (ending in COMPRESSED if os.path.isfile(corpus_file) else is_pipe(corpus_file)):
                 raise
 
     def _open_process_launcher(self, config: TrainingConfig) -> None:
@@ -782,14 +785,16 @@ class TFWord2Vec(Word2Vec):
             # callbacks may have changed something
             is_checked = self._user == TRAINING and not callbacks
             config = self._current_config() if is_checked else self._check({})
-            corpus = self._corpus_reader.encoded(source, self.wv.key_to_index, config)
+            corpus = self._corpus_reader.encoded(
+                source, self.wv.key_to_index, config, self._known_tags
+            )
             made: type[Training] = Training
             if config.regime_of_workers.trains_apart:
                 from gensim_tfw2v.training.sub_models import SubModelTraining
 
                 made = SubModelTraining
             self._training = made(self, config, corpus, self._process_launcher)
-        is_file = isinstance(source, Path) and not is_compressed(source)
+        is_file = isinstance(source, Path) and source.suffix.lower() not in COMPRESSED
         expected = Expected(total_examples, total_words, report_delay, is_file)
         return self._training.train_epoch(cur_epoch, expected)
 

@@ -348,7 +348,6 @@ def corpus_arguments(path: Path) -> dict[str, Any]:
     """
     from gensim.models.word2vec import LineSentence
 
-    from gensim_tfw2v.corpus.files import is_compressed
     from gensim_tfw2v.messages import COMPRESSED, MAGIC
 
     if path == Path("-"):
@@ -363,7 +362,7 @@ def corpus_arguments(path: Path) -> dict[str, Any]:
         start = file.read(8)
     if not start:
         raise BadInput(f"{path}: is empty; give one sentence a line, words separated by blanks")
-    if is_compressed(path):
+    if path.suffix.lower() in COMPRESSED:
         return {"sentences": LineSentence(str(path))}
     for magic, (ending, _) in MAGIC.items():
         if start.startswith(magic) and ending in COMPRESSED:

@@ -9,7 +9,6 @@ import os
 import platform
 import threading
 import time
-import uuid
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Waited
@@ -23,10 +22,10 @@ from gensim_tfw2v.cluster.connect import prepare_connections, wait_for_tasks
 from gensim_tfw2v.cluster.handshake import device_of, session
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, Task
 from gensim_tfw2v.corpus import shards
-from gensim_tfw2v.corpus.encode import Stopped
-from gensim_tfw2v.corpus.files import FileRange, find_texts
+from gensim_tfw2v.corpus.encode import Stopped, fresh_folder
+from gensim_tfw2v.corpus.files import FileRange, bytes_of, find_texts
 from gensim_tfw2v.corpus.scanner import Known
-from gensim_tfw2v.corpus.shards import EncodedPart, Shard
+from gensim_tfw2v.corpus.shards import EncodedPart, Parent, Shard
 from gensim_tfw2v.processes.machine import usable_cores
 from gensim_tfw2v.processes.process_guards import tensorflow_is_lost
 
@@ -71,15 +70,18 @@ class WorkerMachine:
             self._looks = ops.tfw2v_look(self._names)
             self._report = ops.tfw2v_read_run(self._names, self._numbers)
 
-    def look(self, folder: Path, sizes: dict[str, int]) -> tuple[str, int]:
-        """Name its machine, and tell its cores; FileNotFoundError if it sees other files."""
+    def look(self, sizes: dict[str, int]) -> tuple[str, int]:
+        """Name its machine, and tell its cores; FileNotFoundError if it sees other files.
+
+        The first is a folder that it can write to, of size 0.
+        """
         found, machine, cores = self._asked(
             self._looks,
-            {self._names: _joined([str(folder), *sizes])},
+            {self._names: _joined(list(sizes))},
             LOOK_SECONDS + FILE_SECONDS * len(sizes),
             threading.Event(),
         )
-        for (path, size), there in zip({str(folder): 0, **sizes}.items(), found, strict=True):
+        for (path, size), there in zip(sizes.items(), found, strict=True):
             if there < 0:
                 raise FileNotFoundError(f"{path} ({os.strerror(-int(there))})")
             if there != size:
@@ -87,21 +89,26 @@ class WorkerMachine:
         return machine.tobytes().decode(), int(cores[0])
 
     def read(
-        self, run: Sequence[FileRange], prefix: Path, known: Known | None, stopped: threading.Event
+        self,
+        run: Sequence[FileRange],
+        prefix: Path,
+        known: Known | None,
+        tagged: bool,
+        stopped: threading.Event,
     ) -> EncodedPart | None:
         """Read a run of plain files; see `Machine`."""
-        if any(piece.stop is None for piece in run):
+        if any(text.is_stream for text in run):
             return None
-        vocabulary = "" if known is None else str(known.saved(prefix.parent))
-        names = [str(prefix), vocabulary, *(os.path.abspath(piece.path) for piece in run)]
-        ranges = [edge for piece in run for edge in (piece.start, piece.stop)]
+        vocabulary = "" if known is None else str(prefix.with_name("known-"))
+        names = [str(prefix), vocabulary, *(os.path.abspath(text.path) for text in run)]
+        ranges = [edge for text in run for edge in (text.start, text.stop)]
         report = self._asked(
             self._report,
             {
                 self._names: _joined(names),
-                self._numbers: [shards.MAX_SENTENCE, shards.SHARD, run[0].tagged, *ranges],
+                self._numbers: [shards.MAX_SENTENCE, shards.SHARD, tagged, *ranges],
             },
-            RUN_SECONDS + self.at_once * sum(piece.bytes for piece in run) / MIN_SPEED,
+            RUN_SECONDS + self.at_once * bytes_of(run) / MIN_SPEED,
             stopped,
         )
         error, raw_words, sentences, *made = report.tolist()
@@ -159,7 +166,7 @@ def _joined(names: Sequence[str]) -> Any:
 
 
 def find_readers(
-    cluster: Cluster, paths: Sequence[str], folder: Path, seconds: float = READY_SECONDS
+    cluster: Cluster, paths: Sequence[str], parent: Parent, seconds: float = READY_SECONDS
 ) -> Sequence[WorkerMachine]:
     """Find the machines of a cluster's workers that see a corpus, and what this process writes.
 
@@ -168,8 +175,8 @@ def find_readers(
     cluster : Cluster
     paths : sequence of str
         The files of the corpus.
-    folder : Path
-        In which they will write.
+    parent : path, optional
+        In a folder of which they will write.
     seconds : float
         How long workers have to come up.
 
@@ -185,7 +192,7 @@ def find_readers(
         Naming workers that have not come up in time.
     """
     texts = find_texts(paths)
-    if sum(text.bytes for text in texts) < MIN_BYTES or tensorflow_is_lost():
+    if bytes_of(texts) < MIN_BYTES or tensorflow_is_lost():
         return ()
     workers = [task for task in cluster.servers() if task.role == "worker"]
     wait_for_tasks(workers, seconds)
@@ -194,27 +201,28 @@ def find_readers(
 
     if (ops := load_ops()) is None:
         return ()
-    return _that_see([WorkerMachine(task, ops) for task in workers], texts, folder)
+    machines = [WorkerMachine(task, ops) for task in workers]
+    with fresh_folder(parent) as made, made as folder:
+        return _that_see(machines, texts, folder)
 
 
 def _that_see(
     machines: Sequence[WorkerMachine], texts: Sequence[FileRange], folder: Path
 ) -> list[WorkerMachine]:
     """Ask all at the same time; take the first task of each machine but this."""
-    (token := folder / f"seen-{uuid.uuid4().hex}").touch()
-    sizes = {str(token): 0} | {
-        os.path.abspath(text.path): text.bytes for text in texts if "://" not in text.path
-    }
+    sizes = {str(folder): 0}  # which has a name of its own
+    for text in texts:
+        if "://" not in text.path:
+            sizes[os.path.abspath(text.path)] = text.stop
 
     def look(machine: WorkerMachine) -> tuple[str, int] | Exception:
         try:
-            return machine.look(folder, sizes)
+            return machine.look(sizes)
         except Exception as error:
             return error
 
     with ThreadPoolExecutor(max(1, len(machines))) as threads:
         answers = list(threads.map(look, machines))
-    token.unlink()
     known = {this_machine()}
     readers = list[WorkerMachine]()
     for machine, found in zip(machines, answers, strict=True):

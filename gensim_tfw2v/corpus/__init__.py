@@ -1,8 +1,8 @@
 """Sentences to vocabulary ids on disk, in bounded memory.
 
-A corpus is read once, by `scan_texts` or `scan_sentences`, which count its words or use a
-vocabulary. What comes out in the end, an `EncodedCorpus`, is a folder of int32 shards that is cut
-into `WorkUnit` slices for training.
+A corpus is found as a `Text`. It is read once: by `scan_corpus`, which counts its words, or by
+`encode_corpus`, which has a vocabulary. What comes out in the end, an `EncodedCorpus`, is a folder
+of int32 shards that is cut into `WorkUnit` slices for training.
 
 Nothing here imports TensorFlow or gensim.
 """

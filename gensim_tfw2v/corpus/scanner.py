@@ -6,17 +6,16 @@ Its functions are those of ``kernel/native/src/text.cc``, in the library of the 
 import ctypes
 import functools
 import os
-import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import shards
-from gensim_tfw2v.corpus.files import CorpusDecodeError, FileRange, bytes_read, open_corpus
+from gensim_tfw2v.corpus.files import CorpusDecodeError, FileRange, bytes_read, open_text
 from gensim_tfw2v.corpus.shards import (
     END,
     EncodedPart,
@@ -29,52 +28,48 @@ from gensim_tfw2v.corpus.shards import (
 
 LIBRARY = Path(__file__).parents[1] / "kernel/native/kernels.so"
 
+POINTER = ctypes.c_void_p
+NUMBER = ctypes.c_int64
+TEXT = ctypes.c_char_p
+
+#: Names without prefix, results and arguments.
+FUNCTIONS = (
+    ("words_new", POINTER),
+    ("words_free", None, POINTER),
+    ("words_add", None, POINTER, TEXT, NUMBER, POINTER, POINTER),
+    ("words_number", NUMBER, POINTER),
+    ("words_size", NUMBER, POINTER),
+    ("words_text", POINTER, POINTER),
+    ("words_counts", POINTER, POINTER),
+    ("scanner_new", POINTER, TEXT, NUMBER, NUMBER, POINTER, POINTER),
+    ("scanner_free", None, POINTER),
+    ("scanner_tag_lines", None, POINTER),
+    ("scanner_scan", NUMBER, POINTER, TEXT, NUMBER, ctypes.c_int32),
+    ("scanner_finish", None, POINTER),
+    ("scanner_state", POINTER, POINTER),
+    ("scanner_words", POINTER, POINTER),
+    ("scanner_shards", POINTER, POINTER),
+    ("renumber", NUMBER, POINTER, NUMBER, POINTER, NUMBER),
+)
+
 BLOCK = 1 << 18  # bytes a read
 
 
 @functools.cache
 def library() -> Any:
     """The compiled functions; None where they are missing, or of another version."""
-    pointer = ctypes.c_void_p
-    number = ctypes.c_int64
-    text = ctypes.c_char_p
     try:
-        return loaded(
-            LIBRARY,
-            ("words_new", pointer, []),
-            ("words_free", None, [pointer]),
-            ("words_add", None, [pointer, text, number, pointer, pointer]),
-            *((f"words_{what}", number, [pointer]) for what in ("number", "size")),
-            *((f"words_{what}", pointer, [pointer]) for what in ("text", "counts")),
-            ("scanner_new", pointer, [text, number, number, pointer, pointer]),
-            *((f"scanner_{what}", None, [pointer]) for what in ("tag_lines", "free", "finish")),
-            ("scanner_scan", number, [pointer, text, number, ctypes.c_int32]),
-            *((f"scanner_{what}", pointer, [pointer]) for what in ("state", "words", "shards")),
-            ("renumber", number, [pointer, number, pointer, number]),
-        )
+        loaded = ctypes.CDLL(str(LIBRARY))
+        for name, result, *arguments in FUNCTIONS:
+            function = getattr(loaded, f"tfw2v_{name}")
+            function.restype = result
+            function.argtypes = arguments
     except (OSError, AttributeError):
         return None
+    return loaded
 
 
-def loaded(path: Path, *functions: tuple[str, Any, list[Any]]) -> Any:
-    """Load a compiled library, and declare functions with their result and arguments."""
-    library = ctypes.CDLL(str(path))
-    for name, result, arguments in functions:
-        function = getattr(library, f"tfw2v_{name}")
-        function.restype = result
-        function.argtypes = arguments
-    return library
-
-
-def copied(address: int | None, shape: tuple[int, ...], dtype: DTypeLike = np.int64) -> np.ndarray:
-    """A copy of an array that is in the memory of the library."""
-    copy = np.empty(shape, dtype)
-    if address and copy.size:
-        ctypes.memmove(copy.ctypes.data, address, copy.nbytes)
-    return copy
-
-
-class Words:
+class WordCounter:
     """Distinct words in the order in which they were added, and their counts."""
 
     def __init__(self) -> None:
@@ -82,25 +77,24 @@ class Words:
         weakref.finalize(self, library().tfw2v_words_free, self.pointer)
 
     def add(self, text: bytes, counts: NDArray[np.int64] | None = None) -> Ids:
-        """Count words, each followed by a line's end; give their places among all."""
-        places = np.empty(text.count(b"\n"), np.int32)
+        """Count words, each followed by a line's end; return their indices among all."""
+        indices = np.empty(text.count(b"\n"), np.int32)
         address = None if counts is None else counts.ctypes.data
-        library().tfw2v_words_add(self.pointer, text, len(text), address, places.ctypes.data)
-        return places
-
-    def found(self) -> tuple[bytes, NDArray[np.int64]]:
-        """All words, each followed by a line's end, and their counts."""
-        return _found(self.pointer)
+        library().tfw2v_words_add(self.pointer, text, len(text), address, indices.ctypes.data)
+        return indices
 
 
-def _found(words: int) -> tuple[bytes, NDArray[np.int64]]:
+def words_of(counter: int) -> tuple[bytes, NDArray[np.int64]]:
+    """Words of a counter at an address, each followed by a line's end, and their counts."""
     functions = library()
-    text = ctypes.string_at(functions.tfw2v_words_text(words), functions.tfw2v_words_size(words))
-    number = functions.tfw2v_words_number(words)
-    return text, copied(functions.tfw2v_words_counts(words), (number,))
+    size = functions.tfw2v_words_size(counter)
+    text = ctypes.string_at(functions.tfw2v_words_text(counter), size)
+    number = functions.tfw2v_words_number(counter)
+    counts = ctypes.string_at(functions.tfw2v_words_counts(counter), 8 * number)
+    return text, np.frombuffer(counts, np.int64)
 
 
-class Known(Words):
+class Known(WordCounter):
     """A vocabulary with its ids, for any number of scanners at a time.
 
     What is no string, or cannot be in a text, is left out.
@@ -115,60 +109,11 @@ class Known(Words):
         super().__init__()
         self.add("".join(f"{word}\n" for word in known).encode("utf-8", "surrogatepass"))
         self.numbers = np.fromiter(known.values(), np.int32, len(known))
-        self._lock = threading.Lock()
-        self._saved = False
 
-    def saved(self, folder: Path) -> Path:
-        """Write it once, to files in a folder, for other machines; give how their names begin."""
-        prefix = folder / "known-"
-        with self._lock:
-            if not self._saved:
-                prefix.with_name("known-words").write_bytes(self.found()[0])
-                self.numbers.tofile(prefix.with_name("known-numbers"))
-            self._saved = True
-        return prefix
-
-
-def scan(
-    pieces: Sequence[FileRange],
-    prefix: Path,
-    known: Known | None = None,
-    tell: Progress | None = None,
-) -> EncodedPart:
-    """Write the ids of pieces of text to shards, whose names begin with a prefix.
-
-    Without a vocabulary that is known, words are counted and numbered. `tell` is called after each
-    block of text. Errors are those of `scan_texts`.
-    """
-    functions = library()
-    vocabulary = (None, None) if known is None else (known.pointer, known.numbers.ctypes.data)
-    scanner = functions.tfw2v_scanner_new(
-        os.fsencode(prefix), shards.MAX_SENTENCE, shards.SHARD, *vocabulary
-    )
-    try:
-        if pieces[0].tagged:
-            functions.tfw2v_scanner_tag_lines(scanner)
-        state = _State.from_address(functions.tfw2v_scanner_state(scanner))
-        before = 0  # bytes of pieces that have been read
-        for piece in pieces:
-            with open_corpus(piece.path) as stream:
-                for _ in _blocks(functions, scanner, state, piece, stream):
-                    _check(state, prefix)
-                    if tell:
-                        read = min(bytes_read(stream) - piece.start, piece.bytes)
-                        tell(state.raw_words, state.sentences, state.types, before + read)
-            before += piece.bytes
-        functions.tfw2v_scanner_finish(scanner)
-        _check(state, prefix)
-        written = copied(functions.tfw2v_scanner_shards(scanner), (state.shards, 4))
-        return EncodedPart(
-            [Shard(f"{prefix}{n:05}.int32", *shard) for n, shard in enumerate(written.tolist())],
-            state.raw_words,
-            state.sentences,
-            *_found(functions.tfw2v_scanner_words(scanner)),
-        )
-    finally:
-        functions.tfw2v_scanner_free(scanner)
+    def save(self, folder: Path) -> None:
+        """Write it to files in a folder, for other machines."""
+        (folder / "known-words").write_bytes(words_of(self.pointer)[0])
+        self.numbers.tofile(folder / "known-numbers")
 
 
 class _State(ctypes.Structure):
@@ -178,45 +123,86 @@ class _State(ctypes.Structure):
     ]
 
 
-def _blocks(
-    functions: Any, scanner: int, state: _State, piece: FileRange, stream: BinaryIO
-) -> Iterator[None]:
-    """Scan a piece, block by block."""
-    if piece.start:
-        stream.seek(piece.start)
-    before = rest = b""  # what stands before the text not yet scanned, and that
-    block = b"\n"
-    at = piece.start  # where the block begins
-    while block:
-        # as much again as is left over, so that a word without end costs linear time
-        size = max(BLOCK, len(rest))
-        block = stream.read(size if piece.stop is None else min(size, piece.stop - at - len(rest)))
-        text = rest + block
-        done = functions.tfw2v_scanner_scan(scanner, text, len(text), not block)
-        if state.bad >= 0:
-            line = (before + text[: state.bad]).rpartition(b"\n")[2]
-            wrong = (text[state.bad :] + stream.read(24)).partition(b"\n")[0]
-            try:
-                wrong.decode()
-            except UnicodeDecodeError as error:
-                raise CorpusDecodeError(error, piece.path, at + state.bad, line) from None
-        if done:
-            before = text[max(0, done - 24) : done]
-            rest = text[done:]
-            at = at + done
-        else:
-            rest = text
-        yield
+def scan(
+    run: Sequence[FileRange],
+    prefix: Path,
+    known: Known | None = None,
+    tagged: bool = False,
+    tell: Progress | None = None,
+) -> EncodedPart:
+    """Write the ids of a run of text to shards, whose names begin with a prefix.
 
-
-def _check(state: _State, prefix: Path) -> None:
-    with explained(prefix.parent):
+    Without a vocabulary that is known, words are counted and numbered. Of `tagged` text each line
+    is a document, whose tag is its number in the run. `tell` is called after each block of text.
+    Errors are those of `scan_texts`.
+    """
+    functions = library()
+    vocabulary = (None, None) if known is None else (known.pointer, known.numbers.ctypes.data)
+    scanner = functions.tfw2v_scanner_new(
+        os.fsencode(prefix), shards.MAX_SENTENCE, shards.SHARD, *vocabulary
+    )
+    try:
+        if tagged:
+            functions.tfw2v_scanner_tag_lines(scanner)
+        state = _State.from_address(functions.tfw2v_scanner_state(scanner))
+        first = 0  # bytes of the run before this text
+        for text in run:
+            at = text.start  # of what is not scanned yet
+            before = b""  # the end of what is
+            rest = b""  # what was read, and is not scanned yet
+            block = b"\n"
+            with open_text(text) as stream:
+                while block:
+                    # as much again as is left over, so that a word without end costs linear time
+                    size = max(BLOCK, len(rest))
+                    if not text.is_stream:
+                        size = min(size, text.stop - at - len(rest))
+                    block = stream.read(size)
+                    rest += block
+                    done = functions.tfw2v_scanner_scan(scanner, rest, len(rest), not block)
+                    if state.bad >= 0:
+                        wrong = rest[state.bad :] + stream.read(24)
+                        _refuse(text.path, at + state.bad, before + rest[: state.bad], wrong)
+                    if state.error:
+                        raise _write_error(state.error, prefix)
+                    if done:
+                        before = rest[max(0, done - 24) : done]
+                    at += done
+                    rest = rest[done:]
+                    if tell:
+                        read = bytes_read(stream) if text.is_stream else at + len(rest)
+                        read = min(read, text.stop) - text.start
+                        tell(state.raw_words, state.sentences, state.types, first + read)
+            first += text.stop - text.start
+        functions.tfw2v_scanner_finish(scanner)
         if state.error:
-            raise OSError(state.error, os.strerror(state.error))
+            raise _write_error(state.error, prefix)
+        written = ctypes.string_at(functions.tfw2v_scanner_shards(scanner), 32 * state.shards)
+        numbers = np.frombuffer(written, np.int64).reshape(-1, 4).tolist()
+        return EncodedPart(
+            [Shard(f"{prefix}{n:05}.int32", *of_shard) for n, of_shard in enumerate(numbers)],
+            state.raw_words,
+            state.sentences,
+            *words_of(functions.tfw2v_scanner_words(scanner)),
+        )
+    finally:
+        functions.tfw2v_scanner_free(scanner)
 
 
-def renumbered(ids: Ids, numbers: Ids) -> Ids:
-    """Give ``numbers[id]`` in place of each id, without unknown words; `ids` are no more.
+def _write_error(number: int, prefix: Path) -> OSError:
+    return explained(OSError(number, os.strerror(number)), prefix.parent)
+
+
+def _refuse(path: str, offset: int, before: bytes, wrong: bytes) -> None:
+    """Raise a `CorpusDecodeError` of wrong bytes at an offset of a text, behind others."""
+    try:
+        wrong.partition(b"\n")[0].decode()
+    except UnicodeDecodeError as error:
+        raise CorpusDecodeError(error, path, offset, before.rpartition(b"\n")[2]) from None
+
+
+def renumber(ids: Ids, numbers: Ids) -> Ids:
+    """Replace each id by ``numbers[id]``, and drop unknown words; `ids` are overwritten.
 
     Tags stay what they are.
     """

@@ -16,8 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus import files, shards
-from gensim_tfw2v.corpus.files import CorpusDecodeError, FileRange, open_corpus
-from gensim_tfw2v.corpus.shards import END, FIRST_TAG, ID, UNKNOWN, Ids, Progress, Shard, save_ids
+from gensim_tfw2v.corpus.files import CorpusDecodeError, FileRange, Text, open_text
+from gensim_tfw2v.corpus.shards import (
+    END,
+    FIRST_TAG,
+    ID,
+    UNKNOWN,
+    EncodedPart,
+    Ids,
+    Progress,
+    Shard,
+    save_shard,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -30,67 +40,58 @@ pack = struct.Struct("<i").pack
 class Lines:
     """The sentences of runs of texts, where the compiled scanner is missing.
 
-    A sentence is a line, or 10,000 words of it at most; none is empty.
+    A sentence is a line, or 10,000 words of it at most; none is empty. Of `tagged` text each line
+    is a document: its number as its packed tag, and its words.
     """
 
-    def __init__(self, runs: Iterable[Iterable[FileRange]]) -> None:
-        self._pieces = chain.from_iterable(runs)
-        self.bytes_read = 0  # on disk, of all pieces so far
+    def __init__(self, runs: Iterable[Iterable[FileRange]], tagged: bool) -> None:
+        self._texts = chain.from_iterable(runs)
+        self._tagged = tagged
+        self.bytes_read = 0  # on disk, of all texts so far
 
     def __iter__(self) -> Iterator[Any]:
         """Raise `CorpusDecodeError` if a text is not UTF-8."""
-        for words in self._lines():
+        for number, words in enumerate(self._lines()):
+            if self._tagged:
+                yield pack(FIRST_TAG - number), words
+                continue
             for first in range(0, len(words), shards.MAX_SENTENCE):
                 yield words[first : first + shards.MAX_SENTENCE]
 
     def _lines(self) -> Iterator[list[str]]:
-        for piece in self._pieces:
+        for text in self._texts:
             before = self.bytes_read
-            with open_corpus(piece.path) as stream:
-                if piece.start:
-                    stream.seek(piece.start)
-                at = piece.start
-                while (piece.stop is None or at < piece.stop) and (line := stream.readline()):
+            at = text.start
+            with open_text(text) as stream:
+                while (text.is_stream or at < text.stop) and (line := stream.readline()):
                     try:
                         words = line.removesuffix(b"\n").decode().split()
                     except UnicodeDecodeError as error:
-                        raise CorpusDecodeError(error, piece.path, at + error.start) from None
+                        raise CorpusDecodeError(error, text.path, at + error.start) from None
                     yield words
                     at += len(line)
-                    read = files.bytes_read(stream) if files.is_compressed(piece.path) else at
-                    self.bytes_read = before + min(read - piece.start, piece.bytes)
-            self.bytes_read = before + piece.bytes
-
-
-class TaggedLines(Lines):
-    """The lines as documents: each one's number as its packed tag, and its words."""
-
-    def __iter__(self) -> Iterator[Any]:
-        return ((pack(FIRST_TAG - number), words) for number, words in enumerate(self._lines()))
+                    read = files.bytes_read(stream) if text.is_stream else at
+                    self.bytes_read = before + min(read, text.stop) - text.start
+            self.bytes_read = before + text.stop - text.start
 
 
 class Numbers(dict[Any, bytes]):
-    """Ids of words: of a given vocabulary, where any other word is `UNKNOWN`, and not remembered.
+    """Words numbered 0, 1, 2, … in the order in which they are first asked for.
 
-    Without one, words are counted, and numbered 0, 1, 2, … in the order in which they are first
-    asked for.
+    Attributes
+    ----------
+    counts : ndarray of int64
+        How often each stands in the finished runs.
     """
 
-    def __init__(self, key_to_index: Mapping[Any, int] | None = None) -> None:
-        super().__init__((word, pack(index)) for word, index in (key_to_index or {}).items())
-        self._is_known = key_to_index is not None
-        self.counts: NDArray[np.int64] = np.zeros(0, np.int64)
+    counts: NDArray[np.int64] = np.zeros(0, np.int64)
 
-    def __missing__(self, word: Hashable, unknown: bytes = pack(UNKNOWN)) -> bytes:
-        if self._is_known:
-            return unknown
+    def __missing__(self, word: Hashable) -> bytes:
         number = self[word] = pack(len(self))
         return number
 
     def finish(self, run: Ids) -> Ids:
-        """Give the ids of a run that stay in a shard, or count them all."""
-        if self._is_known:
-            return shards.without_unknown(run)
+        """Count the ids of a run, all of which stay in its shard."""
         found = np.bincount(np.maximum(run, END) + 1)[1:]
         shorter, longer = sorted((self.counts, found), key=len)
         longer[: len(shorter)] += shorter
@@ -98,54 +99,48 @@ class Numbers(dict[Any, bytes]):
         return run
 
 
-def packed_to_shards(
-    sentences: Iterable[Any],
-    ids: Numbers,
-    folder: Path,
-    progress: Progress | None = None,
-    tagged: bool = False,
-) -> shards.EncodedPart:
-    """Write sentences to shards; give a `EncodedPart` without words, whose sentences are all items.
+class KnownNumbers(dict[Any, bytes]):
+    """Ids of a vocabulary, where any other word is `UNKNOWN`, and not remembered."""
 
-    Items may be empty, and the iterable may tell its `bytes_read`. `progress` is called after each
-    shard. Of `tagged` documents items are packed tags, and words.
+    def __init__(self, key_to_index: Mapping[Any, int]) -> None:
+        super().__init__((word, pack(index)) for word, index in key_to_index.items())
+
+    def __missing__(self, word: Hashable, unknown: bytes = pack(UNKNOWN)) -> bytes:
+        return unknown
+
+    def finish(self, run: Ids) -> Ids:
+        """Return the ids of a run that stay in its shard."""
+        return shards.without_unknown(run)
+
+
+def packed_to_shards(
+    text: Text, ids: Numbers | KnownNumbers, folder: Path, progress: Progress | None = None
+) -> EncodedPart:
+    """Write a text to shards; return them without words, with the number of all items.
+
+    Items may be empty. `progress` is called after each shard.
     """
-    documents = sentences if tagged else _untagged(sentences)
+    documents = text.sentences if text.runs is None else Lines(text.runs, text.tagged)
     made = list[Shard]()
-    raw_words = items = 0
-    for packed, items in _shard_by_shard(documents, ids):  # noqa: B007  the last is returned
+    raw_words = 0
+    items = 0
+    for packed, items in _shard_by_shard(documents, text.tagged, ids):  # noqa: B007  the last is returned
         run = np.frombuffer(b"".join(packed), ID)
         words = int(np.count_nonzero(run > FIRST_TAG)) - len(packed)
         run = ids.finish(run)
         if len(run):  # else no shard stands for these words; EncodedCorpus shares them out
             path = folder / f"{len(made):05}.int32"
-            save_ids(path, run)
-            tokens = int(np.count_nonzero(run >= 0))
-            made.append(Shard(str(path), len(run), tokens, words, len(packed)))
+            made.append(save_shard(path, run, words, len(packed)))
         raw_words += words
         if progress:
-            progress(raw_words, items, len(ids), getattr(sentences, "bytes_read", 0))
-    return shards.EncodedPart(made, raw_words, items)
-
-
-def _untagged(
-    sentences: Iterable[Iterable[Hashable]],
-) -> Iterator[tuple[bytes, Iterable[Hashable]]]:
-    """Give sentences as documents without tags; warn of a first that is a string, as gensim."""
-    for number, sentence in enumerate(sentences):
-        if not number and isinstance(sentence, str):
-            logger.warning(
-                "Each 'sentences' item should be a list of words (usually unicode strings). "
-                "First item here is instead plain %s.",
-                type(sentence),
-            )
-        yield b"", sentence
+            progress(raw_words, items, len(ids), getattr(documents, "bytes_read", 0))
+    return EncodedPart(made, raw_words, items)
 
 
 def _shard_by_shard(
-    documents: Iterable[tuple[bytes, Iterable[Hashable]]], ids: Mapping[Any, bytes]
+    documents: Iterable[Any], tagged: bool, ids: Mapping[Any, bytes]
 ) -> Iterator[tuple[list[bytes], int]]:
-    """Give as many packed sentences as make a shard, each with its end, and the items so far.
+    """Yield as many packed sentences as make a shard, each with its end, and the items so far.
 
     Sentences of more than 10,000 words are cut, as LineSentence cuts; each part has all tags.
     """
@@ -156,7 +151,14 @@ def _shard_by_shard(
     packed = list[bytes]()
     size = 0
     items = 0
-    for tags, sentence in documents:
+    for item in documents:
+        tags, sentence = item if tagged else (b"", item)
+        if not items and isinstance(item, str):
+            logger.warning(
+                "Each 'sentences' item should be a list of words (usually unicode strings). "
+                "First item here is instead plain %s.",
+                type(item),
+            )
         items += 1
         whole = join(map(lookup, sentence))
         for start in range(0, len(whole), longest):

@@ -7,9 +7,8 @@ import contextlib
 import errno
 import functools
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,54 +64,33 @@ class OnDisk(contextlib.AbstractContextManager["OnDisk"]):
 
     The folder is removed by `close`, at the end of a ``with`` block, when this is collected, or at
     the interpreter's exit.
-
-    Attributes
-    ----------
-    folder : Path
     """
 
-    def __init__(self, temporary: TemporaryFolder) -> None:
-        self.temporary = temporary
-        self.folder = temporary.folder
-        self.close = temporary.close
+    temporary: TemporaryFolder
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self.temporary.close()
 
     def __exit__(self, *error: object) -> None:
         self.close()
 
 
-@contextlib.contextmanager
-def fresh_folder(parent: Parent = None) -> Iterator[TemporaryFolder]:
-    """Make a temporary folder that stays, unless there is an error."""
-    with explained(Path(parent or "the folder for temporary files")):
-        made = TemporaryFolder("corpus", parent)
-    try:
-        yield made
-    except BaseException:  # Ctrl-C too
-        made.close()
-        raise
-
-
-@contextlib.contextmanager
-def explained(folder: Path) -> Iterator[None]:
-    """Say in an OSError how much was written where, and what to do; it keeps errno and class."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is None:
-            raise
-        written = sum(map(_size, folder.glob("**/*")))
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            advice = "free space there, or"
-        elif error.errno in (errno.ENOENT, errno.ENOTDIR):
-            advice = "make the folder first, or"
-        else:
-            advice = "mend that, or"
-        raise OSError(
-            error.errno,
-            f"{os.strerror(error.errno)}, after {written:,} bytes of encoded corpus; {advice} "
-            "name another folder (encoded_dir=…, or TMPDIR in the environment)",
-            str(folder),
-        ) from error
+def explained(error: OSError, folder: Path) -> OSError:
+    """Say in an error how much was written where, and what to do; it keeps errno and class."""
+    written = sum(map(_size, folder.glob("**/*")))
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        advice = "free space there, or"
+    elif error.errno in (errno.ENOENT, errno.ENOTDIR):
+        advice = "make the folder first, or"
+    else:
+        advice = "mend that, or"
+    return OSError(
+        error.errno,
+        f"{error.strerror}, after {written:,} bytes of encoded corpus; {advice} "
+        "name another folder (encoded_dir=…, or TMPDIR in the environment)",
+        str(folder),
+    )
 
 
 def _size(path: Path) -> int:
@@ -140,10 +118,17 @@ def without_unknown(run: Ids) -> Ids:
 
 def save_ids(path: Path, ids: Ids) -> None:
     """Write ids to a file; errors are explained."""
-    with explained(path.parent), open(path, "wb", buffering=0) as file:
-        data = memoryview(ids.astype(ID, copy=False).tobytes())
-        while data:  # a disk that fills takes a part of the bytes before it complains
-            data = data[file.write(data) :]
+    try:
+        path.write_bytes(ids.astype(ID, copy=False).tobytes())
+    except OSError as error:
+        raise explained(error, path.parent) from error
+
+
+def save_shard(path: Path, ids: Ids, raw_words: int, sentences: int) -> Shard:
+    """Write whole sentences, which stand for this many words and sentences of the text."""
+    save_ids(path, ids)
+    tokens = int(np.count_nonzero(ids >= 0))
+    return Shard(str(path), len(ids), tokens, raw_words, sentences)
 
 
 def read_ids(path: str, start: int, stop: int) -> Ids:
@@ -175,12 +160,13 @@ class WorkUnit:
 
 
 class EncodedCorpus(OnDisk):
-    """A corpus as ids, in shards on disk; made by `Scan.encode`.
+    """A corpus as ids, in shards on disk.
 
     Work units of one of documents hold `whole` ones.
 
     Attributes
     ----------
+    folder : Path
     total_tokens : int
         Vocabulary words in it.
     total_raw_words, total_sentences : int
@@ -188,26 +174,36 @@ class EncodedCorpus(OnDisk):
     """
 
     def __init__(
-        self, temporary: TemporaryFolder, parts: Sequence[EncodedPart], whole: bool = False
+        self, temporary: TemporaryFolder, parts: Iterable[EncodedPart], whole: bool = False
     ) -> None:
-        super().__init__(temporary)
+        self.temporary = temporary
+        self.folder = temporary.folder
         self._whole = whole
-        shards = [shard for part in parts for shard in part.shards]
-        self.total_tokens = sum(shard.tokens for shard in shards)
-        self.total_raw_words = sum(part.raw_words for part in parts)
-        self.total_sentences = sum(part.sentences for part in parts)
+        self.total_tokens = 0
+        self.total_raw_words = 0
+        self.total_sentences = 0
+        shards = list[Shard]()
+        words = [0]
+        sentences = [0]
+        for part in parts:
+            self.total_raw_words += part.raw_words
+            self.total_sentences += part.sentences
+            for shard in part.shards:
+                shards.append(shard)
+                words.append(words[-1] + shard.raw_words)
+                sentences.append(sentences[-1] + shard.sentences)
+                self.total_tokens += shard.tokens
         # the counts of shards add up to those of the text already, unless a run of text left no
         # shard, or sentences were empty or cut
-        words = [shard.raw_words for shard in shards]
-        self._share_out(shards, words, [shard.sentences for shard in shards])
+        self._share_out(shards, words, sentences)
 
     def _share_out(self, shards: list[Shard], words: list[int], sentences: list[int]) -> None:
-        """Have shards that share the text's words and sentences in proportion to these numbers."""
-        of_text = (self.total_raw_words, words), (self.total_sentences, sentences)
-        counts = (shares(total, [0, *accumulate(numbers)]) for total, numbers in of_text)
+        """Have shards that share the text's words and sentences by the gaps between edges."""
+        of_words = shares(self.total_raw_words, words)
+        of_sentences = shares(self.total_sentences, sentences)
         self._shards = [
-            replace(shard, raw_words=of_words, sentences=of_sentences)
-            for shard, of_words, of_sentences in zip(shards, *counts, strict=True)
+            replace(shard, raw_words=of_words[place], sentences=of_sentences[place])
+            for place, shard in enumerate(shards)
         ]
 
     def units(self, size: int) -> list[WorkUnit]:
@@ -232,17 +228,11 @@ class EncodedCorpus(OnDisk):
             ids, ends = _ids_and_ends(shard)
             edges = unit_edges(ends, shard.entries, size, self._whole)
             ended = np.searchsorted(ends, edges, "right").tolist()
-            of_units = zip(
-                pairwise(edges),
-                _words(ids, edges),
-                shares(shard.raw_words, edges),
-                shares(shard.sentences, ended),
-                strict=True,
-            )
-            units += [
-                WorkUnit(number, shard.path, start, stop, *counts)
-                for number, ((start, stop), *counts) in enumerate(of_units, len(units))
-            ]
+            tokens = _words(ids, edges)
+            raw_words = shares(shard.raw_words, edges)
+            sentences = shares(shard.sentences, ended)
+            for cut in zip(edges, edges[1:], tokens, raw_words, sentences, strict=False):
+                units.append(WorkUnit(len(units), shard.path, *cut))
         return units
 
     def cut_anew(self) -> None:
@@ -254,6 +244,7 @@ class EncodedCorpus(OnDisk):
         old = iter(self._shards)
         left = np.zeros(0, np.int32)
         cut = list[Shard]()
+        entries = [0]
         while True:
             while len(left) < SHARD and (shard := next(old, None)):
                 left = np.concatenate([left, read_ids(shard.path, 0, shard.entries)])
@@ -264,10 +255,8 @@ class EncodedCorpus(OnDisk):
             if self._whole and len(left) > SHARD:
                 stop = int(np.flatnonzero(left[:SHARD] == END)[-1]) + 1
             run, left = np.split(left, [stop])
-            path = f"{self.folder}/cut{len(cut):05}.int32"
-            save_ids(Path(path), run)
-            cut.append(Shard(path, len(run), int(np.count_nonzero(run >= 0)), 0, 0))
-        entries = [shard.entries for shard in cut]
+            cut.append(save_shard(self.folder / f"cut{len(cut):05}.int32", run, 0, 0))
+            entries.append(entries[-1] + len(run))
         self._share_out(cut, entries, entries)
 
     @property
@@ -318,15 +307,19 @@ def unit_edges(ends: NDArray[np.int64], entries: int, size: int, whole: bool = F
     return edges
 
 
-def shares(total: int, edges: list[int]) -> Iterator[int]:
+def shares(total: int, edges: list[int]) -> list[int]:
     """Share a whole number out in proportion to the gaps between edges; the shares add up to it.
 
-    >>> list(shares(10, [0, 1, 2, 3]))
+    >>> shares(10, [0, 1, 2, 3])
     [3, 3, 4]
     """
-    whole = max(edges[-1], 1)
-    for start, stop in pairwise(edges):
-        yield total * stop // whole - total * start // whole
+    shared = list[int]()
+    before = 0
+    for edge in edges[1:]:
+        upto = total * edge // max(edges[-1], 1)
+        shared.append(upto - before)
+        before = upto
+    return shared
 
 
 #: Says to the random numbers that they are not a unit's own draws.

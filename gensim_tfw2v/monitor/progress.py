@@ -1,64 +1,34 @@
 """Progress on a terminal: a line or a bar for each phase that takes a while."""
 
-import contextlib
 import multiprocessing
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tqdm.auto import tqdm
 
-if TYPE_CHECKING:  # commands show that they load, before they do
-    from gensim_tfw2v.corpus.files import Extent
-    from gensim_tfw2v.corpus.shards import Progress
 
-
-def progress_bar(total_words: int, shown: bool | None, done: int = 0) -> Any:
-    """A bar over the raw words of all epochs.
+def progress_bar(what: str, shown: bool | None, **options: Any) -> Any:
+    """Return a bar of tqdm on stderr, a context manager, which is gone at the end.
 
     Parameters
     ----------
-    total_words : int
-        Raw words of all epochs.
+    what : str
+        What is done.
     shown : bool or None
         None shows it on terminals and in notebooks only.
-    done : int
-        Words that were trained before: the bar begins there, its rate and time left are without.
+    **options
+        tqdm's: without a `total` there is a counter in place of a bar; of those `initial` the rate
+        and the time left are without.
     """
-    return _bar(
-        shown, total=total_words, initial=done, unit="words", desc="training", smoothing=0.1
-    )
+    stderr = _Stderr()
+    if shown is None:
+        shown = _is_notebook() or stderr.isatty()
+    return tqdm(desc=what, file=stderr, unit_scale=True, disable=not shown, leave=False, **options)
 
 
-@contextlib.contextmanager
-def reading_bar(what: str, extent: "Extent", shown: bool | None) -> "Iterator[Progress]":
-    """A bar over a corpus while it is read, gone at the end; gives what is told how far that is.
-
-    Parameters
-    ----------
-    what : str
-        What it is read for.
-    extent : Extent
-        Of the corpus; without a total there is a counter in place of a bar.
-    shown : bool or None
-        As of `progress_bar`.
-    """
-    with _bar(shown, total=extent.total, unit=extent.unit, desc=what) as bar:
-        yield lambda *state: bar.update(extent.reached(*state) - bar.n)
-
-
-@contextlib.contextmanager
-def phase(what: str, shown: bool | None) -> Iterator[None]:
-    """A line that says what is being done, and is gone when it is.
-
-    Parameters
-    ----------
-    what : str
-    shown : bool or None
-        As of `progress_bar`.
-    """
-    with _bar(shown, desc=f"{what} ...", bar_format="{desc}"):
-        yield
+def phase(what: str, shown: bool | None) -> Any:
+    """Return a line that says what is being done, as `progress_bar`."""
+    return progress_bar(f"{what} ...", shown, bar_format="{desc}")
 
 
 class _Stderr:
@@ -87,12 +57,6 @@ class _Stderr:
 
     def isatty(self) -> bool:
         return bool(self._do("isatty"))
-
-
-def _bar(shown: bool | None, **options: Any) -> Any:
-    stderr = _Stderr()
-    is_shown = _is_notebook() or stderr.isatty() if shown is None else shown
-    return tqdm(file=stderr, unit_scale=True, disable=not is_shown, leave=False, **options)
 
 
 def _is_notebook() -> bool:

@@ -1,63 +1,97 @@
 """Reading a model's corpus: once, to count its words and to train on it."""
 
-import contextlib
-import functools
 import logging
+import operator
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.corpus import encode
-from gensim_tfw2v.corpus.encode import Reading, Scan
-from gensim_tfw2v.corpus.files import Extent, Source, is_pipe, text_files
-from gensim_tfw2v.corpus.shards import EncodedCorpus, Progress
-from gensim_tfw2v.monitor.progress import phase, reading_bar
+from gensim_tfw2v.corpus.encode import Scan, encode_corpus, scan_corpus
+from gensim_tfw2v.corpus.files import Source, Text, bytes_of, cut_texts, find_texts, text_files
+from gensim_tfw2v.corpus.shards import EncodedCorpus
+from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
+
+if TYPE_CHECKING:  # which only models of documents need
+    from gensim_tfw2v.training.documents import KnownTags, Tags
 
 logger = logging.getLogger(__name__)
 
 
+#: Units of progress, with their places in what a `Progress` is told.
+PLACES = {"words": 0, "sentences": 1, "B": 3}
+
+
+def find_text(source: Any, config: TrainingConfig, tags: "Tags | None" = None) -> Text:
+    """Look at a corpus, of documents with `tags`, and at the machines of a cluster that see it too.
+
+    Raises
+    ------
+    OSError, ValueError
+        As `find_texts`.
+    MissingTasks
+        As `find_readers`.
+    """
+    tagged = tags is not None
+    if (paths := text_files(source, tagged)) is None:
+        items = source if tags is None else tags.packed(source)
+        number = operator.length_hint(source, 0)
+        unit = "sentences" if number else "words"
+        return Text(None, items, tagged, unit=unit, total=number or None)
+    machines: Sequence[Any] = ()
+    if isinstance(config.cluster, Cluster):
+        from gensim_tfw2v.cluster.readers import find_readers
+
+        with phase("waiting for workers that read the corpus", config.progress):
+            machines = find_readers(config.cluster, paths, config.encoded_dir)
+    texts = find_texts(paths)  # once machines have looked: texts may grow
+    size = bytes_of(texts)
+    unit = "B" if size else "words"
+    return Text(cut_texts(texts), (), tagged, machines, unit, size or None)
+
+
 class CorpusReader:
-    """Reads corpora for a model, and keeps what it has counted for the training to come."""
+    """Reads corpora for a model, and keeps what it has counted for the training to come.
 
-    item = "sentence"
+    Attributes
+    ----------
+    trains_at_once : bool
+        Whether what is counted will be trained on at once, also sentences.
+    """
 
-    def __init__(self) -> None:
-        self._scanned: tuple[Scan, object] | None = None  # and the identity of what was counted
-        self._once = False
+    trains_at_once = False
+    _scanned: "tuple[Scan, Tags | None, object] | None" = None  # and the identity of the source
 
-    @contextlib.contextmanager
-    def once(self) -> Iterator[None]:
-        """Within it, what is counted will be trained on at once, also sentences."""
-        self._once = True
-        try:
-            yield
-        finally:
-            self._once = False
-            self.forget()
-
-    def scan(self, source: Source, config: TrainingConfig) -> Scan:
-        """Count the words of a corpus."""
+    def scan(self, source: Source, config: TrainingConfig, tags: "Tags | None" = None) -> Scan:
+        """Count the words of a corpus, and the `tags` of documents."""
+        self._scanned = None
         logger.info("collecting all words and their counts")
-        with reading_bar("counting words", Extent.of(source), config.progress) as show:
+        item = "sentence" if tags is None else "document"
+        identity = _identity_of(source)  # before it is read
+        text = find_text(source, config, tags)
+        with progress_bar(
+            "counting words", config.progress, unit=text.unit, total=text.total
+        ) as bar:
 
-            def progress(words: int, sentences: int, word_types: int, read: int) -> None:
+            def progress(*state: int) -> None:
                 logger.info(
                     "PROGRESS: at %s #%i, processed %i words, keeping %i word types",
-                    self.item,
-                    sentences,
-                    words,
-                    word_types,
+                    item,
+                    state[1],
+                    state[0],
+                    state[2],
                 )
-                show(words, sentences, word_types, read)
+                bar.update(state[PLACES[text.unit]] - bar.n)
 
-            identity = _identity_of(source)  # before it is read
-            scan = self._scan(source, config, progress)
+            scan = scan_corpus(text, config.encoded_dir, progress)
+        if tags is not None and text.runs is not None:
+            tags.ints = scan.corpus_count
         # what an iterable gives later may be another corpus
-        if isinstance(source, Path) or self._once:
-            self._scanned = scan, identity
+        if isinstance(source, Path) or self.trains_at_once:
+            self._scanned = scan, tags, identity
         else:
             scan.close()
         logger.info(
@@ -65,54 +99,46 @@ class CorpusReader:
             len(scan.raw_vocab),
             scan.total_words,
             scan.corpus_count,
-            self.item,
+            item,
         )
         return scan
 
-    def _scan(
+    def encoded(
         self,
         source: Source,
+        key_to_index: Mapping[str, int],
         config: TrainingConfig,
-        progress: Progress,
-        known: Mapping[str, int] | None = None,
-    ) -> Scan:
-        folder = config.encoded_dir
-        if (paths := text_files(source)) is None:
-            assert not isinstance(source, Path)
-            return encode.scan_sentences(source, folder, progress, key_to_index=known)
-        reading = reading_of(source, config)
-        return encode.scan_texts(paths, folder, progress, reading, key_to_index=known)
-
-    def encoded(
-        self, source: Source, key_to_index: Mapping[str, int], config: TrainingConfig
+        tags: "KnownTags | None" = None,
     ) -> EncodedCorpus:
-        """The corpus in ids of the vocabulary."""
-        scanned = self._scanned
-        self._scanned = None
-        if scanned is not None:
-            scan, identity = scanned
-            with scan:  # the provisional ids are not needed any more
-                if identity == _identity_of(source):
+        """Return the corpus in ids of the vocabulary, and in rows of the `tags` of documents."""
+        if self._scanned is not None:
+            scan, counted, identity = self._scanned
+            self._scanned = None
+            is_same = identity == _identity_of(source)
+            with scan.temporary:  # the provisional ids are not needed any more
+                if is_same:
+                    rows = None if counted is None or tags is None else counted.rows(tags.vectors)
                     with phase("encoding the corpus", config.progress):
-                        return self._encode(scan, key_to_index)
-        return self.read("reading the corpus", source, key_to_index, config)
-
-    def _encode(self, scan: Scan, key_to_index: Mapping[str, int]) -> EncodedCorpus:
-        return scan.encode(key_to_index)
+                        return scan.encode(key_to_index, rows)
+        return self.read("reading the corpus", source, key_to_index, config, tags)
 
     def read(
-        self, what: str, source: Source, key_to_index: Mapping[str, int], config: TrainingConfig
+        self,
+        what: str,
+        source: Source,
+        key_to_index: Mapping[str, int],
+        config: TrainingConfig,
+        tags: "KnownTags | None" = None,
     ) -> EncodedCorpus:
         """Read a corpus of which nothing is kept; `what` is said of it on the progress bar."""
-        with reading_bar(what, Extent.of(source), config.progress) as show:
-            scan = self._scan(source, config, show, key_to_index)
-        return self._encode(scan, key_to_index)
+        text = find_text(source, config, tags)
+        rows = None if tags is None or text.runs is None else tags.rows(tags.vectors)
+        with progress_bar(what, config.progress, unit=text.unit, total=text.total) as bar:
 
-    def forget(self) -> None:
-        """Remove what is kept."""
-        if self._scanned is not None:
-            self._scanned[0].close()
-            self._scanned = None
+            def progress(*state: int) -> None:
+                bar.update(state[PLACES[text.unit]] - bar.n)
+
+            return encode_corpus(text, key_to_index, config.encoded_dir, progress, rows)
 
 
 def _identity_of(source: Source) -> object:
@@ -120,16 +146,7 @@ def _identity_of(source: Source) -> object:
     if not isinstance(source, Path):
         return id(source), source  # which is kept, so that no other object gets its id
     status = os.stat(source)
-    if not stat.S_ISREG(status.st_mode):  # a pipe's time is that of its last byte
-        return (os.path.realpath(source), status.st_dev, status.st_ino)
-    return (os.path.realpath(source), status.st_size, status.st_mtime_ns)
-
-
-def reading_of(source: Source, config: TrainingConfig) -> Reading | None:
-    """Who reads files: the hosts of a cluster too, but not a pipe, which is read where it ends."""
-    is_here = isinstance(source, Path) and is_pipe(source)
-    if isinstance(config.cluster, Cluster) and not is_here:
-        from gensim_tfw2v.cluster.readers import find_readers
-
-        return functools.partial(find_readers, config.cluster)
-    return None
+    identity = (os.path.realpath(source), status.st_dev, status.st_ino)
+    if stat.S_ISREG(status.st_mode):  # a pipe's time is that of its last byte
+        return (*identity, status.st_size, status.st_mtime_ns)
+    return identity

@@ -1,23 +1,16 @@
-"""Tagged documents: reading them for a model, and their tags as keys of its document vectors."""
+"""Tags of documents while these are read, and as keys of a model's document vectors."""
 
 import logging
 import struct
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import count
 from typing import Any
 
 import numpy as np
 from gensim.models import KeyedVectors
-from gensim.models.doc2vec import TaggedLineDocument
-from gensim.models.word2vec import LineSentence
 
-from gensim_tfw2v.corpus import encode
-from gensim_tfw2v.corpus.encode import Scan
-from gensim_tfw2v.corpus.files import text_files
-from gensim_tfw2v.corpus.shards import FIRST_TAG, EncodedCorpus, Ids, Progress
+from gensim_tfw2v.corpus.shards import FIRST_TAG, Ids
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.options.config import TrainingConfig
-from gensim_tfw2v.training.corpus_reader import CorpusReader, reading_of
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +54,7 @@ class Tags:
         return tags
 
     def packed(self, documents: Iterable[Any]) -> Iterator[tuple[bytes, Iterable[Hashable]]]:
-        """Give the packed provisional tags of documents, and their words; count the tags.
+        """Yield the packed numbers of documents' tags, and their words; count the tags.
 
         A first document whose words are a string is warned of, as in gensim.
 
@@ -117,45 +110,15 @@ class Tags:
         return rows
 
 
-class DocumentReader(CorpusReader):
-    """Reads tagged documents for a model, and keeps what it has counted for the training to come.
+class KnownTags(Tags):
+    """Tags of documents that are read with the vectors that have them, by their rows."""
 
-    Each line of a file is a document, also an empty one. Its tag is the number of the line, from 0
-    up, in whatever file: training on a file that has grown trains the rows of its old lines too.
+    def __init__(self, vectors: Any) -> None:
+        super().__init__()
+        self.vectors = vectors
 
-    Attributes
-    ----------
-    dv : KeyedVectors
-        The vectors whose rows the tags of encoded documents are; set it before `encoded`.
-    """
-
-    dv: KeyedVectors
-    item = "document"
-    tags: Tags | None = None  # of what was counted last
-
-    def _scan(
-        self,
-        source: Any,
-        config: TrainingConfig,
-        progress: Progress,
-        known: Mapping[str, int] | None = None,
-    ) -> Scan:
-        of_lines = LineSentence(source.source) if type(source) is TaggedLineDocument else source
-        folder = config.encoded_dir
-        tags = Tags()
-        paths = text_files(of_lines)
-        if paths is None:
-            scan = encode.scan_sentences(tags.packed(source), folder, progress, True, known)
-        else:
-            reading = reading_of(source, config)
-            scan = encode.scan_texts(paths, folder, progress, reading, True, known)
-            tags.ints = scan.corpus_count
-        scan.tags = self.tags = tags
-        return scan
-
-    def _encode(self, scan: Scan, key_to_index: Mapping[str, int]) -> EncodedCorpus:
-        with scan:
-            return scan.encode(key_to_index, scan.tags.rows(self.dv))
+    def _number(self, tag: Hashable, words: int) -> int:
+        return int(self.vectors.get_index(tag, -1))  # which makes an UNKNOWN entry
 
 
 def take_tags(vectors: KeyedVectors, tags: Tags, documents: int, update: bool = False) -> None:

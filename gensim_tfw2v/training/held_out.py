@@ -35,10 +35,11 @@ def held_out_loss(model: Any, source: Source) -> float:
     )
     check_state(model, config)
     vocabulary = Vocabulary.of(model)
-    corpus = model._corpus_reader.read("reading the text", source, model.wv.key_to_index, config)
+    known = model.wv.key_to_index, config, model._known_tags
+    corpus = model._corpus_reader.read("reading the text", source, *known)
     position = Position()
     counting = threading.Lock()
-    with contextlib.closing(corpus):
+    with corpus.temporary:
         if config.deterministic:
             corpus.cut_anew()
         plan = Plan(config, vocabulary, corpus, loss_every=1)
@@ -46,10 +47,11 @@ def held_out_loss(model: Any, source: Source) -> float:
         seed = 0 if model.seed is None else seed_of(model)
         with (
             contextlib.ExitStack() as opened,
-            contextlib.closing(progress_bar(corpus.total_raw_words, config.progress)) as bar,
+            progress_bar(
+                "predicting", config.progress, total=corpus.total_raw_words, unit="words"
+            ) as bar,
         ):
             regime = open_regime(plan, len(units), seed, opened)
-            bar.set_description("predicting")
 
             def report(result: UnitReport) -> None:
                 with counting:

@@ -77,7 +77,7 @@ class Training:
         self._process_launcher = process_launcher
         self.log: RunLog | None = None
         with contextlib.ExitStack() as resources:
-            resources.callback(corpus.close)
+            resources.callback(corpus.temporary.close)
             check_corpus(corpus, len(model.wv), config.regime_of_workers)
             if not corpus.total_sentences:
                 logger.warning(
@@ -110,7 +110,8 @@ class Training:
                 resources.callback(self.log.close)
             # last, for until now what was being done was shown in its place
             total = corpus.total_raw_words * model.epochs
-            self.bar = progress_bar(total, config.progress, self.restored[0])
+            of_all = {"total": total, "initial": self.restored[0], "unit": "words"}
+            self.bar = progress_bar("training", config.progress, smoothing=0.1, **of_all)
             resources.callback(self.bar.close)
             #: Frees the tables and removes the encoded corpus.
             self.close = resources.pop_all().close

@@ -24,7 +24,8 @@ from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.corpus import CorpusDecodeError, encode, files
 from gensim_tfw2v.corpus.shards import FIRST_TAG, EncodedCorpus
 from gensim_tfw2v.kernel.native import load_ops
-from gensim_tfw2v.training.documents import DocumentReader
+from gensim_tfw2v.training.corpus_reader import CorpusReader
+from gensim_tfw2v.training.documents import KnownTags, Tags
 from tests.corpus.reference import decoded, line_sentences
 from tests.forks import SharedLauncher
 
@@ -83,8 +84,8 @@ def apart(monkeypatch):
     """Take each task for one of another machine, where files of some folders are others."""
     look = readers.WorkerMachine.look
 
-    def look_apart(self, folder, sizes):
-        look(self, folder, {path: size - ("/different/" in path) for path, size in sizes.items()})
+    def look_apart(self, sizes):
+        look(self, {path: size - ("/different/" in path) for path, size in sizes.items()})
         return self.name, 2
 
     monkeypatch.setattr(readers.WorkerMachine, "look", look_apart)
@@ -129,11 +130,11 @@ def test_the_machines_of_workers_read_a_corpus(
 def test_what_they_write_is_the_text(cluster, shards, tmp_path):
     model = TFWord2Vec(min_count=2, cluster=cluster, encoded_dir=tmp_path)
     reader = model._corpus_reader
-    with reader.once():
-        model.build_vocab(sentences := PathLineSentences(shards))
-        known_words, config = model.wv.key_to_index, model._current_config()
-        expected = line_sentences(LEE, known_words)
-        counted = reader.encoded(sentences, known_words, config)
+    reader.trains_at_once = True
+    model.build_vocab(sentences := PathLineSentences(shards))
+    known_words, config = model.wv.key_to_index, model._current_config()
+    expected = line_sentences(LEE, known_words)
+    counted = reader.encoded(sentences, known_words, config)
     assert sentences_of(counted, model) == expected
     known = reader.encoded(sentences, known_words, config)  # nothing is kept any more
     assert sentences_of(known, model) == expected
@@ -265,7 +266,7 @@ def test_others_make_the_parts_of_a_machine_that_is_lost(
         assert caplog.text.count("does not read the corpus any more") == 1
         assert "worker 0 (" in caplog.text
         processes[1].kill()
-    model._corpus_reader.forget()
+    model._reader = None  # nor what it keeps
     deadline = time.monotonic() + 120
     while "tfw2v" in (names := " ".join(thread.name for thread in threading.enumerate())):
         assert time.monotonic() < deadline, names
@@ -291,7 +292,8 @@ def test_a_task_that_starts_anew_is_asked_again(launcher, tmp_path, monkeypatch)
                 yield run
 
         monkeypatch.setattr(readers, "session", session_before)
-        part = machine.read(files.find_texts([LEE]), tmp_path / "part-", None, threading.Event())
+        run = files.find_texts([LEE])
+        part = machine.read(run, tmp_path / "part-", None, False, threading.Event())
         assert (part.sentences, len(made)) == (300, 2)
 
 
@@ -317,9 +319,11 @@ def test_they_number_documents(cluster, tmp_path):
     text = Path(LEE).read_bytes().replace(b"the", b"\n")
     (path := tmp_path / "text").write_bytes(text)
     model = TFWord2Vec(min_count=1, cluster=cluster, encoded_dir=tmp_path)
-    reader, config = DocumentReader(), model._current_config()
-    scan = reader.scan(path, config)
-    reader.dv, lines = KeyedVectors(1, count=scan.corpus_count), text.decode().split("\n")
+    reader = CorpusReader()
+    config = model._current_config()
+    scan = reader.scan(path, config, Tags())
+    tags = KnownTags(KeyedVectors(1, count=scan.corpus_count))
+    lines = text.decode().split("\n")
     assert scan.corpus_count == len(lines) > 3000
     known = {word: n for n, word in enumerate(scan.raw_vocab)}
     expected = []
@@ -327,6 +331,6 @@ def test_they_number_documents(cluster, tmp_path):
         if words := line.split():
             expected += [FIRST_TAG - n, *map(known.get, words), -1]
     for _ in range(2):  # counted, and known
-        with reader.encoded(path, known, config) as corpus:
+        with reader.encoded(path, known, config, tags) as corpus:
             entries = np.concatenate([unit.read() for unit in corpus.units(999)]).tolist()
         assert entries == expected

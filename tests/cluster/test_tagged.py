@@ -9,13 +9,13 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.corpus.encode import fresh_folder
 from gensim_tfw2v.corpus.shards import (
     END,
     FIRST_TAG,
     EncodedCorpus,
     EncodedPart,
     Shard,
-    fresh_folder,
 )
 from gensim_tfw2v.corpus.shards import save_ids as save
 from gensim_tfw2v.doc2vec import TFDoc2Vec

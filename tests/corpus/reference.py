@@ -5,7 +5,8 @@ from pathlib import Path
 from gensim.models.word2vec import LineSentence
 from gensim.test.utils import datapath
 
-from gensim_tfw2v.corpus.encode import scan_sentences, scan_texts
+from gensim_tfw2v.corpus.encode import Scan, encode_corpus, scan_corpus
+from gensim_tfw2v.corpus.files import Text, cut_texts, find_texts
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 
 LEE = datapath("lee_background.cor")
@@ -29,15 +30,27 @@ ODD = {
 }
 
 
-def encode_sentences(sentences, key_to_index, parent=None, progress=None) -> EncodedCorpus:
-    """Token lists as ids of a vocabulary that is known."""
-    scan = scan_sentences(sentences, parent, progress, key_to_index=key_to_index)
-    return scan.encode(key_to_index)
+def text_of(paths, tagged=False, machines=()) -> Text:
+    """Files, found and cut."""
+    return Text(cut_texts(find_texts(paths)), (), tagged, machines)
+
+
+def scan_texts(paths, parent=None, progress=None, tagged=False) -> Scan:
+    return scan_corpus(text_of(paths, tagged), parent, progress)
+
+
+def scan_sentences(sentences, parent=None) -> Scan:
+    return scan_corpus(Text(None, sentences), parent)
 
 
 def encode_texts(paths, key_to_index, parent=None) -> EncodedCorpus:
     """Text files as ids of a vocabulary that is known."""
-    return scan_texts(paths, parent, key_to_index=key_to_index).encode(key_to_index)
+    return encode_corpus(text_of(paths), key_to_index, parent)
+
+
+def encode_sentences(sentences, key_to_index, parent=None) -> EncodedCorpus:
+    """Token lists as ids of a vocabulary that is known."""
+    return encode_corpus(Text(None, sentences), key_to_index, parent)
 
 
 def folder_is_empty(folder: Path) -> bool:

@@ -41,19 +41,19 @@ def main():
             scanner.BLOCK = choose.choice((1, 2, 3, 8, 100, 1 << 18))
             try:
                 tagged = number % 3 == 0
-                piece = FileRange(str(path), 0, None, tagged)
-                part = scanner.scan([piece] * 2, Path(folder, "part"))
-                scanner.scan([piece], Path(folder, "known"), known)
+                text = FileRange(str(path), 0, path.stat().st_size)
+                part = scanner.scan([text] * 2, Path(folder, "part"), None, tagged)
+                scanner.scan([text], Path(folder, "known"), known, tagged)
             except CorpusDecodeError:
                 refused += 1
                 continue
-            words = scanner.Words()
+            words = scanner.WordCounter()
             places = words.add(part.words, part.counts)
             for shard in part.shards:
                 ids = np.fromfile(shard.path, np.int32)
                 with contextlib.suppress(IndexError):
-                    scanner.renumbered(ids.copy(), places[: len(places) // 2])
-                scanner.renumbered(ids, np.where(places % 3, places, shards.UNKNOWN))
+                    scanner.renumber(ids.copy(), places[: len(places) // 2])
+                scanner.renumber(ids, np.where(places % 3, places, shards.UNKNOWN))
     print(refused)
 
 

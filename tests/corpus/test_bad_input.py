@@ -11,13 +11,14 @@ import threading
 import pytest
 
 from gensim_tfw2v.corpus import CorpusDecodeError
-from gensim_tfw2v.corpus.encode import scan_sentences, scan_texts
 from tests.corpus.reference import (
     LEE,
     encode_sentences,
     encode_texts,
     folder_is_empty,
     line_sentences,
+    scan_sentences,
+    scan_texts,
 )
 
 TEXT = b"a b c\nb c\n" * 50

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec
-from gensim_tfw2v.corpus import encode, files, scanner, shards
-from gensim_tfw2v.corpus.encode import scan_texts
+from gensim_tfw2v.corpus import files, scanner, shards
 from gensim_tfw2v.corpus.shards import END, FIRST_TAG, Sampling, unit_edges
-from gensim_tfw2v.training.documents import DocumentReader, Tags, take_tags
-from tests.corpus.reference import LEE
+from gensim_tfw2v.training.corpus_reader import CorpusReader
+from gensim_tfw2v.training.documents import KnownTags, Tags, take_tags
+from tests.corpus.reference import LEE, scan_texts
 
 MIXED = [
     TaggedDocument(["a", "b", "a"], ["x", 2]),
@@ -49,13 +49,22 @@ def assert_same_keys(vectors, other):
         assert vectors.expandos[name].tolist() == values.tolist()
 
 
-def scanned(source, known=None, once=True, update=None):
-    """A reader that has scanned documents, the scan, and vectors that have the tags as keys."""
-    reader = DocumentReader()
-    reader._once = once
-    scan = reader.scan(source, config())
+class Reader(CorpusReader):
+    """A reader, with vectors that have tags as keys."""
+
+    trains_at_once = True
+    dv: KeyedVectors
+
+    def encoded(self, source, key_to_index):
+        return super().encoded(source, key_to_index, config(), KnownTags(self.dv))
+
+
+def scanned(source, update=None):
+    """A reader that has scanned documents, and the scan."""
+    reader = Reader()
+    scan = reader.scan(source, config(), tags := Tags())
     reader.dv = KeyedVectors(4) if update is None else update
-    take_tags(reader.dv, scan.tags, scan.corpus_count, update is not None)
+    take_tags(reader.dv, tags, scan.corpus_count, update is not None)
     return reader, scan
 
 
@@ -90,7 +99,7 @@ def assert_encoded(reader, scan, source, items, known=None):
     key_to_index = {word: place for place, word in enumerate(known)}
     should = expected(items, reader.dv, known)
     for _ in range(2):  # the second time nothing is kept
-        with reader.encoded(source, key_to_index, config()) as corpus:
+        with reader.encoded(source, key_to_index) as corpus:
             assert decoded(corpus, known) == should
             assert corpus.total_tokens == sum(len(words) for _, words in should)
             assert corpus.total_sentences == len(items)
@@ -165,14 +174,14 @@ def test_compressed_and_two_files(tmp_path, way):
 def test_lines_without_rows_are_trained_without_tags(tmp_path, way):
     path = tmp_path / "text"
     path.write_text("a\nb\na b\n")
-    reader = DocumentReader()
+    reader = Reader()
     reader.dv = KeyedVectors(4, count=2)
-    with reader.encoded(path, {"a": 0, "b": 1}, config()) as corpus:
+    with reader.encoded(path, {"a": 0, "b": 1}) as corpus:
         assert decoded(corpus, "ab") == [([0], ["a"]), ([1], ["b"]), ([], ["a", "b"])]
 
 
 def test_tagged_line_documents_are_read_as_files(monkeypatch):
-    monkeypatch.setattr(encode, "scan_sentences", None)  # the way of other iterables
+    monkeypatch.setattr(Tags, "packed", None)  # the way of other iterables
     source = TaggedLineDocument(LEE)
     reader, scan = scanned(source)
     assert scan.corpus_count == len(reader.dv) == 300
@@ -277,7 +286,7 @@ def test_units_hold_whole_documents(tmp_path, way):
     path.write_text("".join("w " * size + "\n" for size in generator.integers(0, 300, 200)))
     reader, scan = scanned(path)
     items = [([n], item.words) for n, item in enumerate(lines_of(path)) if item.words]
-    with reader.encoded(path, {"w": 0}, config()) as corpus:
+    with reader.encoded(path, {"w": 0}) as corpus:
         for size in (1, 50, 1000, 1 << 20):
             units = corpus.units(size)
             assert decoded(corpus, ["w"], size) == items
@@ -296,7 +305,7 @@ def test_edges_of_whole_documents():
 def test_samples_are_of_whole_documents():
     items = [TaggedDocument(["a", "b"], [number, "x"]) for number in range(50)]
     reader, _ = scanned(items)
-    with reader.encoded(items, {"a": 0, "b": 1}, config()) as corpus:
+    with reader.encoded(items, {"a": 0, "b": 1}) as corpus:
         (unit,) = corpus.units(1000)
         sample = Sampling("random", 2, 0.5, 1).of(unit.read(), 0, 0, 0).reshape(-1, 5)
     assert 10 < len(sample) < 40
@@ -304,15 +313,11 @@ def test_samples_are_of_whole_documents():
 
 
 def test_documents_are_read_once_where_they_are_trained_on_at_once():
-    reader = DocumentReader()
     source = (item for item in MIXED)
-    with reader.once():
-        scan = reader.scan(source, config())
-        take_tags(dv := KeyedVectors(4), scan.tags, scan.corpus_count)
-        reader.dv = dv
-        words = list(scan.raw_vocab)
-        with reader.encoded(source, {word: i for i, word in enumerate(words)}, config()) as corpus:
-            assert decoded(corpus, words) == expected(MIXED, dv, words)
+    reader, scan = scanned(source)
+    words = list(scan.raw_vocab)
+    with reader.encoded(source, {word: i for i, word in enumerate(words)}) as corpus:
+        assert decoded(corpus, words) == expected(MIXED, reader.dv, words)
 
 
 def test_what_is_no_document():

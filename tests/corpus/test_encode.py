@@ -6,8 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v.corpus import files, scanner, shards
-from gensim_tfw2v.corpus.encode import scan_texts
-from tests.corpus.reference import LEE, decoded, encode_sentences, encode_texts, line_sentences
+from tests.corpus.reference import (
+    LEE,
+    decoded,
+    encode_sentences,
+    encode_texts,
+    line_sentences,
+    scan_texts,
+)
 
 WORDS = ["the", "of", "a", "said", "Australia", "not in the corpus"]
 KNOWN = {word: index for index, word in enumerate(WORDS)}

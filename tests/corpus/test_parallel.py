@@ -7,7 +7,7 @@ import pytest
 
 from gensim_tfw2v.corpus import encode, files
 from gensim_tfw2v.corpus.scanner import library, scan
-from tests.corpus.reference import LEE, line_sentences
+from tests.corpus.reference import LEE, line_sentences, scan_texts, text_of
 
 pytestmark = pytest.mark.skipif(library() is None, reason="compiled nowhere here")
 
@@ -19,8 +19,8 @@ class Host:
         self.name, self.read = name, read
 
 
-def made(run, prefix, known, stopped):
-    return scan(run, prefix, known)
+def made(run, prefix, known, tagged, stopped):
+    return scan(run, prefix, known, tagged)
 
 
 def lost(*_):
@@ -41,13 +41,11 @@ def refusing(*_):
 )
 def test_every_run_is_read_once(ways, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(files, "BYTES_A_RUN", 20_000)
-    runs = files.cut_texts(files.find_texts([LEE]))
     machines = [Host(f"host {number}", way) for number, way in enumerate(ways)] * 2
+    text = text_of([LEE], machines=machines)
     reports = []
-    parts = list(
-        encode.read_runs(runs, tmp_path, None, lambda *state: reports.append(state), machines)
-    )
-    assert len(parts) == len(runs) > 10
+    parts = list(encode.read_runs(text, tmp_path, None, lambda *state: reports.append(state)))
+    assert len(parts) == len(text.runs) > 10
     expected = line_sentences(LEE)
     assert sum(part.sentences for part in parts) == len(expected)
     assert reports[-1][:2] == (sum(map(len, expected)), len(expected))
@@ -65,7 +63,7 @@ def test_nobody_is_waited_for_after_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "BYTES_A_RUN", 10_000)
     begun, told = threading.Event(), threading.Event()
 
-    def waiting(run, prefix, known, stopped):
+    def waiting(run, prefix, known, tagged, stopped):
         begun.set()
         assert stopped.wait(60)
         told.set()
@@ -77,8 +75,7 @@ def test_nobody_is_waited_for_after_an_error(tmp_path, monkeypatch):
 
     monkeypatch.setattr(encode, "scan", failing)
     with pytest.raises(OSError, match="here"):
-        runs = files.cut_texts(files.find_texts([path]))
-        list(encode.read_runs(runs, tmp_path, None, None, [Host("host", waiting)]))
+        list(encode.read_runs(text_of([path], machines=[Host("host", waiting)]), tmp_path))
     assert told.is_set()
 
 
@@ -102,5 +99,5 @@ def test_no_thread_reads_any_more_after_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(encode, "scan", slow)
     monkeypatch.setattr(encode, "save_ids", full)
     with pytest.raises(OSError, match="full"):
-        encode.scan_texts([str(path)], tmp_path)
+        scan_texts([str(path)], tmp_path)
     assert reading == []

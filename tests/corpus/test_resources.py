@@ -12,17 +12,30 @@ from pathlib import Path
 
 import pytest
 
-import gensim_tfw2v.corpus.shards
-from gensim_tfw2v.corpus.encode import scan_sentences, scan_texts
 from gensim_tfw2v.corpus.scanner import library
-from tests.corpus.reference import LEE, encode_sentences, folder_is_empty
+from tests.corpus.reference import (
+    LEE,
+    encode_sentences,
+    folder_is_empty,
+    scan_sentences,
+    scan_texts,
+)
 
 ROOT = Path(__file__).parents[2]
 
 
+SCAN = """
+import os, sys
+from gensim_tfw2v.corpus import encode, files, scanner
+
+def scan_texts(paths, progress=None):
+    text = files.Text(files.cut_texts(files.find_texts(paths)))
+    return encode.scan_corpus(text, progress=progress)
+"""
+
+
 def script(text: str, *arguments: object, **options) -> subprocess.Popen:
-    imports = "import os, sys\nfrom gensim_tfw2v.corpus import encode, files, scanner\n"
-    code = imports + textwrap.dedent(text)
+    code = SCAN + textwrap.dedent(text)
     command = [sys.executable, "-c", code, *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, cwd=ROOT, **pipes, **options)
@@ -44,7 +57,7 @@ def test_memory_is_bounded(tmp_path, line):
         import resource
         peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         before = peak()
-        with encode.scan_texts([sys.argv[1]]) as scan:
+        with scan_texts([sys.argv[1]]) as scan:
             with scan.encode({"a": 0, "b": 1, "c": 2, "d": 3, "e": 4}) as encoded:
                 encoded.units(1 << 16)
                 assert encoded.total_raw_words > 20_000_000
@@ -65,7 +78,7 @@ def test_disk_full(tmp_path, temporary, bytes_a_run):
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
         files.BYTES_A_RUN = int(sys.argv[2])
         try:
-            encode.scan_texts([sys.argv[1]])
+            scan_texts([sys.argv[1]])
         except OSError as error:
             print(error.errno, error)
     """
@@ -79,10 +92,11 @@ def test_disk_full(tmp_path, temporary, bytes_a_run):
 
 @pytest.mark.parametrize("folder", [True, False])
 def test_disk_full_says_so(tmp_path, temporary, monkeypatch, folder):
-    def full(*arguments, **options):
-        return open("/dev/full", "wb", buffering=0)
+    def full(path, data):
+        with open("/dev/full", "wb") as file:
+            file.write(data)
 
-    monkeypatch.setattr(gensim_tfw2v.corpus.shards, "open", full, raising=False)
+    monkeypatch.setattr(Path, "write_bytes", full)
     place = tmp_path / "place"
     place.mkdir()
     with pytest.raises(OSError, match="No space left on device, after 0 bytes") as caught:
@@ -118,8 +132,12 @@ def test_nothing_stays_after_collection(temporary):
 
 
 def test_nothing_stays_after_exit(temporary):
-    text = "scan = encode.scan_sentences([['a']]); kept = scan.encode({'a': 0}); print(kept.folder)"
-    output, errors = script(text).communicate()
+    kept = """
+        scan = encode.scan_corpus(files.Text(None, [['a']]))
+        kept = scan.encode({'a': 0})
+        print(kept.folder)
+    """
+    output, errors = script(kept).communicate()
     assert not errors and output.startswith(str(temporary))
     assert folder_is_empty(temporary)
 
@@ -143,7 +161,7 @@ INTERRUPTED = """
         while True:
             time.sleep(1)
     files.BYTES_A_RUN = 1 << 20
-    encode.scan_texts([sys.argv[1]], progress=progress)
+    scan_texts([sys.argv[1]], progress=progress)
 """
 
 
@@ -159,9 +177,10 @@ def test_reading_ends_with_the_program(tmp_path, temporary, how):
         assert errors.strip().endswith("KeyboardInterrupt") and errors.count("Traceback") == 1
         assert folder_is_empty(temporary)
     # the folder of a killed process goes when the next makes its own
-    assert script(
-        "encode.scan_sentences([['a']], key_to_index={'a': 0}).encode({'a': 0})"
-    ).communicate() == ("", "")
+    assert script("encode.encode_corpus(files.Text(None, [['a']]), {'a': 0})").communicate() == (
+        "",
+        "",
+    )
     assert folder_is_empty(temporary)
 
 
@@ -179,7 +198,7 @@ def test_an_interrupt_while_threads_read(tmp_path, temporary, is_pipe):
         files.BYTES_A_RUN = 1 << 20
         scanner.BLOCK = 1  # it lasts a minute
         print("reading", flush=True)
-        encode.scan_texts([sys.argv[1]])
+        scan_texts([sys.argv[1]])
     """
     process = script(slow, path)
     assert process.stdout.readline() == "reading\n"
@@ -194,7 +213,7 @@ def test_script_without_main_guard(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(
         "import sys; sys.path.append(sys.argv[1])\n"
-        "from gensim_tfw2v.corpus.encode import scan_texts\n"
+        f"{SCAN}\n"
         "print(scan_texts([sys.argv[2]]).corpus_count)\n"
     )
     elsewhere = tmp_path / "elsewhere"

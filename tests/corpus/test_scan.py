@@ -7,10 +7,9 @@ from gensim.models import Word2Vec
 from gensim.models.word2vec import LineSentence
 
 from gensim_tfw2v.corpus import files
-from gensim_tfw2v.corpus.encode import scan_sentences, scan_texts
 from gensim_tfw2v.corpus.files import cut_texts, find_texts
 from gensim_tfw2v.processes import threads
-from tests.corpus.reference import LEE, decoded, line_sentences
+from tests.corpus.reference import LEE, decoded, line_sentences, scan_sentences, scan_texts
 
 
 def assert_as_gensim(scan, **corpus):

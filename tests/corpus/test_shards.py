@@ -25,9 +25,9 @@ def test_a_sentence_longer_than_a_unit_is_cut():
 
 
 def test_shares_add_up():
-    assert list(shares(10, [0, 1, 2, 3])) == [3, 3, 4]
-    assert list(shares(0, [0, 5])) == [0]
-    assert list(shares(7, [0, 0, 2])) == [0, 7]
+    assert shares(10, [0, 1, 2, 3]) == [3, 3, 4]
+    assert shares(0, [0, 5]) == [0]
+    assert shares(7, [0, 0, 2]) == [0, 7]
 
 
 def test_shards_are_bounded_and_hold_whole_sentences(tmp_path):

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v.corpus import files as module
-from gensim_tfw2v.corpus.encode import scan_texts
-from gensim_tfw2v.corpus.files import cut_texts, find_texts, text_files
+from gensim_tfw2v.corpus.files import bytes_of, cut_texts, find_texts, text_files
 from gensim_tfw2v.corpus.scanner import library
-from tests.corpus.reference import decoded, encode_texts, line_sentences
+from tests.corpus.reference import decoded, encode_texts, line_sentences, scan_texts
 
 LEE = datapath("lee_background.cor")
 
@@ -44,7 +43,7 @@ def test_runs_are_all_lines_in_their_order(files, runs, tmp_path_factory):
         path.write_bytes(b"\n".join(lines))
     texts = find_texts(paths)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "BYTES_A_RUN", max(1, -(-sum(text.bytes for text in texts) // runs)))
+        patch.setattr(module, "BYTES_A_RUN", max(1, -(-bytes_of(texts) // runs)))
         cut = cut_texts(texts)
     assert len(cut) <= runs and all(cut)
     pieces = [piece for run in cut for piece in run]
@@ -61,10 +60,10 @@ def test_runs_are_all_lines_in_their_order(files, runs, tmp_path_factory):
 
 def test_runs_are_of_about_equal_size(folder, monkeypatch):
     texts = find_texts(sorted(folder.iterdir()))
-    assert [text.stop is not None for text in texts] == [True, False, True, True, True]
-    size = sum(text.bytes for text in texts)
+    assert [text.is_stream for text in texts] == [False, True, False, False, False]
+    size = bytes_of(texts)
     monkeypatch.setattr(module, "BYTES_A_RUN", size // 4)
-    sizes = [sum(piece.bytes for piece in run) for run in cut_texts(texts)]
+    sizes = [bytes_of(run) for run in cut_texts(texts)]
     assert len(sizes) == 4 and sum(sizes) == size
     assert max(sizes) < 0.35 * size
 

@@ -19,8 +19,9 @@ from tqdm.auto import tqdm
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
-from gensim_tfw2v.corpus.files import Extent
 from gensim_tfw2v.monitor.progress import phase, progress_bar
+from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.training.corpus_reader import find_text
 from gensim_tfw2v.training.held_out import held_out_loss
 from gensim_tfw2v.training.plan import doing_for
 from tests.cli.conftest import ROOT
@@ -129,14 +130,20 @@ def test_bars_make_room_for_what_tqdm_writes(capfd):
 
 
 def test_what_there_is_to_read(tmp_path):
+    config = TrainingConfig.of(TFWord2Vec())
+
+    def extent(source):
+        text = find_text(source, config)
+        return text.unit, text.total
+
     path = tmp_path / "text.txt"
     path.write_text("a b\n" * 10)
-    assert Extent.of(path) == ("B", 40)
-    assert Extent.of([["a"]] * 3) == ("sentences", 3)
-    assert Extent.of(iter([["a"]])) == ("sentences", 1)  # which a list's iterator knows
-    assert Extent.of(line for line in [["a"]]) == ("words", None)
+    assert extent(path) == ("B", 40)
+    assert extent([["a"]] * 3) == ("sentences", 3)
+    assert extent(iter([["a"]])) == ("sentences", 1)  # which a list's iterator knows
+    assert extent(line for line in [["a"]]) == ("words", None)
     os.mkfifo(tmp_path / "pipe")
-    assert Extent.of(tmp_path / "pipe") == ("words", None)
+    assert extent(tmp_path / "pipe") == ("words", None)
 
 
 def test_a_terminal_shows_what_a_command_does_from_its_start(tmp_path):
@@ -171,10 +178,10 @@ def test_forked_children_show_nothing_in_a_notebook(monkeypatch):
     """The page would keep their widgets, of which it never hears that they have ended."""
     shell = type("ZMQInteractiveShell", (), {})
     monkeypatch.setattr(builtins, "get_ipython", shell, raising=False)
-    assert not progress_bar(1, None).disable
+    assert not progress_bar("training", None).disable
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply(_is_hidden)
 
 
 def _is_hidden():
-    return progress_bar(1, None).disable
+    return progress_bar("training", None).disable
