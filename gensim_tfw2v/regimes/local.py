@@ -56,8 +56,7 @@ class LocalRegime:
         run_threads(work, min(self.workers, max(1, len(tasks))), "tfw2v-worker")
 
     def _draw(self, task: UnitTask) -> by_ctypes.Unit:
-        words = self._words
-        return by_ctypes.draw(self._options, task.unit.read(), task.key, words.keep, words.noise)
+        return by_ctypes.draw(self._options, task.unit.read(), task.key, self._words)
 
     def _trained(self, task: UnitTask, unit: by_ctypes.Unit) -> UnitReport:
         alphas = np.asarray(task.alphas, np.float32)
@@ -74,14 +73,9 @@ class LocalRegime:
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
-        words = self._words
-        inputs, outputs, nodes = (np.ascontiguousarray(array, np.float32) for array in arrays)
-        lock = words.lock if self.program.locked else None
-        weights = words.weights if len(words.weights) else None
+        tables = [np.ascontiguousarray(array, np.float32) for array in arrays]
         self._options = by_ctypes.Options.of(self.program)
-        self._tables = by_ctypes.Tables(
-            inputs, outputs, nodes, lock, words.tree, words.subwords, weights
-        )
+        self._tables = by_ctypes.Tables(tables, self._words)
 
     def finite(self) -> bool:
         """Return whether every row is finite."""

@@ -15,7 +15,7 @@ from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.objectives import Cbow, SkipGram, StepShape, band
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.word_arrays import WordArrays, alias_table, noise_shares
-from tests.kernel.native.units import DEFAULTS
+from tests.kernel.native.units import DEFAULTS, words_of
 from tests.kernel.unit_function import word_tensors
 
 SHAPE = StepShape(64, 16, 5, 8)
@@ -48,7 +48,7 @@ def by_kernels(entries, key, keep, noise, shape, shrink, shards, max_window):
         **dict(shared=shape.shared, max_window=max_window or shape.window),
     )
     arrays = (np.array(array, np.int32) for array in (entries, key))
-    unit = by_ctypes.draw(options, *arrays, np.array(keep, np.float32), noise)
+    unit = by_ctypes.draw(options, *arrays, words_of(keep=np.array(keep, np.float32), noise=noise))
     return Drawn(unit.targets, *unit.reaches.T, unit.negatives)
 
 
