@@ -25,7 +25,6 @@ class NativeUnit(NamedTuple):
 
     def train(self, program: Program, tables: Tables, words: WordArrays) -> UnitResult:
         """Train it on `Tables` of `WholeRows`, which are updated in place."""
-        kept = tf.cast(self.kept, tf.int64)
         objective = program.objective
         with tf.device("CPU"):
             nothing = tf.zeros([0, program.row_size])
@@ -34,10 +33,10 @@ class NativeUnit(NamedTuple):
                 tables.outputs.whole() if objective.negative else nothing,
                 tables.nodes.whole() if objective.hierarchical else nothing,
                 program.vector_size,
-                words.lock if program.locked else tf.zeros([0]),
+                words.lock,
                 words.weights,
                 self.alphas,
-                tf.stack([tf.zeros([], tf.int64), kept, tf.constant(program.loss_every, tf.int64)]),
+                program.loss_every,
                 *words.tree,
                 *words.subwords,
                 self.drawn,
@@ -56,12 +55,9 @@ def draw_unit(
                 entries, key, words.keep, words.noise, options=Options.of(program)
             )
         )
-    # constants, which no function is handed
-    nothing = tf.zeros([0], tf.int32)
     if not program.documents:
+        nothing = tf.zeros([0], tf.int32)  # a constant, which no function is handed
         drawn = drawn._replace(documents=nothing, first_tags=nothing, tags=nothing)
-    if program.negative_shards == 1:
-        drawn = drawn._replace(shards=nothing)
     if not (program.documents and program.objective.skipgram):
         drawn = drawn._replace(inputs=drawn.targets)
     return NativeUnit(drawn, alphas)
@@ -110,10 +106,9 @@ def number_rows(
         words = words._replace(lock=tf.gather(words.lock, inputs))
     if words.weights.shape[0] != 0:
         words = words._replace(weights=tf.gather(words.weights, inputs))
-    fields = ("inputs", "targets", "negatives", "tags")
     units = [
-        unit._replace(drawn=unit.drawn._replace(**dict(zip(fields, arrays, strict=True))))
-        for unit, *arrays in zip(units, rows, targets, negatives, tags, strict=True)
+        unit._replace(drawn=unit.drawn._replace(inputs=a, targets=b, negatives=c, tags=d))
+        for unit, a, b, c, d in zip(units, rows, targets, negatives, tags, strict=True)
     ]
     return ids, units, words
 

@@ -193,10 +193,10 @@ class Scratch:
 
     def write_part(self, first: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Set rows [n, D] from `first` on."""
+        ids = first + tf.range(tf.shape(rows)[0])
         if self._native:
             with tf.device("CPU"):
-                return load_ops().tfw2v_write(self._whole(), tf.cast(first, tf.int64), rows)
-        ids = first + tf.range(tf.shape(rows)[0])
+                return load_ops().tfw2v_scatter(self._whole(), ids, rows)
         return tf.raw_ops.ResourceScatterUpdate(resource=self.handle(), indices=ids, updates=rows)
 
     def read_part(self, first: tf.Tensor, most: int) -> tf.Tensor:
@@ -204,12 +204,10 @@ class Scratch:
         handle = self.handle()
         rows = tf.raw_ops.VariableShape(input=handle, out_type=tf.int64)[0]
         last = tf.minimum(rows, first + most)
+        ids = tf.cast(tf.range(first, tf.maximum(first, last)), tf.int32)
         if self._native:
             with tf.device("CPU"):
-                whole = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
-                number = tf.maximum(tf.zeros([], tf.int64), last - first)
-                return load_ops().tfw2v_read(whole, tf.minimum(first, rows), number, self._size)
-        ids = tf.range(first, last)
+                return load_ops().tfw2v_fetch(self._whole(), ids, self._size, dtype=tf.float32)
         return tf.raw_ops.ResourceGather(resource=handle, indices=ids, dtype=tf.float32)
 
 

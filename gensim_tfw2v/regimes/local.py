@@ -10,7 +10,7 @@ import numpy as np
 
 from gensim_tfw2v.files.mapped import all_finite
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.processes.threads import in_threads
@@ -25,7 +25,7 @@ class LocalRegime:
 
     Parameters
     ----------
-    program : Program
+    program : KernelConfig
         Whose kernels are native.
     words : WordArrays
         Of the vocabulary.
@@ -33,7 +33,7 @@ class LocalRegime:
         Threads.
     """
 
-    def __init__(self, program: Program, words: WordArrays, workers: int) -> None:
+    def __init__(self, program: KernelConfig, words: WordArrays, workers: int) -> None:
         self.program = program
         self.workers = workers
         self._words = words
@@ -55,8 +55,7 @@ class LocalRegime:
         return self._train(task, self._draw(task))
 
     def _draw(self, task: UnitTask, _: object = None) -> by_ctypes.Unit:
-        words = self._words
-        return by_ctypes.draw(self._options, task.unit.read(), task.key, words.keep, words.noise)
+        return by_ctypes.draw(self._options, task.unit.read(), task.key, self._words)
 
     def _train(
         self, task: UnitTask, unit: by_ctypes.Unit, pool: by_ctypes.ThreadPool | None = None
@@ -73,14 +72,9 @@ class LocalRegime:
 
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
-        words = self._words
-        inputs, outputs, nodes = (np.ascontiguousarray(array, np.float32) for array in arrays)
-        lock = words.lock if self.program.locked else None
-        weights = words.weights if len(words.weights) else None
+        tables = [np.ascontiguousarray(array, np.float32) for array in arrays]
         self._options = by_ctypes.Options.of(self.program)
-        self._tables = by_ctypes.Tables(
-            inputs, outputs, nodes, lock, words.tree, words.subwords, weights
-        )
+        self._tables = by_ctypes.Tables(tables, self._words)
 
     def finite(self) -> bool:
         """Return whether every row is finite."""

@@ -14,10 +14,10 @@ from gensim_tfw2v.graph.draws import draw, in_halos
 from gensim_tfw2v.graph.objectives import band
 from gensim_tfw2v.graph.sizes import StepShape
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.program import Objective, Program
+from gensim_tfw2v.kernel.program import KernelConfig, Objective
 from gensim_tfw2v.kernel.word_arrays import WordArrays, alias_table, noise_shares
 from tests.graph.unit_function import word_tensors
-from tests.kernel.native.units import DEFAULTS
+from tests.kernel.native.units import DEFAULTS, words_of
 
 SHAPE = StepShape(64, 16, 5, 8)
 
@@ -32,7 +32,7 @@ class Drawn(NamedTuple):
 
 
 def by_graph(entries, key, keep, noise, shape, shrink, shards, max_window):
-    program = Program(
+    program = KernelConfig(
         Objective(True, 1), shape, 1, 1, 1, shrink, max_window, negative_shards=shards
     )
     words = word_tensors(WordArrays.of(keep)._replace(noise=noise))
@@ -51,7 +51,7 @@ def by_kernels(entries, key, keep, noise, shape, shrink, shards, max_window):
         **dict(shared=shape.shared, max_window=max_window or shape.window),
     )
     arrays = (np.array(array, np.int32) for array in (entries, key))
-    unit = by_ctypes.draw(options, *arrays, np.array(keep, np.float32), noise)
+    unit = by_ctypes.draw(options, *arrays, words_of(keep=np.array(keep, np.float32), noise=noise))
     return Drawn(unit.targets, *unit.reaches.T, unit.negatives)
 
 
@@ -86,7 +86,10 @@ def test_the_inputs_of_a_block_are_its_tokens_and_those_around():
     entries, shape = tf.constant([*range(10), -1, *range(10, 25), -1]), StepShape(16, 8, 3, 4)
     words = word_tensors(WordArrays.of(np.ones(50), np.ones(50)))
     draws = draw(
-        Program(Objective(False, 5, mean=True), shape, 1, 1, 1), words, entries, tf.constant([1, 2])
+        KernelConfig(Objective(False, 5, mean=True), shape, 1, 1, 1),
+        words,
+        entries,
+        tf.constant([1, 2]),
     )
     halos = draws.inputs.numpy().reshape(-1, shape.halo)
     padded = np.concatenate([np.zeros(3), np.arange(25), np.zeros(10)])

@@ -21,9 +21,9 @@ from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 if TYPE_CHECKING:
     from gensim_tfw2v.kernel.program import Program
 
-INT32 = np.dtype(np.int32)
-FLOAT32 = np.dtype(np.float32)
-NO_LISTS = Lists.of(())
+INT32 = "int32"
+FLOAT32 = "float32"
+TABLES = ("inputs", "outputs", "nodes")
 LINE = 64  # bytes of a cache's line
 
 #: The library for programs without TensorFlow.
@@ -48,10 +48,10 @@ class Options(NamedTuple):
     span: int
     sequential: int
     group: int
-    documents: int = 0
-    train_words: int = 1
-    concatenated: int = 0
-    padding: int = 0
+    documents: int
+    train_words: int
+    concatenated: int
+    padding: int
 
     @classmethod
     def of(cls, program: Program) -> Options:
@@ -85,10 +85,6 @@ class Unit(NamedTuple):
     counts: Any  # [2]: tags and tokens at the end that are pairs; tokens after subsampling
 
 
-#: Shapes of a unit's arrays; the others have one axis.
-SHAPES = {"reaches": (None, 2), "negatives": (None, None)}
-
-
 class Result(NamedTuple):
     """Summed loss, its number of predictions, and a magnitude that is finite unless it diverged."""
 
@@ -112,13 +108,21 @@ _NoiseTable = _struct(keep=_Array, noise=_Array)
 _Unit = _Array * len(Unit._fields)  # laid out as a struct with these fields
 _Table = _struct(rows=POINTER, number=NUMBER)
 _Tables = _struct(
-    **dict.fromkeys(("inputs", "outputs", "nodes"), _Table),
-    **{"lock": _Array, "weights": _Array, "paths": _Lists, "subwords": _Lists},
-    **{"stride": NUMBER, "size": NUMBER},
+    **dict.fromkeys(TABLES, _Table),
+    lock=_Array,
+    weights=_Array,
+    paths=_Lists,
+    subwords=_Lists,
+    stride=NUMBER,
+    size=NUMBER,
 )
 _Run = _struct(
-    **{"alphas": _Array, "first": NUMBER, "last": NUMBER, "loss_every": NUMBER},
-    **{"round_blocks": NUMBER, "pool": POINTER},
+    alphas=_Array,
+    first=NUMBER,
+    last=NUMBER,
+    loss_every=NUMBER,
+    round_blocks=NUMBER,
+    pool=POINTER,
 )
 _Inference = _struct(words=_Lists, alphas=_Array, vectors=POINTER, seed=ctypes.c_uint64)
 
@@ -138,8 +142,7 @@ def _library() -> Any:
     for name, result, arguments in (
         ("unknown_isa", ctypes.c_char_p, []),
         ("variant", ctypes.c_char_p, []),
-        ("draw", ctypes.c_char_p, [POINTER] * 6),
-        ("free", None, [POINTER]),
+        ("draw", ctypes.c_char_p, [POINTER] * 5),
         ("train", ctypes.c_char_p, [POINTER] * 5),
         ("infer", ctypes.c_char_p, [POINTER] * 4),
         ("pool_new", POINTER, [NUMBER]),
@@ -159,9 +162,10 @@ def _library() -> Any:
 def is_available() -> bool:
     """Return whether the compiled library exists and loads on this system."""
     try:
-        return _library() is not None
+        _library()
     except OSError:
         return False
+    return True
 
 
 def variant() -> str:
@@ -169,29 +173,22 @@ def variant() -> str:
     return str(_library().tfw2v_variant().decode())
 
 
-def draw(
-    options: Options, entries: np.ndarray, key: np.ndarray, keep: np.ndarray, noise: np.ndarray
-) -> Unit:
-    """Draw a unit: arrays as in `prepare_unit` and `WordArrays`.
+def draw(options: Options, entries: np.ndarray, key: np.ndarray, words: WordArrays) -> Unit:
+    """Draw a unit; arrays as in `prepare_unit`.
 
     Arrays of another dtype are a TypeError; options and arrays that are no unit's, a ValueError.
     """
     found = _Unit()
-    memory = ctypes.c_void_p()
     structs = (
         _Options(*options),
-        _NoiseTable(_checked("keep", keep, FLOAT32), _checked("noise", noise, INT32, None, 2)),
-        _checked("entries", entries, INT32),
-        _checked("key", key, INT32),
-        memory,
+        _noise_table(words),
+        _checked("entries", entries),
+        _checked("key", key),
         found,
     )
     if wrong := _library().tfw2v_draw(*map(ctypes.byref, structs)):
         raise ValueError(f"no unit can be drawn with {options}: {wrong.decode()}")
-    try:
-        unit = Unit(*map(_copied, found))
-    finally:
-        _library().tfw2v_free(memory)
+    unit = Unit(*map(_copied, found))  # this thread's next draw overwrites it
     return unit._replace(
         reaches=unit.reaches.reshape(-1, 2), negatives=unit.negatives.reshape(-1, options.shared)
     )
@@ -217,27 +214,25 @@ def infer(
     the others a hidden layer a row. Each vector depends on the seed, and a little on the documents
     beside it. Arrays of another dtype or shape are a TypeError or a ValueError.
     """
-    inputs, outputs, nodes = tables
-    _checked("inputs", inputs, FLOAT32, None, None)
-    size = inputs.shape[1]
+    size = tables[0].shape[-1]
     hidden = size * max(1, options.concatenated)
-    _checked("outputs", outputs, FLOAT32, None, hidden)
-    _checked("nodes", nodes, FLOAT32, None, hidden)
+    for name, table, width in zip(TABLES, tables, (size, hidden, hidden), strict=True):
+        _checked(name, table, FLOAT32, width)
     vectors = np.empty((max(0, len(documents.first) - 1), size), np.float32)
     structs = (
         _Options(*options),
-        _NoiseTable(
-            _checked("keep", words.keep, FLOAT32, len(inputs)),
-            _checked("noise", words.noise, INT32, None, 2),
-        ),
+        _noise_table(words),
         _Tables(
             *[_Table(table.ctypes.data, len(table)) for table in tables],
-            paths=_lists(words.tree),
+            paths=_Lists(*map(_checked, Lists._fields, words.tree)),
             stride=size,
             size=size,
         ),
         _Inference(
-            _lists(documents), _checked("alphas", alphas, FLOAT32), vectors.ctypes.data, seed
+            _Lists(*map(_checked, Lists._fields, documents)),
+            _checked("alphas", alphas, FLOAT32),
+            vectors.ctypes.data,
+            seed,
         ),
     )
     if wrong := _library().tfw2v_infer(*map(ctypes.byref, structs)):
@@ -261,52 +256,37 @@ class ThreadPool:
 
 
 class Tables:
-    """Rows that are trained: copies of `inputs`, `outputs` and `nodes`, each [rows, D], float32.
+    """Rows that are trained: copies of inputs, outputs and nodes, each [rows, D], float32.
 
-    The attributes of these names, and `rows`, all three, are views of the rows as they are now.
-    `lock`, `tree`, `subwords` and `weights` are as in `WordArrays`. Arrays of another dtype or
-    shape are a TypeError or a ValueError.
+    `rows` are views of the three as they are now. Arrays of another dtype or shape are a TypeError
+    or a ValueError.
     """
 
-    def __init__(
-        self,
-        inputs: np.ndarray,
-        outputs: np.ndarray,
-        nodes: np.ndarray,
-        lock: np.ndarray | None = None,
-        tree: Lists = NO_LISTS,
-        subwords: Lists = NO_LISTS,
-        weights: np.ndarray | None = None,
-    ) -> None:
-        # the kernel reads them: they must stay in memory
-        self._read = (lock, tree, subwords, weights)
-        size = inputs.shape[-1]
+    def __init__(self, tables: Sequence[np.ndarray], words: WordArrays) -> None:
+        self._words = words  # the kernel reads its arrays: they must stay in memory
+        size = tables[0].shape[-1]
         self._padded: list[np.ndarray] = []
         self.rows: list[np.ndarray] = []
-        tables = []
-        for name, table in (("inputs", inputs), ("outputs", outputs), ("nodes", nodes)):
-            _checked(name, table, FLOAT32, None, size)
+        structs = []
+        for name, table in zip(TABLES, tables, strict=True):
+            _checked(name, table, FLOAT32, size)
             # rows begin where a cache's line does, so that no vector lies in two lines
             memory = np.zeros(4 * len(table) * stride(size) + LINE, np.uint8)
             begin = -memory.ctypes.data % LINE
             padded = memory[begin : len(memory) - LINE + begin].view(FLOAT32)
             padded = padded.reshape(len(table), stride(size))
             padded[:, :size] = table
-            tables.append(_Table(padded.ctypes.data, len(padded)))
+            structs.append(_Table(padded.ctypes.data, len(padded)))
             self._padded.append(padded)
             self.rows.append(padded[:, :size])
-        self.inputs, self.outputs, self.nodes = self.rows
-        of_rows = {}
-        for name, array in (("lock", lock), ("weights", weights)):
-            if array is not None:
-                of_rows[name] = _checked(name, array, FLOAT32, len(inputs))
         self._tables = _Tables(
-            *tables,
-            **of_rows,
-            paths=_lists(tree),
-            subwords=_lists(subwords),
-            stride=stride(size),
-            size=size,
+            *structs,
+            _checked("lock", words.lock, FLOAT32),
+            _checked("weights", words.weights, FLOAT32),
+            _Lists(*map(_checked, Lists._fields, words.tree)),
+            _Lists(*map(_checked, Lists._fields, words.subwords)),
+            stride(size),
+            size,
         )
 
     def train(
@@ -339,8 +319,9 @@ class Tables:
             run.round_blocks = pool.blocks
             run.pool = pool.address
         arrays = _Unit()
+        columns = {"reaches": 2, "negatives": options.shared}
         for i, name in enumerate(Unit._fields):
-            arrays[i] = _checked(name, unit[i], INT32, *SHAPES.get(name, (None,)))
+            arrays[i] = _checked(name, unit[i], INT32, columns.get(name))
         sums = (ctypes.c_double * len(Result._fields))()
         structs = (_Options(*options), arrays, self._tables, run, sums)
         if wrong := _library().tfw2v_train(*map(ctypes.byref, structs)):
@@ -348,21 +329,20 @@ class Tables:
         return Result(*sums)
 
 
-def _lists(lists: Lists) -> Any:
-    return _Lists(_checked("first", lists.first, INT32), _checked("entries", lists.entries, INT32))
+def _noise_table(words: WordArrays) -> Any:
+    return _NoiseTable(
+        _checked("keep", words.keep, FLOAT32), _checked("noise", words.noise, INT32, 2)
+    )
 
 
-def _checked(name: str, array: np.ndarray, dtype: np.dtype[Any], *shape: int | None) -> Any:
-    """An array as the kernels read it: in one piece, of this dtype and shape, by default [any]."""
+def _checked(name: str, array: np.ndarray, dtype: str = INT32, columns: int | None = None) -> Any:
+    """An array as the kernels read it: [any], or [any, columns], of this dtype, in one piece."""
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
         raise TypeError(
             f"{name} must be an array of {dtype}, not {getattr(array, 'dtype', type(array))}"
         )
-    shape = shape or (None,)
-    fits = array.ndim == len(shape) and array.flags.c_contiguous
-    for asked, found in zip(shape, array.shape, strict=False):
-        fits = fits and asked in (None, found)
-    if not fits:
+    shape = (len(array),) if columns is None else (len(array), columns)
+    if array.shape != shape or not array.flags.c_contiguous:
         raise ValueError(
             f"{name} must be in C order, with shape {shape}, not {array.shape} with strides "
             f"{array.strides}"

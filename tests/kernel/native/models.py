@@ -31,7 +31,7 @@ class Model:
             noise=np.tile(np.array([[0, noise]], np.int32), (vocabulary, 1)),
             tree=Lists.of(self.paths),
             lock=np.zeros(0, np.float32),
-            subwords=by_ctypes.NO_LISTS,
+            subwords=Lists.of(()),
             weights=np.zeros(0, np.float32),
         )
         self.noise, self.size = noise, size

@@ -22,7 +22,7 @@ if __name__ == "__main__":
 from gensim_tfw2v.corpus.shards import FIRST_TAG
 from gensim_tfw2v.kernel.native import by_ctypes
 from tests.kernel.native.models import Model, some_documents
-from tests.kernel.native.units import DEFAULTS, DOCUMENTS, OBJECTIVES, make_case
+from tests.kernel.native.units import DEFAULTS, DOCUMENTS, OBJECTIVES, make_case, words_of
 
 CHANGES = [
     {},
@@ -66,26 +66,15 @@ def train_deterministic(case):
         return case.trained().train(case.options, case.unit, case.alphas, pool=pool)
 
 
-class Unchecked:
-    """The library's functions, of which one lets anything pass."""
-
-    def __init__(self, functions):
-        self._functions = functions
-
-    def __getattr__(self, name):
-        return getattr(self._functions, name)
-
-    def tfw2v_check(self, *_):
-        return None
-
-
 def main():
     by_ctypes.KERNELS = built
     if "unchecked" in sys.argv:
-        functions = Unchecked(by_ctypes._library())
-        by_ctypes._library = lambda: functions
         case = make_case()
-        return train(case._replace(unit=case.unit._replace(negatives=case.unit.negatives[:-1])))
+        negatives = case.unit.negatives
+        # an array that claims more memory than it has
+        longer = np.lib.stride_tricks.as_strided(negatives[:-1].copy(), negatives.shape)
+        unit = case.unit._replace(negatives=longer)
+        return case.trained().train(case.options, unit, case.alphas)
     for objective in OBJECTIVES.values():
         for changes in CHANGES:
             changes = objective | changes
@@ -143,7 +132,8 @@ def main():
             if "documents" in changes:  # some have several tags, and some none
                 entries[np.flatnonzero(entries[1:] == 1) // 3 * 3] = FIRST_TAG - 2
             keep = np.linspace(0.2, 1.1, 9, dtype=np.float32)
-            by_ctypes.draw(DEFAULTS._replace(**changes), entries, key, keep, noise)
+            words = words_of(keep=keep, noise=noise)
+            by_ctypes.draw(DEFAULTS._replace(**changes), entries, key, words)
     return print(by_ctypes.variant())
 
 

@@ -9,7 +9,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import by_ctypes, load_ops
 from gensim_tfw2v.kernel.word_arrays import Lists
 from tests.kernel.native.test_interfaces import trained_by_ops
-from tests.kernel.native.units import DEFAULTS, make_case
+from tests.kernel.native.units import DEFAULTS, make_case, words_of
 
 BOTH = {"hierarchical": 1, "size": 9}
 CBOW = BOTH | {"skipgram": 0}
@@ -63,9 +63,7 @@ def test_what_is_out_of_range(objective, wrong):
     tables = case.trained()
     with pytest.raises(ValueError, match=message):
         tables.train(case.options, case.unit, case.alphas)
-    for array, table in zip(
-        case.tables, (tables.inputs, tables.outputs, tables.nodes), strict=True
-    ):
+    for array, table in zip(case.tables, tables.rows, strict=True):
         np.testing.assert_array_equal(table, array)
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         trained_by_ops(case)
@@ -80,10 +78,7 @@ def test_positions_that_are_no_blocks_of_the_unit(ends):
     tables = case.trained()
     with pytest.raises(ValueError, match="whole blocks of the unit"):
         tables.train(case.options, case.unit, case.alphas, *ends)
-    np.testing.assert_array_equal(tables.inputs, case.tables[0])
-    with pytest.raises(tf.errors.InvalidArgumentError, match="whole blocks of the unit"):
-        trained_by_ops(case, 0, *ends)
-    assert not trained_by_ops.changed
+    np.testing.assert_array_equal(tables.rows[0], case.tables[0])
 
 
 #: Inputs of the op whose sizes do not fit each other.
@@ -99,7 +94,6 @@ SIZES = {
     "path_starts": np.zeros(0),
     "counts": np.zeros(1),
     "alphas": np.ones(3),
-    "range": np.array([0, 60]),
     "size": 17,
 }
 
@@ -125,9 +119,9 @@ def test_shards_that_are_none(wrong):
 def test_tables_that_are_not_filled_up():
     case, ops = make_case(**BOTH), load_ops()
     tables = case.trained()
-    _, tree, subwords, _ = tables._read
-    rest = [9, *[np.zeros(0, np.float32)] * 2, case.alphas, np.array([0, 60, 0])]
-    rest += [*tree, *subwords, [*case.unit]]
+    words = case.words()
+    rest = [9, words.lock, words.weights, case.alphas, 0]
+    rest += [*words.tree, *words.subwords, [*case.unit]]
     for inputs, outputs in (
         (case.tables[0], tables._padded[1]),
         (tables._padded[0], case.tables[1]),
@@ -165,28 +159,31 @@ def test_other_arrays_for_ctypes():
                 tables.train(case.options, unit._replace(**{name: wrong}), case.alphas)
     with pytest.raises(ValueError, match="sizes of one unit"):
         tables.train(case.options, unit._replace(targets=unit.targets[1:]), case.alphas)
-    with pytest.raises(ValueError, match="too few blocks of negatives"):
+    with pytest.raises(ValueError, match="negatives must be"):
         tables.train(
             case.options, unit._replace(negatives=unit.negatives[:, 1:].copy()), case.alphas
         )
     with pytest.raises(TypeError, match="alphas must be an array of float32, not float64"):
         tables.train(case.options, unit, case.alphas.astype(float))
     inputs, outputs, nodes = case.tables
+    names = ("lock", "weights", "tree")
+    rows = [np.ones(12, np.float32)] * 2
+    for name in names[:2]:
+        short = by_ctypes.Tables(case.tables, case.words(**{name: rows[0][1:]}))
+        with pytest.raises(ValueError, match="sizes of one unit"):
+            short.train(case.options, unit, case.alphas)
     for arrays, error in [
         ((inputs.astype(np.float64), outputs, nodes), TypeError),
         ((inputs[0], outputs, nodes), ValueError),
         ((inputs.T, outputs, nodes), ValueError),
         ((inputs, outputs[:, 1:].copy(), nodes), ValueError),
         ((inputs, outputs, nodes, np.ones(12)), TypeError),
-        ((inputs, outputs, nodes, np.ones(11, np.float32)), ValueError),
-        ((inputs, outputs, nodes, None, *[Lists.of(())] * 2, np.ones(12)), TypeError),
-        ((inputs, outputs, nodes, None, Lists(np.zeros(13, np.int64), None)), TypeError),
+        ((inputs, outputs, nodes, np.ones(12, np.float32), np.ones(12)), TypeError),
+        ((inputs, outputs, nodes, *rows, Lists(np.zeros(13, np.int64), None)), TypeError),
     ]:
         with pytest.raises(error):
-            by_ctypes.Tables(*arrays)
-    for array, table in zip(
-        case.tables, (tables.inputs, tables.outputs, tables.nodes), strict=True
-    ):
+            by_ctypes.Tables(arrays[:3], words_of(**dict(zip(names, arrays[3:], strict=False))))
+    for array, table in zip(case.tables, tables.rows, strict=True):
         np.testing.assert_array_equal(table, array)
 
 
@@ -194,7 +191,7 @@ def test_ends_of_paths_that_do_not_ascend():
     case = make_case(**BOTH)
     for ends in ([-1, *[0] * 13], [5, 4, *[5] * 12], [*[0] * 13, 1 << 20]):
         tree = Lists(np.array(ends, np.int32), np.zeros(9, np.int32))
-        tables = by_ctypes.Tables(*case.tables, tree=tree)
+        tables = by_ctypes.Tables(case.tables, case.words(tree=tree))
         with pytest.raises(ValueError, match="do not ascend"):
             tables.train(case.options, case.unit, case.alphas)
 
@@ -210,7 +207,7 @@ def test_subwords_that_are_no_rows(which, wrong):
         lists.entries[lists.first[word]] = wrong
     else:
         lists.first[word] = lists.first[word + 1] if wrong == "the next" else wrong
-    tables = by_ctypes.Tables(*case.tables, None, Lists.of(case.paths), lists)
+    tables = by_ctypes.Tables(case.tables, case.words(subwords=lists))
     with pytest.raises(ValueError, match="subwords are not rows"):
         tables.train(case.options, case.unit, case.alphas)
     for table, before in zip(tables._padded, case.tables, strict=True):
@@ -239,7 +236,7 @@ def test_options_that_nothing_can_be_trained_with(changes, message):
     with pytest.raises(ValueError, match=re.escape(f"{options}: ") + f".*{message}"):
         case.trained().train(options, case.unit, case.alphas)
     with pytest.raises(ValueError, match=message):
-        by_ctypes.draw(options, *words, noise)
+        by_ctypes.draw(options, *words[:2], words_of(keep=words[2], noise=noise))
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         load_ops().tfw2v_draw(*words, noise, options=list(options))
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
@@ -251,17 +248,17 @@ def test_draws_of_words_that_are_not_there():
     noise = np.zeros((3, 2), np.int32)
     entries = np.array([0, 3, -1], np.int32)
     with pytest.raises(ValueError, match="a word is not in the vocabulary"):
-        by_ctypes.draw(DEFAULTS, entries, key, keep, noise)
+        by_ctypes.draw(DEFAULTS, entries, key, words_of(keep=keep, noise=noise))
     with pytest.raises(tf.errors.InvalidArgumentError, match="a word is not in the vocabulary"):
         load_ops().tfw2v_draw(entries, key, keep, noise, options=list(DEFAULTS))
     entries = entries[:1]
     with pytest.raises(ValueError, match="noise must have"):
-        by_ctypes.draw(DEFAULTS, entries, key, keep, noise[:2])
+        by_ctypes.draw(DEFAULTS, entries, key, words_of(keep=keep, noise=noise[:2]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="noise must have"):
         load_ops().tfw2v_draw(entries, key, keep, noise[:2], options=list(DEFAULTS))
     options = DEFAULTS._replace(shards=5)
     with pytest.raises(ValueError, match="fewer words than shards"):
-        by_ctypes.draw(options, entries, key, keep, noise)
+        by_ctypes.draw(options, entries, key, words_of(keep=keep, noise=noise))
     with pytest.raises(tf.errors.InvalidArgumentError, match="fewer words than shards"):
         load_ops().tfw2v_draw(entries, key, keep, noise, options=list(options))
     for wrong in (
@@ -271,4 +268,4 @@ def test_draws_of_words_that_are_not_there():
         (entries, key, keep, noise.astype(np.int64)),
     ):
         with pytest.raises(TypeError):
-            by_ctypes.draw(DEFAULTS, *wrong)
+            by_ctypes.draw(DEFAULTS, *wrong[:2], words_of(keep=wrong[2], noise=wrong[3]))

@@ -11,7 +11,14 @@ from gensim_tfw2v.corpus.shards import END, FIRST_TAG
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.word_arrays import alias_table
 from tests.kernel.native.test_kernels import check
-from tests.kernel.native.units import DEFAULTS, DOCUMENTS, kernels_here, make_case, trained_by
+from tests.kernel.native.units import (
+    DEFAULTS,
+    DOCUMENTS,
+    kernels_here,
+    make_case,
+    trained_by,
+    words_of,
+)
 
 KEY = np.array([3, -4], np.int32)
 DBOW = DEFAULTS._replace(documents=1, train_words=0)
@@ -27,7 +34,7 @@ def entries_of(documents):
 def draw(options, documents, vocabulary, keep=1.5):
     noise = alias_table(np.ones(vocabulary))
     keep = np.full(vocabulary, keep, np.float32)
-    return by_ctypes.draw(options, entries_of(documents), KEY, keep, noise)
+    return by_ctypes.draw(options, entries_of(documents), KEY, words_of(keep=keep, noise=noise))
 
 
 DOCUMENT = st.tuples(

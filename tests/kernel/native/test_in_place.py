@@ -63,19 +63,14 @@ def test_a_variable_is_trained_where_it_is(traced):
 def test_rows_are_written_where_they_are():
     variable = tf.Variable(tf.zeros([5, 16]))
     at = address(variable)
-    load_ops().tfw2v_write(WholeRows(variable.handle).whole(), 2, tf.ones([2, SIZE]))
+    load_ops().tfw2v_scatter(WholeRows(variable.handle).whole(), [2, 3], tf.ones([2, SIZE]))
     assert address(variable) == at
     expected = np.zeros((5, 16))
     expected[2:4, :SIZE] = 1
     np.testing.assert_array_equal(variable.numpy(), expected)
-    rows = load_ops().tfw2v_read(WholeRows(variable.handle).whole(), 1, 3, SIZE)
+    whole = WholeRows(variable.handle).whole()
+    rows = load_ops().tfw2v_fetch(whole, [1, 2, 3], SIZE, dtype=tf.float32)
     np.testing.assert_array_equal(rows, expected[1:4, :SIZE])
-    for first, number, size in ((-1, 1, 1), (4, 2, 1), (0, -1, 1), (0, 1, 0), (0, 1, 17)):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="no such rows"):
-            load_ops().tfw2v_read(variable.read_value(), first, number, size)
-    for first, rows in ((-1, [1, 16]), (4, [2, 16]), (0, [1, 17])):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="no such rows"):
-            load_ops().tfw2v_write(variable.read_value(), first, tf.ones(rows))
     np.testing.assert_array_equal(variable.numpy(), expected)
 
 
@@ -99,7 +94,7 @@ def test_exporting_does_not_end_training(objective):
             inputs, outputs = np.empty((2, VOCABULARY, SIZE), np.float32)
             regime.export(Tables(inputs, outputs, np.empty((0, SIZE), np.float32)))
             seen.append(inputs)
-            addresses.append(regime._tables.inputs.ctypes.data)
+            addresses.append(regime._tables.rows[0].ctypes.data)
     for old, new in zip(seen[:-1], seen[1:], strict=True):
         assert (old != new).any(axis=1).all()
     assert len(set(addresses)) == 1
@@ -118,19 +113,10 @@ def test_rows_of_a_worker_are_its_own():
         before, kept = scratch.read(), rows.numpy().copy()
         train_all = whole_rows([scratch.handle(), scratch.handle(), scratch.handle()])
         whole = train_all.inputs.whole()
-        load_ops().tfw2v_write(whole, 0, tf.ones([VOCABULARY, SIZE]))
+        load_ops().tfw2v_scatter(whole, tf.range(VOCABULARY), tf.ones([VOCABULARY, SIZE]))
         np.testing.assert_array_equal(rows, kept)
         np.testing.assert_array_equal(before, kept)
         np.testing.assert_array_equal(scratch.read(), np.ones((VOCABULARY, SIZE)))
-
-
-def test_a_row_of_a_stride_is_padded_into_a_copy():
-    rows = tf.random.normal([3, 16])
-    padded = load_ops().tfw2v_pad(rows)
-    np.testing.assert_array_equal(rows, padded)
-    load_ops().tfw2v_write(padded, 0, tf.zeros([3, 16]))
-    assert (rows.numpy() != 0).any()
-    assert load_ops().tfw2v_pad(tf.zeros([0, 5])).shape == (0, 16)
 
 
 def test_tables_of_equal_size_have_memory_of_their_own():

@@ -9,30 +9,29 @@ import pytest
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import by_ctypes, load_ops
 from gensim_tfw2v.kernel.word_arrays import alias_table, huffman_tree
-from tests.kernel.native.units import DEFAULTS, OBJECTIVES, make_case
+from tests.kernel.native.units import DEFAULTS, OBJECTIVES, make_case, words_of
 
 VOCABULARY = 40
 
 
-def trained_by_ops(case, loss_every=0, first=0, last=None, **replaced):
+def trained_by_ops(case, loss_every=0, **replaced):
     """Tables, filled up, and sums, after training by the op."""
     tables = case.trained()
     variables = [tf.Variable(table) for table in tables._padded]
-    n = len(case.unit.inputs)
-    _, tree, subwords, _ = tables._read
+    words = case.words()
     given = {
         "size": case.tables[0].shape[1],
-        "lock": [] if case.lock is None else case.lock,
-        "weights": [] if case.weights is None else case.weights,
+        "lock": words.lock,
+        "weights": words.weights,
         "alphas": case.alphas,
-        "range": np.array([first, n if last is None else last, loss_every]),
-        "path_starts": tree.first,
-        "paths": tree.entries,
-        "subword_starts": subwords.first,
-        "subwords": subwords.entries,
+        "loss_every": loss_every,
+        "path_starts": words.tree.first,
+        "paths": words.tree.entries,
+        "subword_starts": words.subwords.first,
+        "subwords": words.subwords.entries,
     } | replaced
     unit = [given.pop(name, array) for name, array in case.unit._asdict().items()]
-    dtypes = dict.fromkeys(("lock", "weights", "alphas"), tf.float32) | {"range": tf.int64}
+    dtypes = dict.fromkeys(("lock", "weights", "alphas"), tf.float32) | {"loss_every": tf.int64}
     try:
         sums = load_ops().tfw2v_train(
             *(variable.read_value() for variable in variables),
@@ -103,7 +102,7 @@ def test_documents_give_the_same_bits(objective, changes):
 
 def drawn_by_both(options, entries, key, keep, noise):
     """A unit that the op draws like the plain function."""
-    unit = by_ctypes.draw(options, entries, key, keep, noise)
+    unit = by_ctypes.draw(options, entries, key, words_of(keep=keep, noise=noise))
     found = load_ops().tfw2v_draw(entries, key, keep, noise, options=list(options))
     for of_ops, array in zip(found, unit, strict=True):
         np.testing.assert_array_equal(of_ops.numpy().reshape(array.shape), array)

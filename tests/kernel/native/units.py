@@ -13,7 +13,7 @@ import numpy as np
 
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.native.by_ctypes import Options, Unit
-from gensim_tfw2v.kernel.word_arrays import Lists
+from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from tests.kernel.native.reference import Training
 
 KERNELS = ("avx512bf16", "avx512", "avx2", "portable")
@@ -21,6 +21,7 @@ KERNELS = ("avx512bf16", "avx512", "avx2", "portable")
 DEFAULTS = Options(
     **dict(skipgram=1, negative=5, hierarchical=0, mean=1, corrected=0, skip_targets=0, shards=1),
     **dict(shrink=1, window=5, max_window=5, block=8, shared=5, span=64, sequential=0, group=100),
+    **dict(documents=0, train_words=1, concatenated=0, padding=0),
 )
 
 #: Changes of options that make each objective.
@@ -85,13 +86,23 @@ class Case(NamedTuple):
 
     def trained(self):
         """Tables for the kernels."""
-        lists = Lists.of(self.paths), Lists.of(self.subwords)
-        return by_ctypes.Tables(*self.tables, self.lock, *lists, self.weights)
+        return by_ctypes.Tables(self.tables, self.words())
+
+    def words(self, **changes):
+        of_rows = {"lock": self.lock, "weights": self.weights}
+        given = {name: array for name, array in of_rows.items() if array is not None}
+        lists = {"tree": Lists.of(self.paths), "subwords": Lists.of(self.subwords)}
+        return words_of(**given | lists | changes)
 
     def reference(self):
         alphas = self.alphas.astype(float)
         arrays = self.tables, self.lock, self.paths, alphas, self.subwords, self.weights
         return Training(self.options, self.unit, *arrays)
+
+
+def words_of(**arrays):
+    """Arrays of a vocabulary; those not given are empty."""
+    return WordArrays.of([])._replace(**arrays)
 
 
 def unit_of(**arrays):

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,7 +19,6 @@ namespace {
 
 struct Kernel {
   const char* name;
-  bool runs_here;
   Train* train;
   Infer* infer;
   const RowKernel* rows;
@@ -43,53 +41,50 @@ struct Features {
 };
 #endif
 
-std::vector<Kernel> find_usable() {
-#if defined(__x86_64__)
-  const Features has;
-#endif
-#define TFW2V_USE(isa, runs_here) {#isa, runs_here, isa::train, isa::infer, isa::rows}
-  const Kernel kernels[] = {
-#if defined(TFW2V_HAS_avx512bf16)
-      TFW2V_USE(avx512bf16, has.avx512bf16),
-#endif
-#if defined(TFW2V_HAS_avx512)
-      TFW2V_USE(avx512, has.avx512),
-#endif
-#if defined(TFW2V_HAS_avx2)
-      TFW2V_USE(avx2, has.avx2),
-#endif
-      TFW2V_USE(portable, true)};
-  std::vector<Kernel> found;
-  for (const Kernel& kernel : kernels)
-    if (kernel.runs_here) found.push_back(kernel);
-  return found;
-}
-
 // Kernels that were compiled and that this processor runs, the fastest first.
 const std::vector<Kernel>& usable() {
-  static const std::vector<Kernel> found = find_usable();
+  static const std::vector<Kernel> found = [] {
+#if defined(__x86_64__)
+    const Features has;
+#endif
+#define TFW2V_USE(isa, runs_here) \
+  if (runs_here) kernels.push_back({#isa, isa::train, isa::infer, isa::rows})
+    std::vector<Kernel> kernels;
+#if defined(TFW2V_HAS_avx512bf16)
+    TFW2V_USE(avx512bf16, has.avx512bf16);
+#endif
+#if defined(TFW2V_HAS_avx512)
+    TFW2V_USE(avx512, has.avx512);
+#endif
+#if defined(TFW2V_HAS_avx2)
+    TFW2V_USE(avx2, has.avx2);
+#endif
+    TFW2V_USE(portable, true);
+    return kernels;
+  }();
   return found;
 }
 
-// The fastest, or the one that TFW2V_ISA names: in any case, with blanks around it or without.
-// `is_known` is whether it is one of these.
-Kernel choose(bool& is_known) {
-  std::string asked;
+// What TFW2V_ISA names: in any case, with blanks around it or without.
+std::string asked() {
+  std::string name;
   if (const char* text = std::getenv("TFW2V_ISA"))
     for (; *text; ++text)
       if (!std::isspace(static_cast<unsigned char>(*text)))
-        asked += static_cast<char>(std::tolower(static_cast<unsigned char>(*text)));
-  is_known = true;
+        name += static_cast<char>(std::tolower(static_cast<unsigned char>(*text)));
+  return name;
+}
+
+// The usable kernel of this name, or null.
+const Kernel* named(const std::string& name) {
   for (const Kernel& kernel : usable())
-    if (asked == kernel.name) return kernel;
-  is_known = asked.empty();
-  return usable().front();
+    if (name == kernel.name) return &kernel;
+  return nullptr;
 }
 
 const Kernel& chosen() {
-  static bool is_known;
-  static const Kernel kernel = choose(is_known);
-  return kernel;
+  static const Kernel* const kernel = named(asked());
+  return kernel ? *kernel : usable().front();
 }
 
 }  // namespace
@@ -100,6 +95,22 @@ const RowKernel& row_kernel(bool is_bfloat16) { return chosen().rows[is_bfloat16
 
 namespace {
 
+// What is wrong with options, or null.
+const char* check_options(const Tfw2vOptions& o) {
+  constexpr int64_t kMost = 1 << 28;  // sums and products of such numbers are int
+  if (o.block < 1 || o.shared < 1 || o.shards < 1 || o.window < 1 ||
+      o.span < 1 || o.group < 1 || o.negative < 0 || (o.shrink && o.max_window < 1))
+    return "block, shared, shards, window, span and group must be at least 1, negative at least 0, "
+           "and max_window at least 1 with shrink";
+  if (o.window > kMost || o.span > kMost || o.negative > kMost ||
+      int64_t{o.block} * o.shared > kMost)
+    return "the window, the negatives, a block or a span are too large";
+  if (o.concatenated && (o.skipgram || !o.documents || o.concatenated < 2 * int64_t{o.window}))
+    return "concatenated needs CBOW of documents, and at least 2 * window rows";
+  if (o.negative && o.shards > o.shared) return "a block has fewer negatives than there are shards";
+  return nullptr;
+}
+
 // Whether a number is not in 0 .. limit - 1.
 bool outside(Tfw2vInts numbers, int64_t limit) {
   bool bad = false;
@@ -107,23 +118,22 @@ bool outside(Tfw2vInts numbers, int64_t limit) {
   return bad;
 }
 
-// Whether lists are within their entries, one after the other, and these are below a limit.
-bool are_lists(const Tfw2vLists& lists, int64_t limit) {
-  for (int64_t i = 0; i < lists.first.size; ++i)
-    if (lists.first[i] < (i ? lists.first[i - 1] : 0) || lists.first[i] > lists.entries.size) return false;
-  return !outside(lists.entries, limit);
-}
-
-// Whether that goes for list i.
+// Whether list i is within the entries, and its own are below a limit.
 bool is_list(const Tfw2vLists& lists, int64_t i, int64_t limit) {
   const int32_t begin = lists.first[i], end = lists.first[i + 1];
   return begin >= 0 && begin <= end && end <= lists.entries.size &&
-         !outside({&lists.entries[begin], end - begin}, limit);
+         !outside({lists.entries.data + begin, end - begin}, limit);
+}
+
+bool are_lists(const Tfw2vLists& lists, int64_t limit) {
+  for (int64_t i = 0; i < lists.number(); ++i)
+    if (!is_list(lists, i, limit)) return false;
+  return true;
 }
 
 // What is wrong with a unit, or null.
 const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, const Tfw2vRun& run) {
-  if (const char* wrong = tfw2v_check_options(&o)) return wrong;
+  if (const char* wrong = check_options(o)) return wrong;
   if (t.stride % 16 || t.size < 1 || t.size > t.stride)
     return "rows must take a multiple of 16 floats, D of them in use";
   const int64_t n = u.targets.size, hidden_rows = std::max(1, o.concatenated);
@@ -177,7 +187,8 @@ const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& 
     if (!are_lists(t.paths, t.nodes.number / hidden_rows * 2))
       return "ends of paths do not ascend, or a node of a path is not in its table";
   }
-  if (run.pool && (o.sequential || o.hierarchical || !o.negative || words || pairs || run.first || run.last < n))
+  if (run.pool && (o.sequential || o.hierarchical || !o.negative || words || pairs || run.first ||
+                   run.last < n))
     return "a pool trains whole units in blocks, by negative sampling of words alone";
   return nullptr;
 }
@@ -186,35 +197,19 @@ const char* check(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& 
 
 extern "C" {
 
-// What is wrong with options, or null.
-TFW2V_EXPORT const char* tfw2v_check_options(const Tfw2vOptions* options) {
-  const auto& o = *options;
-  constexpr int64_t kMost = 1 << 28;  // sums and products of such numbers are int
-  if (o.block < 1 || o.shared < 1 || o.shards < 1 || o.window < 1 ||
-      o.span < 1 || o.group < 1 || o.negative < 0 || (o.shrink && o.max_window < 1))
-    return "block, shared, shards, window, span and group must be at least 1, negative at least 0, "
-           "and max_window at least 1 with shrink";
-  if (o.window > kMost || o.span > kMost || o.negative > kMost ||
-      int64_t{o.block} * o.shared > kMost)
-    return "the window, the negatives, a block or a span are too large";
-  if (o.concatenated && (o.skipgram || !o.documents || o.concatenated < 2 * int64_t{o.window}))
-    return "concatenated needs CBOW of documents, and at least 2 * window rows";
-  if (o.negative && o.shards > o.shared) return "a block has fewer negatives than there are shards";
-  return nullptr;
-}
-
-// Draws a unit, which stays until `drawn` is freed.
+// Draws a unit, which stays until this thread draws the next.
 TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions* options, const Tfw2vNoiseTable* words,
-                                    const Tfw2vInts* entries, const Tfw2vInts* key, void** drawn,
+                                    const Tfw2vInts* entries, const Tfw2vInts* key,
                                     Tfw2vUnit* unit) {
-  if (const char* wrong = tfw2v_check_options(options)) return wrong;
-  auto own = std::make_unique<tfw2v::Drawn>();
-  if (const char* wrong = tfw2v::draw(*options, *words, *entries, *key, *own)) return wrong;
-  *unit = tfw2v::view_of(*own);
-  *drawn = own.release();
+  thread_local tfw2v::Drawn drawn;  // new memory would be cleared, page by page, for each unit
+  if (const char* wrong = check_options(*options)) return wrong;
+  if (const char* wrong = tfw2v::draw(*options, *words, *entries, *key, drawn)) return wrong;
+  for (int i = 0; i < kUnitFields; ++i) {
+    const std::vector<int32_t>& field = (&drawn.inputs)[i];
+    (&unit->inputs)[i] = {field.data(), static_cast<int64_t>(field.size())};
+  }
   return nullptr;
 }
-TFW2V_EXPORT void tfw2v_free(void* drawn) { delete static_cast<tfw2v::Drawn*>(drawn); }
 
 // Trains a unit. What is wrong with it is found before memory is written.
 TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions* options, const Tfw2vUnit* unit,
@@ -236,9 +231,9 @@ TFW2V_EXPORT const char* tfw2v_infer(const Tfw2vOptions* options, const Tfw2vNoi
   const auto& o = *options;
   const Tfw2vLists &given = documents->words, &paths = tables->paths;
   const int64_t V = words->keep.size;
-  if (const char* wrong = tfw2v_check_options(options)) return wrong;
+  if (const char* wrong = check_options(*options)) return wrong;
   if (const char* wrong = tfw2v::check_noise(o, *words)) return wrong;
-  if (!are_lists(given, V)) return "a document has a word that is not in the vocabulary";
+  if (!are_lists(given, V) || outside(given.entries, V)) return "a document has a word that is not in the vocabulary";
   if (tables->inputs.number < V || (o.negative && tables->outputs.number < V))
     return "a word has no row";
   if (o.concatenated && (o.padding < 0 || o.padding >= V)) return "padding must be a word's row";
@@ -256,14 +251,11 @@ TFW2V_EXPORT const char* tfw2v_variant(void) { return tfw2v::chosen().name; }
 
 // Names of the kernels that run here, if TFW2V_ISA names another; else null.
 TFW2V_EXPORT const char* tfw2v_unknown_isa(void) {
-  bool is_known;
-  tfw2v::choose(is_known);
-  if (is_known) return nullptr;
-  static const std::string names = [] {
-    std::string joined;
-    for (const auto& kernel : tfw2v::usable()) joined += (joined.empty() ? "" : ", ") + std::string(kernel.name);
-    return joined;
-  }();
+  if (tfw2v::asked().empty() || tfw2v::named(tfw2v::asked())) return nullptr;
+  static std::string names;
+  if (names.empty())
+    for (const auto& kernel : tfw2v::usable())
+      names += (names.empty() ? "" : ", ") + std::string(kernel.name);
   return names.c_str();
 }
 

@@ -34,24 +34,20 @@ class CbowConcat : Windows {
     const float* hidden = hidden_;
     if (o.group == 1 && o.skip_targets) {
       train_in_turn(hidden, columns, vectors_, alpha, with_loss, delta_);
-      return end(columns, with_loss);
+    } else {
+      const int ld = static_cast<int>(rounded(columns, W));
+      std::fill(labels_.begin() + columns, labels_.begin() + ld, 0.f);
+      score(&hidden, 1, y_.data(), columns, vectors_, scores_, 0);
+      coefficients(scores_, labels_.data(), ld, alpha, scores_, with_loss);
+      slices<kSlice>(vectors_, [&](auto L, int64_t d) {
+        Vector dh[L];
+        backward<L>(scores_, y_.data(), columns, hidden, d, dh);
+        unroll<L>([&](auto l) { store(delta_ + d + l * W, dh[l]); });
+      });
     }
-    std::fill(labels_.begin() + columns, labels_.begin() + rounded(columns, W), 0.f);
-    score(&hidden, 1, y_.data(), columns, vectors_, scores_, 0);
-    coefficients(scores_, labels_.data(), static_cast<int>(rounded(columns, W)), alpha, scores_,
-                 with_loss);
-    slices<kSlice>(vectors_, [&](auto L, int64_t d) {
-      Vector dh[L];
-      backward<L>(scores_, y_.data(), columns, hidden, d, dh);
-      unroll<L>([&](auto l) { store(delta_ + d + l * W, dh[l]); });
-    });
-    end(columns, with_loss);
-  }
-
-  // Updates the rows of a hidden layer.
-  void end(int columns, bool with_loss) {
     in_range(columns);
-    for (int c = 0; c < o.concatenated; ++c) add(input(rows_[c]), delta_ + c * S, locked(rows_[c]));
+    for (int c = 0; c < o.concatenated; ++c)
+      add(input(rows_[c]), delta_ + c * S, locked(rows_[c]));
     if (with_loss) predicted(1);
   }
 

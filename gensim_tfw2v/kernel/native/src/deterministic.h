@@ -65,7 +65,7 @@ class DeterministicRounds : UnitRows {
       for (int j = thread; j < at_once_; j += pool_.threads) {
         const int64_t at = j * rounds + round;
         ledgers_[j]->clear();
-        if (at < all) blocks.block(at * o.block, has_loss(at), ledgers_[j].get());
+        if (at < all) blocks.block(at * o.block, run_.has_loss(at), ledgers_[j].get());
         for (const float* row : ledgers_[j]->rows()) filters_[thread].insert(row);
         sums_[j] = blocks.take();
       }
@@ -102,12 +102,8 @@ class DeterministicRounds : UnitRows {
     for (int j = 0; j < at_once_; ++j) {
       if (!is_added) total_ += sums_[j];
       for (int64_t a : ledgers_[j]->retry)
-        if (is_added) blocks.retrain(a, has_loss(a / o.block)), total_ += blocks.take();
+        if (is_added) blocks.retrain(a, run_.has_loss(a / o.block)), total_ += blocks.take();
     }
-  }
-
-  bool has_loss(int64_t block) const {
-    return run_.loss_every && block % run_.loss_every == 0;
   }
 
   const Tfw2vRun& run_;

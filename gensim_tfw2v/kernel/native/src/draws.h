@@ -50,13 +50,4 @@ const char* draw(const Tfw2vOptions& options, const Tfw2vNoiseTable& words, Tfw2
 void draw_noise(const Tfw2vNoiseTable& words, const Tfw2vOptions& options, Random& random,
                 std::vector<int32_t>& drawn);
 
-inline Tfw2vUnit view_of(const Drawn& drawn) {
-  Tfw2vUnit unit;
-  for (int i = 0; i < kUnitFields; ++i) {
-    const std::vector<int32_t>& field = (&drawn.inputs)[i];
-    (&unit.inputs)[i] = {field.data(), static_cast<int64_t>(field.size())};
-  }
-  return unit;
-}
-
 }  // namespace tfw2v

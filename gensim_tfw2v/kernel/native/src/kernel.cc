@@ -24,11 +24,10 @@ void train(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, cons
     if (o.skipgram) return DeterministicRounds<SkipgramSampled>(unit, run).train(result);
     return DeterministicRounds<CbowBlocks>(unit, run).train(result);
   }
-  const auto has_loss = [&](int64_t p) { return run.loss_every && p / o.block % run.loss_every == 0; };
   const auto train_all = [&](const UnitRows& unit, auto spans) {
     const auto train_with = [&](auto trainer) {
       spans([&](int64_t begin, int64_t end) {
-        for (int64_t p = begin; p < end; p += o.block) trainer.block(p, has_loss(p));
+        for (int64_t p = begin; p < end; p += o.block) trainer.block(p, run.has_loss(p / o.block));
       });
     };
     if (o.concatenated) return train_with(CbowConcat(unit, alphas, result));

@@ -14,9 +14,9 @@
 #include <thread>
 #include <unistd.h>
 
-#include "draws.h"
 #include "rows.h"
 #include "text.h"
+#include "unit.h"
 
 extern "C" {
 typedef struct TF_Status TF_Status;
@@ -124,12 +124,14 @@ void* make(TF_OpKernelConstruction* construction) {
   auto* options = new Tfw2vOptions;
   TF_OpKernelConstruction_GetAttrInt32List(construction, "options",
                                            reinterpret_cast<int32_t*>(options), kOptions, status);
-  if (const char* wrong = status.ok() ? tfw2v_check_options(options) : nullptr)
-    TF_SetStatus(status, kInvalidArgument, wrong);
   if (!status.ok()) TF_OpKernelConstruction_Failure(construction, status);
   return options;
 }
-void destroy(void* options) { delete static_cast<Tfw2vOptions*>(options); }
+
+template <class Made>
+void destroy(void* made) {
+  delete static_cast<Made*>(made);
+}
 
 // Of ops on rows that travel: in what type.
 void* make_typed(TF_OpKernelConstruction* construction) {
@@ -139,25 +141,24 @@ void* make_typed(TF_OpKernelConstruction* construction) {
   if (!status.ok()) TF_OpKernelConstruction_Failure(construction, status);
   return type;
 }
-void destroy_typed(void* type) { delete static_cast<int*>(type); }
 
 void draw(void* kernel, TF_OpKernelContext* context) {
   const Input entries(context, 0), key(context, 1), keep(context, 2), noise(context, 3);
   const Tfw2vNoiseTable words = {keep.array<float>(), noise.array<int32_t>()};
-  thread_local tfw2v::Drawn drawn;  // new memory would be cleared, page by page, for each unit
-  if (const char* wrong = tfw2v::draw(*static_cast<Tfw2vOptions*>(kernel), words,
-                                      entries.array<int32_t>(), key.array<int32_t>(), drawn))
+  const Tfw2vInts entry = entries.array<int32_t>(), keys = key.array<int32_t>();
+  Tfw2vUnit unit;
+  if (const char* wrong = tfw2v_draw(static_cast<Tfw2vOptions*>(kernel), &words, &entry, &keys, &unit))
     return fail(context, std::string("Tfw2vDraw: ") + wrong);
   for (int i = 0; i < kUnitFields; ++i) {
-    const std::vector<int32_t>& field = (&drawn.inputs)[i];
-    auto* to = output<int32_t>(context, i, kInt32, field.size(), 0);
-    if (to && !field.empty()) std::memcpy(to, field.data(), field.size() * sizeof(int32_t));
+    const Tfw2vInts& field = (&unit.inputs)[i];
+    auto* to = output<int32_t>(context, i, kInt32, field.size, 0);
+    if (to) std::copy_n(field.data, field.size, to);
   }
 }
 
 void train(void* kernel, TF_OpKernelContext* context) {
   const Input inputs(context, 0), outputs(context, 1), nodes(context, 2), size(context, 3);
-  const Input lock(context, 4), weights(context, 5), alphas(context, 6), range(context, 7);
+  const Input lock(context, 4), weights(context, 5), alphas(context, 6), loss_every(context, 7);
   std::deque<Input> ints;  // paths, subwords, and fields of a unit
   for (int i = 8; i < TF_NumInputs(context); ++i) ints.emplace_back(context, i);
   const auto array = [&](int i) { return ints[i].array<int32_t>(); };
@@ -170,56 +171,20 @@ void train(void* kernel, TF_OpKernelContext* context) {
                               {array(2), array(3)},
                               inputs.dim(1),
                               *size.data<int32_t>()};
-  if (ints.size() != 4 + kUnitFields || range.size() != 3 ||
+  if (ints.size() != 4 + kUnitFields ||
       (tables.outputs.number && outputs.dim(1) != tables.stride) ||
       (tables.nodes.number && nodes.dim(1) != tables.stride))
     return fail(context, "Tfw2vTrain: inputs do not have the sizes of one unit");
   Tfw2vUnit unit;
   for (int i = 0; i < kUnitFields; ++i) (&unit.inputs)[i] = array(4 + i);
-  const int64_t* ends = range.data<int64_t>();  // first, last, loss_every
-  const Tfw2vRun run = {alphas.array<float>(), ends[0], ends[1], ends[2], 1, nullptr};
+  const Tfw2vRun run = {alphas.array<float>(), 0, unit.targets.size, *loss_every.data<int64_t>(), 1,
+                        nullptr};
   Tfw2vResult result = {};
   if (const char* wrong =
           tfw2v_train(static_cast<Tfw2vOptions*>(kernel), &unit, &tables, &run, &result))
     return fail(context, std::string("Tfw2vTrain: ") + wrong);
   if (auto* to = output<double>(context, 0, kDouble, 3, 0))
     std::memcpy(to, &result, sizeof result);
-}
-
-// Rows of a table, without what they are filled up with.
-void read(void*, TF_OpKernelContext* context) {
-  const Input table(context, 0), first(context, 1), count(context, 2), size(context, 3);
-  const int64_t begin = *first.data<int64_t>(), rows = *count.data<int64_t>();
-  const int64_t columns = *size.data<int32_t>(), stride = table.dim(1);
-  if (begin < 0 || rows < 0 || begin + rows > table.dim(0) || columns < 1 || columns > stride)
-    return fail(context, "Tfw2vRead: there are no such rows");
-  auto* to = output<float>(context, 0, kFloat, rows, columns);
-  for (int64_t r = 0; to && r < rows; ++r)
-    std::memcpy(to + r * columns, table.data<float>() + (begin + r) * stride,
-                columns * sizeof(float));
-}
-
-// Writes rows into a table, in place.
-void write(void*, TF_OpKernelContext* context) {
-  const Input table(context, 0), first(context, 1), rows(context, 2);
-  const int64_t begin = *first.data<int64_t>(), columns = rows.dim(1), stride = table.dim(1);
-  if (begin < 0 || begin + rows.dim(0) > table.dim(0) || columns > stride)
-    return fail(context, "Tfw2vWrite: there are no such rows");
-  for (int64_t r = 0; r < rows.dim(0); ++r)
-    std::memcpy(table.data<float>() + (begin + r) * stride, rows.data<float>() + r * columns,
-                columns * sizeof(float));
-  if (auto* to = output<int64_t>(context, 0, kInt64, 1, 0)) *to = rows.dim(0);
-}
-
-// A copy of rows, filled up with zeros to the stride of tables.
-void pad(void*, TF_OpKernelContext* context) {
-  const Input rows(context, 0);
-  const int64_t columns = rows.dim(1), stride = (columns + 15) / 16 * 16;
-  auto* to = output<float>(context, 0, kFloat, rows.dim(0), stride);
-  for (int64_t r = 0; to && r < rows.dim(0); ++r) {
-    std::memcpy(to + r * stride, rows.data<float>() + r * columns, columns * sizeof(float));
-    std::memset(to + r * stride + columns, 0, (stride - columns) * sizeof(float));
-  }
 }
 
 // A table, ids of its rows, and rows that travel: what the ops below have in common.
@@ -430,8 +395,8 @@ struct Attribute {
   void (*destroy)(void*);
 };
 constexpr Attribute kNone = {nullptr, nullptr, nullptr};
-constexpr Attribute kHasOptions = {"options: list(int)", make, destroy};
-constexpr Attribute kTyped = {"dtype: {float, bfloat16}", make_typed, destroy_typed};
+constexpr Attribute kHasOptions = {"options: list(int)", make, destroy<Tfw2vOptions>};
+constexpr Attribute kTyped = {"dtype: {float, bfloat16}", make_typed, destroy<int>};
 
 void define(const char* name, std::initializer_list<const char*> inputs,
             std::initializer_list<const char*> outputs, Compute compute,
@@ -455,13 +420,9 @@ __attribute__((constructor)) void register_ops() {
          {"unit: fields * int32"}, draw, kHasOptions);
   define("Tfw2vTrain",
          {"inputs: float", "outputs: float", "nodes: float", "size: int32", "lock: float",
-          "weights: float", "alphas: float", "range: int64", "path_starts: int32", "paths: int32",
+          "weights: float", "alphas: float", "loss_every: int64", "path_starts: int32", "paths: int32",
           "subword_starts: int32", "subwords: int32", "unit: fields * int32"},
          {"sums: double"}, train, kHasOptions);
-  define("Tfw2vRead", {"table: float", "first: int64", "count: int64", "size: int32"},
-         {"rows: float"}, read);
-  define("Tfw2vWrite", {"table: float", "first: int64", "rows: float"}, {"written: int64"}, write);
-  define("Tfw2vPad", {"rows: float"}, {"padded: float"}, pad);
   define("Tfw2vFetch", {"table: float", "ids: int32", "size: int32"}, {"rows: dtype"}, fetch,
          kTyped);
   define("Tfw2vScatter", {"table: float", "ids: int32", "rows: dtype"}, {"scattered: int64"}, scatter,

@@ -108,6 +108,7 @@ struct Tfw2vRun {
   int64_t loss_every;     // the loss of each such block is summed; 0: of none
   int64_t round_blocks;   // with a pool: blocks that start from the same rows
   void* pool;             // a ThreadPool that trains the whole unit deterministically, or null
+  bool has_loss(int64_t block) const { return loss_every && block % loss_every == 0; }
 };
 
 struct Tfw2vResult {
@@ -127,7 +128,8 @@ struct Tfw2vInference {
 
 // The functions of c_api.cc that tensorflow.cc calls. They return what is wrong, or null.
 extern "C" {
-TFW2V_EXPORT const char* tfw2v_check_options(const Tfw2vOptions*);
+TFW2V_EXPORT const char* tfw2v_draw(const Tfw2vOptions*, const Tfw2vNoiseTable*,
+                                    const Tfw2vInts* entries, const Tfw2vInts* key, Tfw2vUnit*);
 TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions*, const Tfw2vUnit*, const Tfw2vTables*,
                                      const Tfw2vRun*, Tfw2vResult*);
 }

@@ -22,7 +22,6 @@ static inline Vector broadcast(float x) { return x - Vector{}; }  // costs nothi
 static inline Vector load(const float* p) { return *reinterpret_cast<const Vector*>(p); }
 static inline void store(float* p, Vector x) { *reinterpret_cast<Vector*>(p) = x; }
 static inline Vector max(Vector a, Vector b) { return a < b ? b : a; }   // a NaN stays
-static inline Vector min(Vector a, Vector b) { return a > b ? b : a; }
 static inline Vector abs(Vector x) { return x < Vector{} ? -x : x; }
 
 template <class Mask, int... I>

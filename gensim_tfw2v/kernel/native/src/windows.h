@@ -63,8 +63,8 @@ class Windows : protected Trainer {
     return end;
   }
 
-  // Trains y_[0] to before y_[columns] with a hidden layer of this many vectors, and sets `delta` to the update
-  // of that layer. As in gensim, a row that comes again is scored again: of few words many do, and
+  // Trains y_[0] to before y_[columns] with a hidden layer of this many vectors, and sets `delta` to the
+  // update of that layer. As in gensim, a row that comes again is scored again: of few words many do, and
   // long steps from the same score add up too far.
   void train_in_turn(const float* hidden, int columns, int vectors, float alpha, bool with_loss,
                      float* delta) {
