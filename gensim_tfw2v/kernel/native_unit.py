@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import Options, load_ops
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
@@ -32,7 +32,7 @@ class NativeUnit(NamedTuple):
         """Tokens trained on, after subsampling."""
         return tf.size(self.rows)
 
-    def train(self, program: Program, tables: Tables, words: WordArrays) -> UnitResult:
+    def train(self, program: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
         """Train it on `Tables` of `WholeRows`, which are updated in place."""
         kept = tf.cast(self.kept, tf.int64)
         objective = program.objective
@@ -56,7 +56,7 @@ class NativeUnit(NamedTuple):
         return UnitResult(counted, *tf.unstack(tf.cast(sums, tf.float32), num=3))
 
 
-def options_of(program: Program) -> Options:
+def options_of(program: KernelConfig) -> Options:
     """Convert a program to the kernels' options: most have the names of its fields."""
     shape = program.shape
     given = vars(program) | vars(shape) | vars(program.objective)
@@ -70,7 +70,7 @@ def options_of(program: Program) -> Options:
 
 
 def draw_unit(
-    program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
+    program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
 ) -> NativeUnit:
     """Draw a unit; arguments as in `prepare_unit`."""
     with tf.device("CPU"):

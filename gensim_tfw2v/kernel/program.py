@@ -64,7 +64,7 @@ class KernelShape:
 
 
 @dataclass(frozen=True)
-class Program:
+class KernelConfig:
     """Constants from which the functions that train are built: of a unit, and of a worker's jobs.
 
     Parameters

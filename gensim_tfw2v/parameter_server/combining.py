@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables
 
 
-def averaged_words(unit: Program) -> float:
+def averaged_words(unit: KernelConfig) -> float:
     """Words whose mean predicts: those of CBOW's window on average, with a tag, or one.
 
     A prediction pulls each of them, and what they predict, by so much less.

@@ -11,7 +11,7 @@ import numpy as np
 from gensim_tfw2v.files.whole import all_finite
 from gensim_tfw2v.kernel.native import plain
 from gensim_tfw2v.kernel.native_unit import options_of
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.processes.threads import in_threads
@@ -26,7 +26,7 @@ class LocalRegime:
 
     Parameters
     ----------
-    program : Program
+    program : KernelConfig
         Whose kernels are native.
     words : WordArrays
         Of the vocabulary.
@@ -34,7 +34,7 @@ class LocalRegime:
         Threads.
     """
 
-    def __init__(self, program: Program, words: WordArrays, workers: int) -> None:
+    def __init__(self, program: KernelConfig, words: WordArrays, workers: int) -> None:
         self.program = program
         self.workers = workers
         self._words = words

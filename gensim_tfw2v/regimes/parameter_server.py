@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.sizes import choose_warm_units
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
@@ -46,7 +46,7 @@ class Setup(NamedTuple):
 
     Attributes
     ----------
-    program : Program
+    program : KernelConfig
     words : WordArrays
         Of the vocabulary.
     rates : Tables of ndarray [rows]
@@ -60,7 +60,7 @@ class Setup(NamedTuple):
         That the units' files are in.
     """
 
-    program: Program
+    program: KernelConfig
     words: WordArrays
     rates: Tables
     rows: Tables

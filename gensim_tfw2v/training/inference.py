@@ -41,7 +41,7 @@ class Frozen:
             config = TrainingConfig.of(model)
             vocabulary = Vocabulary.of(model)
             config = replace(config, cluster=None, regime=None, layout="rows")
-            program = Plan(config, vocabulary, corpus=None, entries=0).program
+            program = Plan(config, vocabulary, corpus=None, entries=0).config
             # with the arrays, whose ids are nobody else's while they are held
             made_of += [arrays]
             model._frozen = cls(made_of, vocabulary.words(1), options_of(program))

@@ -17,7 +17,7 @@ from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.graph.sizes import StepShape, choose_max_norm, choose_product_dtype, choose_step
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.native import load_ops, plain, why_not
-from gensim_tfw2v.kernel.program import KernelShape, Program
+from gensim_tfw2v.kernel.program import KernelConfig, KernelShape
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.processes.hazards import holding_interrupts
@@ -46,7 +46,7 @@ class Plan:
     corpus : EncodedCorpus, optional
         None to infer vectors of documents that are not encoded.
     loss_every : int
-        As in `Program`.
+        As in `KernelConfig`.
     entries : int, optional
         Entries of the work units that there are; by default those that are best.
     """
@@ -186,7 +186,7 @@ class Plan:
         return regime.unit_entries(min(most, entries), step_tokens)
 
     @cached_property
-    def program(self) -> Program:
+    def config(self) -> KernelConfig:
         """Constants of what trains.
 
         Raises
@@ -230,7 +230,7 @@ class Plan:
                 "that train at once by steps this long would not give gensim's vectors",
                 workers,
             )
-        return Program(
+        return KernelConfig(
             objective=objective,
             shape=shape,
             vector_size=options.vector_size,
@@ -287,12 +287,12 @@ def open_regime(
     if plan.shares_rows:
         logger.info("compiled kernels train, in threads of this process")
         local = DeterministicRegime if options.deterministic else LocalRegime
-        regime: Any = local(plan.program, words, options.workers)
+        regime: Any = local(plan.config, words, options.workers)
     else:
         assert plan.corpus is not None
         rates = vocabulary.rates(options, plan.window, plan.corpus)
         rows = vocabulary.rows(options)
-        setup = Setup(plan.program, words, rates, rows, units, seed, plan.corpus.folder)
+        setup = Setup(plan.config, words, rates, rows, units, seed, plan.corpus.folder)
         regime = _open_workers(plan, setup, opened, process_launcher)
     opened.callback(regime.close)
     return regime

@@ -101,7 +101,7 @@ class Training:
             self._inputs: np.ndarray | None = None  # what the model's rows of n-grams were
             self._subwords = vocabulary.subwords
             plan = self._plan(vocabulary)
-            self._entries = plan.program.max_entries
+            self._entries = plan.config.max_entries
             self.units: list[WorkUnit] = corpus.units(self._entries)
             self._checkpoints: Checkpoints | None = None
             if config.checkpoint_dir is not None:
@@ -128,7 +128,7 @@ class Training:
                 self.log = RunLog(config.log, made_with, lambda: self.traffic, logged, goes_on)
                 resources.callback(self.log.close)
                 rows = vocabulary.rows(config).inputs
-                program = plan.program
+                program = plan.config
                 sizes = len(vocabulary), rows, program.vector_size, program.shape.shared
                 self.log.graph(objective_graph(program.objective, *sizes, model.ns_exponent))
             # last, for until now what was being done was shown in its place

@@ -14,7 +14,7 @@ from gensim_tfw2v.graph.draws import draw, in_halos
 from gensim_tfw2v.graph.objectives import band
 from gensim_tfw2v.graph.sizes import StepShape
 from gensim_tfw2v.kernel.native import plain
-from gensim_tfw2v.kernel.program import Objective, Program
+from gensim_tfw2v.kernel.program import KernelConfig, Objective
 from gensim_tfw2v.kernel.word_arrays import WordArrays, alias_table, noise_shares
 from tests.graph.unit_function import word_tensors
 from tests.kernel.native.units import DEFAULTS
@@ -32,7 +32,9 @@ class Drawn(NamedTuple):
 
 
 def by_graph(entries, key, keep, noise, shape, shrink, shards, widest):
-    program = Program(Objective(True, 1), shape, 1, 1, 1, shrink, widest, negative_shards=shards)
+    program = KernelConfig(
+        Objective(True, 1), shape, 1, 1, 1, shrink, widest, negative_shards=shards
+    )
     words = word_tensors(WordArrays.of(keep)._replace(noise=noise))
     draws = draw(program, words, tf.constant(entries, tf.int32), tf.constant(key, tf.int32))
     windows, n = draws.windows.numpy().ravel(), int(draws.kept)
@@ -84,7 +86,10 @@ def test_the_inputs_of_a_block_are_its_tokens_and_those_around():
     entries, shape = tf.constant([*range(10), -1, *range(10, 25), -1]), StepShape(16, 8, 3, 4)
     words = word_tensors(WordArrays.of(np.ones(50), np.ones(50)))
     draws = draw(
-        Program(Objective(False, 5, mean=True), shape, 1, 1, 1), words, entries, tf.constant([1, 2])
+        KernelConfig(Objective(False, 5, mean=True), shape, 1, 1, 1),
+        words,
+        entries,
+        tf.constant([1, 2]),
     )
     halos = draws.inputs.numpy().reshape(-1, shape.halo)
     padded = np.concatenate([np.zeros(3), np.arange(25), np.zeros(10)])
