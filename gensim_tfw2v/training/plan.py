@@ -6,20 +6,18 @@ import contextlib
 import logging
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v._tensorflow import tf, why_elsewhere
 from gensim_tfw2v.cluster.connect import READY_SECONDS
-from gensim_tfw2v.cluster.local_cluster import LocalTasks, open_cluster
+from gensim_tfw2v.cluster.local_cluster import LocalTasks
 from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.graph.sizes import StepShape, choose_max_norm, choose_product_dtype, choose_step
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.native import load_ops, plain, why_not
 from gensim_tfw2v.kernel.program import KernelConfig, KernelShape
 from gensim_tfw2v.monitor.progress import phase
-from gensim_tfw2v.processes.forkserver import ProcessLauncher
 from gensim_tfw2v.processes.hazards import holding_interrupts
 from gensim_tfw2v.processes.machine import cores_each
 from gensim_tfw2v.regimes import Regime
@@ -28,6 +26,10 @@ from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.regimes.options import RegimeOptions
 from gensim_tfw2v.regimes.parameter_server import Setup
 from gensim_tfw2v.training.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.graph.sizes import StepShape
+    from gensim_tfw2v.processes.forkserver import ProcessLauncher
 
 logger = logging.getLogger(__name__)
 
@@ -138,6 +140,8 @@ class Plan:
     @cached_property
     def step_shape(self) -> StepShape:
         """Sizes of a step of the graph."""
+        from gensim_tfw2v.graph.sizes import choose_step
+
         return choose_step(
             self.options.objective,
             tokens=int(self.tokens * self.vocabulary.kept_share),
@@ -220,6 +224,8 @@ class Plan:
         else:
             if options.kernels_class or options.deterministic:
                 raise RuntimeError(self._why_no_kernels())
+            from gensim_tfw2v.graph.sizes import choose_max_norm, choose_product_dtype
+
             of_engine["product_dtype"] = choose_product_dtype()
             of_engine["max_norm"] = choose_max_norm(objective)
         overlaps = workers > 1 and not self.shares_rows and self.regime.workers_overlap
@@ -305,6 +311,8 @@ def _open_workers(
     process_launcher: ProcessLauncher | None,
 ) -> Any:
     """Make a regime of workers, where they are."""
+    from gensim_tfw2v.cluster.local_cluster import open_cluster
+    from gensim_tfw2v.parameter_server.workers import LocalWorkers
     from gensim_tfw2v.regimes.coordinator import ClusterSetup, CoordinatedRegime
 
     options = plan.options
@@ -322,8 +330,6 @@ def _open_workers(
             logger.info("another process trains: %s", reason)
             asked = ClusterSetup(None, READY_SECONDS, plan.regime, setup, log_dir)
             return CoordinatedRegime(asked, lambda: None)
-        from gensim_tfw2v.parameter_server.workers import LocalWorkers
-
         with holding_interrupts():
             return plan.regime.make(setup, LocalWorkers(setup.program.workers))
 
