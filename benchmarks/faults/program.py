@@ -18,7 +18,7 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.model_files import save_whole
 from gensim_tfw2v.corpus import files
 from gensim_tfw2v.kernel import sizes
-from gensim_tfw2v.training import setup
+from gensim_tfw2v.training import plan
 from gensim_tfw2v.training.session import Training
 
 #: Seconds between two looks at how far the training is.
@@ -75,7 +75,7 @@ def main(path: str) -> None:
         (sizes, "UNIT_ENTRIES", settings["unit_entries"]),
         (sizes, "CLUSTER_ENTRIES", settings["unit_entries"]),
         (files, "BYTES_A_RUN", settings["bytes_a_run"]),
-        (setup, "READY_SECONDS", 120.0),
+        (plan, "READY_SECONDS", 120.0),
     ):
         setattr(module, name, value)
     announce_exports()

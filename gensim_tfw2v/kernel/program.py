@@ -54,6 +54,8 @@ class KernelShape:
     group : int
         Windows of CBOW, or words of a window of skip-gram, whose scores are computed from the same
         rows.
+    span : int
+        Positions whose words' inputs are made of rows of n-grams at a time: see `choose_span`.
     """
 
     block: int
@@ -61,6 +63,7 @@ class KernelShape:
     shared: int
     sequential: bool = False
     group: int = 4
+    span: int = 1
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,6 @@ class KernelConfig:
         The longest that a row's summed update of a step may be.
     adagrad : bool
         Whether rows have step sizes of their own: see `gensim_tfw2v.graph.updates.adagrad`.
-    span : int
-        Positions whose words' inputs are made of rows of n-grams at a time: see `choose_span`.
     workers : int
         Worker tasks of a cluster, or threads of one machine.
     threads : int
@@ -139,7 +140,6 @@ class KernelConfig:
     product_dtype: str = "float32"
     max_norm: float = 0.5
     adagrad: bool = False
-    span: int = 1
     workers: int = 1
     threads: int = 1
     wire_dtype: str = "bfloat16"

@@ -107,30 +107,18 @@ class Plan:
         return self.window + 1 if self.options.shrink_windows else 2 * self.window
 
     @cached_property
-    def span(self) -> int | None:
-        """See `choose_span`; None without subwords."""
-        if self.vocabulary.subwords is None:
-            return None
-        options = self.options
-        step = sizes.effective_step(options.objective, self.pairs, options.alpha)
-        overlap = self.vocabulary.subwords.ngram_overlap
-        return sizes.choose_span(overlap, step, options.objective.skipgram)
-
-    @cached_property
     def shape(self) -> KernelShape | StepShape:
         """Sizes by which the engine trains."""
         if not self.native:
             return self.step_shape
         options = self.options
         vocabulary = self.vocabulary
-        overlap = vocabulary.subwords.ngram_overlap if vocabulary.subwords else 0.0
         return sizes.choose_kernel_shape(
             options.objective,
             window=self.window,
             pairs=self.pairs,
             alpha=options.alpha,
-            span=self.span,
-            ngram_overlap=overlap,
+            ngram_overlap=vocabulary.subwords.ngram_overlap if vocabulary.subwords else None,
             tokens=int(self.tokens * vocabulary.kept_share),
             most_frequent=vocabulary.most_frequent,
             negative_shards=options.negative_shards,
@@ -248,7 +236,6 @@ class Plan:
             skip_targets=0 < objective.negative and number <= sizes.SMALL_VOCABULARY,
             locked=vocabulary.lock is not None,
             negative_shards=options.negative_shards,
-            span=self.span or 1,
             workers=workers,
             threads=threads,
             layout=options.layout,

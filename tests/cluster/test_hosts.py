@@ -16,13 +16,13 @@ TRAIN = """
 import dataclasses, json, logging, sys, time
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.kernel import sizes
-from gensim_tfw2v.training import setup
+from gensim_tfw2v.training import plan
 told = json.loads(sys.argv[2])
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 if told.get("entries"):
     sizes.UNIT_ENTRIES = sizes.CLUSTER_ENTRIES = told["entries"]
     sizes.MIN_ENTRIES = told["entries"]
-setup.READY_SECONDS = told.get("ready", 60)
+plan.READY_SECONDS = told.get("ready", 60)
 
 def say(model, **more):
     traffic = (model._training or model).traffic

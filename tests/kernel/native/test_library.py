@@ -16,7 +16,7 @@ from gensim_tfw2v import TFFastText, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel import native
 from gensim_tfw2v.kernel.native import plain
-from gensim_tfw2v.training import setup
+from gensim_tfw2v.training import plan
 from tests.kernel.native.units import kernels_here
 
 ROOT = Path(gensim_tfw2v.__file__).parents[1]
@@ -90,7 +90,7 @@ def test_rows_are_fetched_ahead():
 def ops(tmp_path, monkeypatch):
     """Where the libraries are looked for: in a folder of which the path is that of the ops."""
     monkeypatch.setattr(native, "library", lambda name: tmp_path / f"{name}.so")
-    monkeypatch.setattr(setup, "load_ops", native.load_ops.__wrapped__)
+    monkeypatch.setattr(plan, "load_ops", native.load_ops.__wrapped__)
     monkeypatch.setattr(plain, "library", native.library)
     monkeypatch.setattr(plain, "_library", plain._library.__wrapped__)
     return native.library("ops")
