@@ -363,7 +363,8 @@ def test_ctrl_c_leaves_a_usable_model_and_nothing_else(tmp_path):
         ({"window": 100, "most_frequent": 0.02}, None),
         ({"alpha": 0.1}, None),
         ({"negative_shards": 2}, None),
-        ({"span": 4}, None),
+        ({"window": 10, "ngram_overlap": 0.2}, None),
+        ({"ngram_overlap": 0.2}, 32),
     ],
 )
 def test_cbow_trains_in_blocks_where_steps_are_short(options, block):

@@ -10,7 +10,7 @@ from benchmarks.scaling.prediction import target_bytes
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import draw
 from gensim_tfw2v.graph.sizes import StepShape
-from gensim_tfw2v.kernel.program import Objective, Program
+from gensim_tfw2v.kernel.program import KernelConfig, Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, PushCounter
@@ -43,7 +43,7 @@ def independent(frequencies, tokens, seed=1):
 
 def counted(frequencies, size, shards, layout, objective, shape, entries):
     """Bytes a token that a job counts: fetched, and pushed."""
-    program = Program(objective, shape, size, 12, len(entries), skip_targets=False)
+    program = KernelConfig(objective, shape, size, 12, len(entries), skip_targets=False)
     words = WordArrays.of(np.ones(VOCABULARY), frequencies.noise)
     tables = Tables(*(LAYOUTS[layout][0](n, size, shards) for n in (VOCABULARY, VOCABULARY, 0)))
     rates = pair_rates(frequencies.words, 4.0, objective.skipgram, 5, frequencies.noise, None)
@@ -116,7 +116,7 @@ def test_input_rows_that_travel_to_the_targets(shards, own_negatives):
     entries = independent(frequencies, 8192)
     entries = entries[entries >= 0]
     words = word_tensors(WordArrays.of(np.ones(VOCABULARY), frequencies.noise))
-    program = Program(Objective(True, 5), shape, 1, 1, 1)
+    program = KernelConfig(Objective(True, 5), shape, 1, 1, 1)
     draws = draw(program, words, tf.constant(entries), tf.constant([3, 4]))
     work = Workload(frequencies, 100, shape)
     fetched, pushed = target_bytes(work, shards, own_negatives)

@@ -10,7 +10,7 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import draw
 from gensim_tfw2v.graph.sizes import StepShape
-from gensim_tfw2v.kernel.program import Objective, Program
+from gensim_tfw2v.kernel.program import KernelConfig, Objective
 from gensim_tfw2v.kernel.sizes import NARROW_WINDOW, WIDEST_WINDOW, choose_window
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from tests.corpus.reference import encode_sentences
@@ -52,7 +52,7 @@ def test_draws_are_those_of_the_wide_window(side, shrinks):
     found = []
     for window, max_window in ((40, None), (8, 40)):
         shape = StepShape(32, 8, window, 4, side)
-        program = Program(Objective(True, 0), shape, 1, 1, 1, shrinks, max_window)
+        program = KernelConfig(Objective(True, 0), shape, 1, 1, 1, shrinks, max_window)
         words = word_tensors(WordArrays.of(np.full(9, 0.8)))
         draws = draw(program, words, tf.constant(entries), tf.constant([1, 2]))
         windows = draws.windows.numpy().reshape(-1, shape.centres)

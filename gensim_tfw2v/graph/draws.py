@@ -20,7 +20,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.sizes import StepShape
 from gensim_tfw2v.graph.updates import running_sum
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 
@@ -34,7 +34,7 @@ class Draws(NamedTuple):
     kept: tf.Tensor  # tokens left after subsampling
 
 
-def draw(program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor) -> Draws:
+def draw(program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor) -> Draws:
     """Draw everything that training a unit needs; arguments as in `prepare_unit`."""
     shape = program.shape
     keys = tf.random.split(key, 3)
@@ -154,7 +154,7 @@ def shards_of_negatives(shared: int, shards: int) -> np.ndarray:
     return np.arange(shared, dtype=np.int32) % shards
 
 
-def counted_negatives(program: Program, columns: tf.Tensor) -> tf.Tensor | None:
+def counted_negatives(program: KernelConfig, columns: tf.Tensor) -> tf.Tensor | None:
     """Weight of each of a block's negatives for each of its centres; None where all are 1.
 
     From ids [T/B, C] it makes [T/B, C - O, O], float32. If targets are skipped, a negative that

@@ -22,7 +22,7 @@ from gensim_tfw2v.graph.updates import (
     sum_rows,
 )
 from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
 
@@ -31,13 +31,13 @@ MAX_PATH = 128
 
 
 def prepare_unit(
-    program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
+    program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
 ) -> PreparedUnit | NativeUnit:
     """Draw a unit, and plan it where a graph trains.
 
     Parameters
     ----------
-    program : Program
+    program : KernelConfig
     words : WordArrays
     entries : Tensor [n], int32
         Token ids, -1 after each sentence, at most ``program.max_entries``.
@@ -53,7 +53,7 @@ def prepare_unit(
 
 
 @functools.lru_cache(maxsize=32)
-def _planning(program: Program) -> tf.types.experimental.PolymorphicFunction:
+def _planning(program: KernelConfig) -> tf.types.experimental.PolymorphicFunction:
     """A function that is traced once, however many threads' units a job prepares, ahead or not."""
 
     @tf.function(autograph=False)
@@ -72,20 +72,20 @@ class PreparedUnit(NamedTuple):
     plan: StepPlan  # of all steps
     unit: Tables  # distinct ids of each table's rows, step after step; None of one without use
 
-    def train(self, program: Program, tables: Tables, words: WordArrays) -> UnitResult:
+    def train(self, program: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
         """Train its steps, one after the other; arguments as for `train_steps`."""
         begin = self.begin(program, tables)
         sums = self.train_steps(program, tables, words, tf.constant(0), self.steps, begin)
         return UnitResult(self.kept, *sums[:3])
 
-    def begin(self, program: Program, tables: Tables) -> tuple[tf.Tensor, ...]:
+    def begin(self, program: KernelConfig, tables: Tables) -> tuple[tf.Tensor, ...]:
         """Initial sums of `train_steps`; see `train_step`."""
         traffic = [] if tables.inputs.link is None else [tf.zeros([2])]
         return (*[tf.constant(0.0)] * 3, *traffic)
 
     def train_steps(
         self,
-        program: Program,
+        program: KernelConfig,
         tables: Tables,
         words: WordArrays,
         first: tf.Tensor,
@@ -118,7 +118,7 @@ class PreparedUnit(NamedTuple):
 
 
 def _plan_unit(
-    program: Program, draws: Draws, words: WordArrays, alphas: tf.Tensor
+    program: KernelConfig, draws: Draws, words: WordArrays, alphas: tf.Tensor
 ) -> PreparedUnit:
     shape = program.shape
     objective = program.objective
@@ -149,7 +149,7 @@ def _plan_unit(
 
 
 def train_step(
-    program: Program,
+    program: KernelConfig,
     plan: StepPlan,
     unit: Tables,
     tables: Tables,
@@ -181,7 +181,7 @@ def train_step(
 
 
 def _gradients(
-    program: Program, plan: StepPlan, unit: Tables, tables: Tables, with_loss: bool
+    program: KernelConfig, plan: StepPlan, unit: Tables, tables: Tables, with_loss: bool
 ) -> tuple[dict[str, tf.Tensor], Gradients]:
     """Read the rows of a step, and compute its objective.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native.by_ctypes import Options, Unit
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
@@ -23,7 +23,7 @@ class NativeUnit(NamedTuple):
         """Positions to train on: tokens after subsampling, and pairs of tags and tokens."""
         return tf.size(self.drawn.targets)
 
-    def train(self, program: Program, tables: Tables, words: WordArrays) -> UnitResult:
+    def train(self, program: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
         """Train it on `Tables` of `WholeRows`, which are updated in place."""
         objective = program.objective
         with tf.device("CPU"):
@@ -46,7 +46,7 @@ class NativeUnit(NamedTuple):
 
 
 def draw_unit(
-    program: Program, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
+    program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
 ) -> NativeUnit:
     """Draw a unit; arguments as in `prepare_unit`."""
     with tf.device("CPU"):

@@ -61,6 +61,8 @@ class KernelShape:
     group : int
         Windows of CBOW, or words of a window of skip-gram, whose scores are computed from the same
         rows.
+    span : int
+        Positions whose words' inputs are made of rows of n-grams at a time: see `choose_span`.
     """
 
     block: int
@@ -68,10 +70,11 @@ class KernelShape:
     shared: int
     sequential: bool = False
     group: int = 4
+    span: int = 1
 
 
 @dataclass(frozen=True)
-class Program:
+class KernelConfig:
     """Constants from which the functions that train are built: of a unit, and of a worker's jobs.
 
     Parameters
@@ -103,8 +106,6 @@ class Program:
         The longest that a row's summed update of a step may be.
     adagrad : bool
         Whether rows have step sizes of their own: see `gensim_tfw2v.graph.updates.adagrad`.
-    span : int
-        Positions whose words' inputs are made of rows of n-grams at a time: see `choose_span`.
     workers : int
         Worker tasks of a cluster, or threads of one machine.
     threads : int
@@ -146,7 +147,6 @@ class Program:
     product_dtype: str = "float32"
     max_norm: float = 0.5
     adagrad: bool = False
-    span: int = 1
     workers: int = 1
     threads: int = 1
     wire_dtype: str = "bfloat16"

@@ -144,8 +144,7 @@ def choose_kernel_shape(
     alpha: float = 0.025,
     most_frequent: float = 0.0,
     negative_shards: int = 1,
-    span: int | None = None,
-    ngram_overlap: float = 0.0,
+    ngram_overlap: float | None = None,
     documents: bool = False,
 ) -> KernelShape:
     """Choose the sizes by which compiled kernels train.
@@ -162,7 +161,7 @@ def choose_kernel_shape(
         Share of the most frequent word among the tokens.
     negative_shards : int
         Each has at least one of a block's negatives.
-    span, ngram_overlap
+    ngram_overlap : float, optional
         Of subwords: see `choose_span`.
     documents : bool
         Whether tags of documents are inputs. Hidden layers of CBOW are alike then, as far as the
@@ -170,17 +169,22 @@ def choose_kernel_shape(
     """
     negative = objective.negative
     step = effective_step(objective, pairs, alpha)
-    block = min(NATIVE_BLOCK, span or NATIVE_BLOCK)
+    block = NATIVE_BLOCK
+    span = 1
+    overlaps = False
+    if ngram_overlap is not None:
+        span = choose_span(ngram_overlap, step, objective.skipgram)
+        block = min(block, span)
+        overlaps = ngram_overlap > HIGH_OVERLAP
     min_shared = max(1, negative, negative_shards)
     is_large = tokens >= SMALL_CORPUS
-    overlaps = ngram_overlap > HIGH_OVERLAP
     if objective.skipgram:
         word_step = block * most_frequent * step
         fits = is_large and word_step <= MAX_WORD_STEP and not (documents and negative_shards > 1)
         if step <= MAX_INPUT_STEP and (fits or overlaps):
             of_tags = max(1, math.ceil(block / TAG_GROUP) * negative)
             shared = of_tags if documents and window == 1 else max(NATIVE_SHARED, min_shared)
-            return KernelShape(block, window, shared)
+            return KernelShape(block, window, shared, span=span)
         # of few words, some negatives of a group are the same word
         output_step = alpha * max(1.0, negative * most_frequent / MAX_SAME_NEGATIVES)
         # an input predicts its window, pair by pair
@@ -194,7 +198,8 @@ def choose_kernel_shape(
                 fits = of_hidden <= MAX_BLOCK_HIDDEN_STEP
                 fits &= size * most_frequent * step <= MAX_WORD_STEP
                 if fits and size >= MIN_BLOCK:
-                    return KernelShape(size, window, max(1, math.ceil(size / GROUP) * negative))
+                    shared = max(1, math.ceil(size / GROUP) * negative)
+                    return KernelShape(size, window, shared, span=span)
         group = _group(MAX_HIDDEN_STEP, hidden_step, MAX_GROUP)
         # of a hidden layer that stays much the same, by 12 positions with gensim's defaults
         alike = alpha / 0.025 * min(block, 2 * pairs) / 12
@@ -203,7 +208,7 @@ def choose_kernel_shape(
     of_block = math.ceil(block * min(MAX_POSITION_NEGATIVES, negatives))
     floor = NATIVE_SHARED if block == NATIVE_BLOCK else 1
     shared = max(of_block, floor, min_shared)
-    return KernelShape(block, window, shared, sequential=True, group=group)
+    return KernelShape(block, window, shared, sequential=True, group=group, span=span)
 
 
 def _group(max_step: float, step: float, most: int) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 
 
 class Tables(NamedTuple):
@@ -120,7 +120,7 @@ class Divergence(ArithmeticError):
     """Divergence of training: vectors that are not finite, or too long to mean anything."""
 
     @classmethod
-    def at(cls, place: str, program: Program, alpha: float) -> Divergence:
+    def at(cls, place: str, program: KernelConfig, alpha: float) -> Divergence:
         """Name the options that make steps shorter; `place` says what diverged where."""
         window = program.max_window or program.shape.window
         return cls(

@@ -18,7 +18,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.slices import MAX_ROWS, Link, Slices, as_is
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.layout import Access, Layout, pieces_of
@@ -112,7 +112,7 @@ class ColumnJob(WorkerJob):
 
     fetches_rows = False
 
-    def __init__(self, program: Program, server: ParameterServer) -> None:
+    def __init__(self, program: KernelConfig, server: ParameterServer) -> None:
         shape = program.shape
         rows = shape.blocks * max(shape.columns, shape.inputs)
         if rows >= MAX_ROWS:

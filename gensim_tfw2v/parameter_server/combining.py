@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 
 
-def averaged_words(unit: Program) -> float:
+def averaged_words(unit: KernelConfig) -> float:
     """Words whose mean predicts: those of CBOW's window on average, with a tag, or one.
 
     A prediction pulls each of them, and what they predict, by so much less.

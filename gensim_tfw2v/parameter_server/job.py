@@ -22,7 +22,7 @@ from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.graph.steps import prepare_unit
 from gensim_tfw2v.kernel.native import allow_parallel
 from gensim_tfw2v.kernel.native_unit import NativeUnit, number_rows
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server import combining
@@ -166,7 +166,7 @@ class WorkerJob:
 
     Parameters
     ----------
-    program : Program
+    program : KernelConfig
     server : ParameterServer
     """
 
@@ -175,7 +175,7 @@ class WorkerJob:
     by_direction: ClassVar[bool] = False  # steps allow for changes being shares; see `combining`
     job: Job
 
-    def __init__(self, program: Program, server: ParameterServer) -> None:
+    def __init__(self, program: KernelConfig, server: ParameterServer) -> None:
         self.program = program
         self.server = server
         self.wire = tf.as_dtype(program.wire_dtype)

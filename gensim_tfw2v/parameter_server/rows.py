@@ -18,7 +18,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.updates import whole_rows
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.combining import DirectedShare
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
@@ -206,7 +206,7 @@ class RowJob(WorkerJob):
     parts = 4
     by_direction = True
 
-    def __init__(self, program: Program, server: ParameterServer) -> None:
+    def __init__(self, program: KernelConfig, server: ParameterServer) -> None:
         super().__init__(program, server)
         self._scratch = {
             name: Scratch(server.of_workers, name, program.vector_size, program.native)

@@ -17,7 +17,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import Sampling, WorkUnit
 from gensim_tfw2v.graph.steps import prepare_unit
 from gensim_tfw2v.graph.updates import whole_rows
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, UnitTask, unit_key
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.job_queue import runs_of
@@ -154,12 +154,12 @@ class SubModelFunctions(NamedTuple):
     read: Tables
 
 
-def sub_model_functions(program: Program, server: ParameterServer) -> SubModelFunctions:
+def sub_model_functions(program: KernelConfig, server: ParameterServer) -> SubModelFunctions:
     """Build what a worker runs; a sub-model starts from the rows that ps tasks hold.
 
     Parameters
     ----------
-    program : Program
+    program : KernelConfig
     server : ParameterServer
     """
     threads = program.threads

@@ -18,7 +18,7 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.steps import PreparedUnit
 from gensim_tfw2v.graph.updates import adagrad_sizes, read_rows, whole_rows
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.options.regimes import Downpour
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
@@ -130,7 +130,7 @@ class ReplicaJob(WorkerJob):
 
     Parameters
     ----------
-    program : Program
+    program : KernelConfig
     server : ParameterServer
     n_fetch, n_push : int
         Steps from one fetch or push to the next.
@@ -142,7 +142,7 @@ class ReplicaJob(WorkerJob):
 
     def __init__(
         self,
-        program: Program,
+        program: KernelConfig,
         server: ParameterServer,
         n_fetch: int,
         n_push: int,

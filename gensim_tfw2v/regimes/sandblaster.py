@@ -14,7 +14,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.slices import Slices, whole
 from gensim_tfw2v.graph.updates import WholeRows
-from gensim_tfw2v.kernel.program import Program
+from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask
 from gensim_tfw2v.options.regimes import Sandblaster, check_gradient
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, WorkerJob
@@ -59,7 +59,7 @@ class GradientJob(WorkerJob):
 
     Parameters
     ----------
-    program : Program
+    program : KernelConfig
         Of which no update is clipped. Each alpha of its jobs has to be 1.
     server : ParameterServer
     point : Tables of RowLayout
@@ -71,7 +71,7 @@ class GradientJob(WorkerJob):
     counts = False
 
     def __init__(
-        self, program: Program, server: ParameterServer, point: Tables, gradient: Tables
+        self, program: KernelConfig, server: ParameterServer, point: Tables, gradient: Tables
     ) -> None:
         super().__init__(program, server)
         self._point = point._asdict()

@@ -40,7 +40,7 @@ class Frozen:
         if model._frozen is None or model._frozen.made_of[: len(made_of)] != made_of:
             vocabulary = Vocabulary.of(model)
             config = replace(model._current_config(), cluster=None, regime=None, layout="rows")
-            program = Plan(config, vocabulary, corpus=None, entries=0).program
+            program = Plan(config, vocabulary, corpus=None, entries=0).config
             # with the arrays, whose ids are nobody else's while they are held
             made_of += [arrays]
             model._frozen = cls(made_of, vocabulary.words(1), by_ctypes.Options.of(program))

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from gensim_tfw2v._tensorflow import tf, why_elsewhere
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, LocalTasks
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.graph.sizes import StepShape, choose_max_norm, choose_product_dtype, choose_step
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.native import by_ctypes, load_ops, why_not
-from gensim_tfw2v.kernel.program import KernelShape, Program
+from gensim_tfw2v.kernel.program import KernelConfig, KernelShape
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions
@@ -26,6 +25,7 @@ from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.graph.sizes import StepShape
     from gensim_tfw2v.processes.launcher import ProcessLauncher
 
 logger = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class Plan:
     corpus : EncodedCorpus, optional
         None to infer vectors of documents that are not encoded.
     loss_every : int
-        As in `Program`.
+        As in `KernelConfig`.
     entries : int, optional
         Entries of the work units that there are; by default those that are best.
     """
@@ -104,30 +104,18 @@ class Plan:
         return self.window + 1 if self.options.shrink_windows else 2 * self.window
 
     @cached_property
-    def span(self) -> int | None:
-        """See `choose_span`; None without subwords."""
-        if self.vocabulary.subwords is None:
-            return None
-        options = self.options
-        step = sizes.effective_step(options.objective, self.pairs, options.alpha)
-        overlap = self.vocabulary.subwords.ngram_overlap
-        return sizes.choose_span(overlap, step, options.objective.skipgram)
-
-    @cached_property
     def shape(self) -> KernelShape | StepShape:
         """Sizes by which the engine trains."""
         if not self.native:
             return self.step_shape
         options = self.options
         vocabulary = self.vocabulary
-        overlap = vocabulary.subwords.ngram_overlap if vocabulary.subwords else 0.0
         return sizes.choose_kernel_shape(
             options.objective,
             window=self.window,
             pairs=self.pairs,
             alpha=options.alpha,
-            span=self.span,
-            ngram_overlap=overlap,
+            ngram_overlap=vocabulary.subwords.ngram_overlap if vocabulary.subwords else None,
             tokens=int(self.tokens * vocabulary.kept_share),
             most_frequent=vocabulary.most_frequent,
             negative_shards=options.negative_shards,
@@ -137,6 +125,8 @@ class Plan:
     @cached_property
     def step_shape(self) -> StepShape:
         """Sizes of a step of the graph."""
+        from gensim_tfw2v.graph.sizes import choose_step
+
         return choose_step(
             self.options.objective,
             tokens=int(self.tokens * self.vocabulary.kept_share),
@@ -185,7 +175,7 @@ class Plan:
         return regime.unit_entries(min(most, entries), step_tokens)
 
     @cached_property
-    def program(self) -> Program:
+    def config(self) -> KernelConfig:
         """Constants of what trains.
 
         Raises
@@ -219,6 +209,8 @@ class Plan:
         else:
             if options.kernels_class or options.deterministic:
                 raise RuntimeError(self._why_no_kernels())
+            from gensim_tfw2v.graph.sizes import choose_max_norm, choose_product_dtype
+
             of_engine["product_dtype"] = choose_product_dtype()
             of_engine["max_norm"] = choose_max_norm(objective)
         overlaps = workers > 1 and not self.shares_rows and self.regime.workers_overlap
@@ -229,7 +221,7 @@ class Plan:
                 "that train at once by steps this long would not give gensim's vectors",
                 workers,
             )
-        return Program(
+        return KernelConfig(
             objective=objective,
             shape=shape,
             vector_size=options.vector_size,
@@ -241,7 +233,6 @@ class Plan:
             skip_targets=0 < objective.negative and number <= sizes.SMALL_VOCABULARY,
             locked=vocabulary.lock is not None,
             negative_shards=options.negative_shards,
-            span=self.span or 1,
             workers=workers,
             threads=threads,
             layout=options.layout,
@@ -286,12 +277,12 @@ def open_regime(
     if plan.shares_rows:
         logger.info("compiled kernels train, in threads of this process")
         local = DeterministicRegime if options.deterministic else LocalRegime
-        regime: Any = local(plan.program, words, options.workers)
+        regime: Any = local(plan.config, words, options.workers)
     else:
         assert plan.corpus is not None
         rates = vocabulary.rates(options, plan.window, plan.corpus)
         rows = vocabulary.rows(options)
-        setup = Setup(plan.program, words, rates, rows, units, seed, plan.corpus.folder)
+        setup = Setup(plan.config, words, rates, rows, units, seed, plan.corpus.folder)
         regime = _open_workers(plan, setup, opened, process_launcher)
     opened.callback(regime.close)
     return regime
@@ -305,6 +296,7 @@ def _open_workers(
 ) -> Any:
     """Make a regime of workers, where they are."""
     from gensim_tfw2v.cluster.local_cluster import open_cluster
+    from gensim_tfw2v.parameter_server.workers import LocalWorkers
     from gensim_tfw2v.regimes.coordinator import ClusterSetup, CoordinatedRegime
 
     options = plan.options
@@ -322,8 +314,6 @@ def _open_workers(
             logger.info("another process trains: %s", reason)
             asked = ClusterSetup(None, READY_SECONDS, plan.regime, setup, log_dir)
             return CoordinatedRegime(asked, lambda: None)
-        from gensim_tfw2v.parameter_server.workers import LocalWorkers
-
         with defer_interrupts():
             return plan.regime.make(setup, LocalWorkers(setup.program.workers))
 

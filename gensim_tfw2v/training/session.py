@@ -93,7 +93,7 @@ class Training:
             self._settings = settings_of(model)
             self.weights = Weights(model, vocabulary.subwords)
             plan = self._plan(vocabulary)
-            self._entries = plan.program.max_entries
+            self._entries = plan.config.max_entries
             self.units: list[WorkUnit] = corpus.units(self._entries)
             if config.checkpoint_dir is not None:
                 resources.callback(lock_folder(config.checkpoint_dir).close)
@@ -139,7 +139,7 @@ class Training:
         # of this model's trainings, and of this very one before it was ended
         goes_on = any((*model._logged, self.position.epoch, self.position.done))
         log = RunLog(options, made_with, lambda: self.traffic, model._logged, goes_on)
-        program = plan.program
+        program = plan.config
         rows = plan.vocabulary.rows(plan.options).inputs
         sizes = len(model.wv), rows, program.vector_size, program.shape.shared
         log.graph(objective_graph(program.objective, *sizes, model.ns_exponent))

@@ -22,7 +22,7 @@ logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s
 if told.get("entries"):
     sizes.UNIT_ENTRIES = sizes.CLUSTER_ENTRIES = told["entries"]
     sizes.MIN_ENTRIES = told["entries"]
-setup.READY_SECONDS = told.get("ready", 60)
+plan.READY_SECONDS = told.get("ready", 60)
 
 def say(model, **more):
     traffic = (model._training or model).traffic

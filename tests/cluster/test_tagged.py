@@ -185,7 +185,7 @@ def test_rates_of_tags_are_those_of_their_documents():
 def test_programs_of_documents(made, options, averaged, grows):
     config = made(**options, cluster="local:ps=1,worker=4")._current_config()
     corpus = SimpleNamespace(total_tokens=1 << 23, longest_sentence=2)
-    program = Plan(config, two_words(), corpus).program
+    program = Plan(config, two_words(), corpus).config
     assert averaged_words(program) == averaged
     # nobody else trains a document's rows: they lack nothing
     assert (program.max_growth > 1) == grows

@@ -13,7 +13,7 @@ from gensim_tfw2v.graph import steps as unit_module
 from gensim_tfw2v.graph.draws import draw
 from gensim_tfw2v.graph.sizes import StepShape
 from gensim_tfw2v.graph.steps import prepare_unit
-from gensim_tfw2v.kernel.program import Objective, Program
+from gensim_tfw2v.kernel.program import KernelConfig, Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree, paths_of
 from gensim_tfw2v.parameter_server.columns import ColumnLayout, SlicedRows
@@ -70,7 +70,9 @@ def run(
     `outputs` are the rows of negative sampling, or with `paths` those of hierarchical softmax.
     With `slices`, columns are dealt out to so many variables.
     """
-    program = Program(objective, shape, SIZE, id_bits=6, max_entries=2048, loss_every=1, **options)
+    program = KernelConfig(
+        objective, shape, SIZE, id_bits=6, max_entries=2048, loss_every=1, **options
+    )
     nothing = np.zeros((0, SIZE))
     tables = Tables(inputs, nothing if paths else outputs, outputs if paths else nothing)
     shards = program.negative_shards

@@ -89,7 +89,7 @@ def test_workers_that_overlap_take_turns_on_little_text_by_long_steps(regime, tu
     def takes_turns(tokens):
         corpus = SimpleNamespace(total_tokens=tokens, longest_sentence=2)
         options = TrainingConfig.of(model)
-        return Plan(options, Vocabulary.of(model), corpus).program.one_at_a_time
+        return Plan(options, Vocabulary.of(model), corpus).config.one_at_a_time
 
     assert takes_turns(100_000) is turns
     assert ("2 workers take turns" in caplog.text) is turns

@@ -7,7 +7,7 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.sizes import StepShape
-from gensim_tfw2v.kernel.program import Objective, Program
+from gensim_tfw2v.kernel.program import KernelConfig, Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.columns import ColumnJob
@@ -40,7 +40,7 @@ def make(
     layout="rows", negative_shards=1,
 ):  # fmt: skip
     """A job's function, its tables and push_counter, and the program of its units."""
-    program = Program(
+    program = KernelConfig(
         objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_every=1, locked=lock is not None,
         negative_shards=negative_shards,
     )  # fmt: skip
@@ -215,7 +215,7 @@ def test_units_may_be_read_from_files(tmp_path):
     ],
 )
 def test_a_prediction_from_a_mean_pulls_its_words_by_less(objective, shrinks, words):
-    program = Program(objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, shrink_windows=shrinks)
+    program = KernelConfig(objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, shrink_windows=shrinks)
     assert averaged_words(program) == words
 
 

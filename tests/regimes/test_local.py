@@ -11,7 +11,7 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.sizes import StepShape
-from gensim_tfw2v.kernel.program import KernelShape, Objective, Program
+from gensim_tfw2v.kernel.program import KernelConfig, KernelShape, Objective
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.regimes.local import LocalRegime
@@ -38,7 +38,7 @@ def tasks(units, alpha=0.01, seed=1, epoch=0):
 def regime(workers=1, objective=None):
     rng = np.random.default_rng(0)
     trainer = LocalRegime(
-        Program(objective or Objective(True, 5), KERNEL_SHAPE, SIZE, 5, ENTRIES, loss_every=1),
+        KernelConfig(objective or Objective(True, 5), KERNEL_SHAPE, SIZE, 5, ENTRIES, loss_every=1),
         WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)),
         workers,
     )
@@ -107,7 +107,7 @@ def test_rows_that_overflow_are_a_divergence(corpus):
 
 def test_an_absurd_step_size_leaves_rows_finite(corpus):
     # of the graph; kernels refuse it as a divergence
-    program = Program(Objective(True, 5), SHAPE, SIZE, 5, ENTRIES, loss_every=1)
+    program = KernelConfig(Objective(True, 5), SHAPE, SIZE, 5, ENTRIES, loss_every=1)
     words = word_tensors(WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)))
     tables = Tables(*(tf.Variable(tf.random.normal([n, SIZE])) for n in (VOCABULARY,) * 2 + (0,)))
     for task in tasks(corpus.units(ENTRIES), alpha=1e30):

@@ -10,7 +10,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.graph.sizes import StepShape
-from gensim_tfw2v.kernel.program import KernelShape, Objective, Program
+from gensim_tfw2v.kernel.program import KernelConfig, KernelShape, Objective
 from gensim_tfw2v.kernel.tables import Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
@@ -53,7 +53,7 @@ class Trial:
     def __init__(
         self, objective, workers=1, threads=1, lock=None, folder=Path(), native=False, shards=1
     ):
-        self.unit_program = Program(
+        self.unit_program = KernelConfig(
             *(objective, KernelShape(8, 3, 4) if native else SHAPE, SIZE, 6, 1024),
             **dict(loss_every=1, locked=lock is not None, negative_shards=shards),
         )

@@ -19,7 +19,7 @@ from gensim_tfw2v.kernel.program import stride
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.kernel.program import Program
+    from gensim_tfw2v.kernel.program import KernelConfig
 
 INT32 = "int32"
 FLOAT32 = "float32"
@@ -54,7 +54,7 @@ class Options(NamedTuple):
     padding: int
 
     @classmethod
-    def of(cls, program: Program) -> Options:
+    def of(cls, program: KernelConfig) -> Options:
         """Convert a program, most of whose fields have these names."""
         shape = program.shape
         objective = program.objective

@@ -7,7 +7,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.updates import WholeRows, whole_rows
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native_unit import draw_unit
-from gensim_tfw2v.kernel.program import KernelShape, Objective, Program
+from gensim_tfw2v.kernel.program import KernelConfig, KernelShape, Objective
 from gensim_tfw2v.kernel.tables import Tables, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
@@ -19,7 +19,7 @@ VOCABULARY, SIZE = 30, 10
 
 
 def program(objective=None, **options):
-    return Program(
+    return KernelConfig(
         *(objective or Objective(True, 5), KernelShape(16, 3, 8), SIZE, 5, 256),
         **{"loss_every": 1} | options,
     )

@@ -7,7 +7,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.updates import whole_rows
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native_unit import draw_unit, number_rows
-from gensim_tfw2v.kernel.program import KernelShape, Objective, Program
+from gensim_tfw2v.kernel.program import KernelConfig, KernelShape, Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from tests.graph.unit_function import word_tensors
@@ -35,7 +35,7 @@ CODES = [np.array([w % 2, w // 2 % 2]) for w in range(VOCABULARY)]
 def test_numbered_rows(objective, shards, locked, documents):
     rng = np.random.default_rng(0)
     windows = bool(documents) and shards > 1  # blocks of pairs have negatives of all shards
-    program = Program(
+    program = KernelConfig(
         *(objective, KernelShape(16, 3, 8, sequential=windows), SIZE, 8, 256),
         **dict(loss_every=1, negative_shards=shards, locked=locked),
         documents=bool(documents),
