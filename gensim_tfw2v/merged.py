@@ -151,7 +151,6 @@ def unite(vocabularies: Sequence[Sequence[str]], counts: Sequence[np.ndarray]) -
     order = np.argsort(-total, kind="stable")
     if all(np.array_equal(here, np.arange(len(row_of))) for here in rows):
         order = np.arange(len(row_of))
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order))
+    number = np.argsort(order)
     words = list(row_of)
     return Union([words[row] for row in order], total[order], [number[here] for here in rows])

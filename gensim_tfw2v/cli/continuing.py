@@ -36,7 +36,7 @@ def continue_model(
     from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
     from gensim_tfw2v.options.table import named
 
-    TFDoc2Vec.take_over(TFFastText.take_over(TFWord2Vec.take_over(model)))
+    TFDoc2Vec.take_over(TFFastText.take_over(model))
     is_whole = isinstance(model, TFWord2Vec)
     given = {n: v for n, v in context.params.items() if not is_default(context, n)}
     has = vars(getattr(model, "wv", model)) | vars(model)

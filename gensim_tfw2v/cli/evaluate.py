@@ -158,7 +158,7 @@ def _held_out_loss(saved: Any, path: Path, text: Path) -> float:
     from gensim_tfw2v import TFFastText, TFWord2Vec
 
     corpus = corpus_arguments(text)
-    TFFastText.take_over(TFWord2Vec.take_over(saved))
+    TFFastText.take_over(saved)
     if not isinstance(saved, TFWord2Vec) or saved.has_documents:  # new documents have no vectors
         raise of_another_kind(saved, path, "--text needs a whole model of Word2Vec or FastText")
     return saved.held_out_loss(corpus.get("sentences"), corpus.get("corpus_file"))

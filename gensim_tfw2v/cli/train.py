@@ -228,13 +228,13 @@ def train(
     --checkpoint-dir the same command resumes.
     """
     values = locals()
-    of_model = context.params.keys() - OF_THE_COMMAND
-    options = {name: values[name] for name in of_model if not is_default(context, name)}
+    given = [name for name in context.params if not is_default(context, name)]
+    options = {name: values[name] for name in given if name not in OF_THE_COMMAND}
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to learn; give one of the two")
     for kind, names in OF_CLASS.items():
-        if kind not in options and (given := [name for name in names if name in options]):
-            flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        if kind not in options and (its := [name for name in names if name in options]):
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in its)
             raise BadInput(f"{flags}: an option of --{kind}; give that too, or leave it out")
     if doc2vec and (fasttext or "sg" in options):
         raise BadInput("--doc2vec: leave out --fasttext, --sg and --cbow; give --dm or --dbow")

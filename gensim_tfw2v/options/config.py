@@ -54,11 +54,13 @@ class TrainingConfig:
     ) -> "TrainingConfig":
         """Check options by their kinds, and whether they go together.
 
+        `kinds` are `ARGUMENTS` of a constructor, or those of a model's attributes.
+
         Raises TypeError or ValueError for a value of another kind or out of range, ClusterError for
         an invalid `cluster`, and ValueError for options that exclude one another.
         """
         raw = SimpleNamespace(**{**DEFAULTS, **given})
-        if has_documents and kinds is ARGUMENTS:
+        if has_documents and kinds is ARGUMENTS:  # Doc2Vec's constructor has dm in place of sg
             raw.sg = int(not raw.dm)
         by_tags = has_documents and raw.sg and not raw.dbow_words  # tags alone predict
         if by_tags and raw.window == 0:  # as programs say so
