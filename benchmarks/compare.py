@@ -3,24 +3,52 @@
 This process imports neither: on Linux a child's peak memory starts at its parent's size.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
-import json
 import re
+import shlex
+import sys
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, replace
-from datetime import datetime, timezone
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 from typing import Any, NamedTuple
 
-from benchmarks.machine import describe
-from benchmarks.process import one_run
-from benchmarks.records import REFERENCE, Run, Task
-from benchmarks.report import markdown
+from benchmarks.command import pairs, seeds, shared_parser
+from benchmarks.process import call, run
+from benchmarks.records import REFERENCE, Run
+from benchmarks.report import (
+    MEGABYTE,
+    begin,
+    facts,
+    page,
+    paired_ratios,
+    quality_table,
+    section,
+    spread,
+    table,
+    unique,
+    write,
+)
 from gensim_tfw2v.processes.machine import usable_cores
+
+
+class Engine(NamedTuple):
+    """What trains: a class, its own options, whether it is given a file, and its kernel."""
+
+    name: str
+    target: str
+    options: dict[str, Any] = {}
+    from_file: bool = True
+    kernel: str | None = None
+
+
+class Task(NamedTuple):
+    """One training; those of the same round stand next to each other in time."""
+
+    engine: Engine
+    setting: str
+    round: int
+    options: dict[str, Any]
 
 
 def setting_options(name: str) -> dict[str, Any]:
@@ -32,152 +60,176 @@ def setting_options(name: str) -> dict[str, Any]:
     return {"sg": int(found[1] == "sg"), "vector_size": int(found[3]), **hierarchical}
 
 
-def literal(value: str) -> Any:
-    """A Python literal, or the text itself where it is none."""
-    try:
-        return ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return value
+def literals(text: str) -> dict[str, Any]:
+    """Python literals, or the texts themselves where they are none, of ``NAME=VALUE ...``."""
+    found = {}
+    for option in shlex.split(text):
+        name, is_one, value = option.partition("=")
+        if not is_one:
+            raise argparse.ArgumentTypeError(f"{option}: write NAME=VALUE")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[name] = value
+    return found
 
 
-def measure(task: Task) -> Run:
-    """Run one task in a fresh process."""
-    record = one_run([], json.dumps(asdict(replace(task, started=time.time()))))
-    return Run(**{name: record[name] for name in Run.__dataclass_fields__})
+def engines(given: argparse.Namespace) -> list[Engine]:
+    """Engines in the first round's order."""
+    ours, name = given.candidate, given.candidate.partition(":")[2]
+    found = [
+        Engine(REFERENCE, given.reference),
+        Engine("gensim iterable", given.reference, from_file=False),
+        Engine(f"{name} corpus_file", ours),
+    ]
+    found += [Engine(f"{name} {kernel}", ours, kernel=kernel) for kernel in given.kernel]
+    for options in given.also:
+        shown = " ".join(f"{key}={value}" for key, value in options.items())
+        found.append(Engine(f"{name} {shown}", ours, options))
+    return found
 
 
-class Engine(NamedTuple):
-    """What trains: a class, whether it is given the corpus as a file, and its own options."""
-
-    target: str
-    from_file: bool
-    options: dict[str, Any]
-    kernel: str | None = None
-
-
-def engines(arguments: argparse.Namespace) -> dict[str, Engine]:
-    """Engines by name, in the first round's order."""
-    candidate = arguments.candidate.partition(":")[2]
-    known = {
-        REFERENCE: Engine(arguments.reference, True, {}),
-        "gensim iterable": Engine(arguments.reference, False, {}),
-        f"{candidate} corpus_file": Engine(arguments.candidate, True, {}),
-        f"{candidate} iterable": Engine(arguments.candidate, False, {}),
-    }
-    if not arguments.iterable:
-        del known[f"{candidate} iterable"]
-    for kernel in arguments.kernel:
-        known[f"{candidate} {kernel}"] = Engine(arguments.candidate, True, {}, kernel)
-    for cluster in arguments.cluster:
-        known[f"{candidate} {cluster}"] = Engine(arguments.candidate, True, {"cluster": cluster})
-    return known
-
-
-def tasks(arguments: argparse.Namespace, settings: dict[str, dict[str, Any]]) -> Iterator[Task]:
+def tasks(given: argparse.Namespace, settings: dict[str, dict[str, Any]]) -> Iterator[Task]:
     """All runs in their order: each round holds an engine once at most, each begins later."""
-    known = list(engines(arguments).items())
+    known = engines(given)
     for setting, options in settings.items():
-        for number in range(arguments.seeds):
+        for number, seed in enumerate(seeds(given)):
             start = number % len(known)
-            for engine, (target, from_file, own, kernel) in known[start:] + known[:start]:
-                if not from_file and number >= arguments.iterable_rounds:
-                    continue
-                yield Task(
-                    engine=engine,
-                    target=target,
-                    from_file=from_file,
-                    setting=setting,
-                    round=number,
-                    corpus=str(arguments.corpus.resolve()),
-                    options={**options, **own, "seed": arguments.first_seed + number},
-                    pairs={path.stem: str(path.resolve()) for path in arguments.eval},
-                    quality=arguments.quality,
-                    kernel=kernel,
-                    cores=arguments.threads if arguments.pin else None,
-                )
+            for engine in known[start:] + known[:start]:
+                if engine.from_file or number < given.iterable_rounds:
+                    yield Task(engine, setting, number, {**options, **engine.options, "seed": seed})
+
+
+def measure(task: Task, given: argparse.Namespace) -> Run:
+    """Run one task in a fresh process."""
+    engine = task.engine
+    arguments = {
+        "target": engine.target,
+        "from_file": engine.from_file,
+        "corpus": str(given.corpus.resolve()),
+        "options": task.options,
+        "pairs": pairs(given),
+        "quality": given.quality,
+        "started": time.time(),
+    }
+    answer, child = call(
+        "benchmarks.one_run:measure",
+        arguments,
+        environment={"TFW2V_ISA": engine.kernel} if engine.kernel else {},
+        cores=usable_cores()[: given.threads] if given.pin else None,
+    )
+    return Run(
+        engine=engine.name,
+        setting=task.setting,
+        round=task.round,
+        seed=task.options["seed"],
+        family_bytes=child.family_bytes,
+        **answer,
+    )
+
+
+NOTES = f"""\
+Every training ran in a fresh process, the engines one after the other in each round, with
+the order changed from round to round. Times and memory are medians. A ratio ("× gensim",
+larger is better for us) compares the two runs of the same round, with {REFERENCE};
+given are its median and its range over the rounds. Quality is the mean ± half the range over
+the seeds, then the difference to {REFERENCE}'s mean: Spearman correlation for word pairs,
+and accuracy for analogies among the 30,000 most frequent words, both by gensim's functions.
+Peak memory is that of the process and its children. A cluster's time in train() has the start
+of its tasks in it, some seconds; its CPU time is that of all tasks."""
+
+
+def speed_table(groups: Mapping[str, Sequence[Run]]) -> str:
+    """Speed, times and memory of each engine; speed and times also as ratios to the reference."""
+    base = groups.get(REFERENCE, [])
+    head = ["engine", "raw words/s in train()", "× gensim", "text to vectors, s", "× gensim"]
+    head += ["with start and imports, s", "× gensim", "CPU s in train()", "peak memory, MiB"]
+    travels = any(run.bytes_per_token is not None for runs in groups.values() for run in runs)
+    rows = []
+    for engine, runs in groups.items():
+        cells = [
+            engine,
+            f"{median([run.words_per_second for run in runs]) / 1e6:.3f} M",
+            spread(paired_ratios(runs, base, lambda run: run.words_per_second)),
+            f"{median([run.text_seconds for run in runs]):.1f}",
+            spread(paired_ratios(runs, base, lambda run: 1 / run.text_seconds)),
+            f"{median([run.process_seconds for run in runs]):.1f}",
+            spread(paired_ratios(runs, base, lambda run: 1 / run.process_seconds)),
+            f"{median([run.cpu_seconds for run in runs]):.1f}",
+            f"{median([run.memory_bytes for run in runs]) / MEGABYTE:.0f}",
+        ]
+        if travels:
+            cells.append(f"{median([run.bytes_per_token or 0 for run in runs]):.0f}")
+        rows.append(cells)
+    return table([*head, "bytes per token"] if travels else head, rows)
+
+
+def markdown(document: Mapping[str, Any], runs: Sequence[Run]) -> str:
+    """The page of a document, and of runs in any order."""
+    sizes = document["import_bytes"].items()
+    imports = ", ".join(f"{name} {size / MEGABYTE:.0f} MiB" for name, size in sizes)
+    parts = [facts(document, {"memory of a process that only imports": imports}), NOTES]
+    for setting in unique(one.setting for one in runs):
+        chosen = sorted((run for run in runs if run.setting == setting), key=lambda run: run.round)
+        names = sorted({run.engine for run in chosen}, key=lambda name: (name != REFERENCE, name))
+        groups = {name: [run for run in chosen if run.engine == name] for name in names}
+        options = ", ".join(f"{k}={v}" for k, v in document["settings"][setting].items())
+        numbers = ", ".join(str(seed) for seed in sorted({run.seed for run in chosen}))
+        text = f"{options}; seeds {numbers}"
+        parts.append(section(setting, text, speed_table(groups), quality_table(groups)))
+    return page(f"Beside gensim: {document['corpus']['name']}", *parts)
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
-    add = made.add_argument
-    add("corpus", type=Path, help="text, one sentence a line, words separated by spaces")
-    add("--out", type=Path, required=True, help="folder for NAME.json and NAME.md")
-    add("--name", help="name of the results (default: the corpus file's)")
-    add("--seeds", type=int, default=3, help="rounds, each with a seed of its own (3)")
-    add("--first-seed", type=int, default=1, help="seed of the first round (1)")
-    add("--epochs", type=int, default=5, help="passes over the corpus (5)")
-    add("--threads", type=int, default=2, help="workers of both engines (2)")
-    add("--sg", type=int, choices=(0, 1), default=1, help="1 skip-gram, 0 CBOW (1)")
-    add("--vector-size", type=int, default=100, help="size of the vectors (100)")
-    add("--settings", help="in place of the last two, several: sg100,cbow300,sghs100")
-    add("--option", action="append", default=[], metavar="NAME=VALUE", help="passed to both")
-    add("--eval", type=Path, nargs="+", action="extend", default=[], help="word-pair files")
-    flag = argparse.BooleanOptionalAction
+    shared = ("corpus", "--out", "--name", "--seeds", "--first-seed", "--epochs", "--threads")
+    made = shared_parser("benchmarks.compare", __doc__, *shared, "--eval", "--pin")
+    add, flag = made.add_argument, argparse.BooleanOptionalAction
+    add("--settings", default="sg100", help="such as sg100,cbow300,sghs100 (sg100)")
+    add("--option", action="append", type=literals, default=[], metavar="NAME=VALUE",
+        help="passed to both")  # fmt: skip
     add("--quality", action=flag, default=True, help="evaluate the vectors")
-    add("--iterable", action=flag, default=False, help="also TFWord2Vec on an iterable")
-    add(
-        "--cluster", action="append", default=[], metavar="local:ps=P,worker=N",
-        help="also TFWord2Vec on this cluster; may be given again",
-    )  # fmt: skip
-    add(
-        "--kernel", action="append", default=[], metavar="avx2",
-        help="also TFWord2Vec by this kernel, which need not be the processor's best",
-    )  # fmt: skip
+    add("--also", action="append", type=literals, default=[], metavar="'NAME=VALUE ...'",
+        help="also TFWord2Vec with these options; may be given again")  # fmt: skip
+    add("--kernel", action="append", default=[], metavar="avx2",
+        help="also TFWord2Vec by this kernel, which need not be the processor's best")  # fmt: skip
     add("--iterable-rounds", type=int, default=1, help="rounds with iterables, the slowest (1)")
-    add("--pin", action=flag, default=True, help="bind each run to as many cores as threads")
     add("--reference", default="gensim.models:Word2Vec", help="module:Class to compare with")
     add("--candidate", default="gensim_tfw2v:TFWord2Vec", help="module:Class to compare")
     return made
 
 
-def checked(arguments: argparse.Namespace) -> argparse.Namespace:
-    """The arguments, after looking at what would otherwise fail an hour later."""
-    for path in [arguments.corpus, *arguments.eval]:
-        if not path.is_file():
-            raise SystemExit(f"no such file: {path}")
-    if arguments.seeds < 1 or arguments.threads < 1:
-        raise SystemExit("--seeds and --threads must be at least 1")
-    if arguments.threads > len(usable_cores()):
-        raise SystemExit(f"--threads {arguments.threads}: this machine has {len(usable_cores())}")
-    if wrong := [option for option in arguments.option if "=" not in option]:
-        raise SystemExit(f"--option {wrong[0]}: write NAME=VALUE")
-    return arguments
-
-
-def main(argv: list[str] | None = None) -> None:
+def main() -> None:
     """Measure, and write after each run what there is so far."""
-    arguments = checked(parser().parse_args(argv))
-    names = arguments.settings or f"{'sg' if arguments.sg else 'cbow'}{arguments.vector_size}"
+    given = parser().parse_args()
     common: dict[str, Any] = {"window": 5, "negative": 5, "sample": 1e-3, "min_count": 5}
-    common |= {name: literal(value) for name, value in (o.split("=", 1) for o in arguments.option)}
-    common |= {"epochs": arguments.epochs, "workers": arguments.threads}
-    settings = {name: {**common, **setting_options(name)} for name in names.split(",")}
-
-    document: dict[str, Any] = {
-        "date": datetime.now(timezone.utc).date().isoformat(),
-        "corpus": {"name": arguments.corpus.name, "bytes": arguments.corpus.stat().st_size},
-        "machine": describe(),
-        "pinned": arguments.pin,
-        "settings": settings,
-        "import_bytes": {name: one_run([name])["peak_bytes"] for name in ("tensorflow", "gensim")},
+    for options in given.option:
+        common |= options
+    common |= {"epochs": given.epochs, "workers": given.threads}
+    settings = {name: {**common, **setting_options(name)} for name in given.settings.split(",")}
+    imports = {
+        name: run([sys.executable, "-c", f"import {name}"]).peak_bytes
+        for name in ("tensorflow", "gensim")
     }
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    base = arguments.out / (arguments.name or arguments.corpus.stem)
+    document = begin(given.corpus) | {
+        "pinned": given.pin,
+        "settings": settings,
+        "import_bytes": imports,
+    }
+    base = given.out / (given.name or given.corpus.stem)
     runs: list[Run] = []
-    for task in tasks(arguments, settings):
-        run = measure(task)
-        runs.append(run)
+    for task in tasks(given, settings):
+        one = measure(task, given)
+        runs.append(one)
         print(
-            f"{run.setting} round {run.round + 1}/{arguments.seeds} {run.engine}: "
-            f"{run.words_per_second / 1e6:.3f} M raw words/s, "
-            f"{run.text_seconds:.1f} s from text to vectors",
+            f"{one.setting} round {one.round + 1}/{given.seeds} {one.engine}: "
+            f"{one.words_per_second / 1e6:.3f} M raw words/s, "
+            f"{one.text_seconds:.1f} s from text to vectors",
             flush=True,
         )
-        document["corpus"]["words"] = run.raw_words
+        document["corpus"]["words"] = one.raw_words
         document["runs"] = [each.to_json() for each in runs]
-        base.with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n")
-        base.with_suffix(".md").write_text(markdown(document, runs))
+        write(base, document, markdown(document, runs))
     print(f"\n{markdown(document, runs)}\nwritten: {base}.md and {base}.json")
 
 

@@ -1,11 +1,10 @@
 """A description of the machine and the versions that a figure was measured with."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re
 import subprocess
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -37,8 +36,8 @@ def version(package: str) -> str | None:
         return None
 
 
-def describe() -> dict[str, Any]:
-    """Processor, memory, system and versions, and how busy the machine was.
+def describe(packages: Iterable[str] = ()) -> dict[str, Any]:
+    """Processor, memory, system and versions, also of some packages, and how busy the machine was.
 
     No host name, user name or path is in it.
     """
@@ -50,6 +49,6 @@ def describe() -> dict[str, Any]:
         "load_average": [round(load, 2) for load in os.getloadavg()],
         "versions": {
             "python": platform.python_version(),
-            **{package: version(package) for package in PACKAGES},
+            **{package: version(package) for package in (*PACKAGES, *packages)},
         },
     }

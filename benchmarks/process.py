@@ -1,106 +1,235 @@
-"""Fresh interpreters for measurements, and the memory of the processes they start."""
+"""Commands in processes of their own: how long they and all their descendants took, and of what.
 
-from __future__ import annotations
+What a process took is told to the one that waits for it. Descendants whose parent ended first would
+be waited for by the system's first process, and lost; on Linux they come to this one instead.
+"""
 
+import contextlib
+import ctypes
 import json
+import os
+import shlex
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psutil
 
-from gensim_tfw2v.processes.children import end_with_parent
-
 ROOT = Path(__file__).resolve().parents[1]
+
+#: Of Linux's prctl.h.
+PR_SET_CHILD_SUBREAPER = 36
+
+#: Calls a function by its name with arguments by keyword, and prints the result last.
+CALL = (
+    "import json, pkgutil, sys; function = pkgutil.resolve_name(sys.argv[1]); "
+    "print(json.dumps(function(**json.loads(sys.argv[2]))))"
+)
+
+GRACE_SECONDS = 10.0  # for descendants that are still ending when the command has ended
+SAMPLE_SECONDS = 0.1
+SHOWN_CHARACTERS = 2000
 
 # A process on its way to exec still shares its parent's memory, and would count it twice;
 # for that reason the system's own figure for children (RUSAGE_CHILDREN) is of no use here.
 SETTLED_SECONDS = 0.2
 
 
-def descendants_bytes(pid: int) -> int:
-    """Memory that belongs to the descendants of a process alone, shared pages left out."""
-    total = 0
-    try:
-        for process in psutil.Process(pid).children(recursive=True):
-            if time.time() - process.create_time() > SETTLED_SECONDS:
-                total += process.memory_full_info().uss
-    except psutil.Error:  # one of them ended meanwhile; the next sample is not far
-        pass
-    return total
+class CommandError(Exception):
+    """A command that failed, or took too long; names it and the end of what it wrote."""
 
 
-def family_bytes(pid: int) -> int:
-    """Memory of a process and of its descendants at this moment, 0 while it has none."""
-    try:
-        return (below := descendants_bytes(pid)) and below + psutil.Process(pid).memory_info().rss
-    except psutil.Error:
-        return 0
+@dataclass(frozen=True)
+class Measured:
+    """What a command took."""
+
+    wall_seconds: float  # from its start to its end
+    cpu_seconds: float  # user and system, of it and all its descendants
+    largest_bytes: int  # resident memory of one of its processes
+    #: Most at one time, as sampled: resident memory of the first, and what belongs to the others
+    #: alone; 0 if there are no others.
+    family_bytes: int
+    output: str  # what it wrote to stdout
+
+    @property
+    def peak_bytes(self) -> int:
+        """Largest memory of one process, or of all at one time."""
+        return max(self.largest_bytes, self.family_bytes)
+
+
+def run(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    cores: Sequence[int] | None = None,
+    limit: float = float("inf"),
+) -> Measured:
+    """Run a command to its end; if it is Python, it finds the modules of this folder.
+
+    It gets this process's environment and more, and is bound to some cores, where the system can.
+    After the limit, in seconds, it and its descendants are killed.
+
+    Raises
+    ------
+    CommandError
+        It could not be started, ended with another status than 0, or took too long.
+    """
+    paths = filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
+    own = {"PYTHONPATH": os.pathsep.join(paths), **(environment or {})}
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, _adopting():
+        others = {child.pid for child in psutil.Process().children()}
+        began = time.perf_counter()
+        try:
+            with _bound(cores):
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=errors,
+                    env=os.environ | own,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise CommandError(f"{shlex.join(command)}\ncould not be started: {error}") from error
+        watch = FamilyPeak(process.pid)
+        watch.start()
+        try:
+            status, cpu, largest = _wait(process, began + limit)
+        except BaseException:  # Ctrl-C too: nothing that was started here is left
+            _kill_family(process.pid)
+            raise
+        finally:
+            watch.stopped.set()
+            wall = time.perf_counter() - began
+            left = _wait_for_orphans(others)
+        if status != 0:
+            why = f"took longer than {limit:g} s"
+            if status is not None:
+                why = f"ended with exit code {status}"
+            wrote = _end(errors) or _end(output)
+            raise CommandError(f"{shlex.join(command)}\n{why}:\n{wrote}")
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+        return Measured(wall, cpu + left, largest, watch.peak, text)
+
+
+def call(function: str, arguments: Mapping[str, Any], **options: Any) -> tuple[Any, Measured]:
+    """Call ``module:function`` in a fresh interpreter, and measure that.
+
+    Arguments, by keyword, and the result travel as JSON; options are those of `run`.
+    """
+    measured = run([sys.executable, "-c", CALL, function, json.dumps(arguments)], **options)
+    return json.loads(measured.output.splitlines()[-1]), measured
 
 
 class FamilyPeak(threading.Thread):
-    """Samples `family_bytes` until told to stop; `peak` is the largest sum seen."""
+    """Samples the memory of a process and its descendants until `stopped` is set.
 
-    def __init__(self, pid: int, interval: float = 0.1) -> None:
+    `peak` is the largest sum seen, 0 while there are no descendants.
+    """
+
+    def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
-        self.pid, self.interval = pid, interval
+        self.pid = pid
         self.peak = 0
         self.stopped = threading.Event()
 
     def run(self) -> None:
-        """Sample until `stopped` is set."""
-        while not self.stopped.wait(self.interval):
-            self.peak = max(self.peak, family_bytes(self.pid))
+        """Sample."""
+        while not self.stopped.wait(SAMPLE_SECONDS):
+            self.peak = max(self.peak, self._bytes())
 
-
-def pool_of_measurements(processes: int) -> ProcessPoolExecutor:
-    """Open a pool of fresh interpreters, for TensorFlow can't be forked.
-
-    On Linux they end with this process, however it ends.
-    """
-    initializer = end_with_parent if sys.platform == "linux" else None
-    return ProcessPoolExecutor(processes, get_context("spawn"), initializer)
-
-
-def one_run(arguments: list[str], given: str = "") -> dict[str, Any]:
-    """Run `benchmarks.one_run` and return what it printed last.
-
-    Parameters
-    ----------
-    arguments : list of str
-        Its command line.
-    given : str
-        Its standard input.
-
-    Returns
-    -------
-    dict
-        The JSON object of its last line, with `family_bytes` added: 0 if it started no process.
-
-    Raises
-    ------
-    SystemExit
-        If it failed; the message ends with what it wrote to stderr.
-    """
-    command = [sys.executable, "-m", "benchmarks.one_run", *arguments]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT
-    ) as process:
-        watch = FamilyPeak(process.pid)
-        watch.start()
+    def _bytes(self) -> int:
+        below = 0
         try:
-            output, errors = process.communicate(given)
-        finally:
-            watch.stopped.set()
-            if process.poll() is None:
-                process.kill()
-    if process.returncode:
-        raise SystemExit(f"a run ended with exit code {process.returncode}:\n{errors[-4000:]}")
-    answer: dict[str, Any] = json.loads(output.splitlines()[-1])
-    return {**answer, "family_bytes": watch.peak}
+            first = psutil.Process(self.pid)
+            for process in first.children(recursive=True):
+                if time.time() - process.create_time() > SETTLED_SECONDS:
+                    below += process.memory_full_info().uss
+            return below and below + int(first.memory_info().rss)
+        except psutil.Error:  # one of them ended meanwhile; the next sample is not far
+            return 0
+
+
+def _wait(process: subprocess.Popen[bytes], end: float) -> tuple[int | None, float, int]:
+    """Exit code (None: it took too long), CPU seconds and the largest process's memory."""
+    status = None
+    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+        if time.perf_counter() > end:
+            _kill_family(process.pid)
+            ended = os.wait4(process.pid, 0)
+            break
+        time.sleep(0.01)
+    else:
+        status = os.waitstatus_to_exitcode(ended[1])
+    # this process has waited in Popen's place
+    process.returncode = os.waitstatus_to_exitcode(ended[1])
+    used = ended[2]
+    unit = 1 if sys.platform == "darwin" else 1024
+    return status, used.ru_utime + used.ru_stime, used.ru_maxrss * unit
+
+
+def _wait_for_orphans(others: set[int]) -> float:
+    """CPU seconds of descendants that came to this process; those that stay are killed."""
+    seconds, end = 0.0, time.perf_counter() + GRACE_SECONDS
+    while True:
+        orphans = [child for child in psutil.Process().children() if child.pid not in others]
+        if not orphans:
+            return seconds
+        for orphan in orphans:
+            if time.perf_counter() > end:
+                with contextlib.suppress(psutil.Error):
+                    orphan.kill()
+            with contextlib.suppress(ChildProcessError):
+                pid, _, used = os.wait4(orphan.pid, os.WNOHANG)
+                seconds += used.ru_utime + used.ru_stime if pid else 0.0
+        time.sleep(0.01)
+
+
+def _kill_family(pid: int) -> None:
+    """Kill a process and its descendants, also those that have sessions of their own."""
+    with contextlib.suppress(psutil.Error):
+        first = psutil.Process(pid)
+        for process in [*first.children(recursive=True), first]:
+            with contextlib.suppress(psutil.Error):
+                process.send_signal(signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _adopting() -> Iterator[None]:
+    """Be the parent of descendants whose own has ended."""
+    if not sys.platform.startswith("linux"):
+        yield
+        return
+    library = ctypes.CDLL(None)
+    library.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        library.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+@contextlib.contextmanager
+def _bound(cores: Sequence[int] | None) -> Iterator[None]:
+    """Bind this thread, and so what it starts, to some cores."""
+    if cores is None or not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _end(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace").strip()[-SHOWN_CHARACTERS:]

@@ -6,41 +6,41 @@ with others: what is lower with the first alone has been learnt of the draws, no
 line of JSON for each, and with matplotlib and ``--plot`` a picture.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time
 from pathlib import Path
 from typing import Any
 
-RUNS: dict[str, dict[str, Any]] = {
-    "local": {},
-    "downpour": {"regime": "downpour"},
-    "sandblaster": {"regime": "sandblaster"},
-}
+from gensim.models.callbacks import CallbackAny2Vec
+
+from benchmarks.command import shared_parser
+from benchmarks.one_run import text_source, train
+from gensim_tfw2v import TFWord2Vec
+
+#: What trains, by its regime.
+RUNS = {"local": None, "downpour": "downpour", "sandblaster": "sandblaster"}
 PASSES = [1, 2, 3, 5, 10, 20, 40]
 
 
-class Snapshots:
-    """A callback that copies a model's vectors after some of its epochs."""
+class Snapshots(CallbackAny2Vec):
+    """A callback that copies a model's vectors after some of its epochs.
+
+    `taken` has the seconds of all epochs so far, inputs and outputs, by the number of epochs.
+    """
 
     def __init__(self, after: list[int]) -> None:
-        self.after, self.taken = after, {}  # type: ignore[var-annotated]
-        self._epoch, self._begun, self._seconds = 0, 0.0, 0.0
-
-    def on_train_begin(self, model: Any) -> None:
-        """Nothing has been trained."""
-
-    def on_train_end(self, model: Any) -> None:
-        """All has been trained."""
+        self.after = after
+        self.taken: dict[int, tuple[float, Any, Any]] = {}
+        self._epoch = 0
+        self._begun = self._seconds = 0.0
 
     def on_epoch_begin(self, model: Any) -> None:
         """Look at the clock."""
         self._begun = time.perf_counter()
 
     def on_epoch_end(self, model: Any) -> None:
-        """Copy, and note the seconds of all epochs so far."""
+        """Copy."""
         self._epoch += 1
         self._seconds += time.perf_counter() - self._begun
         if self._epoch in self.after:
@@ -49,43 +49,20 @@ class Snapshots:
 
 
 class BatchObjective:
-    """The function that L-BFGS minimizes, for a prediction.
-
-    Parameters
-    ----------
-    corpus : str
-    options : dict
-        Of the model; its seed is that of the draws.
-    """
+    """The function that L-BFGS minimizes, for a prediction; draws are by the options' seed."""
 
     def __init__(self, corpus: str, options: dict[str, Any]) -> None:
-        from gensim_tfw2v import TFWord2Vec
-
-        self._corpus = corpus
-        self._model = TFWord2Vec(**options, regime="sandblaster", compute_loss=True)
-        self._model.build_vocab(corpus_file=corpus)
+        self._source = text_source(corpus, from_file=True)
+        self._model = TFWord2Vec(**options, epochs=1, regime="sandblaster", compute_loss=True)
+        self._model.build_vocab(**self._source)
 
     def __call__(self, vectors: Any, outputs: Any) -> float:
         """Evaluate it."""
         model = self._model
         model.wv.vectors[:], model.syn1neg[:] = vectors, outputs
         model.train_count = 0  # the draws of another training are others
-        words = model.corpus_total_words
-        model.train(
-            corpus_file=self._corpus, total_words=words, total_examples=model.corpus_count, epochs=1
-        )
+        train(model, self._source)
         return float(model.mean_losses[0])
-
-
-def measure(corpus: str, name: str, options: dict[str, Any], after: list[int]) -> Snapshots:
-    """Train once."""
-    from gensim_tfw2v import TFWord2Vec
-
-    snapshots = Snapshots(after)
-    TFWord2Vec(
-        corpus_file=corpus, epochs=max(after), callbacks=[snapshots], **options, **RUNS[name]
-    )
-    return snapshots
 
 
 def plot(found: list[dict[str, Any]], path: Path) -> None:
@@ -104,25 +81,28 @@ def plot(found: list[dict[str, Any]], path: Path) -> None:
     figure.savefig(path, bbox_inches="tight")
 
 
-def main(argv: list[str] | None = None) -> None:
-    """Measure, and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.sandblaster", description=__doc__)
-    add = parser.add_argument
-    add("corpus", type=Path, help="text, one sentence a line, words separated by spaces")
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = shared_parser("benchmarks.sandblaster", __doc__, "corpus", "--threads", "--vector-size")
+    made.set_defaults(vector_size=50)
+    add = made.add_argument
     add("--passes", type=int, nargs="+", default=PASSES, help=f"after which to look ({PASSES})")
-    add("--runs", nargs="+", default=list(RUNS), choices=RUNS, help="(all)")
-    add("--size", type=int, default=50, help="dimensions (50)")
-    add("--workers", type=int, default=2, help="threads (2)")
-    add("--seed", type=int, default=1, help="(1)")
     add("--plot", type=Path, help="a file for the picture")
-    given = parser.parse_args(argv)
+    return made
+
+
+def main() -> None:
+    """Measure, and print."""
+    given = parser().parse_args()
     corpus = str(given.corpus)
-    options = {"sg": 1, "vector_size": given.size, "workers": given.workers, "seed": given.seed}
+    options = {"sg": 1, "vector_size": given.vector_size, "workers": given.threads, "seed": 1}
     objective = BatchObjective(corpus, options)
-    others = BatchObjective(corpus, options | {"seed": given.seed + 1})
+    others = BatchObjective(corpus, options | {"seed": 2})
     found = []
-    for name in given.runs:
-        snapshots = measure(corpus, name, options, given.passes)
+    for name, regime in RUNS.items():
+        snapshots = Snapshots(given.passes)
+        own = {**options, "epochs": max(given.passes), "callbacks": [snapshots], "regime": regime}
+        TFWord2Vec(corpus_file=corpus, **own)
         for passes, (seconds, *vectors) in snapshots.taken.items():
             one = {
                 "run": name,

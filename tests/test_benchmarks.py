@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import json
-import random
 import re
-import shutil
-import signal
 import subprocess
 import sys
 import time
-from collections import Counter
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
-from benchmarks.compare import checked, parser, setting_options, tasks
+from benchmarks.compare import literals, markdown, parser, setting_options, tasks
 from benchmarks.machine import describe
-from benchmarks.one_run import unknown_words
-from benchmarks.process import ROOT, FamilyPeak, one_run
+from benchmarks.process import ROOT, CommandError, FamilyPeak, call
+from benchmarks.quality import unknown_words
 from benchmarks.records import REFERENCE, Run
-from benchmarks.report import markdown, paired_ratios, quality_cell, spread
+from benchmarks.report import paired_ratios, quality_cell, spread
 
 OURS = "TFWord2Vec corpus_file"
 MIB = 2**20
@@ -102,6 +98,9 @@ def test_page() -> None:
     assert cells(page, REFERENCE)[0][2] == "1.00 (1.00–1.00)"
     assert page.index(REFERENCE + " |") < page.index(OURS + " |")
     assert "seeds 1, 2" in page and "1,000,000 words" in page
+    assert "bytes per token" not in page
+    page = markdown(DOCUMENT, [*runs, replace(runs[1], engine="cluster", bytes_per_token=89.4)])
+    assert [cells(page, name)[0][-1] for name in ("cluster", OURS)] == ["89", "0"]
 
 
 def test_page_of_an_unfinished_benchmark() -> None:
@@ -116,27 +115,38 @@ def test_every_engine_takes_its_turn_in_every_round_and_in_each_place(tmp_path: 
     options = [str(corpus), "--out", str(tmp_path), "--seeds", "3", "--iterable-rounds"]
     arguments = parser().parse_args([*options, "3"])
     plan = list(tasks(arguments, {"sg100": {}, "cbow100": {}}))
-    rounds = [[task.engine for task in plan[i : i + 3]] for i in range(0, len(plan), 3)]
+    rounds = [[task.engine.name for task in plan[i : i + 3]] for i in range(0, len(plan), 3)]
     assert len(rounds) == 6 and all(len(set(each)) == 3 for each in rounds)
     assert [len(set(place)) for place in zip(*rounds[:3], strict=True)] == [3, 3, 3]
     assert [task.options["seed"] for task in plan[:9]] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
 
     plan = list(tasks(parser().parse_args([*options, "1"]), {"sg100": {}}))
-    assert [task.round for task in plan if not task.from_file] == [0]
-    assert [task.round for task in plan if task.from_file] == [0, 0, 1, 1, 2, 2]
+    assert [task.round for task in plan if not task.engine.from_file] == [0]
+    assert [task.round for task in plan if task.engine.from_file] == [0, 0, 1, 1, 2, 2]
 
 
-def test_settings_and_bad_arguments(tmp_path: Path) -> None:
+def test_settings_and_bad_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert setting_options("cbow300") == {"sg": 0, "vector_size": 300}
     with pytest.raises(SystemExit, match="unknown setting 'glove'"):
         setting_options("glove")
-    with pytest.raises(SystemExit, match="no such file"):
-        checked(parser().parse_args([str(tmp_path / "none"), "--out", str(tmp_path)]))
+    assert literals("cluster=local:ps=2 alpha=.1") == {"cluster": "local:ps=2", "alpha": 0.1}
+    corpus = tmp_path / "text.txt"
+    corpus.write_text("some words\n")
+    for options, message in {
+        (str(tmp_path / "none"),): "no such file",
+        (str(corpus), "--eval", "none"): "no such file: none",
+        (str(corpus), "--seeds", "0"): "0 is too few: give 1 or more",
+        (str(corpus), "--threads", "9999"): "9999: this machine has",
+        (str(corpus), "--option", "alpha"): "alpha: write NAME=VALUE",
+    }.items():
+        with pytest.raises(SystemExit, match="2"):
+            parser().parse_args([*options, "--out", str(tmp_path)])
+        assert message in capsys.readouterr().err
 
 
-def test_a_failed_run_shows_its_error() -> None:
-    with pytest.raises(SystemExit, match="No module named 'no_such_module'"):
-        one_run(["no_such_module"])
+def test_a_failed_call_shows_its_error() -> None:
+    with pytest.raises(CommandError, match="No module named 'no_such_module'"):
+        call("no_such_module:function", {})
 
 
 def test_memory_of_descendants_is_seen() -> None:
@@ -157,9 +167,9 @@ def test_memory_of_descendants_is_seen() -> None:
 def test_measurements_end_with_a_benchmark_that_is_killed() -> None:
     program = (
         "import os, time\n"
-        "from benchmarks.process import pool_of_measurements\n"
+        "from benchmarks.options.run import fresh_processes\n"
         "if __name__ == '__main__':\n"
-        "    with pool_of_measurements(1) as pool:\n"
+        "    with fresh_processes(1) as pool:\n"
         "        print(pool.submit(os.getpid).result(), flush=True)\n"
         "        pool.submit(time.sleep, 60).result()\n"
     )
@@ -178,7 +188,7 @@ def test_lee_end_to_end(tmp_path: Path) -> None:
 
     command = [sys.executable, "-m", "benchmarks.compare", datapath("lee_background.cor")]
     command += ["--out", str(tmp_path), "--seeds", "1", "--epochs", "1", "--threads", "1"]
-    subprocess.run([*command, "--name", "lee", "--iterable"], check=True, timeout=600)
+    subprocess.run([*command, "--name", "lee", "--kernel", "avx2"], check=True, timeout=600)
     document = json.loads((tmp_path / "lee.json").read_text())
     assert len(document["runs"]) == 4
     assert {each["raw_words"] for each in document["runs"]} == {document["corpus"]["words"]}
@@ -192,7 +202,7 @@ def test_lee_pass_by_pass(tmp_path: Path) -> None:
     from gensim.test.utils import datapath
 
     command = [sys.executable, "-m", "benchmarks.sandblaster", datapath("lee_background.cor")]
-    command += ["--passes", "1", "3", "--size", "10", "--plot", str(tmp_path / "losses.png")]
+    command += ["--passes", "1", "3", "--vector-size", "10", "--plot", str(tmp_path / "losses.png")]
     out = subprocess.run(command, check=True, timeout=600, capture_output=True, text=True).stdout
     found = [json.loads(line) for line in out.splitlines()]
     assert [(one["run"], one["passes"]) for one in found] == [
@@ -203,107 +213,19 @@ def test_lee_pass_by_pass(tmp_path: Path) -> None:
     assert (tmp_path / "losses.png").stat().st_size > 1000
 
 
-def test_tasks_are_killed_whatever_ends_by_itself_meanwhile(tmp_path: Path) -> None:
-    from benchmarks.faults.compared import Kills
-
-    task = tmp_path / "tfw2v-worker-0"
-    shutil.copy(shutil.which("sleep") or "sleep", task)
-    kills = Kills({"worker": 3}, seconds=0.1, seed=1)
-    kills.begin()
-    for _ in range(3):
-        time.sleep(0.15)  # none is there when its time comes
-        assert subprocess.run([task, "60"], timeout=300, check=False).returncode == -signal.SIGKILL
-    deadline = time.monotonic() + 60
-    while len(kills.done) < 3 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    kills.end()
-    assert [said.split(" at ")[0] for said in kills.done] == [task.name] * 3
-
-
-def test_faults_are_drawn_alike_and_grouped_in_an_order_in_which_they_can_be_met() -> None:
-    from benchmarks.faults import drawn
-    from benchmarks.faults.table import DISK_FAULTS, FAULTS
-
-    known = FAULTS | DISK_FAULTS
-    names = drawn.draw(2 * len(known), random.Random(1), known, None)
-    assert names == drawn.draw(2 * len(known), random.Random(1), known, None)
-    assert Counter(names) == dict.fromkeys(known, 2)
-    together = drawn.next_together(
-        [
-            "kill program while saving",
-            "kill ps",
-            "cut ps",
-            "fill encoded_dir",
-            "kill worker",
-            "stop ps",
-        ]
-    )
-    assert together == ["fill encoded_dir", "kill ps", "kill worker", "kill program while saving"]
-    with pytest.raises(SystemExit, match="unknown faults .*'rain'"):
-        drawn.draw(1, random.Random(1), known, ["rain"])
-
-
-def test_a_disk_is_filled_and_freed(tmp_path: Path) -> None:
-    from benchmarks.faults.disks import Disks
-
-    disks = Disks(tmp_path)
-    if disks.why_not:
-        pytest.skip(disks.why_not)
-    try:
-        disks.fill("output")
-        with pytest.raises(OSError, match="No space left"):
-            (disks.path("output") / "model").write_bytes(b"1")
-        disks.free("output")
-        (disks.path("output") / "model").write_bytes(b"1")
-    finally:
-        disks.close()
-
-
-#: In the place of the program: killed the first time, it leaves a folder behind and a process.
-PROGRAM = """
-import json, os, subprocess, sys, tempfile
-from pathlib import Path
-print(json.dumps({"event": "trained"}), flush=True)
-ran = Path(sys.argv[1]).with_name("ran")
-if not ran.exists():
-    ran.touch()
-    tempfile.mkdtemp(prefix="tfw2v-")
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdout=2)
-    os.kill(os.getpid(), 9)
-print(json.dumps({"event": "done", "words": 5, "of_words": 6}), flush=True)
-"""
-
-
-def test_what_a_faulty_training_leaves_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from benchmarks.faults import training as module
-
-    monkeypatch.setattr(module, "ENDING_SECONDS", 0.2)
-
-    def launch(command: list[str], **options: Any) -> subprocess.Popen[str]:
-        return subprocess.Popen([sys.executable, "-c", PROGRAM, command[-1]], **options)
-
-    training = module.FaultyTraining(tmp_path, tmp_path, {"vector_size": 9}, 60, launch)
-    try:
-        assert training.hear("trained")["event"] == "trained"
-        training.end()
-    finally:
-        training.close()
-    found = " ".join(training.failures)
-    assert training.runs == 2 and len(training.failures) == 4
-    for failure in ("5 words of 6", "the new model is not there", "left running", "behind: tfw2v-"):
-        assert failure in found
-    assert not list(training.processes())
-
-
 def test_other_classes_are_compared(tmp_path):
-    options = [str(tmp_path / "text"), "--out", str(tmp_path), "--cluster", "local:ps=1,worker=1"]
+    corpus = tmp_path / "text.txt"
+    corpus.write_text("some words\n")
+    options = [str(corpus), "--out", str(tmp_path), "--also", "cluster=local:ps=1,worker=1"]
+    options += ["--also", "regime=downpour workers=2"]
     options += ["--reference", "gensim.models:FastText", "--candidate", "gensim_tfw2v:TFFastText"]
     plan = tasks(parser().parse_args(options), {"sg100": {}})
-    targets = {task.engine: task.target for task in plan}
+    by_name = {task.engine.name: task for task in plan}
+    targets = {name: task.engine.target for name, task in by_name.items()}
+    downpour = by_name["TFFastText regime=downpour workers=2"].options
+    assert (downpour["regime"], downpour["workers"]) == ("downpour", 2)
     assert targets[REFERENCE] == "gensim.models:FastText"
-    for engine in ("TFFastText corpus_file", "TFFastText local:ps=1,worker=1"):
+    for engine in ("TFFastText corpus_file", "TFFastText cluster=local:ps=1,worker=1"):
         assert targets[engine] == "gensim_tfw2v:TFFastText"
 
 

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.options.cells import draw_cells
 from benchmarks.options.corpora import write_corpora
 from benchmarks.options.judge import judge
-from benchmarks.options.page import page, summary
+from benchmarks.options.page import markdown, summary
 from benchmarks.options.run import measured, record_path, seeds
 
 #: Multiplications of cells that gensim trains in a fraction of a second, where a row of few numbers
@@ -63,7 +63,7 @@ def test_cells(cell, files, few_seeds, tmp_path):
         faults -= {"neighbours"}
     assert not faults, verdict
     assert "1 cells, of which gensim is sane in 1" in summary([verdict])
-    assert f"| {cell.objective} | {cell.window} |" in page([verdict], "machine")
+    assert f"| {cell.objective} | {cell.window} |" in markdown([verdict], "machine")
 
 
 def test_the_grid():

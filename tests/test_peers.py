@@ -16,12 +16,12 @@ from gensim.test.utils import datapath
 from benchmarks.machine import describe
 from benchmarks.peers.__main__ import chosen, jobs, main, parser
 from benchmarks.peers.bench import train_seconds
-from benchmarks.peers.command import CommandError, run
 from benchmarks.peers.configured import SHIPPED, ConfigurationError, Peer, read
 from benchmarks.peers.evaluate import counted, in_order
 from benchmarks.peers.page import markdown
 from benchmarks.peers.records import PeerRun, Settings
 from benchmarks.peers.time_to_quality import goal, reached
+from benchmarks.process import CommandError, run
 from benchmarks.records import REFERENCE
 
 LEE = datapath("lee_background.cor")

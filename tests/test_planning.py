@@ -6,9 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.scaling.prediction import target_bytes
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.draws import draw
 from gensim_tfw2v.graph.sizes import StepShape
 from gensim_tfw2v.kernel.program import KernelConfig, Objective
 from gensim_tfw2v.kernel.tables import Tables
@@ -29,7 +27,6 @@ from gensim_tfw2v.planning import (
     transfer_seconds,
 )
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
-from tests.graph.unit_function import word_tensors
 from tests.parameter_server.test_job import PROGRAMS, job
 
 VOCABULARY = 3000
@@ -83,48 +80,6 @@ def test_distinct_words_of_a_run(tokens):
     inputs, outputs = distinct_rows(Workload(frequencies, 10, shape), tokens)
     assert inputs == pytest.approx(len(np.unique(ids[ids >= 0])), rel=0.1)
     assert inputs < outputs <= VOCABULARY
-
-
-def places_of_input_rows(draws, shape, shards, own_negatives):
-    """How many ps tasks each step's distinct input rows are sent to, in all."""
-    reaches = shape.window + 1
-    number = 0
-    for step in range(len(draws.inputs)):
-        centres, inputs, windows = (
-            x[step].numpy() for x in (draws.centres, draws.inputs, draws.windows)
-        )
-        offset = shape.offsets[None]  # of each input from each centre
-        left, right = (x[:, :, None] for x in (windows // reaches, windows % reaches))
-        reached = (offset >= -left) & (offset <= right) & (offset != 0)
-        block, centre, at = np.nonzero(reached)
-        where = centres[block, centre] % shards
-        pairs = [inputs[block, at].astype(np.int64) * shards + where]
-        if not own_negatives:  # each input of a block meets each of its negatives
-            block, at = np.nonzero(reached.any(axis=1))
-            noise = draws.negatives[step].numpy()[block] % shards
-            pairs.append((inputs[block, at].astype(np.int64)[:, None] * shards + noise).ravel())
-        number += len(np.unique(np.concatenate(pairs)))
-    return number
-
-
-@pytest.mark.parametrize("own_negatives", [True, False])
-@pytest.mark.parametrize("shards", [2, 8, 32])
-def test_input_rows_that_travel_to_the_targets(shards, own_negatives):
-    shape = StepShape(128, 32, 5, 16, "centres")
-    frequencies = Frequencies.zipf(VOCABULARY, sample=0)._replace(burst=1.0)
-    # one long sentence, so that few windows end at its ends
-    entries = independent(frequencies, 8192)
-    entries = entries[entries >= 0]
-    words = word_tensors(WordArrays.of(np.ones(VOCABULARY), frequencies.noise))
-    program = KernelConfig(Objective(True, 5), shape, 1, 1, 1)
-    draws = draw(program, words, tf.constant(entries), tf.constant([3, 4]))
-    work = Workload(frequencies, 100, shape)
-    fetched, pushed = target_bytes(work, shards, own_negatives)
-    own = distinct_rows(work, shape.tokens)[0] / shape.tokens
-    copies = fetched / 200 - own
-    found = places_of_input_rows(draws, shape, shards, own_negatives) / len(entries)
-    assert copies == pytest.approx(found, rel=0.05)
-    assert pushed == pytest.approx(fetched * 204 / 200)
 
 
 def test_columns_do_not_depend_on_the_size_and_rows_do():

@@ -12,38 +12,31 @@ A program that is not installed is skipped. With --out, clients.json and clients
 what they hold of other programs with the same seeds is kept.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import traceback
 import warnings
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from benchmarks.clients import nodes, with_scattertext, with_wefe
 from benchmarks.clients.client import Client, Measured, with_agreement
-from benchmarks.clients.page import markdown
-from benchmarks.machine import describe, version
+from benchmarks.clients.page import OURS, REFERENCE, markdown
+from benchmarks.command import seeds, shared_parser
+from benchmarks.machine import version
+from benchmarks.report import begin, write
 
 CLIENTS = (*nodes.CLIENTS, *with_scattertext.CLIENTS, *with_wefe.CLIENTS)
-REFERENCE, OURS = "gensim", "TFWord2Vec"
 AGREEMENT = "neighbours shared with gensim's other seeds"
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(
-        prog="python -m benchmarks.clients",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = shared_parser("benchmarks.clients", __doc__, "--seeds", "--first-seed")
+    made.set_defaults(seeds=5)
     names = ", ".join(client.name for client in CLIENTS)
     made.add_argument("names", nargs="*", metavar="NAME", help=f"only these (all: {names})")
-    made.add_argument("--seeds", type=int, default=5, help="runs of each class (5)")
-    made.add_argument("--first-seed", type=int, default=1, help="seed of the first run (1)")
     made.add_argument("--out", type=Path, help="folder for clients.json and clients.md")
     return made
 
@@ -56,18 +49,12 @@ def chosen(names: Sequence[str]) -> list[Client]:
     return [client for client in CLIENTS if not names or client.name in names]
 
 
-def missing(client: Client) -> str | None:
-    """Why it cannot be run, or None."""
-    absent = [package for package in client.packages if version(package) is None]
-    return f"not installed: {', '.join(absent)}; see --help" if absent else None
-
-
 def measure(
-    client: Client, engines: dict[str, type], seeds: Iterable[int]
+    client: Client, engines: dict[str, type], numbers: Iterable[int]
 ) -> dict[str, dict[int, dict[str, float]]]:
     """The scores of each class and seed; the classes take turns."""
     runs: dict[str, dict[int, Measured]] = {name: {} for name in engines}
-    for seed in seeds:
+    for seed in numbers:
         for name, engine in engines.items():
             runs[name][seed] = client.measure(engine, seed)
             print(f"{client.name}, {name}, seed {seed}: {runs[name][seed].scores}", flush=True)
@@ -84,53 +71,38 @@ def keep(document: dict[str, Any], path: Path) -> None:
     earlier = json.loads(path.read_text())
     if earlier["seeds"] == document["seeds"]:
         document["clients"] = earlier["clients"]
-        document["machine"]["versions"] = {
-            **earlier["machine"]["versions"],
-            **document["machine"]["versions"],
-        }
+        versions = document["machine"]["versions"]
+        document["machine"]["versions"] = earlier["machine"]["versions"] | versions
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run the clients one after the other, and write after each what there is so far."""
     given = parser().parse_args(argv)
-    if given.seeds < 1:
-        raise SystemExit(f"--seeds {given.seeds}: at least 1")
     clients = chosen(given.names)
     from gensim.models import Word2Vec
 
     from gensim_tfw2v import TFWord2Vec
 
     warnings.simplefilter("ignore")  # of other people's programs
-    seeds = list(range(given.first_seed, given.first_seed + given.seeds))
-    machine = describe()
     packages = [package for client in clients for package in client.packages]
-    machine["versions"] |= {package: version(package) for package in packages}
-    document: dict[str, Any] = {
-        "date": datetime.now(timezone.utc).date().isoformat(),
-        "machine": machine,
-        "seeds": seeds,
-        "clients": {},
-        "skipped": {},
-        "failed": {},
-    }
+    document = begin(packages=packages) | {"seeds": [*seeds(given)], "clients": {}}
+    document |= {"skipped": {}, "failed": {}}
     if given.out is not None:
         keep(document, given.out / "clients.json")
     for client in clients:
-        if (why := missing(client)) is not None:
-            document["skipped"][client.name] = why
-            print(f"{client.name} is skipped: {why}", flush=True)
+        if absent := [package for package in client.packages if version(package) is None]:
+            document["skipped"][client.name] = f"not installed: {', '.join(absent)}; see --help"
+            print(f"{client.name} is skipped: not installed: {', '.join(absent)}", flush=True)
         else:
             try:
-                scores = measure(client, {REFERENCE: Word2Vec, OURS: TFWord2Vec}, seeds)
+                scores = measure(client, {REFERENCE: Word2Vec, OURS: TFWord2Vec}, seeds(given))
                 document["clients"][client.name] = {"about": client.about, "scores": scores}
             except Exception as error:  # another's program may raise anything
                 traceback.print_exc()
                 document["failed"][client.name] = f"{type(error).__name__}: {error}"
         if given.out is not None:
-            given.out.mkdir(parents=True, exist_ok=True)
-            (given.out / "clients.json").write_text(json.dumps(document, indent=1) + "\n")
-            (given.out / "clients.md").write_text(markdown(document, REFERENCE, OURS))
-    print(f"\n{markdown(document, REFERENCE, OURS)}")
+            write(given.out / "clients", document, markdown(document))
+    print(f"\n{markdown(document)}")
     if document["failed"]:
         raise SystemExit(f"failed: {', '.join(document['failed'])}")
 

@@ -1,19 +1,16 @@
 """What a client is, and how a class takes the place of another in it."""
 
-from __future__ import annotations
-
 import contextlib
-import importlib
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 #: The other words that are most similar to each of some words.
 Neighbours = dict[str, list[str]]
-
 
 #: How the names of scores end that are times.
 SECONDS = "seconds"
@@ -21,14 +18,10 @@ SECONDS = "seconds"
 
 @dataclass(frozen=True)
 class Measured:
-    """What one run of a client gave.
+    """What one run of a client gave: scores by name, and what has no score of its own.
 
-    Parameters
-    ----------
-    scores : dict of str to float
-        By name.
-    neighbours : dict of str to list of str
-        Where there is nothing to score vectors by: they are compared with those of gensim's runs.
+    Neighbours are there where nothing is known to score vectors by: they are compared with those
+    of gensim's runs.
     """
 
     scores: dict[str, float]
@@ -37,27 +30,13 @@ class Measured:
 
 @dataclass(frozen=True)
 class Client:
-    """A program that uses gensim's Word2Vec.
+    """A program that uses gensim's Word2Vec."""
 
-    Parameters
-    ----------
-    name : str
-        As shown in tables.
-    packages : tuple of str
-        What has to be installed, as pip calls it.
-    targets : tuple of str
-        Where the program finds gensim's class: ``package.module.name``.
-    run : function
-        Of the class and a seed: run the program, and measure what it made.
-    about : str
-        The task, in a sentence.
-    """
-
-    name: str
-    packages: tuple[str, ...]
-    targets: tuple[str, ...]
-    run: Callable[[type, int], Measured]
-    about: str
+    name: str  # as shown in tables
+    packages: tuple[str, ...]  # what has to be installed, as pip calls it
+    targets: tuple[str, ...]  # where it finds gensim's class: "package.module.name"
+    run: Callable[[type, int], Measured]  # run it with a class and a seed
+    about: str  # the task, in a sentence
 
     def measure(self, word2vec: type, seed: int) -> Measured:
         """Run it with this class."""
@@ -69,32 +48,11 @@ class Client:
 
 @contextlib.contextmanager
 def replaced(targets: Sequence[str], value: object) -> Iterator[None]:
-    """Within it, each of the targets is `value`.
-
-    Parameters
-    ----------
-    targets : sequence of str
-        Names in modules or classes: ``package.module.name``.
-    value : object
-        What they are to be.
-
-    Raises
-    ------
-    AttributeError
-        If there is no such name, before any is replaced.
-    """
-    found = []
-    for target in targets:
-        module, name = target.rsplit(".", 1)
-        owner = importlib.import_module(module)
-        found.append((owner, name, getattr(owner, name)))
-    try:
-        for owner, name, _ in found:
-            setattr(owner, name, value)
+    """Within it, each of the targets, ``package.module.name``, is `value`."""
+    with contextlib.ExitStack() as stack:
+        for target in targets:
+            stack.enter_context(mock.patch(target, value))
         yield
-    finally:
-        for owner, name, before in found:
-            setattr(owner, name, before)
 
 
 def agreement(own: Neighbours, others: Sequence[Neighbours]) -> float:

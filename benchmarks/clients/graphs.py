@@ -1,7 +1,5 @@
 """Graphs, and how well vectors of their nodes tell communities and hidden edges."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,31 +15,18 @@ HIDDEN = 0.2
 
 @dataclass(frozen=True)
 class Task:
-    """A graph without some of its edges, the same for every run.
-
-    Parameters
-    ----------
-    name : str
-    graph : networkx.Graph
-        Nodes are 0 to n - 1; each has an edge at least.
-    hidden, absent : np.ndarray, shape (n, 2)
-        Edges that were taken out, and as many that never were there.
-    labels : np.ndarray, shape (nodes,), optional
-        The community of each node.
-    """
+    """A graph without some of its edges, the same for every run."""
 
     name: str
-    graph: Any
-    hidden: np.ndarray
-    absent: np.ndarray
-    labels: np.ndarray | None = None
+    graph: Any  # of networkx; nodes are 0 to n - 1, each with an edge at least
+    hidden: np.ndarray  # [n, 2], edges that were taken out
+    absent: np.ndarray  # [n, 2], as many that never were there
+    labels: np.ndarray | None = None  # [nodes], the community of each
 
     def scores(self, vectors: np.ndarray) -> dict[str, float]:
         """AUC of hidden edges by cosine, and accuracy of a linear classifier of communities.
 
-        Parameters
-        ----------
-        vectors : np.ndarray, shape (nodes, D)
+        Vectors are [nodes, D].
         """
         from sklearn.linear_model import LogisticRegression
         from sklearn.metrics import roc_auc_score

@@ -1,12 +1,11 @@
 """Node embeddings: each program walks over a graph, and trains on its walks as on sentences."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from benchmarks.clients.client import Client
+from benchmarks.clients.client import Client, Measured
 from benchmarks.clients.graphs import on_graphs
 
 #: Walks of each node, and nodes of a walk.
@@ -39,30 +38,23 @@ def _fastnode2vec(graph: Any, word2vec: type, seed: int) -> np.ndarray:
     return np.array([model.wv[str(node)] for node in range(len(graph))])
 
 
-def _deep_walk(graph: Any, word2vec: type, seed: int) -> np.ndarray:
-    from karateclub import DeepWalk
+def _karate_club(name: str, window: int) -> Callable[[type, int], Measured]:
+    def embed(graph: Any, word2vec: type, seed: int) -> np.ndarray:
+        import karateclub
 
-    return _fitted(DeepWalk(seed=seed, window_size=5, **_KARATE_CLUB), graph)
+        estimator = getattr(karateclub, name)(
+            seed=seed,
+            window_size=window,
+            walk_number=WALKS,
+            walk_length=LENGTH,
+            dimensions=DIMENSIONS,
+            epochs=EPOCHS,
+            workers=1,
+        )
+        estimator.fit(graph)
+        return np.asarray(estimator.get_embedding())
 
-
-def _walklets(graph: Any, word2vec: type, seed: int) -> np.ndarray:
-    from karateclub import Walklets
-
-    return _fitted(Walklets(seed=seed, window_size=4, **_KARATE_CLUB), graph)
-
-
-_KARATE_CLUB = {
-    "walk_number": WALKS,
-    "walk_length": LENGTH,
-    "dimensions": DIMENSIONS,
-    "epochs": EPOCHS,
-    "workers": 1,
-}
-
-
-def _fitted(estimator: Any, graph: Any) -> np.ndarray:
-    estimator.fit(graph)
-    return np.asarray(estimator.get_embedding())
+    return on_graphs(embed)
 
 
 _NEIGHBOURHOOD = "karateclub.node_embedding.neighbourhood"
@@ -81,14 +73,14 @@ CLIENTS = (
         "karateclub DeepWalk",
         ("karateclub",),
         (f"{_NEIGHBOURHOOD}.deepwalk.Word2Vec",),
-        on_graphs(_deep_walk),
+        _karate_club("DeepWalk", window=5),
         f"{ABOUT}, CBOW with both objectives, `hs=1` and `negative=5`, which is its default",
     ),
     Client(
         "karateclub Walklets",
         ("karateclub",),
         (f"{_NEIGHBOURHOOD}.walklets.Word2Vec",),
-        on_graphs(_walklets),
+        _karate_club("Walklets", window=4),
         f"{ABOUT}, CBOW with a window of 1 on every first to fourth node of a walk, of each "
         "distance a model",
     ),

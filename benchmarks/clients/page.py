@@ -1,13 +1,14 @@
 """Runs of clients to a page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import fmean, median, stdev
 from typing import Any
 
 from benchmarks.clients.client import SECONDS
-from benchmarks.report import table
+from benchmarks.report import facts, listed, page, section, table
+
+#: The two classes.
+REFERENCE, OURS = "gensim", "TFWord2Vec"
 
 NOTES = """\
 Programs that use gensim's `Word2Vec`, run unchanged with gensim's class and with `TFWord2Vec` in
@@ -45,32 +46,31 @@ def verdict(reference: Sequence[float], own: Sequence[float]) -> str:
     return "above" if difference > 0 else "below"
 
 
-def rows(client: str, scores: Scores, reference: str, own: str) -> list[list[str]]:
+def rows(client: str, scores: Scores) -> list[list[str]]:
     """A row a score."""
     made = []
-    for name in next(iter(scores[reference].values())):
+    for name in next(iter(scores[REFERENCE].values())):
         if name.endswith(SECONDS):
             continue
         first, second = (
             [of_seed[name] for of_seed in scores[engine].values() if name in of_seed]
-            for engine in (reference, own)
+            for engine in (REFERENCE, OURS)
         )
         if first and second:
             difference = f"{fmean(second) - fmean(first):+.3f}"
-            made.append(
-                [client, name, cell(first), cell(second), difference, verdict(first, second)]
-            )
+            cells = [cell(first), cell(second), difference, verdict(first, second)]
+            made.append([client, name, *cells])
     return made
 
 
-def times(client: str, scores: Scores, reference: str, own: str) -> list[list[str]]:
+def times(client: str, scores: Scores) -> list[list[str]]:
     """A row a time: median, and that of the ratios of each seed's two runs."""
     made = []
-    for name in next(iter(scores[reference].values())):
+    for name in next(iter(scores[REFERENCE].values())):
         if name.endswith(SECONDS):
             pairs = [
-                (of_seed[name], scores[own][seed][name])
-                for seed, of_seed in scores[reference].items()
+                (of_seed[name], scores[OURS][seed][name])
+                for seed, of_seed in scores[REFERENCE].items()
             ]
             first, second = (median(values) for values in zip(*pairs, strict=True))
             ratio = median(theirs / ours for theirs, ours in pairs)
@@ -79,48 +79,20 @@ def times(client: str, scores: Scores, reference: str, own: str) -> list[list[st
     return made
 
 
-def markdown(document: Mapping[str, Any], reference: str, own: str) -> str:
-    """The whole page.
-
-    Parameters
-    ----------
-    document : mapping
-        What `benchmarks.clients` writes as JSON.
-    reference, own : str
-        Names of the two classes.
-
-    Returns
-    -------
-    str
-        Markdown, ending with a line feed.
-    """
-    machine = document["machine"]
-    versions = ", ".join(f"{name} {at}" for name, at in machine["versions"].items() if at)
-    seeds = ", ".join(map(str, document["seeds"]))
-    facts = [
-        f"- machine: {machine['cpu']}, {machine['cores']} cores, {machine['system']}",
-        f"- versions: {versions}",
-        f"- seeds: {seeds}",
-        f"- date: {document['date']}",
-    ]
-    measured = [
-        row
-        for name, client in document["clients"].items()
-        for row in rows(name, client["scores"], reference, own)
-    ]
-    head = ["program", "measure", reference, own, "difference", "of the spread"]
-    parts = ["# Other programs with TFWord2Vec", "\n".join(facts), NOTES, table(head, measured)]
-    timed = [
-        row
-        for name, client in document["clients"].items()
-        for row in times(name, client["scores"], reference, own)
-    ]
-    head = ["program", "task", f"{reference}, s", f"{own}, s", "× gensim"]
-    parts += ["## Time", TIMES, table(head, timed)]
-    tasks = [f"- {name}: {client['about']}." for name, client in document["clients"].items()]
-    parts += ["## Tasks", "\n".join(tasks)]
-    for title, left in (("Not installed", "skipped"), ("Failed", "failed")):
-        if document[left]:
-            lines = [f"- {name}: {why}" for name, why in document[left].items()]
-            parts += [f"## {title}", "\n".join(lines)]
-    return "\n\n".join(parts) + "\n"
+def markdown(document: Mapping[str, Any]) -> str:
+    """The page of a document."""
+    clients = document["clients"].items()
+    measured = [row for name, one in clients for row in rows(name, one["scores"])]
+    timed = [row for name, one in clients for row in times(name, one["scores"])]
+    head = ["program", "measure", REFERENCE, OURS, "difference", "of the spread"]
+    time_head = ["program", "task", f"{REFERENCE}, s", f"{OURS}, s", "× gensim"]
+    return page(
+        "Other programs with TFWord2Vec",
+        facts(document, {"seeds": ", ".join(map(str, document["seeds"]))}),
+        NOTES,
+        table(head, measured),
+        section("Time", TIMES, table(time_head, timed)),
+        section("Tasks", listed({name: f"{one['about']}." for name, one in clients})),
+        section("Not installed", listed(document["skipped"])),
+        section("Failed", listed(document["failed"])),
+    )

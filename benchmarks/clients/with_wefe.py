@@ -1,7 +1,5 @@
 """WEFE: associations of sets of words (WEAT), by its metric and the sets that it ships."""
 
-from __future__ import annotations
-
 import time
 from functools import cache
 

@@ -1,7 +1,5 @@
 """The cells of the grid: which options are trained on which corpus."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator
@@ -61,13 +59,7 @@ KNOWN: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting: a corpus, an objective, and the values of the axes.
-
-    Attributes
-    ----------
-    draw : int
-        Its place in the order in which cells were drawn: any first few are a smaller grid.
-    """
+    """One setting: a corpus, an objective, and the values of the axes."""
 
     corpus: str
     objective: str
@@ -76,7 +68,7 @@ class Cell:
     alpha: float = 0.025
     vector_size: int = 100
     sample: float = 1e-3
-    draw: int = 0
+    draw: int = 0  # place in the order in which cells were drawn: any first are a smaller grid
 
     @property
     def options(self) -> dict[str, Any]:
@@ -118,25 +110,23 @@ class Cell:
         return f"{self.corpus}, {self.objective}, {axes}"
 
 
-def draw_cells(seed: int = 0) -> list[Cell]:
-    """Draw a seed's grid: the `KNOWN` cells, then random ones in random order."""
+def draw_cells() -> list[Cell]:
+    """Draw the grid: the `KNOWN` cells, then random ones in random order."""
     known = [Cell(corpus, objective, **options) for corpus, objective, options in KNOWN]
     cells = {cell.name: cell for cell in known}
     drawn = [
         cell
         for corpus, numbers in NUMBERS.items()
         for objective, number in numbers.items()
-        for cell in _random_cells(corpus, objective, number, set(cells), seed)
+        for cell in _random_cells(corpus, objective, number, set(cells))
     ]
     random.Random(7).shuffle(drawn)
     return [replace(cell, draw=draw) for draw, cell in enumerate([*known, *drawn])]
 
 
-def _random_cells(
-    corpus: str, objective: str, number: int, taken: set[str], seed: int
-) -> Iterator[Cell]:
+def _random_cells(corpus: str, objective: str, number: int, taken: set[str]) -> Iterator[Cell]:
     """Cells in which each axis has its default with a chance of two fifths."""
-    chance = random.Random(f"{corpus} {objective} {seed}" if seed else f"{corpus} {objective}")
+    chance = random.Random(f"{corpus} {objective}")
     while number:
         values = {
             name: axis[0] if chance.random() < 0.4 else chance.choice(axis[1:])

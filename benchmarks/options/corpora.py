@@ -1,7 +1,5 @@
 """The corpora of the grid: a file each, one sentence a line."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import dataclass
 from itertools import islice
@@ -13,26 +11,14 @@ from gensim.test.utils import datapath
 
 @dataclass(frozen=True)
 class Corpus:
-    """What a corpus is like, and how it is trained on.
+    """What a corpus is like, and how it is trained on."""
 
-    Attributes
-    ----------
-    words : int
-        Words of an epoch, roughly.
-    sentence : int
-        Words of a sentence, roughly.
-    dearest : float
-        Multiplications of a training by gensim, at most: see `Cell.cost`.
-    seeds : int
-        Trainings of each class, of which means are compared.
-    """
-
-    words: int
-    sentence: int
+    words: int  # of an epoch, roughly
+    sentence: int  # words of a sentence, roughly
     epochs: int
     min_count: int
-    dearest: float
-    seeds: int = 2
+    dearest: float  # multiplications of a training by gensim, at most: see `Cell.cost`
+    seeds: int = 2  # trainings of each class, of which means are compared
 
 
 CORPORA = {
@@ -48,10 +34,7 @@ CORPORA = {
 def write_corpora(text: Path | None, folder: Path) -> dict[str, Path]:
     """Write each corpus into a file; without a `text`, those that need none.
 
-    Parameters
-    ----------
-    text : Path, optional
-        A file of a million words or more, one paragraph a line.
+    The text has a million words or more, one paragraph a line.
     """
     made = {"baskets": _baskets(), "walks": _walks(), "ten words": _ten_words()}
     for name, sentences in made.items():

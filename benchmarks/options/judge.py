@@ -1,7 +1,5 @@
 """Compare what both have given in a cell."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -30,7 +28,6 @@ class Verdict:
     shared: float = 0.0  # neighbours shared with gensim
     own: float = 0.0  # neighbours that gensim's seeds share
     speed: float = 0.0  # gensim's seconds divided by ours
-    of_gensim: float = 0.0  # its largest norm
 
     @property
     def faults(self) -> list[str]:
@@ -45,21 +42,8 @@ class Verdict:
         return [name for name, is_wrong in found.items() if is_wrong]
 
 
-def judged(cells: list[Cell], records: Path, place: str) -> list[Verdict | None]:
-    """A verdict on each cell that has records; None where gensim's vectors mean nothing."""
-    return [judge(cell, records, place) for cell in cells if _has(cell, records, place)]
-
-
-def _has(cell: Cell, records: Path, place: str) -> bool:
-    return all(
-        record_path(records, cell, engine, seed).exists()
-        for engine in ("gensim", place)
-        for seed in seeds(cell, engine)
-    )
-
-
 def judge(cell: Cell, records: Path, place: str) -> Verdict | None:
-    """Compare the means over the seeds."""
+    """Compare the means over the seeds; None where gensim's vectors mean nothing."""
     gensim, ours = (_records(cell, records, engine) for engine in ("gensim", place))
     if any("error" in record or record["loss"] > cell.untrained_loss for record in gensim):
         return None
@@ -78,7 +62,6 @@ def judge(cell: Cell, records: Path, place: str) -> Verdict | None:
         shared=mean(overlap(a, b) for a, b in product(near, near_gensim)),
         own=mean(overlap(a, b) for a, b in combinations(near_gensim, 2)),
         speed=1 / ratio("seconds"),
-        of_gensim=mean(r["largest"] for r in gensim),
     )
 
 

@@ -1,7 +1,5 @@
 """Train a cell, and measure the vectors."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

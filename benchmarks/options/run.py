@@ -1,22 +1,29 @@
 """Train cells, each in a process of a pool, and keep a record of each training."""
 
-from __future__ import annotations
-
 import json
-from concurrent.futures import as_completed
+import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.options.cells import Cell
 from benchmarks.options.corpora import CORPORA
 from benchmarks.options.measure import measure
-from benchmarks.process import pool_of_measurements
+from gensim_tfw2v.processes.children import end_with_parent
 
-#: Where this package trains, with its options; the first is one machine.
-PLACES: dict[str, dict[str, Any]] = {
-    "machine": {},
-    "cluster": {"cluster": "local:ps=2,worker=4"},
-    "graph": {},
+
+class Place(NamedTuple):
+    """Where this package trains, for the page, and with which cluster."""
+
+    about: str
+    cluster: str | None = None
+
+
+PLACES = {
+    "machine": Place("one thread"),
+    "cluster": Place("a local cluster of 2 ps and 4 workers", "local:ps=2,worker=4"),
+    "graph": Place("one thread with TensorFlow's graph, without compiled kernels"),
 }
 
 
@@ -32,7 +39,7 @@ def train(
         for seed in seeds(cell, engine)
         if not record_path(records, cell, engine, seed).exists()
     ]
-    with pool_of_measurements(processes) as pool:
+    with fresh_processes(processes) as pool:
         running = {
             pool.submit(measured, cell, files[cell.corpus], engine, seed): (cell, engine, seed)
             for cell, engine, seed in todo
@@ -42,6 +49,15 @@ def train(
             record = future.result()
             record_path(records, cell, engine, seed).write_text(json.dumps(record))
             print(f"{done}/{len(todo)} {engine} {seed}: {cell.name}", flush=True)
+
+
+def fresh_processes(number: int) -> ProcessPoolExecutor:
+    """Open a pool of fresh interpreters, for TensorFlow can't be forked.
+
+    On Linux they end with this process, however it ends.
+    """
+    initializer = end_with_parent if sys.platform == "linux" else None
+    return ProcessPoolExecutor(number, get_context("spawn"), initializer)
 
 
 def seeds(cell: Cell, engine: str) -> list[int]:
@@ -63,4 +79,5 @@ def measured(cell: Cell, path: Path, engine: str, seed: int) -> dict[str, Any]:
 
         by_ctypes.is_available = lambda: False
         Plan.native = False  # type: ignore[assignment]
-    return measure(cell, path, engine, seed, **PLACES.get(engine, {}))
+    own = {} if engine == "gensim" else {"cluster": PLACES[engine].cluster}
+    return measure(cell, path, engine, seed, **own)

@@ -1,24 +1,12 @@
 """What commands for tools that are Python packages share: options, and what they print last."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterable, Sequence
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """The options that `peers.toml` gives each of them.
-
-    Parameters
-    ----------
-    description : str or None
-
-    Returns
-    -------
-    argparse.ArgumentParser
-        For a tool's own options to be added.
-    """
+    """The options that `peers.toml` gives each of them."""
     made = argparse.ArgumentParser(description=description)
     add = made.add_argument
     add("corpus", help="text, one sentence a line, words separated by spaces")
@@ -31,23 +19,10 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     return made
 
 
-def write_text(
-    path: str, size: int, rows: Iterable[tuple[str, Sequence[float]]], words: int
-) -> None:
-    """Write vectors in word2vec's text form.
-
-    Parameters
-    ----------
-    path : str
-    size : int
-        Dimensions.
-    rows : iterable of (str, sequence of float)
-        Each word and its vector.
-    words : int
-        How many there are.
-    """
+def write_text(path: str, size: int, rows: Sequence[tuple[str, Iterable[float]]]) -> None:
+    """Write words and their vectors in word2vec's text form."""
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f"{words} {size}\n")
+        file.write(f"{len(rows)} {size}\n")
         for word, vector in rows:
             file.write(f"{word} {' '.join(f'{value:.7g}' for value in vector)}\n")
 

@@ -1,24 +1,19 @@
 """Carries out trainings: a tool's command, then the evaluation of what it wrote."""
 
-from __future__ import annotations
-
 import argparse
 import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from benchmarks.peers.command import CommandError, Measured, run
+from benchmarks.command import pairs
 from benchmarks.peers.configured import Peer
 from benchmarks.peers.evaluate import counted
 from benchmarks.peers.records import Job, PeerRun, Settings
-from benchmarks.process import ROOT
+from benchmarks.process import ROOT, CommandError, Measured, call, run
 from gensim_tfw2v.processes.machine import usable_cores
 
 
@@ -33,19 +28,11 @@ def train_seconds(peer: Peer, output: str) -> float | None:
 
 
 class Bench:
-    """Carries out jobs on one corpus.
-
-    Parameters
-    ----------
-    given : argparse.Namespace
-        The command line.
-    settings : Settings
-    folder : Path
-        For what is of no use later.
-    """
+    """Carries out jobs on one corpus; in `folder` is what is of no use later."""
 
     def __init__(self, given: argparse.Namespace, settings: Settings, folder: Path) -> None:
         self._given, self._settings, self._folder = given, settings, folder
+        self._limit = given.limit * 60
         counts = counted(str(given.corpus))
         self.raw_words = sum(counts.values())
         words = [word for word, count in counts.most_common() if count >= settings.min_count]
@@ -58,7 +45,13 @@ class Bench:
             vectors = Path(folder, "vectors")
             try:
                 measured = self._train(peer, job, vectors)
-                found = self._evaluated(peer, vectors)
+                asked = {
+                    "vectors": str(vectors),
+                    "binary": peer.format == "binary",
+                    "words": str(self._words),
+                    "pairs": pairs(self._given),
+                }
+                found, _ = call("benchmarks.peers.evaluate:evaluate_file", asked, limit=self._limit)
             except CommandError as error:
                 print(f"{peer.name} failed: {error}", file=sys.stderr, flush=True)
                 return PeerRun(**asdict(job), raw_words=self.raw_words, error=self._unnamed(error))
@@ -69,8 +62,7 @@ class Bench:
             cpu_seconds=measured.cpu_seconds,
             peak_bytes=measured.peak_bytes,
             train_seconds=train_seconds(peer, measured.output),
-            vocabulary=found["vocabulary"],
-            quality=found["quality"],
+            **found,
         )
 
     def _train(self, peer: Peer, job: Job, vectors: Path) -> Measured:
@@ -81,41 +73,12 @@ class Bench:
             "seed": job.seed,
             "epochs": job.epochs,
         }
-        paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
         command = peer.filled(values)
-        measured = run(
-            command,
-            environment=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))},
-            cores=usable_cores()[: self._settings.threads] if self._given.pin else None,
-            limit=self._given.limit * 60,
-        )
+        cores = usable_cores()[: self._settings.threads] if self._given.pin else None
+        measured = run(command, cores=cores, limit=self._limit)
         if not vectors.is_file():
             raise CommandError(f"{shlex.join(command)}\nwrote no vectors")
         return measured
-
-    def _evaluated(self, peer: Peer, vectors: Path) -> dict[str, Any]:
-        asked = {
-            "vectors": str(vectors),
-            "binary": peer.format == "binary",
-            "words": str(self._words),
-            "pairs": {path.stem: str(path.resolve()) for path in self._given.eval},
-        }
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "benchmarks.peers.evaluate"],
-                input=json.dumps(asked), capture_output=True, text=True, cwd=ROOT,
-                timeout=self._given.limit * 60,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as error:
-            raise CommandError(
-                f"{peer.name}\nevaluating took more than --limit {self._given.limit:g} minutes"
-            ) from error
-        if done.returncode:
-            raise CommandError(
-                f"{peer.name}\nvectors that cannot be evaluated:\n{done.stderr[-2000:]}"
-            )
-        answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return answer
 
     def _unnamed(self, error: CommandError) -> str:
         """An error without this machine's paths, for files that are handed on."""

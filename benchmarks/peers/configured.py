@@ -1,7 +1,5 @@
 """Tools as lines of configuration: a TOML file to commands."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shlex

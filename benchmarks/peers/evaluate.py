@@ -1,16 +1,15 @@
-"""Quality of a file of vectors, the same for all tools: a request as JSON on stdin, JSON back.
+"""Quality of a file of vectors, the same for all tools.
 
 A tool may write words in any order, and words that are not of the corpus, such as an end of
 sentence. Here all are put in the order of the corpus's counts, so that "the most frequent words" of
 an evaluation are the same for all.
 """
 
-from __future__ import annotations
-
-import json
-import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
+
+from benchmarks.quality import evaluate
 
 ALL_QUESTIONS = "analogies, all"
 
@@ -35,25 +34,17 @@ def in_order(vectors: Any, words: list[str]) -> Any:
     return result
 
 
-def main() -> None:
-    """Evaluate what stdin asks for."""
+def evaluate_file(vectors: str, binary: bool, words: str, pairs: dict[str, str]) -> dict[str, Any]:
+    """Vocabulary and quality of a file in word2vec's form, of the words that a file lists."""
     from gensim.models import KeyedVectors
 
-    from benchmarks.one_run import evaluate
     from gensim_tfw2v.evaluation import evaluate_analogies
 
-    asked = json.load(sys.stdin)
-    with open(asked["words"], encoding="utf-8") as file:
-        words = file.read().split("\n")
-    loaded = KeyedVectors.load_word2vec_format(asked["vectors"], binary=asked["binary"])
-    vectors = in_order(loaded, words)
+    loaded = KeyedVectors.load_word2vec_format(vectors, binary=binary)
+    ordered = in_order(loaded, Path(words).read_text(encoding="utf-8").split("\n"))
     quality: dict[str, float | None] = {}
-    if len(vectors):
-        quality = evaluate(vectors, asked["pairs"])
-        score = evaluate_analogies(vectors, metric="all")
+    if len(ordered):
+        quality = evaluate(ordered, pairs)
+        score = evaluate_analogies(ordered, metric="all")
         quality[ALL_QUESTIONS] = None if quality["analogies"] is None else score.total
-    print(json.dumps({"vocabulary": len(vectors), "quality": quality}))
-
-
-if __name__ == "__main__":
-    main()
+    return {"vocabulary": len(ordered), "quality": quality}

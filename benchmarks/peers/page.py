@@ -1,7 +1,5 @@
 """Runs of several tools to a page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import fmean, median
 from typing import Any
@@ -12,9 +10,12 @@ from benchmarks.peers.time_to_quality import DEFINITION, goal, reached
 from benchmarks.records import REFERENCE
 from benchmarks.report import (
     MEGABYTE,
-    machine_lines,
+    facts,
+    listed,
+    page,
     paired_ratios,
     quality_table,
+    section,
     spread,
     table,
     unique,
@@ -100,46 +101,34 @@ def time_table(peers: Sequence[str], runs: Sequence[PeerRun]) -> str:
 
 
 def markdown(document: Mapping[str, Any], runs: Sequence[PeerRun]) -> str:
-    """The whole page.
-
-    Parameters
-    ----------
-    document : mapping
-        What `benchmarks.peers` writes as JSON; its runs are not read.
-    runs : sequence of PeerRun
-        The runs, in any order.
-
-    Returns
-    -------
-    str
-        Markdown, ending with a line feed.
-    """
+    """The page of a document, and of runs in any order."""
     settings, peers = document["settings"], list(document["peers"])
     epochs = settings["epochs"]
     options = ", ".join(f"{name}={value}" for name, value in settings.items())
     seeds = ", ".join(str(seed) for seed in sorted({run.seed for run in runs}))
-    parts = [f"# word2vec tools: {document['corpus']['name']}", machine_lines(document), NOTES]
-    parts += ["## Speed, time and memory", f"{options}; seeds {seeds}"]
-    parts += [speed_table(peers, runs, epochs)]
     groups = {peer: own for peer in peers if (own := _succeeded(runs, peer, epochs))}
-    if quality := quality_table(groups, "tool"):
-        parts += ["## Quality", quality]
-    if document["time_to_quality"] and (times := time_table(peers, runs)):
-        parts += ["## Time to gensim's quality", times]
-    notes = {name: peer["note"] for name, peer in document["peers"].items() if peer["note"]}
-    if notes:
-        lines = "\n".join(f"- {name}: {note}" for name, note in notes.items())
-        parts += ["## What is not the same", lines]
-    if document["left_out"]:
-        lines = "\n".join(f"- {name}: {why}" for name, why in document["left_out"].items())
-        parts += ["## Left out", lines]
+    times = time_table(peers, runs) if document["time_to_quality"] else ""
     failed = unique(f"- {run.peer}: {_first_and_last(run.error)}" for run in runs if run.error)
-    if failed:
-        parts += ["## Failed", "\n".join(failed)]
-    return "\n\n".join(parts) + "\n"
+    return page(
+        f"word2vec tools: {document['corpus']['name']}",
+        facts(document),
+        NOTES,
+        section(
+            "Speed, time and memory",
+            f"{options}; seeds {seeds}",
+            speed_table(peers, runs, epochs),
+        ),
+        section("Quality", quality_table(groups, "tool")),
+        section("Time to gensim's quality", times),
+        section(
+            "What is not the same", listed({n: p["note"] for n, p in document["peers"].items()})
+        ),
+        section("Left out", listed(document["left_out"])),
+        section("Failed", "\n".join(failed)),
+    )
 
 
-def _first_and_last(error: str | None) -> str:
+def _first_and_last(error: str) -> str:
     """What happened and the last that it wrote, in one line; the JSON file has all of it."""
-    _, *lines = (error or "").splitlines()
+    _, *lines = error.splitlines()
     return " ".join(unique([*lines[:1], *lines[-1:]]))

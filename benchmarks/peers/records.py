@@ -1,24 +1,12 @@
 """What a benchmark asks of the tools and what it gets back, as plain data."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Hyperparameters, the same for all tools; the names are gensim's.
-
-    Parameters
-    ----------
-    sg : int
-        1 is skip-gram, 0 CBOW.
-    threads : int
-        gensim's ``workers``.
-    vector_size, window, negative, sample, min_count, alpha, epochs
-        As in gensim.
-    """
+    """Hyperparameters, the same for all tools; the names are gensim's, but for its ``workers``."""
 
     sg: int = 1
     vector_size: int = 100
@@ -48,42 +36,21 @@ class Job:
 
 @dataclass(frozen=True)
 class PeerRun:
-    """One training, measured from outside. Times in seconds, memory in bytes.
-
-    Parameters
-    ----------
-    peer, round, seed, epochs
-        Which run this is. Runs of the same round stand near each other in time.
-    raw_words : int
-        Words of the corpus, before any is dropped.
-    wall_seconds : float
-        From the start of the command to its end, the writing of the vectors included.
-    cpu_seconds : float
-        Processor time, user and system, of the command and all its descendants.
-    peak_bytes : int
-        Largest memory of these at one time.
-    train_seconds : float or None
-        Of training alone, where the tool tells.
-    vocabulary : int
-        Words in the file of vectors that are in the corpus.
-    quality : dict of str to (float or None)
-        Spearman correlations and accuracies; None where no item was in the vocabulary.
-    error : str or None
-        Why it failed; all figures are then 0.
-    """
+    """One training, measured from outside. Times in seconds, memory in bytes."""
 
     peer: str
-    round: int
+    round: int  # runs of a round stand near each other in time
     seed: int
     epochs: int
-    raw_words: int
-    wall_seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    peak_bytes: int = 0
-    train_seconds: float | None = None
-    vocabulary: int = 0
+    raw_words: int  # of the corpus, before any is dropped
+    wall_seconds: float = 0.0  # of the command, the writing of the vectors included
+    cpu_seconds: float = 0.0  # user and system, of the command and all its descendants
+    peak_bytes: int = 0  # of these at one time
+    train_seconds: float | None = None  # of training alone, where the tool tells
+    vocabulary: int = 0  # words in the file of vectors that are in the corpus
+    #: Spearman correlations and accuracies; None where no item was in the vocabulary.
     quality: dict[str, float | None] = field(default_factory=dict)
-    error: str | None = None
+    error: str | None = None  # why it failed; all figures are then 0
 
     @property
     def words_per_second(self) -> float:

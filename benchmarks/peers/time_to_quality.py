@@ -1,7 +1,5 @@
 """The least time in which a tool trains vectors as good as gensim's."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
@@ -43,32 +41,18 @@ class Goal:
 
 @dataclass(frozen=True)
 class Reached:
-    """The quickest training of a tool that reaches the goal.
-
-    Parameters
-    ----------
-    epochs : int
-    quality : float
-        Mean over the seeds.
-    seconds : float
-        Median of the whole times.
-    ratios : tuple of float
-        Whole times over those of gensim with all epochs, in the same rounds.
-    """
+    """The quickest training of a tool that reaches the goal."""
 
     epochs: int
-    quality: float
-    seconds: float
-    ratios: tuple[float, ...]
+    quality: float  # mean over the seeds
+    seconds: float  # median of the whole times
+    ratios: tuple[float, ...]  # to those of gensim with all epochs, in the same rounds
 
 
 def goal(runs: Sequence[PeerRun]) -> Goal | None:
-    """What is to be reached; None as long as gensim has no run that succeeded.
+    """What is to be reached, by runs of all tools; None as long as none of gensim succeeded.
 
-    Parameters
-    ----------
-    runs : sequence of PeerRun
-        Of all tools; the most epochs among them are "all epochs".
+    The most epochs among them are "all epochs".
     """
     runs = [run for run in runs if run.error is None]
     epochs = max((run.epochs for run in runs), default=0)
@@ -86,15 +70,7 @@ def goal(runs: Sequence[PeerRun]) -> Goal | None:
 
 
 def reached(runs: Sequence[PeerRun], peer: str, aim: Goal) -> Reached | None:
-    """The quickest training of a tool that is good enough; None if none is.
-
-    Parameters
-    ----------
-    runs : sequence of PeerRun
-        Of all tools.
-    peer : str
-    aim : Goal
-    """
+    """The quickest training of a tool that is good enough, by runs of all; None if none is."""
     runs = [run for run in runs if run.error is None]
     reference = [run for run in runs if run.peer == REFERENCE and run.epochs == aim.epochs]
     found = []

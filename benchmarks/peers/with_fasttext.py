@@ -3,8 +3,6 @@
 Its Python package reads, counts and trains in one call, so there are no seconds of training alone.
 """
 
-from __future__ import annotations
-
 import os
 
 from benchmarks.peers import adapter
@@ -17,9 +15,7 @@ LEAST_THREADS = 10
 
 def main() -> None:
     """Train, and write the vectors."""
-    parser = adapter.parser(__doc__)
-    parser.add_argument("--max-n", type=int, default=0, help="longest n-grams (0: none)")
-    given = parser.parse_args()
+    given = adapter.parser(__doc__).parse_args()
     import fasttext
 
     if hasattr(os, "sched_setaffinity"):  # more threads, but no more cores
@@ -38,12 +34,12 @@ def main() -> None:
         lr=given.alpha,
         epoch=given.epochs,
         thread=max(given.threads, LEAST_THREADS),
-        minn=3 if given.max_n else 0,
-        maxn=given.max_n,  # without n-grams a word's vector is its row
+        minn=0,
+        maxn=0,  # without n-grams a word's vector is its row
         verbose=0,
     )
-    rows = ((word, model.get_word_vector(word)) for word in model.words)
-    adapter.write_text(given.vectors, given.vector_size, rows, len(model.words))
+    rows = [(word, model.get_word_vector(word)) for word in model.words]
+    adapter.write_text(given.vectors, given.vector_size, rows)
 
 
 if __name__ == "__main__":

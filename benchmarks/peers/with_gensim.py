@@ -1,10 +1,6 @@
 """gensim's Word2Vec as a command: ``python -m benchmarks.peers.with_gensim``."""
 
-from __future__ import annotations
-
-import time
-from typing import Any
-
+from benchmarks.one_run import text_source, train
 from benchmarks.peers import adapter
 
 
@@ -13,11 +9,9 @@ def main() -> None:
     parser = adapter.parser(__doc__)
     parser.add_argument("--source", choices=("corpus_file", "iterable"), required=True)
     given = parser.parse_args()
-    from gensim.models.word2vec import LineSentence, Word2Vec
+    from gensim.models import Word2Vec
 
-    source: dict[str, Any] = {"corpus_file": given.corpus}
-    if given.source == "iterable":
-        source = {"corpus_iterable": LineSentence(given.corpus)}
+    source = text_source(given.corpus, given.source == "corpus_file")
     model = Word2Vec(
         sg=given.sg,
         vector_size=given.vector_size,
@@ -31,14 +25,7 @@ def main() -> None:
         seed=given.seed,
     )
     model.build_vocab(**source)
-    began = time.perf_counter()
-    model.train(
-        **source,
-        total_examples=model.corpus_count,
-        total_words=model.corpus_total_words,
-        epochs=model.epochs,
-    )
-    seconds = time.perf_counter() - began
+    seconds = train(model, source)
     model.wv.save_word2vec_format(given.vectors)
     adapter.done(seconds)
 

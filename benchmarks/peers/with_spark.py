@@ -4,8 +4,6 @@ One program with as many threads as asked for (``local[N]``), and as many partit
 skip-gram with hierarchical softmax alone: ``--negative`` and ``--sample`` change nothing.
 """
 
-from __future__ import annotations
-
 import os
 import time
 
@@ -51,7 +49,7 @@ def main() -> None:
     seconds = time.perf_counter() - began
     rows = [(row["word"], row["vector"].toArray()) for row in model.getVectors().collect()]
     rows = [row for row in rows if row[0]]  # two blanks in a row are an empty word to it
-    adapter.write_text(given.vectors, given.vector_size, rows, len(rows))
+    adapter.write_text(given.vectors, given.vector_size, rows)
     spark.stop()
     adapter.done(seconds)
 

@@ -1,29 +1,23 @@
 """A whole study, step by step, as a document that is written after each step."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
-from datetime import datetime, timezone
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.machine import describe
+from benchmarks.report import begin
 from benchmarks.scaling.costs import Costs
 from benchmarks.scaling.events import Host
 from benchmarks.scaling.prediction import Corpus
 from benchmarks.scaling.roofline import roofline
-from benchmarks.scaling.run import Trained
 from benchmarks.scaling.simulation import Layout
 from benchmarks.scaling.study import (
     Question,
     calibrate,
     predict,
     ps_tasks,
-    quality,
     run_cluster,
 )
-from benchmarks.scaling.usage import read_usage
-from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.graph.sizes import choose_product_dtype
 from gensim_tfw2v.planning import distinct_rows
 
@@ -31,20 +25,9 @@ from gensim_tfw2v.planning import distinct_rows
 FARTHEST = 256
 
 
-def study(question: Question, rounds: int, say: Callable[[str], None]) -> Iterator[dict[str, Any]]:
-    """Answer the question, and give the document as it grows.
-
-    Parameters
-    ----------
-    rounds : int
-        How often clusters are really run.
-    say : callable
-        Is told what has been done.
-    """
-    document: dict[str, Any] = {
-        "date": datetime.now(timezone.utc).date().isoformat(),
-        "machine": describe(),
-        "corpus": {"name": question.corpus.name, "bytes": question.corpus.stat().st_size},
+def study(question: Question, rounds: int) -> Iterator[dict[str, Any]]:
+    """Answer the question, and give the document as it grows; clusters are run in each round."""
+    document = begin(question.corpus) | {
         "options": question.options,
         "threads": question.threads,
         "simulated_words": question.words,
@@ -52,63 +35,42 @@ def study(question: Question, rounds: int, say: Callable[[str], None]) -> Iterat
         "hosts": {**question.host._asdict(), "latency": question.latency},
         "calibrations": [],
         "real": [],
-        "quality": [],
     }
-    with TemporaryFolder("scaling") as folder:
-        for number in range(rounds):
-            corpus = _round(question, number, folder / str(number), document, say)
-            yield document
+    for number in range(rounds):
+        corpus = _round(question, number, document)
+        yield document
     document["calibration"] = {
         name: median(one[name] for one in document["calibrations"])
         for name in document["calibrations"][0]
     }
     document["simulated"] = list(_simulated(question, corpus, document))
     if document["calibration"]["token"]:
-        document["roofline"] = _roofline(question, corpus, document)
+        document["roofline"] = _roofline(corpus, document)
     yield document
-    for seed in question.seeds:
-        for workers in (0, *question.workers):
-            trained = quality(question, workers, seed)
-            document["quality"].append(_quality_row(trained, workers, seed))
-            say(f"quality of {workers or 'no'} workers, seed {seed}: {trained.quality}")
-            yield document
 
 
-def _round(
-    question: Question,
-    number: int,
-    folder: Path,
-    document: dict[str, Any],
-    say: Callable[[str], None],
-) -> Corpus:
+def _round(question: Question, number: int, document: dict[str, Any]) -> Corpus:
     """Calibrate, run the clusters, and compare them with what is predicted for them."""
-    folder.mkdir()
-    costs, corpus, rows_factor, runs = calibrate(question, folder)
-    say(f"round {number + 1}: {costs}, {rows_factor:.2f} of the rows that were predicted")
-    raw_words = runs[0].words_per_second * runs[0].seconds
-    document["corpus"]["words"] = round(raw_words)
+    costs, corpus, rows_factor, alone = calibrate(question)
+    print(f"round {number + 1}: {costs}, {rows_factor:.2f} of the rows that were predicted")
+    document["corpus"]["words"] = alone.raw_words
     document["calibrations"].append({**asdict(costs), "rows_factor": rows_factor})
     for workers in (one for one in question.workers if one <= question.real):
-        if workers == 1:
-            measured, logs = runs[0], folder / "whole"
-        else:
-            logs = folder / f"workers-{workers}"
-            measured = run_cluster(question, workers, logs)[1]
+        measured = alone
+        if workers != 1:
+            measured, _ = run_cluster(question, workers, question.corpus)
         layout = Layout.one_host(Host(question.cores, 1e12), ps_tasks(workers), workers)
         work = corpus.work(workers, question.threads, rows_factor)
-        predicted = predict(costs, work, layout, round(raw_words))
+        predicted = predict(costs, work, layout, alone.raw_words)
+        speeds = measured.words_per_second, predicted.words_per_second
         document["real"].append(
-            {"round": number, "measured": asdict(measured), "predicted": asdict(predicted)}
+            {
+                "round": number,
+                "measured": {**asdict(measured), "words_per_second": speeds[0]},
+                "predicted": asdict(predicted),
+            }
         )
-        usages = read_usage(logs)
-        document.setdefault("usage", {})[str(workers)] = {
-            name: {field: list(values) for field, values in usage._asdict().items()}
-            for name, usage in usages.items()
-        }
-        say(
-            f"{workers} workers: {measured.words_per_second / 1e6:.3f} M words/s, "
-            f"predicted {predicted.words_per_second / 1e6:.3f} M"
-        )
+        print(f"{workers} workers: {speeds[0]:,.0f} words/s, predicted {speeds[1]:,.0f}")
     return corpus
 
 
@@ -133,26 +95,8 @@ def _simulated(
         yield asdict(predict(costs, work, layout, raw_words))
 
 
-def _roofline(question: Question, corpus: Corpus, document: dict[str, Any]) -> dict[str, float]:
+def _roofline(corpus: Corpus, document: dict[str, Any]) -> dict[str, float]:
     """The kernel of one worker's thread."""
     load = corpus.workload()
-    found = roofline(
-        load.shape,
-        load.vector_size,
-        load.skipgram,
-        choose_product_dtype(),
-        1 / document["calibration"]["token"],
-        sum(distinct_rows(load, load.shape.tokens)) / load.shape.tokens,
-    )
-    return {**found._asdict(), "fraction": found.fraction}
-
-
-def _quality_row(trained: Trained, workers: int, seed: int) -> dict[str, Any]:
-    return {
-        "workers": workers,
-        "seed": seed,
-        "words_per_second": trained.words_per_second,
-        "staleness": trained.staleness,
-        "loss": trained.losses[-1] if trained.losses else None,
-        "quality": trained.quality,
-    }
+    rows = sum(distinct_rows(load, load.shape.tokens)) / load.shape.tokens
+    return roofline(load, choose_product_dtype(), 1 / document["calibration"]["token"], rows)

@@ -5,6 +5,7 @@ rates are computed anew (the fluid model of SimGrid: Casanova, Giersch, Legrand,
 2014, "Versatile, Scalable, and Accurate Simulation of Distributed Applications and Platforms").
 """
 
+import itertools
 from collections import Counter, defaultdict, deque
 from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -13,17 +14,10 @@ import numpy as np
 
 
 class Host(NamedTuple):
-    """A machine.
-
-    Attributes
-    ----------
-    cores : float
-    net : float
-        Bytes/s that it can send, and receive at the same time.
-    """
+    """A machine."""
 
     cores: float
-    net: float
+    net: float  # bytes/s that it can send, and receive at the same time
 
 
 class Compute(NamedTuple):
@@ -69,21 +63,17 @@ class Together(NamedTuple):
 Program = Generator[Compute | Send | Wait | Take | Put | Together, None, None]
 
 
+#: What takes time: what is left of it, threads at most, and hosts, or -1.
+ACTIVITY = np.dtype(
+    [("left", float), ("most", float), ("host", int), ("source", int), ("target", int)]
+)
+
+
 class Simulation:
-    """Programs on hosts.
+    """Programs on hosts; `counts` says how many there are to `Take` at the beginning.
 
-    Parameters
-    ----------
-    hosts : sequence of Host
-    counts : mapping of str to int
-        How many there are to `Take` at the beginning.
-
-    Attributes
-    ----------
-    now : float
-        Seconds since the beginning.
-    computed, sent, received : ndarray [hosts]
-        Core seconds used, and bytes.
+    `now` is the seconds since the beginning. Of each host, `computed` are core seconds used, and
+    `sent` and `received` bytes.
     """
 
     def __init__(self, hosts: Sequence[Host], counts: Mapping[Hashable, int]) -> None:
@@ -92,10 +82,8 @@ class Simulation:
         self._net = np.array([host.net for host in hosts])
         self.computed, self.sent, self.received = np.zeros((3, len(hosts)))
         self._programs: list[_Running] = []
-        # of each: what is left, host or source or -1, target or -1, threads; see `_rates`
-        self._left, self._most = np.zeros(0), np.zeros(0)
-        self._host, self._source, self._target = np.zeros((3, 0), int)
-        self._added: list[tuple[_Running, float, float, int, int, int]] = []
+        self._active = np.zeros(0, ACTIVITY)  # of each of these programs
+        self._added: list[tuple[_Running, tuple[float, float, int, int, int]]] = []
         self._counts = Counter(counts)
         self._queues: dict[Hashable, deque[_Running]] = defaultdict(deque)
 
@@ -110,13 +98,15 @@ class Simulation:
         for program in programs:
             self._advance(_Running(program))
         while self._programs or self._added:
-            self._take_up()
+            self._programs += [running for running, _ in self._added]
+            added = np.array([row for _, row in self._added], ACTIVITY)
+            self._active, self._added = np.concatenate([self._active, added]), []
             rates = self._rates()
-            seconds = float(np.min(self._left / rates))
-            self._pass(seconds, rates)
-            ended = self._left <= 1e-9 * np.maximum(1.0, rates)
-            over = [one for one, is_over in zip(self._programs, ended, strict=True) if is_over]
-            self._keep(~ended)
+            self._pass(float(np.min(self._active["left"] / rates)), rates)
+            ended = self._active["left"] <= 1e-9 * np.maximum(1.0, rates)
+            over = list(itertools.compress(self._programs, ended))
+            self._programs = list(itertools.compress(self._programs, ~ended))
+            self._active = self._active[~ended]
             for one in over:
                 self._advance(one)
         if any(self._queues.values()):
@@ -164,28 +154,8 @@ class Simulation:
         else:
             row = wanted.seconds, 1.0, -1, -1, -1
         if row[0] > 0:
-            self._added.append((running, *row))
+            self._added.append((running, row))
         return row[0] > 0
-
-    def _take_up(self) -> None:
-        if not self._added:
-            return
-        running, *columns = zip(*self._added, strict=True)
-        self._programs += running
-        names = "_left", "_most", "_host", "_source", "_target"
-        for name, column in zip(names, columns, strict=True):
-            setattr(self, name, np.concatenate([getattr(self, name), column]))
-        self._host, self._source, self._target = (
-            x.astype(int) for x in (self._host, self._source, self._target)
-        )
-        self._added = []
-
-    def _keep(self, which: np.ndarray) -> None:
-        self._programs = [
-            one for one, is_kept in zip(self._programs, which, strict=True) if is_kept
-        ]
-        for name in ("_left", "_most", "_host", "_source", "_target"):
-            setattr(self, name, getattr(self, name)[which])
 
     def _rates(self) -> np.ndarray:
         """How much of each is done in a second.
@@ -193,15 +163,15 @@ class Simulation:
         Threads of a host share its cores evenly; so do transfers a link, each as fast as the
         busier of its two ends allows.
         """
-        rates = self._most.copy()
-        computing, sending = self._host >= 0, self._source >= 0
+        rates = self._active["most"].copy()
+        computing, sending = self._active["host"] >= 0, self._active["source"] >= 0
         if computing.any():
-            host = self._host[computing]
-            threads = np.bincount(host, self._most[computing], len(self._cores))
+            host = self._active["host"][computing]
+            threads = np.bincount(host, rates[computing], len(self._cores))
             slower = np.minimum(1.0, self._cores / np.maximum(threads, 1e-12))
             rates[computing] *= slower[host]
         if sending.any():
-            source, target = self._source[sending], self._target[sending]
+            source, target = (self._active[end][sending] for end in ("source", "target"))
             of_source, of_target = (
                 self._net / np.maximum(1, np.bincount(ends, minlength=len(self._net)))
                 for ends in (source, target)
@@ -212,12 +182,10 @@ class Simulation:
     def _pass(self, seconds: float, rates: np.ndarray) -> None:
         self.now += seconds
         done = rates * seconds
-        self._left = self._left - done
-        for total, ends in (
-            (self.computed, self._host),
-            (self.sent, self._source),
-            (self.received, self._target),
-        ):
+        self._active["left"] -= done
+        totals = {"host": self.computed, "source": self.sent, "target": self.received}
+        for end, total in totals.items():
+            ends = self._active[end]
             is_one = ends >= 0
             total += np.bincount(ends[is_one], done[is_one], len(total))
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,20 +23,11 @@ from gensim_tfw2v.planning import (
 
 @dataclass(frozen=True)
 class Corpus:
-    """A text and how it is trained on.
+    """A text and how it is trained on."""
 
-    Parameters
-    ----------
-    counts : tuple of int
-        Of the vocabulary's words.
-    sentences : int
-    options : dict
-        Of `TFWord2Vec`.
-    """
-
-    counts: tuple[int, ...]
+    counts: tuple[int, ...]  # of the vocabulary's words
     sentences: int
-    options: dict[str, object]
+    options: dict[str, Any]  # of `TFWord2Vec`
 
     @property
     def tokens(self) -> int:
@@ -60,8 +52,14 @@ class Corpus:
 
     def workload(self) -> Workload:
         """For the traffic model."""
-        option = {"window": 5, "negative": 5, "sg": 0, "vector_size": 100, "sample": 1e-3}
-        option |= self.options  # type: ignore[arg-type]
+        option: dict[str, Any] = {
+            "window": 5,
+            "negative": 5,
+            "sg": 0,
+            "vector_size": 100,
+            "sample": 1e-3,
+        }
+        option |= self.options
         frequencies = Frequencies.of_counts(np.array(self.counts), float(option["sample"]))
         kept = int(self.tokens * frequencies.kept)
         window = int(option["window"])
@@ -75,14 +73,9 @@ class Corpus:
         return Workload(frequencies, int(option["vector_size"]), shape, bool(option["sg"]))
 
     def work(self, workers: int, threads: int, rows_factor: float = 1.0) -> Work:
-        """An epoch of so many workers.
+        """An epoch of so many workers, with threads each.
 
-        Parameters
-        ----------
-        threads : int
-            Of each.
-        rows_factor : float
-            How many rows travel for each one that the traffic model predicts.
+        `rows_factor` rows travel for each one that the traffic model predicts.
         """
         load = self.workload()
         entries = choose_unit_entries(self.tokens, workers * threads)
@@ -101,33 +94,3 @@ class Corpus:
             text_bytes=ENTRY * (self.tokens + self.sentences) / jobs,
             model_bytes=2.0 * FLOAT * len(self.counts) * load.vector_size,
         )
-
-
-def target_bytes(work: Workload, shards: int, own_negatives: bool) -> tuple[float, float]:
-    """Bytes a token, fetched and pushed, where output rows stay and input rows travel to them.
-
-    No layout does so: see docs/planning.md. An input row is sent to each of S ps tasks that has an
-    output row for it, and the sum of its updates comes back (Stergiou et al. 2017, "Distributed
-    Negative Sampling for Word Embeddings"); whoever trains fetches it from its own ps before, and
-    pushes it there.
-
-    Parameters
-    ----------
-    work : Workload
-    shards : int
-        S.
-    own_negatives : bool
-        Whether a target's negatives are of its own shard. Then an input row is sent only where a
-        target is that it is in the window of; else also where one of its block's negatives is.
-    """
-    shape, window = work.shape, work.shape.window
-    # a window is reduced to 1..w, so it reaches d words far with a chance of (w - d + 1) / w
-    reached = np.arange(1, window + 1) / window
-    without = float(np.prod((1.0 - reached / shards) ** 2))
-    if not own_negatives:
-        without *= (1.0 - 1.0 / shards) ** shape.shared
-    words = shape.tokens * work.frequencies.words / work.frequencies.burst
-    copies = -shards * float(np.expm1((without - 1.0) * words).sum())
-    rows = (copies + distinct_rows(work, shape.tokens)[0]) / shape.tokens
-    size = NUMBER * work.vector_size
-    return rows * size, rows * (size + ID)

@@ -1,8 +1,10 @@
 """A study's document as a page."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean, median
+from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
+
+from benchmarks.report import MEGABYTE, facts, page, section, table
 
 NOTES = """\
 Words/s are raw words of the text, from the end of the first epoch on: what is set up once is in the
@@ -12,49 +14,38 @@ without a cluster, and several workers on parts of the corpus, cost in the same 
 worker takes as long as it did is what the simulation is adjusted to. **Simulated**: a machine for
 each task, of the cores and the network that are given, each core as fast as this machine's, with
 the medians of the rounds' costs; nothing of it was run, and speed-up is that over the smallest
-number of workers. **Quality** was really computed, by the schedule of so many workers in one
-process; 0 workers: one thread without a cluster. Given is the mean over the seeds, and the
-difference to 0 workers."""
+number of workers."""
 
 
-def page(document: Mapping[str, Any]) -> str:
-    """Markdown, ending with a line feed."""
-    machine = document["machine"]
-    versions = ", ".join(f"{name} {of}" for name, of in machine["versions"].items() if of)
+def markdown(document: Mapping[str, Any]) -> str:
+    """The page of a document."""
     corpus, hosts = document["corpus"], document["hosts"]
     options = ", ".join(f"{name}={value}" for name, value in document["options"].items())
     parts = [
-        f"# Scaling: {corpus['name']}",
-        f"- corpus: {corpus['name']}, {corpus['bytes'] / 1e6:.1f} MB, {corpus['words']:,} words\n"
-        f"- options: {options}; workers of {document['threads']} thread\n"
-        f"- machine: {machine['cpu']}, {machine['cores']} cores, "
-        f"{machine['memory_bytes'] / 2**30:.0f} GiB, {machine['system']}\n"
-        f"- versions: {versions}\n"
-        f"- date: {document['date']}",
+        facts(document, {"options": f"{options}; workers of {document['threads']} thread"}),
         NOTES,
-        "## Really run",
-        _real(document["real"]),
+        section("Really run", _real(document["real"])),
     ]
     if "simulated" in document:
-        parts += [
-            "## Simulated",
-            f"{document['simulated_words'] or corpus['words']:,} words. "
-            f"Machines of {hosts['cores']:g} cores, {hosts['net'] * 8 / 1e9:g} Gbit/s each, "
-            f"{hosts['latency'] * 1e3:g} ms there and back; the text comes from "
-            + ("a shared file system." if document["shared_text"] else "the coordinator."),
-            _simulated(document["simulated"]),
-            "## What the pieces cost",
-            _costs(document["calibration"], document.get("roofline")),
-        ]
-    if document["quality"]:
-        staleness = {one["workers"]: one["staleness"] for one in document.get("simulated", [])}
-        parts += ["## Quality", _quality(document["quality"], staleness)]
-    return "\n\n".join(parts) + "\n"
+        parts.append(
+            section(
+                "Simulated",
+                f"{document['simulated_words'] or corpus['words']:,} words. "
+                f"Machines of {hosts['cores']:g} cores, {hosts['net'] * 8 / 1e9:g} Gbit/s each, "
+                f"{hosts['latency'] * 1e3:g} ms there and back; the text comes from "
+                + ("a shared file system." if document["shared_text"] else "the coordinator."),
+                _simulated(document["simulated"]),
+            )
+        )
+        costs = _costs(document["calibration"], document.get("roofline"))
+        parts.append(section("What the pieces cost", costs))
+    return page(f"Scaling: {corpus['name']}", *parts)
 
 
 def _real(rows: Sequence[Mapping[str, Any]]) -> str:
     lines = []
-    for workers, of_workers in _by_workers(rows).items():
+    for workers in sorted({one["measured"]["workers"] for one in rows}):
+        of_workers = [one for one in rows if one["measured"]["workers"] == workers]
         measured = [one["measured"] for one in of_workers]
         predicted = [one["predicted"] for one in of_workers]
         found = [
@@ -78,7 +69,7 @@ def _real(rows: Sequence[Mapping[str, Any]]) -> str:
                 else f"{median(found):+.0%} ({min(found):+.0%} to {max(found):+.0%})",
                 *(f"{middle(kind) / tokens * 1e9:,.0f}" for kind in kinds),
                 f"{middle('bytes_per_token'):.0f}",
-                f"{sum(measured[0]['peak_memory'].values()) / 2**20:,.0f}",
+                f"{measured[0]['peak_bytes'] / MEGABYTE:,.0f}",
             ]
         )
     head = ["workers", "ps", "words/s", "predicted", "error", "workers' core ns a token", "ps'"]
@@ -127,43 +118,3 @@ def _costs(calibration: Mapping[str, float], roof: Mapping[str, float] | None) -
         f"{roof['fraction']:.0%} of the {roof['machine'] / 1e9:.1f} G that it does in one large "
         "product of the same precision"
     )
-
-
-def _quality(rows: Sequence[Mapping[str, Any]], staleness: Mapping[int, float]) -> str:
-    names = list(rows[0]["quality"])
-    groups = _by_workers(rows)
-
-    def mean(workers: int, name: str) -> float:
-        return fmean(one["quality"][name] for one in groups[workers])
-
-    lines = []
-    for workers, of_workers in groups.items():
-        losses = [one["loss"] for one in of_workers if one["loss"] is not None]
-        lines.append(
-            [
-                f"{workers}",
-                f"{fmean(one['staleness'] for one in of_workers):.1f}" if workers else "–",
-                f"{staleness[workers]:.1f}" if workers in staleness else "–",
-                f"{fmean(losses):.3f}" if losses else "–",
-                *(
-                    f"{mean(workers, name):.3f}"
-                    + (f" ({mean(workers, name) - mean(0, name):+.3f})" if workers and 0 in groups
-                       else "")
-                    for name in names
-                ),
-            ]
-        )  # fmt: skip
-    return table(["workers", "staleness, units", "simulated", "loss", *names], lines)
-
-
-def _by_workers(rows: Iterable[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
-    groups: dict[int, list[Mapping[str, Any]]] = {}
-    for one in rows:
-        groups.setdefault(one.get("measured", one)["workers"], []).append(one)
-    return dict(sorted(groups.items()))
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table of figures."""
-    lines = [list(head), ["---:"] * len(head), *map(list, rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

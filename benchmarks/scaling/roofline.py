@@ -6,71 +6,51 @@ Multicore Architectures".
 
 import contextlib
 import time
-from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.sizes import StepShape
+from gensim_tfw2v.planning import FLOAT, Workload
 
 #: Side of the matrices whose product is timed, and for how many seconds.
 SIZE, SECONDS = 1024, 2.0
 
-#: Bytes of a number of a row.
-FLOAT = 4
-
-
-class Roofline(NamedTuple):
-    """A kernel against a machine.
-
-    Attributes
-    ----------
-    products_per_second : float
-        Floating point operations of matrix products that the kernel does.
-    machine : float
-        The same that the machine does in one large product of the kernel's precision.
-    flops_per_token, bytes_per_token : float
-        Of the products; of rows that are read and written, and of copies for the blocks.
-    """
-
-    products_per_second: float
-    machine: float
-    flops_per_token: float
-    bytes_per_token: float
-
-    @property
-    def fraction(self) -> float:
-        """The share of the machine's products."""
-        return self.products_per_second / self.machine
-
 
 def roofline(
-    shape: StepShape,
-    vector_size: int,
-    skipgram: bool,
-    dtype: str,
-    tokens_per_second: float,
-    rows_per_token: float,
-) -> Roofline:
-    """Compare a kernel with the machine.
+    load: Workload, dtype: str, tokens_per_second: float, rows_per_token: float
+) -> dict[str, float]:
+    """Compare a kernel with the machine, in products of one thread.
 
     Parameters
     ----------
-    tokens_per_second : float
-        That one thread trains on.
     rows_per_token : float
         Distinct rows of a step for each of its tokens.
+
+    Returns
+    -------
+    dict
+        ``flops_per_token`` of matrix products, and ``bytes_per_token`` of rows that are read and
+        written and of copies for the blocks; ``products_per_second``, floating point operations
+        that the kernel does, those that the `machine` does in one large product, and their
+        `fraction`.
     """
-    if skipgram:  # scores, and the updates of both sides
+    shape = load.shape
+    if load.skipgram:  # scores, and the updates of both sides
         products = 3 * shape.columns * shape.inputs
     else:  # into and out of the hidden rows; scores, and the updates of both sides
         products = 2 * shape.centres * shape.inputs + 3 * shape.centres * (1 + shape.shared)
-    flops = 2.0 * products * vector_size / shape.block
+    flops = 2.0 * products * load.vector_size / shape.block
     # a step's rows are read, and read and written when its updates are added; each place of a
     # block has a copy of its row and of its update, which are written and read
     width = tf.as_dtype(dtype).size
     places = (shape.inputs + shape.columns) / shape.block
-    moved = vector_size * (3 * FLOAT * rows_per_token + 2 * (width + FLOAT) * places)
+    moved = load.vector_size * (3 * FLOAT * rows_per_token + 2 * (width + FLOAT) * places)
     machine = products_per_second(dtype)
-    return Roofline(flops * tokens_per_second, machine, flops, moved)
+    return {
+        "flops_per_token": flops,
+        "bytes_per_token": moved,
+        "products_per_second": flops * tokens_per_second,
+        "machine": machine,
+        "fraction": flops * tokens_per_second / machine,
+    }
 
 
 def products_per_second(dtype: str) -> float:

@@ -25,53 +25,27 @@ DONE = "done"
 
 @dataclass(frozen=True)
 class Work:
-    """An epoch.
+    """An epoch."""
 
-    Parameters
-    ----------
-    jobs : int
-        Into which it is cut.
-    tokens, rows : float
-        Of each: tokens that are trained on, and rows that travel.
-    fetched_bytes, pushed_bytes : float
-        Of each row.
-    units : int
-        Of each job.
-    text_bytes : float
-        Of a job's encoded text, that a worker on another host is sent.
-    model_bytes : float
-        Of all rows, which come back at the end.
-    """
-
-    jobs: int
-    tokens: float
-    rows: float
-    fetched_bytes: float
-    pushed_bytes: float
-    units: int = 1
-    text_bytes: float = 0.0
-    model_bytes: float = 0.0
+    jobs: int  # into which it is cut
+    tokens: float  # of each job, that are trained on
+    rows: float  # of each job, that travel
+    fetched_bytes: float  # of each row
+    pushed_bytes: float  # of each row
+    units: int = 1  # of each job
+    text_bytes: float = 0.0  # of a job's encoded text, that a worker on another host is sent
+    model_bytes: float = 0.0  # of all rows, which come back at the end
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which task is on which host.
-
-    Parameters
-    ----------
-    hosts : tuple of Host
-    coordinator : int
-    ps, workers : tuple of int
-        The host of each.
-    latency : float
-        Seconds of a message to another host and of its answer.
-    """
+    """Which task is on which host."""
 
     hosts: tuple[Host, ...]
     coordinator: int
-    ps: tuple[int, ...]
-    workers: tuple[int, ...]
-    latency: float
+    ps: tuple[int, ...]  # the host of each
+    workers: tuple[int, ...]  # the host of each
+    latency: float  # seconds of a message to another host and of its answer
 
     @classmethod
     def one_host(cls, host: Host, ps: int, workers: int) -> "Layout":
@@ -87,21 +61,12 @@ class Layout:
 
 
 class Outcome(NamedTuple):
-    """An epoch, simulated.
-
-    Attributes
-    ----------
-    seconds : float
-    staleness : float
-        Units of others that were pushed between a job's fetching and its pushing, on average.
-    computed, sent, received : ndarray [hosts]
-        Core seconds used, and bytes.
-    """
+    """An epoch, simulated."""
 
     seconds: float
-    staleness: float
-    computed: np.ndarray
-    sent: np.ndarray
+    staleness: float  # units of others pushed between a job's fetching and its pushing, on average
+    computed: np.ndarray  # [hosts], core seconds used
+    sent: np.ndarray  # [hosts], bytes
     received: np.ndarray
 
 

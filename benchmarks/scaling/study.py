@@ -1,17 +1,18 @@
-"""How training scales with the number of workers: measured, simulated, and its quality."""
+"""How training scales with the number of workers: measured and simulated."""
 
-from dataclasses import dataclass, field, replace
+import tempfile
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from benchmarks.scaling.costs import Costs, Measured, fit
+from benchmarks.scaling.costs import Costs, fit
 from benchmarks.scaling.events import Host
 from benchmarks.scaling.prediction import Corpus
-from benchmarks.scaling.run import Asked, Trained, in_a_process
+from benchmarks.scaling.run import Measured, run_training
 from benchmarks.scaling.simulation import Layout, Outcome, Work, simulate
-from benchmarks.scaling.usage import read_usage
 
 #: Workers for each ps task.
 WORKERS_A_PS = 2
@@ -26,74 +27,30 @@ BUSY = 0.8
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be studied.
-
-    Parameters
-    ----------
-    corpus : Path
-    options : dict
-        Of `TFWord2Vec`.
-    workers : tuple of int
-    real : int
-        Up to how many workers the cluster is really run.
-    seeds : tuple of int
-        Of the runs that quality is measured in.
-    cores, threads : int
-        Of this machine; of each worker.
-    host : Host
-        What the simulated machines are, one for each task.
-    latency : float
-        Seconds of a message and its answer.
-    words : int
-        Of the corpus that is simulated: more text of the same kind; 0 for the corpus itself.
-    shared_text : bool
-        Whether simulated workers read the text themselves, rather than being sent it.
-    pairs : dict of str to str
-        See `Asked`.
-    """
+    """What is to be studied."""
 
     corpus: Path
-    options: dict[str, Any]
+    options: dict[str, Any]  # of `TFWord2Vec`
     workers: tuple[int, ...]
-    real: int
-    seeds: tuple[int, ...]
-    cores: int
-    threads: int
-    host: Host
-    latency: float
-    words: int = 0
-    shared_text: bool = False
-    pairs: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def vector_size(self) -> int:
-        """D."""
-        return int(self.options.get("vector_size", 100))
+    real: int  # up to how many workers the cluster is really run
+    cores: int  # of this machine
+    threads: int  # of each worker
+    host: Host  # what the simulated machines are, one for each task
+    latency: float  # seconds of a message and its answer
+    words: int = 0  # of the simulated corpus: more text of the same kind; 0 for the corpus itself
+    shared_text: bool = False  # whether simulated workers read the text, or are sent it
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """An epoch of so many workers.
-
-    Parameters
-    ----------
-    workers, ps : int
-    words_per_second : float
-    staleness : float
-        Units of others between a job's fetching and its pushing.
-    busy : dict of str to float
-        Share of the time in which each kind of resource is in use: of the busiest of its kind.
-    bound : str
-        By what it is limited.
-    bytes_per_token : float
-    """
+    """An epoch of so many workers."""
 
     workers: int
     ps: int
     words_per_second: float
-    staleness: float
-    busy: dict[str, float]
-    bound: str
+    staleness: float  # units of others between a job's fetching and its pushing
+    busy: dict[str, float]  # share of the time of each kind of resource, of the busiest of a kind
+    bound: str  # by what it is limited
     bytes_per_token: float
 
 
@@ -102,21 +59,13 @@ def ps_tasks(workers: int) -> int:
     return max(1, workers // WORKERS_A_PS)
 
 
-def run_cluster(
-    question: Question, workers: int, folder: Path, corpus: Path | None = None
-) -> tuple[Trained, Measured]:
-    """Run a local cluster of so many workers, and read what its processes took."""
-    options = question.options | {
-        "cluster": f"local:ps={ps_tasks(workers)},worker={workers}",
-        "workers": question.threads,
-        "log_dir": str(folder),
-        "progress": False,
-    }
-    trained = in_a_process(Asked(str(corpus or question.corpus), options))
-    return trained, Measured.of(trained, read_usage(folder), question.vector_size)
+def run_cluster(question: Question, workers: int, corpus: Path) -> tuple[Measured, dict[str, Any]]:
+    """Run a local cluster of so many workers."""
+    options = question.options | {"workers": question.threads}
+    return run_training(str(corpus), options, workers, ps_tasks(workers))
 
 
-def calibrate(question: Question, folder: Path) -> tuple[Costs, Corpus, float, list[Measured]]:
+def calibrate(question: Question) -> tuple[Costs, Corpus, float, Measured]:
     """Measure what pieces of the work cost.
 
     A token's cost is that of threads on all cores, without a cluster; what a row and a job cost is
@@ -129,39 +78,26 @@ def calibrate(question: Question, folder: Path) -> tuple[Costs, Corpus, float, l
     corpus : Corpus
     rows_factor : float
         How many rows travel for each one that the traffic model predicts.
-    runs : list of Measured
-        Of the clusters, the one worker first.
+    alone : Measured
+        One worker on the corpus.
     """
-    asked = {"whole": (1, question.corpus)}
-    for part in PARTS:
-        name = f"part-{part}"
-        asked[name] = question.real, folder / f"{name}.txt"
-        _copy_part(question.corpus, asked[name][1], part)
-    runs, factors, corpora = [], [], []
-    for name, (workers, path) in asked.items():
-        trained, measured = run_cluster(question, workers, folder / name, path)
-        corpus = Corpus(tuple(trained.counts), trained.sentences, question.options)
-        predicted = corpus.work(workers, question.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        found = [run_cluster(question, 1, question.corpus)]
+        for part in PARTS:
+            path = Path(folder, f"part-{part}.txt")
+            _copy_part(question.corpus, path, part)
+            found.append(run_cluster(question, question.real, path))
+    runs = [measured for measured, _ in found]
+    corpora = [Corpus(**text, options=question.options) for _, text in found]
+    factors = []
+    for measured, corpus in zip(runs, corpora, strict=True):
+        predicted = corpus.work(measured.workers, question.threads)
         factors.append(measured.rows / (predicted.rows * predicted.jobs))
-        runs.append(measured)
-        corpora.append(corpus)
-    whole, rows_factor = corpora[0], sum(factors) / len(factors)
-    token = _token_cost(question, folder / "threads", runs[0].tokens)
-    costs = _with_threads(
-        question, fit(token, runs, 1.0), whole.work(1, question.threads, rows_factor), runs[0]
-    )
-    return costs, whole, rows_factor, runs
-
-
-def _token_cost(question: Question, folder: Path, tokens: float) -> float:
-    """Core seconds of a token, of an epoch with so many, where no rows travel."""
-    options = question.options | {
-        "workers": question.cores,
-        "log_dir": str(folder),
-        "progress": False,
-    }
-    trained = in_a_process(Asked(str(question.corpus), options))
-    return sum(map(trained.epoch_cores, trained.cores[-1])) / tokens
+    whole, rows_factor = corpora[0], fmean(factors)
+    threads = run_training(str(question.corpus), question.options | {"workers": question.cores})[0]
+    costs = fit(threads.coordinator_cores / runs[0].tokens, runs, 1.0)
+    work = whole.work(1, question.threads, rows_factor)
+    return _with_threads(question, costs, work, runs[0]), whole, rows_factor, runs[0]
 
 
 def _with_threads(question: Question, costs: Costs, work: Work, measured: Measured) -> Costs:
@@ -227,15 +163,3 @@ def _busy(outcome: Outcome, layout: Layout, costs: Costs, work: Work) -> dict[st
         "network of ps": float(max(sending[ps].max(), receiving[ps].max())),
         "network of workers": float(max(sending[workers].max(), receiving[workers].max())),
     }
-
-
-def quality(question: Question, workers: int, seed: int) -> Trained:
-    """Train by the schedule of so many workers in one process, and evaluate; 0: without a cluster.
-
-    Threads of this process take the part of the workers, each with jobs of the same length as on
-    a cluster, so what a job does not know of the others' is what it would not know there. Without
-    a cluster one thread trains: alpha then falls as it does with workers of one thread.
-    """
-    options = question.options | {"seed": seed, "progress": False, "compute_loss": True}
-    options |= {"regime": "asynchronous", "workers": workers} if workers else {"workers": 1}
-    return in_a_process(Asked(str(question.corpus), options, question.pairs))

@@ -8,7 +8,6 @@ the centre word (one), s negative samples shared by the predictions, p nodes of 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
 from typing import Any
 
 from tensorboard.compat.proto.attr_value_pb2 import AttrValue
@@ -19,9 +18,56 @@ from tensorboard.compat.proto.types_pb2 import DT_FLOAT, DT_INT64
 
 FLOAT = AttrValue(type=DT_FLOAT)
 INT64 = AttrValue(type=DT_INT64)
+_ROWS = {"dtype": FLOAT, "Tindices": INT64}
+
+#: Attributes of ops that do not compute with float32 alone.
+TYPES: dict[str, dict[str, Any]] = {
+    "Const": {"dtype": FLOAT},
+    "FixedUnigramCandidateSampler": {"num_true": 1, "unique": False},
+    "Placeholder": {},
+    "ResourceGather": _ROWS,
+    "ResourceScatterAdd": _ROWS,
+    "VarHandleOp": {"dtype": FLOAT},
+}
 
 #: The version of GraphDef that TensorFlow 2.21 writes.
 PRODUCER = 2000
+
+# Ops: their names, what they are, letters of what they give (or einsum's equation), and inputs.
+
+#: A hidden row of a pool of rows, such as those of a window: are they real, or fill it up?
+POOL = """
+{scope}/sum     Einsum    {each}d,{each}->{rest}d  {hidden} {real}
+"""
+SHARE = """
+{scope}/number  Einsum    {each}->{rest}           {real}
+{scope}/share   DivNoNan  {rest}                   {scope}/one {scope}/number
+"""
+MEAN = """
+{scope}/mean    Einsum    {rest}d,{rest}->{rest}d  {scope}/sum {scope}/share
+"""
+
+#: Logistic regression of labels 1 and -1, each counted as often as its weight.
+PREDICTION = """
+output_lookup/{name}       ResourceGather  {rows}d             {table} {ids}
+scores/{name}              Einsum          bd,{rows}d->{pairs} {hidden} output_lookup/{name}
+sigmoid/{name}/signed      Mul             {pairs}             scores/{name} {label}
+sigmoid/{name}/negated     Neg             {pairs}             sigmoid/{name}/signed
+sigmoid/{name}/error       Sigmoid         {pairs}             sigmoid/{name}/negated
+loss/{name}/each           Softplus        {pairs}             sigmoid/{name}/negated
+loss/{name}/weighted       Mul             {pairs}             loss/{name}/each {weight}
+loss/{name}/sum            Einsum          {pairs}->           loss/{name}/weighted
+gradients/{name}/signed    Mul             {pairs}             sigmoid/{name}/error {label}
+gradients/{name}/weighted  Mul             {pairs}             gradients/{name}/signed {weight}
+gradients/{name}/hidden    Einsum          {pairs},{rows}d->bd {gain} output_lookup/{name}
+gradients/{name}/rows      Einsum          {pairs},bd->{rows}d {gain} {hidden}
+"""
+
+#: Rows are added to after all reading, which what the hidden row gains has waited for.
+UPDATE = """
+update/{name}/step  Mul                 {rows}d  {change} batch/alpha
+update/{name}/add   ResourceScatterAdd  -        {table} {ids} update/{name}/step ^gradients/hidden
+"""
 
 
 def objective_graph(
@@ -38,143 +84,118 @@ def objective_graph(
         Negative samples that predictions share.
     ns_exponent : float
     """
-    graph = _Graph(vector_size)
+    graph = _Graph(vector_size, shared)
     pools = []  # of rows into the hidden row: letter, whether by the mean, and updates by shares
     if not objective.skipgram:
         pools.append(("w", objective.mean, objective.mean == objective.corrected))
     if rows > words:
         pools.append(("n", True, False))
-    letters = "".join(["b", *(letter for letter, *_ in pools)])
-    inputs = graph.fed("batch/inputs", letters, INT64)
-    vectors = graph.table("wv.vectors", rows)
-    hidden = graph.read("embedding_lookup", vectors, inputs, letters)
+    all_letters = letters = "".join(["b", *(letter for letter, *_ in pools)])
+    graph.feed("batch/alpha", "-")
+    graph.feed("batch/inputs", letters, INT64)
+    graph.table("wv.vectors", rows)
+    hidden = "embedding_lookup"
+    graph.add(f"{hidden} ResourceGather {letters}d wv.vectors batch/inputs")
     spread = []
     for letter, by_mean, by_shares in reversed(pools):
-        each = letters
-        letters = letters[:-1]
+        each, letters = letters, letters[:-1]
         scope = {"w": "hidden/window", "n": "hidden/ngrams"}[letter]
-        real = graph.fed(f"batch/are_real_{letter}", each)  # 1, or 0 of what fills up
-        hidden = graph.einsum(f"{scope}/sum", f"{each}d,{each}->{letters}d", hidden, real)
+        real = f"batch/are_real_{letter}"
+        graph.feed(real, each)  # 1, or 0 of what fills up
+        named = {"scope": scope, "each": each, "rest": letters, "real": real}
+        graph.add(POOL.format(**named, hidden=hidden))
+        hidden = f"{scope}/sum"
         spread.append((f"{letters}d,{each}->{each}d", real))
         if by_mean or by_shares:
-            number = graph.einsum(f"{scope}/number", f"{each}->{letters}", real)
-            one = graph.constant(f"{scope}/one", 1.0)
-            share = graph.add(f"{scope}/share", "DivNoNan", letters, one, number)
-            mean = f"{letters}d,{letters}->{letters}d", share
-            if by_mean:
-                hidden = graph.einsum(f"{scope}/mean", mean[0], hidden, share)
-            if by_shares:
-                spread.append(mean)
+            graph.constant(f"{scope}/one", 1.0)
+            graph.add(SHARE.format(**named))
+        if by_mean:
+            graph.add(MEAN.format(**named))
+            hidden = f"{scope}/mean"
+        if by_shares:
+            spread.append((f"{letters}d,{letters}->{letters}d", f"{scope}/share"))
 
-    gains = []
-    losses = []
+    predicted = []
 
-    def predict(name: str, table: str, ids: str, letters: str, label: str, weight: str) -> None:
-        """Logistic regression of labels 1 and -1, each counted as often as its weight."""
-        pairs = "b" + letters.removeprefix("b")
-        rows = graph.read(f"output_lookup/{name}", table, ids, letters)
-        scores = graph.einsum(f"scores/{name}", f"bd,{letters}d->{pairs}", hidden, rows)
-        signed = graph.add(f"sigmoid/{name}/signed", "Mul", pairs, scores, label)
-        wrong = graph.add(f"sigmoid/{name}/negated", "Neg", pairs, signed)
-        error = graph.add(f"sigmoid/{name}/error", "Sigmoid", pairs, wrong)
-        lost = graph.add(f"loss/{name}/each", "Softplus", pairs, wrong)
-        lost = graph.add(f"loss/{name}/weighted", "Mul", pairs, lost, weight)
-        losses.append(graph.einsum(f"loss/{name}/sum", f"{pairs}->", lost))
-        gain = graph.add(f"gradients/{name}/signed", "Mul", pairs, error, label)
-        gain = graph.add(f"gradients/{name}/weighted", "Mul", pairs, gain, weight)
-        gains.append(
-            graph.einsum(f"gradients/{name}/hidden", f"{pairs},{letters}d->bd", gain, rows)
-        )
-        change = graph.einsum(f"gradients/{name}/rows", f"{pairs},bd->{letters}d", gain, hidden)
-        graph.update(f"update/{name}", table, ids, change, letters)
+    def predict(name: str, table: str, ids: str, rows: str, label: str, weight: str) -> None:
+        gain = f"gradients/{name}/weighted"
+        named = {"name": name, "table": table, "ids": ids, "rows": rows, "hidden": hidden}
+        pairs = "b" + rows.removeprefix("b")
+        graph.add(PREDICTION.format(**named, pairs=pairs, label=label, weight=weight, gain=gain))
+        graph.add(UPDATE.format(**named, change=f"gradients/{name}/rows"))
+        predicted.append(name)
 
-    one = graph.constant("sigmoid/one", 1.0)
+    one = "sigmoid/one"
+    graph.constant(one, 1.0)
     if objective.negative:
-        syn1neg = graph.table("syn1neg", words)
-        centres = graph.fed("batch/centres", "bc", INT64)
-        predict("centre", syn1neg, centres, "bc", one, one)
-        samples = graph.samples("negative_samples/sampled", centres, shared, words, ns_exponent)
-        share = graph.constant("negative_samples/weight", objective.negative / shared)
-        minus = graph.constant("sigmoid/minus_one", -1.0)
-        predict("negatives", syn1neg, samples, "s", minus, share)
+        graph.table("syn1neg", words)
+        graph.feed("batch/centres", "bc", INT64)
+        predict("centre", "syn1neg", "batch/centres", "bc", one, one)
+        samples, weight = "negative_samples/sampled", "negative_samples/weight"
+        sampler = f"{samples} FixedUnigramCandidateSampler s,bc,s batch/centres"
+        exponent = float(ns_exponent)
+        graph.add(sampler, num_sampled=shared, range_max=words, distortion=exponent)
+        graph.constant(weight, objective.negative / shared)
+        graph.constant("sigmoid/minus_one", -1.0)
+        predict("negatives", "syn1neg", samples, "s", "sigmoid/minus_one", weight)
     if objective.hierarchical:
-        path = graph.fed("batch/path", "bp", INT64)
-        turns = graph.fed("batch/turns", "bp")
+        graph.table("syn1", words)
+        graph.feed("batch/path", "bp", INT64)
+        graph.feed("batch/turns", "bp")
         # 1 or -1 at a node, 0 where a path is filled up
-        real = graph.add("batch/are_real_p", "Abs", "bp", turns)
-        predict("nodes", graph.table("syn1", words), path, "bp", turns, real)
-    graph.add("loss/sum", "AddN", "", *losses, N=len(losses))
-    gain = graph.add("gradients/hidden", "AddN", "bd", *gains, N=len(gains))
+        graph.add("batch/are_real_p Abs bp batch/turns")
+        predict("nodes", "syn1", "batch/path", "bp", "batch/turns", "batch/are_real_p")
+    graph.add("loss/sum AddN - " + " ".join(f"loss/{name}/sum" for name in predicted))
+    gain = "gradients/hidden"
+    graph.add(f"{gain} AddN bd " + " ".join(f"gradients/{name}/hidden" for name in predicted))
     for place, (equation, factor) in enumerate(reversed(spread)):
-        gain = graph.einsum(f"gradients/inputs/{place}", equation, gain, factor)
-    graph.update("update/inputs", vectors, inputs, gain, "".join(["b", *(x for x, *_ in pools)]))
+        graph.add(f"gradients/inputs/{place} Einsum {equation} {gain} {factor}")
+        gain = f"gradients/inputs/{place}"
+    inputs = {"table": "wv.vectors", "ids": "batch/inputs", "rows": all_letters}
+    graph.add(UPDATE.format(name="inputs", change=gain, **inputs))
     return bytes(graph.proto.SerializeToString())
 
 
 class _Graph:
-    """A ``GraphDef`` that grows: methods add an op and return its name.
+    """A ``GraphDef`` that grows; letters of dimensions tell the shapes of what ops give."""
 
-    The shape of what it gives is told by the letters of the dimensions.
-    """
-
-    def __init__(self, vector_size: int) -> None:
+    def __init__(self, vector_size: int, shared: int) -> None:
         self.proto = GraphDef()
-        self._sizes = defaultdict(lambda: -1, d=vector_size, c=1)  # by letters; -1: any
+        self._sizes = defaultdict(lambda: -1, d=vector_size, c=1, s=shared)  # by letters; -1: any
         self.proto.versions.producer = PRODUCER
-        self._alpha = self.fed("batch/alpha", "")
 
-    def add(self, name: str, op: str, letters: str, *inputs: str, **attributes: Any) -> str:
-        """Add an op on float32, unless its attributes say on what."""
-        node = self.proto.node.add(name=name, op=op, input=inputs)
-        outputs = [] if op == "ResourceScatterAdd" else letters.split(",")
-        shapes = AttrValue.ListValue(
-            shape=[_shape(map(self._sizes.__getitem__, each)) for each in outputs]
-        )
-        typed = attributes if "dtype" in attributes or "range_max" in attributes else {"T": FLOAT}
-        for key, value in (typed | attributes | {"_output_shapes": AttrValue(list=shapes)}).items():
-            if not isinstance(value, AttrValue):
-                kinds = {bool: "b", int: "i", float: "f", bytes: "s"}
-                value = AttrValue(**{kinds[type(value)]: value})
-            node.attr[key].CopyFrom(value)
-        return name
+    def add(self, ops: str, **attributes: Any) -> None:
+        """Add the ops of a text, a line each; `attributes` are those of the only one."""
+        for line in ops.strip().splitlines():
+            name, op, letters, *inputs = line.split()
+            node = self.proto.node.add(name=name, op=op, input=inputs)
+            given = attributes | TYPES.get(op, {"T": FLOAT})
+            if op in ("Einsum", "AddN"):
+                given["N"] = len(inputs)
+            if op == "Einsum":
+                given["equation"] = letters.encode()
+                letters = letters.partition("->")[2]
+            outputs = [] if op == "ResourceScatterAdd" else letters.split(",")
+            shapes = AttrValue.ListValue(shape=map(self._shape, outputs))
+            for key, value in (given | {"_output_shapes": AttrValue(list=shapes)}).items():
+                if not isinstance(value, AttrValue):
+                    kinds = {bool: "b", int: "i", float: "f", bytes: "s"}
+                    value = AttrValue(**{kinds[type(value)]: value})
+                node.attr[key].CopyFrom(value)
 
-    def fed(self, name: str, letters: str, dtype: AttrValue = FLOAT) -> str:
-        shape = AttrValue(shape=_shape(map(self._sizes.__getitem__, letters)))
-        return self.add(name, "Placeholder", letters, dtype=dtype, shape=shape)
+    def _shape(self, letters: str) -> TensorShapeProto:
+        sizes = map(self._sizes.__getitem__, letters.removeprefix("-"))
+        return TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in sizes])
 
-    def constant(self, name: str, value: float) -> str:
-        tensor = TensorProto(dtype=DT_FLOAT, tensor_shape=_shape([]), float_val=[value])
-        return self.add(name, "Const", "", dtype=FLOAT, value=AttrValue(tensor=tensor))
+    def feed(self, name: str, letters: str, dtype: AttrValue = FLOAT) -> None:
+        shape = AttrValue(shape=self._shape(letters))
+        self.add(f"{name} Placeholder {letters}", dtype=dtype, shape=shape)
 
-    def table(self, name: str, rows: int) -> str:
-        shape = AttrValue(shape=_shape([rows, self._sizes["d"]]))
-        return self.add(
-            name, "VarHandleOp", "", dtype=FLOAT, shape=shape, shared_name=name.encode()
-        )
+    def constant(self, name: str, value: float) -> None:
+        tensor = TensorProto(dtype=DT_FLOAT, tensor_shape=self._shape("-"), float_val=[value])
+        self.add(f"{name} Const -", value=AttrValue(tensor=tensor))
 
-    def read(self, name: str, table: str, ids: str, letters: str) -> str:
-        types = {"dtype": FLOAT, "Tindices": INT64}
-        return self.add(name, "ResourceGather", f"{letters}d", table, ids, **types)
-
-    def update(self, name: str, table: str, ids: str, change: str, letters: str) -> None:
-        step = self.add(f"{name}/step", "Mul", f"{letters}d", change, self._alpha)
-        # after all reading, which what the hidden row gains has waited for
-        inputs = (table, ids, step, "^gradients/hidden")
-        types = {"dtype": FLOAT, "Tindices": INT64}
-        self.add(f"{name}/add", "ResourceScatterAdd", "", *inputs, **types)
-
-    def einsum(self, name: str, equation: str, *inputs: str) -> str:
-        letters = equation.partition("->")[2]
-        given = {"equation": equation.encode(), "N": len(inputs)}
-        return self.add(name, "Einsum", letters, *inputs, **given)
-
-    def samples(self, name: str, targets: str, number: int, words: int, exponent: float) -> str:
-        """Words drawn by their counts to the power of the exponent."""
-        self._sizes["s"] = number
-        given = {"num_true": 1, "num_sampled": number, "unique": False, "range_max": words}
-        sampler = "FixedUnigramCandidateSampler"
-        return self.add(name, sampler, "s,bc,s", targets, distortion=float(exponent), **given)
-
-
-def _shape(sizes: Iterable[int]) -> TensorShapeProto:
-    return TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in sizes])
+    def table(self, name: str, rows: int) -> None:
+        self._sizes["V"] = rows
+        shape = AttrValue(shape=self._shape("Vd"))
+        self.add(f"{name} VarHandleOp -", shape=shape, shared_name=name.encode())

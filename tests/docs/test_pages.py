@@ -6,7 +6,6 @@ import inspect
 import json
 import re
 import statistics
-from pathlib import Path
 
 import pytest
 import typer
@@ -268,7 +267,7 @@ def is_installed_so(requirement):
 
 
 def is_module(name, arguments):
-    """Whether there is a module, and, if it is the benchmarks', whether it knows the options."""
+    """Whether there is a module, and, if it is a benchmark, whether it knows the options."""
     try:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError:
@@ -278,13 +277,9 @@ def is_module(name, arguments):
     if not name.startswith("benchmarks."):
         return True
     if spec.submodule_search_locations is not None:  # a package: its options are in another file
-        spec = importlib.util.find_spec(f"{name}.__main__")
-    if spec is None:
-        return False
-    source = Path(spec.origin).read_text(encoding="utf-8")
-    return all(
-        f'"{word}"' in source for word in arguments if word.startswith("--") and word != "--help"
-    )
+        name = f"{name}.__main__"
+    known = importlib.import_module(name).parser()._option_string_actions
+    return {word for word in arguments if word.startswith("--")} <= known.keys()
 
 
 def shown_in_navigation(name):

@@ -1,11 +1,12 @@
 """What was measured is explained by costs."""
 
-import numpy as np
+import time
+from collections import defaultdict
+
 import pytest
 
-from benchmarks.scaling.costs import Measured, fit
-from benchmarks.scaling.run import Trained
-from benchmarks.scaling.usage import Usage
+from benchmarks.scaling.costs import fit
+from benchmarks.scaling.run import Measured, steady_epoch, used
 
 TOKEN, ROW, JOB, PS_ROW, TICKET, EPOCH = 1e-6, 2e-6, 3e-3, 5e-7, 4e-3, 0.2
 
@@ -15,15 +16,13 @@ def measured(tokens, rows, jobs, error=1.0, workers=4):
         workers=workers,
         ps=1,
         seconds=1.0,
-        words_per_second=1.0,
+        raw_words=1,
         tokens=tokens,
         rows=rows,
         jobs=jobs,
         worker_cores=error * (TOKEN * tokens + ROW * rows + JOB * jobs),
         ps_cores=PS_ROW * rows,
         coordinator_cores=TICKET * jobs + EPOCH,
-        peak_memory={},
-        bytes_per_token=1.0,
     )
 
 
@@ -49,31 +48,19 @@ def test_none_is_below_zero(error):
 
 
 def test_the_first_epoch_is_left_out():
-    cores = [{}, {"worker-0": 9.0, "ps-0": 1.0}, {"worker-0": 12.0, "ps-0": 2.0, "chief": 1.0}]
-    trained = Trained(
-        raw_words=1000,
-        sentences=10,
-        tokens=1400,
-        epochs=2,
-        marks=[0.0, 50.0, 60.0],
-        cores=cores,
-        units=8,
-        jobs=8,
-        entries=1 << 20,
-        fetched_bytes=8000,
-        pushed_bytes=2 * 3 * 204,
-        corpus_bytes=0,
-        staleness=0.0,
-        losses=[],
-        quality={},
-        counts=[],
-    )
-    usage = Usage(*([[1.0, 2.0]] * 5))
-    usages = dict.fromkeys(
-        ["worker-0", "ps-0", "chief"], usage._replace(memory=np.array([1.0, 7.0]))
-    )
-    found = Measured.of(trained, usages, vector_size=100)
-    assert (found.workers, found.ps, found.seconds, found.words_per_second) == (1, 1, 10.0, 100.0)
-    assert (found.tokens, found.rows, found.jobs) == (700, 3, 4)
-    assert (found.worker_cores, found.ps_cores, found.coordinator_cores) == (3.0, 1.0, 1.0)
-    assert found.peak_memory["ps-0"] == 7.0
+    marks = [
+        defaultdict(float, seconds=0.0),
+        defaultdict(float, seconds=50.0, worker=9.0, ps=1.0),
+        defaultdict(float, seconds=55.0, worker=10.0, ps=2.0),
+        defaultdict(float, seconds=60.0, worker=12.0, ps=2.0, chief=1.0),
+    ]
+    assert steady_epoch(marks) == {"seconds": 5.0, "worker": 1.5, "ps": 0.5, "chief": 0.5}
+    assert steady_epoch(marks[:2]) == {"seconds": 50.0, "worker": 9.0, "ps": 1.0}
+
+
+def test_core_seconds_of_this_process():
+    before = used()
+    while time.process_time() - before["program"] < 0.2:
+        pass
+    after = used()
+    assert after["program"] - before["program"] > 0.1 and after["seconds"] > before["seconds"]

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from benchmarks.scaling.plots import draw
-from benchmarks.scaling.report import page
+from benchmarks.scaling.report import markdown
 
 
 def real(number, workers, measured, predicted):
@@ -15,7 +15,7 @@ def real(number, workers, measured, predicted):
             "workers": workers, "ps": 1, "seconds": 10.0, "words_per_second": measured,
             "tokens": 1e6, "rows": 1e5, "jobs": 32, "worker_cores": 1.0,
             "ps_cores": 0.25, "coordinator_cores": 0.125,
-            "peak_memory": {"worker-0": 2.0**30, "ps-0": 2.0**29},
+            "peak_bytes": 1.5 * 2**30,
             "bytes_per_token": 90.0,
         },
         "predicted": simulated(workers, predicted),
@@ -28,17 +28,10 @@ def simulated(workers, speed, bound="workers"):
             "busy": busy, "bound": bound, "bytes_per_token": 95.0}  # fmt: skip
 
 
-def quality(workers, seed, similarity):
-    return {"workers": workers, "seed": seed, "words_per_second": 1e6, "staleness": 0.9 * workers,
-            "loss": 2.5, "quality": {"WS353": similarity, "analogies": 0.25}}  # fmt: skip
-
-
-USAGE = {"times": [1.0, 2.0], "cores": [0.5, 1.0], "memory": [1e8, 2e8],
-         "sent": [0.0, 1e6], "received": [1e6, 0.0]}  # fmt: skip
-
 DOCUMENT = {
     "date": "2026-01-01",
     "machine": {"cpu": "a processor", "cores": 2, "memory_bytes": 2**34, "system": "Linux",
+                "load_average": [0.5],
                 "versions": {"python": "3.11", "tensorflow": None}},
     "corpus": {"name": "text.txt", "bytes": 10_000_000, "words": 1_700_000},
     "options": {"sg": 1, "epochs": 3},
@@ -53,8 +46,6 @@ DOCUMENT = {
     "simulated": [simulated(1, 1e6), simulated(16, 8e6, "coordinator")],
     "roofline": {"flops_per_token": 34_800.0, "bytes_per_token": 5100.0, "fraction": 0.25,
                  "products_per_second": 5e10, "machine": 2e11},
-    "quality": [quality(0, 1, 0.65), quality(0, 2, 0.67), quality(16, 1, 0.63)],
-    "usage": {"2": {"worker-0": USAGE, "ps-0": USAGE}},
 }  # fmt: skip
 
 
@@ -65,7 +56,7 @@ def row(text, first):
 
 
 def section(name):
-    text = page(DOCUMENT)
+    text = markdown(DOCUMENT)
     return text[text.index(f"## {name}\n") :].split("\n## ", 1)[0]
 
 
@@ -86,11 +77,6 @@ def test_speed_up_efficiency_and_bound():
     assert cells[6:9] == ["90%", "20%", "10%"]
 
 
-def test_quality_and_its_difference():
-    cells = row(section("Quality"), 16)
-    assert cells == ["16", "14.4", "15.0", "2.500", "0.630 (-0.030)", "0.250 (+0.000)"]
-
-
 def test_costs_and_the_roofline():
     text = section("What the pieces cost")
     for part in (
@@ -102,20 +88,18 @@ def test_costs_and_the_roofline():
 
 
 def test_what_there_is_so_far():
-    begun = {"real": [], "quality": []}
-    begun |= {k: DOCUMENT[k] for k in DOCUMENT if k not in ("real", "quality", "simulated")}
-    assert "## Simulated" not in page(begun) and "## Quality" not in page(begun)
+    begun = {name: DOCUMENT[name] for name in DOCUMENT if name != "simulated"}
+    assert "## Simulated" not in markdown(begun) and "## Really run" in markdown(begun)
     without = copy.deepcopy(DOCUMENT)
     del without["roofline"]
-    assert "the kernel" not in page(without)
+    assert "the kernel" not in markdown(without)
 
 
-def test_pictures(tmp_path):
+def test_picture(tmp_path):
     pytest.importorskip("matplotlib")
-    written = draw(DOCUMENT, tmp_path / "study")
-    assert [path.name for path in written] == [
-        "study-speed.svg", "study-quality.svg", "study-usage.svg",
-    ]  # fmt: skip
-    before = [path.read_text() for path in written]
-    assert all("<svg" in text for text in before)
-    assert [path.read_text() for path in draw(DOCUMENT, tmp_path / "study")] == before
+    path = tmp_path / "study-speed.svg"
+    draw(DOCUMENT, path)
+    before = path.read_text()
+    assert "<svg" in before
+    draw(DOCUMENT, path)
+    assert path.read_text() == before

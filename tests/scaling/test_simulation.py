@@ -5,7 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.scaling import Corpus, Costs, Host, Layout, Work, predict, simulate
+from benchmarks.scaling.costs import Costs
+from benchmarks.scaling.events import Host
+from benchmarks.scaling.prediction import Corpus
+from benchmarks.scaling.simulation import Layout, Work, simulate
+from benchmarks.scaling.study import predict
 from gensim_tfw2v.planning import Frequencies, Workload, distinct_rows
 
 #: A job costs 1 s of a worker's core, beside .2 s for its rows; a ps .1 s in all.

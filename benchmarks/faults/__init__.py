@@ -1,1 +1,0 @@
-"""What becomes of a training when processes, links and disks fail."""
