@@ -17,6 +17,8 @@ from gensim_tfw2v import _tensorflow
 from tests import forks
 from tests.engines import train_by_graph
 
+pytest_plugins = ["tests.cpu_seconds"]
+
 # Shells start background jobs with SIGINT ignored, and children inherit that: Ctrl-C could not be
 # tested there.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -50,17 +52,6 @@ def load_without_optimizer(load=_tensorflow._load):
 
 
 _tensorflow._load = load_without_optimizer
-
-#: Folders and files whose tests start processes and wait for them, or take long. They come first: a
-#: file of few, long tests that began last would have the other cores idle.
-LONG = ("browser", "cli", "cluster", "docs", "examples", "objectives", "parameter_server",
-        "regimes", "scaling", "test_model.py", "test_option_grid.py",
-        "test_sanitizers.py")  # fmt: skip
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put files of long tests first, with the order in each as it is."""
-    items.sort(key=lambda item: not set(item.path.parts) & set(LONG))
 
 
 @pytest.fixture(scope="module", autouse=True)

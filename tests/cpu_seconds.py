@@ -1,0 +1,94 @@
+"""CPU seconds of each file of tests, what its processes take included: a pytest plugin.
+
+A run ends with the files that took most. ``--record-cpu`` writes what all took to RECORD, by which
+later runs begin with the longest: one that began last would leave the other cores idle. Where cores
+are shared, CPU seconds say what a test costs; its duration does not.
+"""
+
+import collections
+import json
+import resource
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests import forks
+
+RECORD = Path(__file__).with_suffix(".json")
+ROOT = Path(__file__).parents[1]
+SHOWN = 10  # files
+TOLD = 5.0  # seconds from which a test is shown, too
+UNKNOWN = 10.0  # seconds that a new file is taken to need
+
+_taken: dict[str, float] = {}  # test's id -> seconds; in the controller that of all workers
+
+
+def used() -> float:
+    """CPU seconds of this process, of ended children, and of what shared servers have forked."""
+    servers = []
+    for pid in forks.shared():
+        try:
+            servers.append(sum(psutil.Process(pid).cpu_times()[:4]))
+        except psutil.NoSuchProcess:
+            continue  # has ended: among the children
+    of_this, of_children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    own = [usage.ru_utime + usage.ru_stime for usage in (of_this, of_children)]
+    return sum(own) + sum(servers)
+
+
+def by_file(taken):
+    files = collections.Counter()
+    for test, seconds in taken.items():
+        files[test.partition("::")[0]] += seconds
+    return files
+
+
+def pytest_addoption(parser):
+    parser.addoption("--record-cpu", action="store_true", help=f"write {RECORD.name} anew")
+
+
+def pytest_collection_modifyitems(items):
+    """Put the longest files first, with the order in each as it is."""
+    recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    items.sort(key=lambda item: -recorded.get(item.nodeid.partition("::")[0], UNKNOWN))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    before = used()
+    try:
+        return (yield)
+    finally:
+        _taken[item.nodeid] = used() - before
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    forks.close()
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        name = session.config.workerinput["workerid"]
+        rest = used() - sum(_taken.values())
+        output["cpu_seconds"] = _taken | {f"(start and end of {name})": rest}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    _taken.update(getattr(node, "workeroutput", {}).get("cpu_seconds", {}))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    files = by_file(_taken)
+    if not files:
+        return
+    terminalreporter.section(f"CPU seconds: {sum(files.values()):.0f}")
+    for name, seconds in files.most_common(SHOWN):
+        terminalreporter.line(f"{seconds:7.1f} {name}")
+    longest = collections.Counter(_taken).most_common()
+    for name, seconds in longest:
+        if seconds >= TOLD and "::" in name:
+            terminalreporter.line(f"{seconds:7.1f} {name}")
+    if config.getoption("record_cpu"):
+        ordered = {name: round(took, 1) for name, took in files.most_common() if "(" not in name}
+        RECORD.write_text(json.dumps(ordered, indent=0) + "\n")
