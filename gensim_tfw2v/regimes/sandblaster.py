@@ -15,7 +15,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.program import Program
 from gensim_tfw2v.kernel.slices import Slices, whole
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask, WholeRows
-from gensim_tfw2v.options.regimes import Sandblaster, check_gradient
+from gensim_tfw2v.options.regimes import Sandblaster, check_gradient, check_lock
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.liveness import naming_lost_tasks
 from gensim_tfw2v.parameter_server.rows import adder_of_staged, parts_of
@@ -150,6 +150,7 @@ class SandblasterRegime(DealingRegime):
 
     def __init__(self, setup: Setup, workers: Workers, options: Sandblaster) -> None:
         check_gradient(setup.program.objective)
+        check_lock(setup.words.lock)
         # rounding, of scores as of rows that travel, would be noise where f hardly changes
         program = replace(
             setup.program,

@@ -11,7 +11,7 @@ from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.files.whole import all_finite
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.config import TrainingConfig
-from gensim_tfw2v.options.regimes import RegimeOptions, SubModels
+from gensim_tfw2v.options.regimes import RegimeOptions, SubModels, check_lock
 from gensim_tfw2v.options.table import named
 from gensim_tfw2v.originals import Doc2Vec, FastText, Word2Vec
 
@@ -178,18 +178,7 @@ def _check_locks(model: Any, regime: RegimeOptions) -> None:
                 "are, and 1 for the others"
             )
         if regime.is_batch:
-            _check_batch_lock(lock)
-
-
-def _check_batch_lock(lock: np.ndarray) -> None:
-    """Refuse factors but 0 and 1: a batch method minimises over whole rows."""
-    other = lock[(lock != 0.0) & (lock != 1.0)]
-    if len(other):
-        raise ValueError(
-            "a batch method has no step size for each row, and wv.vectors_lockf has a factor "
-            f"{other[0]:g}: give 0 for rows that stay as they are, and 1 for the others, or "
-            "choose another regime"
-        )
+            check_lock(lock)
 
 
 def _check_finite(name: str, rows: np.ndarray, words: list[Any]) -> None:
