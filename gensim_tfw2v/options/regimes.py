@@ -16,6 +16,8 @@ from gensim_tfw2v.messages import number, quoted, whole_number
 from gensim_tfw2v.options.kinds import Choice, Kind, positive
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from gensim_tfw2v.kernel.program import Objective
     from gensim_tfw2v.parameter_server.workers import Workers
 
@@ -278,6 +280,17 @@ def check_gradient(objective: Objective) -> None:
         raise ValueError(
             "a batch method needs the gradient of the loss, and gensim's CBOW (sg=0) computes "
             "another one: set corrected_cbow=True, or sg=1, or choose another regime"
+        )
+
+
+def check_lock(lock: np.ndarray) -> None:
+    """Raise a ValueError for factors but 0 and 1: a batch method minimises over whole rows."""
+    other = lock[(lock != 0.0) & (lock != 1.0)]
+    if len(other):
+        raise ValueError(
+            "a batch method has no step size for each row, and wv.vectors_lockf has a factor "
+            f"{other[0]:g}: give 0 for rows that stay as they are, and 1 for the others, or "
+            "choose another regime"
         )
 
 

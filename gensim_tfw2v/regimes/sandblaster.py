@@ -16,7 +16,7 @@ from gensim_tfw2v.graph.slices import Slices, whole
 from gensim_tfw2v.graph.updates import WholeRows
 from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask
-from gensim_tfw2v.options.regimes import Sandblaster, check_gradient
+from gensim_tfw2v.options.regimes import Sandblaster, check_gradient, check_lock
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.job_queue import runs_of
 from gensim_tfw2v.parameter_server.liveness import convert_task_errors
@@ -150,6 +150,7 @@ class SandblasterRegime(ScheduledRegime):
 
     def __init__(self, setup: Setup, workers: Workers, options: Sandblaster) -> None:
         check_gradient(setup.program.objective)
+        check_lock(setup.words.lock)
         # rounding, of scores as of rows that travel, would be noise where f hardly changes
         program = replace(
             setup.program,

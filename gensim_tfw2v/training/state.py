@@ -9,7 +9,7 @@ from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.files.mapped import all_finite
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.config import TrainingConfig
-from gensim_tfw2v.options.regimes import RegimeOptions, SubModels
+from gensim_tfw2v.options.regimes import RegimeOptions, SubModels, check_lock
 from gensim_tfw2v.options.table import named
 from gensim_tfw2v.originals import Doc2Vec, FastText
 
@@ -178,20 +178,8 @@ def _check_lock(model: Any, name: str, rows: int, what: str, config: TrainingCon
             f"{name} holds factors that are not finite: give 0 for rows that stay as they are, and "
             "1 for the others"
         )
-    if not np.all(lock == 1):
-        if config.regime_of_workers.is_batch:
-            _check_batch_lock(lock)
-
-
-def _check_batch_lock(lock: np.ndarray) -> None:
-    """Refuse factors but 0 and 1: a batch method minimises over whole rows."""
-    other = lock[(lock != 0.0) & (lock != 1.0)]
-    if len(other):
-        raise ValueError(
-            "a batch method has no step size for each row, and wv.vectors_lockf has a factor "
-            f"{other[0]:g}: give 0 for rows that stay as they are, and 1 for the others, or "
-            "choose another regime"
-        )
+    if config.regime_of_workers.is_batch:
+        check_lock(lock)
 
 
 def check_corpus(corpus: EncodedCorpus, words: int, regime: RegimeOptions) -> None:
