@@ -13,6 +13,7 @@ import numpy as np
 from gensim_tfw2v.config import TrainingConfig
 from gensim_tfw2v.corpus.files import Source
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
+from gensim_tfw2v.training.corpus_reader import read_corpus
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.state import check_state
 from gensim_tfw2v.training.vocabulary import complete
@@ -147,7 +148,7 @@ def held_out_loss(model: Any, source: Source) -> float:
     observer.running_training_loss = 0.0
     check_state(observer, config)
     known = model.wv.key_to_index, config, model._known_tags
-    corpus = model._corpus_reader.read("reading the text", source, *known)
+    corpus = read_corpus("reading the text", source, *known)
     training = Training(observer, config, corpus)
     training.bar.set_description("predicting")
     try:
