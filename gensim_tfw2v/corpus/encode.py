@@ -31,9 +31,9 @@ from gensim_tfw2v.corpus.shards import (
     Parent,
     Progress,
     Shard,
-    explained,
     save_ids,
     save_shard,
+    write_error,
 )
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.machine import usable_cores
@@ -71,7 +71,8 @@ def fresh_folder(parent: Parent = None) -> Iterator[TemporaryFolder]:
     try:
         made = TemporaryFolder("corpus", parent)
     except OSError as error:
-        raise explained(error, Path(parent or "the folder for temporary files")) from error
+        folder = Path(parent or "the folder for temporary files")
+        raise write_error(error.errno, folder) from error
     try:
         yield made
     except BaseException:  # Ctrl-C too

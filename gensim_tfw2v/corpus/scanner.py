@@ -22,8 +22,8 @@ from gensim_tfw2v.corpus.shards import (
     Ids,
     Progress,
     Shard,
-    explained,
     without_unknown,
+    write_error,
 )
 
 LIBRARY = Path(__file__).parents[1] / "kernel/native/kernels.so"
@@ -164,7 +164,7 @@ def scan(
                         wrong = rest[state.bad :] + stream.read(24)
                         _refuse(text.path, at + state.bad, before + rest[: state.bad], wrong)
                     if state.error:
-                        raise _write_error(state.error, prefix)
+                        raise write_error(state.error, prefix.parent)
                     if done:
                         before = rest[max(0, done - 24) : done]
                     at += done
@@ -176,7 +176,7 @@ def scan(
             first += text.stop - text.start
         functions.tfw2v_scanner_finish(scanner)
         if state.error:
-            raise _write_error(state.error, prefix)
+            raise write_error(state.error, prefix.parent)
         written = ctypes.string_at(functions.tfw2v_scanner_shards(scanner), 32 * state.shards)
         numbers = np.frombuffer(written, np.int64).reshape(-1, 4).tolist()
         return EncodedPart(
@@ -187,10 +187,6 @@ def scan(
         )
     finally:
         functions.tfw2v_scanner_free(scanner)
-
-
-def _write_error(number: int, prefix: Path) -> OSError:
-    return explained(OSError(number, os.strerror(number)), prefix.parent)
 
 
 def _refuse(path: str, offset: int, before: bytes, wrong: bytes) -> None:

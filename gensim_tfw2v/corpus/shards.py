@@ -76,18 +76,18 @@ class OnDisk(contextlib.AbstractContextManager["OnDisk"]):
         self.close()
 
 
-def explained(error: OSError, folder: Path) -> OSError:
-    """Say in an error how much was written where, and what to do; it keeps errno and class."""
+def write_error(number: int | None, folder: Path) -> OSError:
+    """Return an error of this errno that says how much was written where, and what to do."""
     written = sum(map(_size, folder.glob("**/*")))
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         advice = "free space there, or"
-    elif error.errno in (errno.ENOENT, errno.ENOTDIR):
+    elif number in (errno.ENOENT, errno.ENOTDIR):
         advice = "make the folder first, or"
     else:
         advice = "mend that, or"
     return OSError(
-        error.errno,
-        f"{error.strerror}, after {written:,} bytes of encoded corpus; {advice} "
+        number,
+        f"{os.strerror(number or 0)}, after {written:,} bytes of encoded corpus; {advice} "
         "name another folder (encoded_dir=…, or TMPDIR in the environment)",
         str(folder),
     )
@@ -121,7 +121,7 @@ def save_ids(path: Path, ids: Ids) -> None:
     try:
         path.write_bytes(ids.astype(ID, copy=False).tobytes())
     except OSError as error:
-        raise explained(error, path.parent) from error
+        raise write_error(error.errno, path.parent) from error
 
 
 def save_shard(path: Path, ids: Ids, raw_words: int, sentences: int) -> Shard:

@@ -120,25 +120,25 @@ class CorpusReader:
                     rows = None if counted is None or tags is None else counted.rows(tags.vectors)
                     with phase("encoding the corpus", config.progress):
                         return scan.encode(key_to_index, rows)
-        return self.read("reading the corpus", source, key_to_index, config, tags)
+        return read_corpus("reading the corpus", source, key_to_index, config, tags)
 
-    def read(
-        self,
-        what: str,
-        source: Source,
-        key_to_index: Mapping[str, int],
-        config: TrainingConfig,
-        tags: "KnownTags | None" = None,
-    ) -> EncodedCorpus:
-        """Read a corpus of which nothing is kept; `what` is said of it on the progress bar."""
-        text = find_text(source, config, tags)
-        rows = None if tags is None or text.runs is None else tags.rows(tags.vectors)
-        with progress_bar(what, config.progress, unit=text.unit, total=text.total) as bar:
 
-            def progress(*state: int) -> None:
-                bar.update(state[PLACES[text.unit]] - bar.n)
+def read_corpus(
+    what: str,
+    source: Source,
+    key_to_index: Mapping[str, int],
+    config: TrainingConfig,
+    tags: "KnownTags | None" = None,
+) -> EncodedCorpus:
+    """Read a corpus of which nothing is kept; `what` is said of it on the progress bar."""
+    text = find_text(source, config, tags)
+    rows = None if tags is None or text.runs is None else tags.rows(tags.vectors)
+    with progress_bar(what, config.progress, unit=text.unit, total=text.total) as bar:
 
-            return encode_corpus(text, key_to_index, config.encoded_dir, progress, rows)
+        def progress(*state: int) -> None:
+            bar.update(state[PLACES[text.unit]] - bar.n)
+
+        return encode_corpus(text, key_to_index, config.encoded_dir, progress, rows)
 
 
 def _identity_of(source: Source) -> object:

@@ -8,6 +8,7 @@ from typing import Any
 from gensim_tfw2v.corpus.files import Source
 from gensim_tfw2v.kernel.tables import UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
+from gensim_tfw2v.training.corpus_reader import read_corpus
 from gensim_tfw2v.training.epoch import Position
 from gensim_tfw2v.training.plan import Plan, open_regime
 from gensim_tfw2v.training.state import check_state
@@ -36,7 +37,7 @@ def held_out_loss(model: Any, source: Source) -> float:
     check_state(model, config)
     vocabulary = Vocabulary.of(model)
     known = model.wv.key_to_index, config, model._known_tags
-    corpus = model._corpus_reader.read("reading the text", source, *known)
+    corpus = read_corpus("reading the text", source, *known)
     position = Position()
     counting = threading.Lock()
     with corpus.temporary:
