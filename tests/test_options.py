@@ -115,6 +115,7 @@ def state(model: Word2Vec) -> dict[str, Any]:
         "mean_losses",
         "_training",
         "_reader",
+        "_by_gensim",
         "traffic",
         *RUNNING,
     }
