@@ -230,7 +230,8 @@ class CoordinatedRegime:
     def _write(self) -> None:
         """Send requests: one that has stopped reads none, and only its silence is noticed."""
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError), self._process.stdin as requests:  # it has ended
+        ended = contextlib.suppress(OSError, ValueError)  # the second of a file that is closed
+        with ended, self._process.stdin as requests:
             while (request := self._requests.get()) is not None:
                 requests.write(request)
                 requests.flush()

@@ -16,12 +16,10 @@ from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.traffic import JobTrace, Traffic
 from gensim_tfw2v.parameter_server.columns import ColumnJob, ColumnLayout
 from gensim_tfw2v.parameter_server.job import (
-    NOTHING,
     JobResult,
     ParameterServer,
     PushCounter,
     WorkerJob,
-    source_of,
 )
 from gensim_tfw2v.parameter_server.layout import NativeAccess
 from gensim_tfw2v.parameter_server.liveness import convert_task_errors
@@ -41,7 +39,7 @@ LAYOUTS: dict[str, tuple[type[RowLayout] | type[ColumnLayout], type[WorkerJob]]]
 class ParameterServerRegime:
     """Tables on ps tasks, jobs for workers, and what they report.
 
-    A regime says which jobs there are at a time, and may have another function for them.
+    A regime says which jobs there are at a time, and who runs them.
 
     Parameters
     ----------
@@ -64,9 +62,7 @@ class ParameterServerRegime:
         self._seed = setup.seed
         self._units = setup.units
         self.warm_units = choose_warm_units(setup.units, setup.program.max_entries)
-        self._replicas = 1  # jobs that are trained at the same time
         self._counting = threading.Lock()
-        self._scheduling = threading.Lock()  # or several threads would trace the function
         self.program = replace(
             setup.program,
             shared_corpus=workers.sees(setup.folder),
@@ -103,11 +99,6 @@ class ParameterServerRegime:
         _, job = LAYOUTS[self.program.layout]
         return job(self.program, self.server)
 
-    @property
-    def function(self) -> tf.types.experimental.PolymorphicFunction:
-        """The function that all workers run."""
-        return self.job.function
-
     def alone(self, tasks: Sequence[UnitTask]) -> int:
         """Count those of an epoch's units that are left that one worker is to train alone."""
         if self.program.one_at_a_time:
@@ -127,25 +118,6 @@ class ParameterServerRegime:
         with convert_task_errors():
             times = self.server.push_counter.times.numpy()
         self.traffic.repeated += int(np.maximum(times - 1, 0).sum())
-
-    def run_job(self, tasks: Sequence[UnitTask], number: int = 0) -> np.ndarray:
-        """Hand a job, whose number no other has, to the next worker that is free; wait for it."""
-        empty = self.program.threads - len(tasks)
-        of_units = [source_of(task.unit, self.program.shared_corpus) for task in tasks]
-        sources, ranges = zip(*of_units, *[NOTHING] * empty, strict=True)
-        arguments = (
-            np.array(sources, object),
-            np.array(ranges, np.int32),
-            np.array([*(task.unit.index for task in tasks), *[-1] * empty], np.int32),
-            np.array([*(task.key for task in tasks), *[[0, 0]] * empty], np.int32),
-            np.array([task.alphas for task in (*tasks, *[tasks[0]] * empty)], np.float32),
-            np.float32(self._replicas),
-            np.int64(number),
-        )
-        with self._scheduling:
-            job = self.workers.schedule(self.function, *map(tf.constant, arguments))
-        packed: np.ndarray = job.result()
-        return packed
 
     def reported(self, packed: np.ndarray, tasks: Sequence[UnitTask]) -> list[UnitReport]:
         """Count a job whose result has come, and give the reports of its units.

@@ -11,6 +11,7 @@ section 4.2). So neither a slow worker nor one that stands still holds up a batc
 
 import itertools
 import statistics
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,13 +19,15 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.kernel.sizes import ROUND_TIMES
 from gensim_tfw2v.kernel.tables import Reporter, UnitReport, UnitTask
 from gensim_tfw2v.options.regimes import Deterministic, Synchronous
 from gensim_tfw2v.parameter_server.combining import adasum
-from gensim_tfw2v.parameter_server.job import JobResult
+from gensim_tfw2v.parameter_server.job import NOTHING, JobResult, source_of
 from gensim_tfw2v.parameter_server.job_queue import runs_of
 from gensim_tfw2v.parameter_server.liveness import convert_task_errors
 from gensim_tfw2v.parameter_server.rows import StagedJob, WholeStagedJob, adder_of_staged
@@ -162,12 +165,33 @@ class ScheduledRegime(ParameterServerRegime):
 
     def __init__(self, setup: Setup, workers: Workers, options: Any) -> None:
         super().__init__(setup, workers, options)
+        self._replicas = 1  # jobs that are trained at the same time
+        self._scheduling = threading.Lock()  # or several threads would trace the function
         self._scheduler = BackupScheduler(
             workers.number,
             self.run_job,
             lambda: workers.intact(self.server.tables),
             self.patient,
         )
+
+    def run_job(self, tasks: Sequence[UnitTask], number: int) -> np.ndarray:
+        """Hand a job, whose number no other has, to the next worker that is free; wait for it."""
+        empty = self.program.threads - len(tasks)
+        of_units = [source_of(task.unit, self.program.shared_corpus) for task in tasks]
+        sources, ranges = zip(*of_units, *[NOTHING] * empty, strict=True)
+        arguments = (
+            np.array(sources, object),
+            np.array(ranges, np.int32),
+            np.array([*(task.unit.index for task in tasks), *[-1] * empty], np.int32),
+            np.array([*(task.key for task in tasks), *[[0, 0]] * empty], np.int32),
+            np.array([task.alphas for task in (*tasks, *[tasks[0]] * empty)], np.float32),
+            np.float32(self._replicas),
+            np.int64(number),
+        )
+        with self._scheduling:
+            job = self.workers.schedule(self.job.function, *map(tf.constant, arguments))
+        packed: np.ndarray = job.result()
+        return packed
 
     def close(self) -> None:
         """Free the tables."""
