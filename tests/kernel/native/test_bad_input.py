@@ -233,8 +233,9 @@ def test_options_that_nothing_can_be_trained_with(changes, message):
     options = case.options._replace(**changes)
     words = np.zeros(1, np.int32), np.zeros(2, np.int32), np.ones(9, np.float32)
     noise = np.zeros((9, 2), np.int32)
+    unit = case.unit._replace(negatives=np.zeros((0, options.shared), np.int32))
     with pytest.raises(ValueError, match=re.escape(f"{options}: ") + f".*{message}"):
-        case.trained().train(options, case.unit, case.alphas)
+        case.trained().train(options, unit, case.alphas)
     with pytest.raises(ValueError, match=message):
         by_ctypes.draw(options, *words[:2], words_of(keep=words[2], noise=noise))
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):

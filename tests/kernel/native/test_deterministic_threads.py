@@ -68,14 +68,14 @@ def test_a_round_adds_up_what_its_blocks_change(objective):
 
 
 @pytest.mark.parametrize("objective", IN_BLOCKS)
-def test_wild_blocks_are_trained_window_by_window(objective):
+def test_blocks_with_large_scores_are_trained_window_by_window(objective):
     case = make_case(size=20, tokens=200, **OBJECTIVES[objective])
     for table in case.tables:
         table *= 40
     results = [train(case, threads, 8) for threads in (1, 2, 8)]
     assert results[0][0] == results[1][0] == results[2][0]
     assert results[0][1] == results[1][1] == results[2][1]
-    assert np.isfinite(results[0][2].inputs).all()
+    assert np.isfinite(results[0][2].rows[0]).all()
     assert results[0][0].predictions > 0
 
 
@@ -84,3 +84,11 @@ def test_what_is_no_unit_is_refused():
     case = case._replace(alphas=case.alphas.astype(float))
     with pytest.raises(TypeError, match="alphas must be an array of float32"):
         train(case, 2, 8)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"hierarchical": 1}, {"sequential": 1}, {"negative": 0}], ids=str
+)
+def test_a_pool_trains_only_blocks_by_negative_sampling(changes):
+    with pytest.raises(ValueError, match="a pool trains whole units in blocks"):
+        train(make_case(**changes), 2, 8)

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "../../gensim_tfw2v/kernel/native/src/draws.h"
+#include "../../../gensim_tfw2v/kernel/native/src/draws.h"
 
 namespace {
 
@@ -23,23 +23,22 @@ void train(bool skipgram) {
   for (int i = 0; i < 400; ++i) entries.push_back(i % 41 == 40 ? -1 : i * i % V);
   for (int word = 0; word < V; ++word) noise.insert(noise.end(), {0x7FFFFFFF, word});
   const std::vector<float> keep(V, .8f);
-  const Tfw2vNoiseTable words = {keep.data(), noise.data(), V};
-  const int32_t key[2] = {1, 2};
-  tfw2v::Drawn drawn;
-  tfw2v::draw(options, words, entries.data(), entries.size(), key, drawn);
-  const int64_t kept = drawn.tokens.size();
-  const int32_t none = 0;
-  const Tfw2vDraws draws = {kept, static_cast<int64_t>(drawn.negatives.size()) / options.shared,
-                            drawn.tokens.data(), drawn.tokens.data(), drawn.reaches.data(),
-                            drawn.negatives.data(), &none, &none, 0, 0, nullptr};
+  const Tfw2vNoiseTable words = {{keep.data(), V}, {noise.data(), 2 * V}};
+  const int32_t numbers[2] = {1, 2};
+  const Tfw2vInts key = {numbers, 2}, all = {entries.data(), static_cast<int64_t>(entries.size())};
+  Tfw2vUnit unit;
+  if (const char* wrong = tfw2v_draw(&options, &words, &all, &key, &unit)) std::puts(wrong);
   std::vector<float> inputs = table(1), outputs = table(2);
-  const Tfw2vTables tables = {{inputs.data(), V}, {outputs.data(), V}, {nullptr, 0}, nullptr, stride, D};
+  Tfw2vTables tables = {{inputs.data(), V}, {outputs.data(), V}};
+  tables.stride = stride;
+  tables.size = D;
   const float alphas[2] = {.05f, .04f};
+  const int64_t n = unit.targets.size;
+  const Tfw2vRun run = {{alphas, 2}, 0, n, n};
   Tfw2vResult result = {};
-  if (const char* wrong = tfw2v_check(&options, &draws, &tables, 0, kept)) std::puts(wrong);
-  tfw2v_train(&options, &draws, &tables, alphas, 0, kept, kept, &result);
-  std::printf("%lld %.9g %.9g %.9g\n", static_cast<long long>(kept), result.loss,
-              result.predictions, result.magnitude);
+  if (const char* wrong = tfw2v_train(&options, &unit, &tables, &run, &result)) std::puts(wrong);
+  std::printf("%lld %.9g %.9g %.9g\n", static_cast<long long>(n), result.loss, result.predictions,
+              result.magnitude);
   for (const auto* rows : {&inputs, &outputs})
     for (float number : *rows) std::printf("%.9g\n", number);
 }
