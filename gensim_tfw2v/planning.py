@@ -297,13 +297,12 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
         _choice("columns", 'layout="columns"', work, machines, columns, waiting=waiting),
         apart,
     ]
-    against = ("corpus", "memory")
+    against = {"corpus": 1, "memory": 2}
     best = max((one.words_a_second for one in choices if one.bound not in against), default=0.0)
-    reasons = {bound: rank for rank, bound in enumerate(against, 1)}
 
     def rank(one: Choice) -> tuple[int, bool]:
         share = 0.5 if one.name == ALONE else 0.9
-        return reasons.get(one.bound, 0), one.words_a_second < share * best
+        return against.get(one.bound, 0), one.words_a_second < share * best
 
     return sorted(choices, key=rank)
 
@@ -341,7 +340,14 @@ def _choice(
     if max(ps_memory, worker_memory) > machines.memory:
         bound = "memory"
     ps_net = 0.0 if senders else speed * raw * machines.workers / machines.shards
-    words = speed * machines.workers
-    memory = (ps_memory, worker_memory)
-    net = (ps_net, speed * raw)
-    return Choice(name, option, sum(traffic), *memory, *net, words, bound)
+    return Choice(
+        name,
+        option,
+        sum(traffic),
+        ps_memory,
+        worker_memory,
+        ps_net,
+        speed * raw,
+        speed * machines.workers,
+        bound,
+    )

@@ -197,18 +197,10 @@ def place(to: Any) -> Any:
     return to if isinstance(to, str) else to.fileno()
 
 
-def _save_gensim(vectors: KeyedVectors, to: Any) -> None:
-    vectors.save(to)
-
-
 def _save_text(vectors: KeyedVectors, to: Any) -> None:
     from gensim_tfw2v.keyed import save_text
 
     save_text(vectors, place(to))
-
-
-def _save_binary(vectors: KeyedVectors, to: Any) -> None:
-    vectors.save_word2vec_format(place(to), binary=True)
 
 
 def _save_numpy(vectors: KeyedVectors, to: Any) -> None:
@@ -273,9 +265,22 @@ _UNKNOWN = rf"\A\[UNK\]\Z|\A\Z|[{SURROGATE}]"
 _FASTTEXT = FASTTEXT + rb"|(?:..\0\0){6}(?:[\1-\3]\0\0\0){2}"
 
 FORMATS = (
-    Format("gensim", _save_gensim, _load_pickled, rb"\x80", ".kv .model .wv .gensim", "(?!)", True),
+    Format(
+        "gensim",
+        lambda vectors, to: vectors.save(to),
+        _load_pickled,
+        rb"\x80",
+        ".kv .model .wv .gensim",
+        is_compressed=True,
+    ),
     Format("text", _save_text, _load_word2vec, b"", ".txt .vec .w2v .emb", _BLANKS, True),
-    Format("binary", _save_binary, None, b"", ".bin", _BLANKS, True),
+    Format(
+        "binary",
+        lambda vectors, to: vectors.save_word2vec_format(place(to), binary=True),
+        suffixes=".bin",
+        lacks=_BLANKS,
+        is_compressed=True,
+    ),
     Format("numpy", _save_numpy, _load_numpy, rb"PK\x03\x04", ".npz", r"\0\Z"),
     Format("keras", _save_keras, suffixes=".keras", lacks=rf"[\n\r]|{_UNKNOWN}"),
     Format("fasttext", _save_fasttext, _load_fasttext, _FASTTEXT, "", _NULS, of_model=True),

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 from rich.table import Column, Table
 
-from gensim_tfw2v.cli.common import BadInput, PsTasks, Verbose, WorkerTasks, option
+from gensim_tfw2v.cli.common import BadInput, PsTasks, Verbose, WorkerTasks, option, print_rows
 from gensim_tfw2v.messages import quoted
 
 if TYPE_CHECKING:
     from gensim_tfw2v.planning import Choice
+
+#: An option of ``tfw2v train``.
+Same = Annotated[int, option("As for tfw2v train.", min=1)]
 
 UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
@@ -22,7 +26,7 @@ UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 def plan(
     vocab: Annotated[int, option("Words in the vocabulary.", min=1, max=100_000_000)],
     tokens: Annotated[str, option("Words of the corpus: 17e6, 100e9, 2.5G.")],
-    vector_size: Annotated[int, option("As for tfw2v train.", min=1)] = 100,
+    vector_size: Same = 100,
     worker_tasks: WorkerTasks = 4,
     ps_tasks: PsTasks = 2,
     workers: Annotated[int, option("Threads of each worker task, and of one machine.", min=1)] = 8,
@@ -30,8 +34,8 @@ def plan(
     latency: Annotated[float, option("Round trip on the network, in ms.", min=0)] = 0.2,
     memory: Annotated[str, option("Memory of each task: 64GB.")] = "64GB",
     epochs: Annotated[int, option("Passes over the corpus.", min=1)] = 5,
-    window: Annotated[int, option("As for tfw2v train.", min=1)] = 5,
-    negative: Annotated[int, option("As for tfw2v train.", min=1)] = 5,
+    window: Same = 5,
+    negative: Same = 5,
     sample: Annotated[float, option("As for tfw2v train.", min=0)] = 1e-3,
     sg: Annotated[bool, option("Skip-gram, or CBOW.", "--sg/--cbow")] = False,
     verbose: Verbose = False,
@@ -61,19 +65,22 @@ def plan(
             str(timedelta(seconds=round(words * epochs / one.words_a_second))),
             one.bound,
         )
-    console = Console(highlight=False, width=120)
-    console.print(f"model      {work.tables / 1e9:,.1f} GB: 2 tables of {vocab:,} x {vector_size}")
-    console.print(f"corpus     {words:,.0f} words, {work.frequencies.kept:.0%} of them trained on")
     tasks = f"workers: {worker_tasks}, threads per worker: {workers}, ps: {ps_tasks}"
-    console.print(f"cluster    {tasks}")
     alone = work.core_ns * planning.MACHINE_FACTOR
     task = work.core_ns * planning.WORKER_FACTOR
-    console.print(f"a core     {alone:.0f} ns per word, {task:.0f} as worker, {planning.PROCESSOR}")
-    console.print(table)
-    console.print(_advice(*choices))
+    print_rows(
+        [
+            ("model", f"{work.tables / 1e9:,.1f} GB: 2 tables of {vocab:,} x {vector_size}"),
+            ("corpus", f"{words:,.0f} words, {work.frequencies.kept:.0%} of them trained on"),
+            ("cluster", tasks),
+            ("a core", f"{alone:.0f} ns per word, {task:.0f} as worker, {planning.PROCESSOR}"),
+        ]
+    )
+    Console(highlight=False, width=120).print(table)
+    print_rows(_advice(*choices))
 
 
-def _advice(best: Choice, *others: Choice) -> str:
+def _advice(best: Choice, *others: Choice) -> Iterator[tuple[str, str]]:
     """Explain which way to take, and why."""
 
     def held(choice: Choice) -> str:
@@ -81,25 +88,24 @@ def _advice(best: Choice, *others: Choice) -> str:
 
     if best.bound == "memory":
         least = min((best, *others), key=lambda one: max(one.ps_memory, one.worker_memory))
-        return f"advice     none fits: a task would hold {held(least)}; give more ps tasks"
+        yield "advice", f"none fits: a task would hold {held(least)}; give more ps tasks"
+        return
     reasons = {
         "cores": "its cores compute all the time",
         "network": "its network is the limit, and the others' is a narrower one",
         "latency": "it waits for the network, and still is the fastest",
     }
-    lines = [f"advice     {best.name}: {best.option or 'no cluster'}; {reasons[best.bound]}"]
+    yield "advice", f"{best.name}: {best.option or 'no cluster'}; {reasons[best.bound]}"
     for other in others:
         speed = other.words_a_second / best.words_a_second
+        why = f"gains too little: it is {speed:.1f} times as fast"
         if other.bound == "memory":
             why = f"needs {held(other)} in one task"
         elif other.bound == "corpus":
             why = "would cost quality: the corpus is small for so many"
         elif speed < 0.9:
             why = f"has {speed:.0%} of its speed, bound by {other.bound}"
-        else:
-            why = f"gains too little: it is {speed:.1f} times as fast"
-        lines.append(f"           {other.name} {why}")
-    return "\n".join(lines)
+        yield "", f"{other.name} {why}"
 
 
 def quantity(text: str, unit: str, option: str) -> float:

@@ -66,10 +66,8 @@ class Piece(NamedTuple):
 
     def scaled(self, factors: np.ndarray) -> np.ndarray:
         """The rows, those of each sub-model times a factor: [p, C] from factors [p, N]."""
-        rows = np.empty_like(self.rows)
-        for number, part in enumerate(self.parts):
-            np.multiply(self.rows[:, part], factors[:, number, None], out=rows[:, part])
-        return rows
+        sizes = [part.stop - part.start for part in self.parts]
+        return self.rows * np.repeat(factors, sizes, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,22 +118,20 @@ class Table:
         """
         step = max(1, PIECE_BYTES // (4 * self.columns))
         for first in range(0, self.rows, step):
-            yield self._piece(first, min(first + step, self.rows))
-
-    def _piece(self, first: int, end: int) -> Piece:
-        row_of = np.stack([of_one[first:end] for of_one in self.row_of], axis=1)
-        held = row_of >= 0
-        rows = np.zeros((end - first, self.columns), np.float32)
-        for model, (array, part) in enumerate(zip(self.arrays, self.parts, strict=True)):
-            here = held[:, model]
-            rows[here, part] = array[row_of[here, model]]
-            bad = np.flatnonzero(~np.isfinite(rows[:, part]).all(axis=1))
-            if len(bad):
-                raise ValueError(
-                    f"sub-model {model} has {self.name} that are NaN or infinite, the first in row "
-                    f"{first + bad[0]}: leave it out, or train it again with a smaller alpha"
-                )
-        return Piece(first, rows, held, self.parts)
+            row_of = np.stack([of_one[first : first + step] for of_one in self.row_of], axis=1)
+            held = row_of >= 0
+            rows = np.zeros((len(held), self.columns), np.float32)
+            for model, (array, part) in enumerate(zip(self.arrays, self.parts, strict=True)):
+                here = held[:, model]
+                rows[here, part] = array[row_of[here, model]]
+                bad = np.flatnonzero(~np.isfinite(rows[:, part]).all(axis=1))
+                if len(bad):
+                    raise ValueError(
+                        f"sub-model {model} has {self.name} that are NaN or infinite, the first "
+                        f"in row {first + bad[0]}: leave it out, or train it again with a smaller "
+                        "alpha"
+                    )
+            yield Piece(first, rows, held, self.parts)
 
 
 def gram(pieces: Callable[[], Iterator[np.ndarray]], columns: int) -> Any:

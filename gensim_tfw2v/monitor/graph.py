@@ -98,7 +98,8 @@ def objective_graph(
     graph.add(f"{hidden} ResourceGather {letters}d wv.vectors batch/inputs")
     spread = []
     for letter, by_mean, by_shares in reversed(pools):
-        each, letters = letters, letters[:-1]
+        each = letters
+        letters = letters[:-1]
         scope = {"w": "hidden/window", "n": "hidden/ngrams"}[letter]
         real = f"batch/are_real_{letter}"
         graph.feed(real, each)  # 1, or 0 of what fills up
@@ -131,7 +132,8 @@ def objective_graph(
         graph.table("syn1neg", words)
         graph.feed("batch/centres", "bc", INT64)
         predict("centre", "syn1neg", "batch/centres", "bc", one, one)
-        samples, weight = "negative_samples/sampled", "negative_samples/weight"
+        samples = "negative_samples/sampled"
+        weight = "negative_samples/weight"
         sampler = f"{samples} FixedUnigramCandidateSampler s,bc,s batch/centres"
         exponent = float(ns_exponent)
         graph.add(sampler, num_sampled=shared, range_max=words, distortion=exponent)

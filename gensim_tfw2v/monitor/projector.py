@@ -22,7 +22,7 @@ from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 from gensim_tfw2v.keyed import held_counts, with_keys
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.events import make_run
-from gensim_tfw2v.monitor.tsne import tsne
+from gensim_tfw2v.monitor.tsne import tsne, unit_rows
 
 CONFIG = "projector_config.pbtxt"
 FOLDER = "projector"
@@ -53,6 +53,15 @@ ROUNDS = 10
 
 #: Words that are laid out, at least.
 LEAST_WORDS = 50
+
+#: What is always so in a bookmark of the page.
+STATE = """{
+  "label": "t-SNE, coloured by cluster",
+  "selectedProjection": "custom", "selectedColorOptionName": "cluster", "selectedPoints": [],
+  "pcaComponentDimensions": [0, 1, 2],
+  "tSNEIteration": 0, "tSNEPerplexity": 25, "tSNELearningRate": 10,
+  "customXLeftText": "", "customXRightText": "", "customYUpText": "", "customYDownText": ""
+}"""
 
 #: Names of files of earlier vectors.
 OWN = re.compile("(vectors|words|documents|tags|layout)-")
@@ -168,12 +177,13 @@ def _columns(key: str, words: list[str], counts: np.ndarray | None) -> list[list
     has at most 50 different values.
     """
     ranks = np.arange(1, len(words) + 1)
-    columns = [[key, *map(_cell, words)], ["rank", *map(str, ranks)]]
-    if counts is not None:
-        columns.append(["count", *map(str, counts)])
-    columns.append(["log10 rank", *(f"{power:.3f}" for power in np.log10(ranks))])
-    columns.append(["ranks", *(name for name, of in bands(len(words)) for _ in words[of])])
-    return columns
+    return [
+        [key, *map(_cell, words)],
+        ["rank", *map(str, ranks)],
+        *([] if counts is None else [["count", *map(str, counts)]]),
+        ["log10 rank", *(f"{power:.3f}" for power in np.log10(ranks))],
+        ["ranks", *(name for name, of in bands(len(words)) for _ in words[of])],
+    ]
 
 
 def _table(columns: list[list[str]]) -> bytes:
@@ -213,21 +223,10 @@ def _bookmark(values: np.ndarray, key: str) -> bytes:
     It goes as a projection of the user's own: of t-SNE the page would begin one of its own.
     """
     layout = np.round(tsne(values), 3).tolist()
-    state = {
-        "label": "t-SNE, coloured by cluster",
-        "selectedProjection": "custom",
-        "projections": [{"linear-x": x, "linear-y": y} for x, y in layout],
-        "dataSetDimensions": values.shape,
-        "selectedColorOptionName": "cluster",
-        "selectedLabelOption": key,
-        "selectedPoints": [],
-        "pcaComponentDimensions": [0, 1, 2],
-        "tSNEIteration": 0,
-        "tSNEPerplexity": 25,
-        "tSNELearningRate": 10,
-        "customSelectedSearchByMetadataOption": key,
-    }
-    state |= {f"custom{end}Text": "" for end in ("XLeft", "XRight", "YUp", "YDown")}
+    state = json.loads(STATE)
+    state |= dict.fromkeys(("selectedLabelOption", "customSelectedSearchByMetadataOption"), key)
+    state["dataSetDimensions"] = values.shape
+    state["projections"] = [{"linear-x": x, "linear-y": y} for x, y in layout]
     return json.dumps([state]).encode()
 
 
@@ -278,8 +277,7 @@ def cluster(values: np.ndarray) -> np.ndarray:
     """
     from scipy.cluster.vq import kmeans2, vq
 
-    lengths = np.linalg.norm(values.astype(np.float64), axis=1, keepdims=True)
-    rows = (values / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+    rows = unit_rows(values)
     first = rows[:SOUGHT_AMONG]
     number = max(1, min(MOST_CLUSTERS, len(rows) // WORDS_EACH))
     begin = first[np.linspace(0, len(first) - 1, number).astype(int)]

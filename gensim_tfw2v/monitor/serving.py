@@ -75,30 +75,19 @@ def serve(log_dir: Path, host: str = "127.0.0.1", port: int | None = None) -> st
     attempts = ATTEMPTS if port is None else 1
     while True:
         attempts -= 1
+        noise = io.StringIO()
         try:
-            return _launched(board, host)
-        except _NotListeningError:
+            with contextlib.redirect_stderr(noise):
+                return str(board.launch())
+        except program.TensorBoardServerException as error:
+            raise RuntimeError(f"{error.msg}{port_user(board.flags.port or 0)}") from error
+        except SystemExit as error:  # of the web server below it, which says why where it logs
             # a port that was free when TensorBoard looked was taken when it listened: look again
             if not attempts:
-                raise
-
-
-class _NotListeningError(RuntimeError):
-    """The web server could not listen."""
-
-
-def _launched(board: Any, host: str) -> str:
-    noise = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(noise):
-            return str(board.launch())
-    except program.TensorBoardServerException as error:
-        raise RuntimeError(f"{error.msg}{port_user(board.flags.port or 0)}") from error
-    except SystemExit as error:  # of the web server below it, which says why where it logs
-        reason = noise.getvalue().strip().rpartition("\n")[2]
-        raise _NotListeningError(f"TensorBoard cannot listen on {host}: {reason}") from error
-    finally:
-        logger.info("TensorBoard: %s", noise.getvalue().strip())
+                reason = noise.getvalue().strip().rpartition("\n")[2]
+                raise RuntimeError(f"TensorBoard cannot listen on {host}: {reason}") from error
+        finally:
+            logger.info("TensorBoard: %s", noise.getvalue().strip())
 
 
 class _RereadingProjector(ProjectorPlugin):

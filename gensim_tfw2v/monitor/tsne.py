@@ -31,8 +31,7 @@ def tsne(vectors: np.ndarray) -> np.ndarray:
 
     Of many, the first `LAID_OUT` are; others are put between the nearest of these.
     """
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    rows = np.divide(vectors, lengths, where=lengths > 0, out=np.zeros_like(vectors))
+    rows = unit_rows(vectors)
     first = rows[:LAID_OUT]
     place = _optimized(_affinities(first), _begin(first)).T
     others = [
@@ -40,6 +39,12 @@ def tsne(vectors: np.ndarray) -> np.ndarray:
         for at in range(LAID_OUT, len(rows), CHUNK)
     ]
     return np.concatenate([place, *others]).astype(np.float32)
+
+
+def unit_rows(vectors: np.ndarray) -> np.ndarray:
+    """Rows of length 1; zeros stay zeros."""
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    return (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
 
 
 def _nearest(rows: np.ndarray, among: np.ndarray, number: int) -> np.ndarray:

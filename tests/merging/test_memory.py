@@ -1,37 +1,33 @@
 """What merging holds in memory beside its result does not grow with the sub-models."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
+from benchmarks.process import call
 from gensim_tfw2v.merging import METHODS
-
-ROOT = Path(__file__).parents[2]
-
-
-def measured(**options):
-    """Figures by method, of a process of its own."""
-    arguments = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    command = [sys.executable, "-m", "benchmarks.merge_memory", *arguments]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=600)
-    lines = [json.loads(line) for line in run.stdout.splitlines()]
-    return {line["method"]: line for line in lines[1:]}
+from tests.merging.memory import write_models
 
 
-def test_the_measurement():
-    figures = measured(words=500, size=4, models=3)
-    assert set(figures) == set(METHODS)
-    assert all(figure["seconds"] >= 0 and figure["own_gb"] > 0 for figure in figures.values())
+def measured(folder, words, size, models):
+    """Figures by method, each of a process of its own."""
+    folder.mkdir()
+    write_models(folder, models, words, size)
+    given = {"folder": str(folder), "models": models, "words": words}
+    return {
+        method: call("tests.merging.memory:measure", given | {"method": method}, limit=600)[0]
+        for method in METHODS
+    }
+
+
+def test_the_measurement(tmp_path):
+    figures = measured(tmp_path / "few", words=500, size=4, models=3)
+    assert all(figure["own"] > 1e7 for figure in figures.values())
+    assert {figure["result"] for figure in figures.values()} == {500 * 4 * 8, 500 * 12 * 8}
 
 
 @pytest.mark.slow
 def test_memory_is_bounded(tmp_path):
     """Twelve sub-models of 1.2 GB in all: their result, 128 MB of a matrix, and pieces."""
-    few = measured(words=2000, size=100, models=12, folder=tmp_path)
-    many = measured(words=140_000, size=100, models=12, folder=tmp_path)
+    few = measured(tmp_path / "few", words=2000, size=100, models=12)
+    many = measured(tmp_path / "many", words=140_000, size=100, models=12)
     for method, figure in many.items():
-        beside = figure["own_gb"] - figure["result_gb"]
-        assert beside < few[method]["own_gb"] + 0.35, method
+        assert figure["own"] - figure["result"] < few[method]["own"] + 0.35e9, method
