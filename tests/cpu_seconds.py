@@ -19,7 +19,6 @@ RECORD = Path(__file__).with_suffix(".json")
 ROOT = Path(__file__).parents[1]
 SHOWN = 10  # files
 TOLD = 5.0  # seconds from which a test is shown, too
-UNKNOWN = 0  # seconds of a file that is not recorded: it is new, or takes less than one
 
 _taken: dict[str, float] = {}  # test's id -> seconds; in the controller that of all workers
 
@@ -51,7 +50,7 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(items):
     """Put the longest files first, with the order in each as it is."""
     recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-    items.sort(key=lambda item: -recorded.get(item.nodeid.partition("::")[0], UNKNOWN))
+    items.sort(key=lambda item: -recorded.get(item.nodeid.partition("::")[0], 0))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
