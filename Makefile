@@ -19,7 +19,7 @@ NEXT_TESTS := tests/kernel/native/test_library.py tests/kernel/native/test_inter
 	tests/cluster/test_environment.py tests/training/test_elsewhere.py
 
 # Unpacks once what several environments have, and compiles no module that nobody imports.
-UV = UV_HTTP_TIMEOUT=180 $(@D)/bin/uv --quiet --no-config pip install --python $(@D)/bin/python
+UV = UV_HTTP_TIMEOUT=180 $(BIN)/uv --quiet --no-config pip install --python $(@D)/bin/python
 # also where only a source of the kernels has changed
 EDITABLE = $(UV) --reinstall-package gensim-tfw2v -e
 
@@ -31,7 +31,7 @@ DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lowest test-next check lint types format docs docs-serve bench browser screenshots wheels clean
+.PHONY: help demo test lowest test-next check lint types compiled format docs docs-serve bench browser screenshots wheels clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,11 @@ lint: $(DEV)  ## formatting and lint, changing nothing
 
 types: $(DEV)  ## mypy
 	@$(BIN)/mypy
+
+# else each process of the tests that begins would compile the same modules
+compiled: $(DEV)  ## compile what tests import to bytecode
+	@$(BIN)/python -m pytest --collect-only -q >/dev/null
+	@$(BIN)/python -c 'from gensim_tfw2v._tensorflow import tf; tf.float32'
 
 format: $(DEV)  ## format the sources and mend what lint can mend
 	@$(BIN)/ruff format .
@@ -110,18 +115,17 @@ $(DEV): $(SOURCES) | $(BIN)/uv
 	@$(EDITABLE) '.[dev]' || $(PIP) install -e '.[dev]'  # by whose settings mirrors are found
 	@touch $@ $(RUN)
 
-$(LOWEST)/bin/uv $(NEXT)/bin/uv: CLEAR := --clear
-$(BIN)/uv $(LOWEST)/bin/uv $(NEXT)/bin/uv:
-	@echo "creating $(@D:/bin=)"
-	@$(PYTHON) -m venv $(CLEAR) $(@D:/bin=)
-	@$(@D)/python -m pip --quiet --disable-pip-version-check install uv
-	@touch $@
+$(BIN)/uv: | $(BIN)/python
+	@$(PIP) install uv
 
 # anew when a bound changes: uv keeps what is installed
-$(LOWEST)/bin/uv: pyproject.toml setup.py
+$(LOWEST)/pyvenv.cfg: pyproject.toml setup.py
+$(LOWEST)/pyvenv.cfg $(NEXT)/pyvenv.cfg: | $(BIN)/uv
+	@echo "creating $(@D)"
+	@$(BIN)/uv --quiet --no-config venv --clear --python $(BIN)/python $(@D)
 
 # after DEV, for its kernels and what uv has unpacked
-$(LOWEST)/.installed: $(LOWEST)/bin/uv | $(DEV)
+$(LOWEST)/.installed: $(LOWEST)/pyvenv.cfg | $(DEV)
 	@echo "installing the lowest versions into $(LOWEST)"
 	@$(UV) --resolution lowest-direct --only-binary :all: -r pyproject.toml
 	@$(UV) pytest hypothesis PyYAML testfixtures tomli
@@ -129,7 +133,7 @@ $(LOWEST)/.installed: $(LOWEST)/bin/uv | $(DEV)
 
 # each time, for there may be a newer one
 .PHONY: $(NEXT)/.installed
-$(NEXT)/.installed: | $(NEXT)/bin/uv
+$(NEXT)/.installed: | $(NEXT)/pyvenv.cfg $(DEV)
 	@echo "installing the newest TensorFlow into $(NEXT)"
 	@$(UV) --upgrade --prerelease allow --no-deps tensorflow
 	@$(UV) --only-binary :all: -r pyproject.toml pytest hypothesis PyYAML testfixtures tomli 'setuptools>=77'

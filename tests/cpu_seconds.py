@@ -19,7 +19,6 @@ RECORD = Path(__file__).with_suffix(".json")
 ROOT = Path(__file__).parents[1]
 SHOWN = 10  # files
 TOLD = 5.0  # seconds from which a test is shown, too
-UNKNOWN = 10.0  # seconds that a new file is taken to need
 
 _taken: dict[str, float] = {}  # test's id -> seconds; in the controller that of all workers
 
@@ -51,7 +50,7 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(items):
     """Put the longest files first, with the order in each as it is."""
     recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-    items.sort(key=lambda item: -recorded.get(item.nodeid.partition("::")[0], UNKNOWN))
+    items.sort(key=lambda item: -recorded.get(item.nodeid.partition("::")[0], 0))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -79,9 +78,9 @@ def pytest_testnodedown(node):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    files = by_file(_taken)
-    if not files:
+    if not _taken or hasattr(config, "workerinput"):
         return
+    files = by_file(_taken)
     terminalreporter.section(f"CPU seconds: {sum(files.values()):.0f}")
     for name, seconds in files.most_common(SHOWN):
         terminalreporter.line(f"{seconds:7.1f} {name}")
@@ -90,5 +89,7 @@ def pytest_terminal_summary(terminalreporter, config):
         if seconds >= TOLD and "::" in name:
             terminalreporter.line(f"{seconds:7.1f} {name}")
     if config.getoption("record_cpu"):
-        ordered = {name: round(took, 1) for name, took in files.most_common() if "(" not in name}
+        ordered = {
+            name: round(took) for name, took in files.most_common() if took >= 1 and "(" not in name
+        }
         RECORD.write_text(json.dumps(ordered, indent=0) + "\n")

@@ -41,6 +41,7 @@ TFDoc2Vec(documents=[], dm=0, dbow_words=1, alpha=0.05, compute_loss=True, log_d
 
 
 def test_mistakes_are_found(tmp_path):
+    """5 s of CPU, or 10 if mypy has not run before: it reads all that the script imports."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     checked = subprocess.run(

@@ -47,6 +47,7 @@ def ports_of(pid):
 
 
 def test_a_training_that_is_killed_goes_on(tmp_path):
+    """8 s of CPU: the command's processes import TensorFlow themselves."""
     model, checkpoints = tmp_path / "model", tmp_path / "checkpoints"
     command = [
         *TFW2V, "cluster", "local", "--ps-tasks", "1", "--worker-tasks", "1", "--", "train", LEE,
@@ -77,6 +78,7 @@ def test_a_training_that_is_killed_goes_on(tmp_path):
 
 
 def test_ctrl_c_leaves_nothing_behind(tmp_path):
+    """6 s of CPU: the command's processes import TensorFlow themselves."""
     checkpoints = tmp_path / "checkpoints"
     command = [
         *TFW2V, "cluster", "local", "--", "train", LEE, "-o", tmp_path / "model", "--epochs",
@@ -105,6 +107,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
 
 
 def test_tasks_by_hand(tfw2v, models, tmp_path, monkeypatch):
+    """13 s of CPU: each task imports TensorFlow, and again when a training has left it."""
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     hosts = tmp_path / "hosts.json"
     hosts.write_text(json.dumps({"ps": [ps], "worker": [worker]}))

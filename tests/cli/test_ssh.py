@@ -159,6 +159,7 @@ def gone(processes):
 
 
 def test_a_training_ends_with_the_model_though_a_worker_is_killed(ssh, run):
+    """17 s of CPU: tasks that ssh starts are not forked, so each imports TensorFlow."""
     training = run(ssh, "--epochs", 16)
     family = training.wait_for_training()
     assert {("ps", 0), ("worker", 0), WORKER} == set(training.tasks())

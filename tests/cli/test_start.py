@@ -37,6 +37,7 @@ def test_a_training_needs_no_streams(corpus, tmp_path, shell):
 
 
 def test_a_cluster_needs_no_streams(corpus, tmp_path):
+    """5 s of CPU: the command's processes import TensorFlow themselves."""
     path = tmp_path / "model"
     on = ("--cluster", "local:ps=1,worker=1")
     assert run("train", corpus, "-o", path, *QUICK, *on, shell=">&- 2>&-").returncode == 0

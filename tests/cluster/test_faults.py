@@ -80,6 +80,7 @@ class Killer:
 
 @pytest.mark.usefixtures("shared_forks")
 def test_killed_workers_come_back(monkeypatch, undisturbed, caplog):
+    """14 s of CPU: it trains for long enough that three workers are killed and come back."""
     killer = Killer(monkeypatch, ("worker", 0), ("worker", 1), ("worker", 0))
     model = trained("local:ps=1,worker=2", callbacks=[killer], **OPTIONS)
     assert len(set(killer.killed)) == 3
@@ -105,6 +106,8 @@ BACK, FORKS = (
 def test_a_killed_ps_and_killed_forks_cost_what_came_after_the_last_checkpoint(
     monkeypatch, undisturbed, caplog
 ):
+    """18 s of CPU: after three kills processes start anew, once with an import of TensorFlow."""
+
     class ForksKiller(Killer):
         back = None
 

@@ -376,6 +376,7 @@ def of_job(number):
 
 
 def test_a_job_trains_without_slurm(tmp_path):
+    """10 s of CPU: the processes of the script import TensorFlow themselves."""
     script, number = tmp_path / "job.sh", str(random.randrange(10**6))
     text = SLURM.read_text().replace("PS=2\n", "PS=1\n")
     text = text.replace("(--sg)", "(--epochs 8 --vector-size 8)")

@@ -80,6 +80,7 @@ def test_clusters_train_documents_as_threads_do(where, options):
 
 @pytest.mark.usefixtures("shared_forks")
 def test_killed_tasks_come_back(monkeypatch):
+    """16 s of CPU: tasks are killed, and start anew."""
     killer = Killer(monkeypatch, ("worker", 0), ("ps", 1))
     model = trained(dm=0, cluster="local:ps=2,worker=2", callbacks=[killer])
     assert len(killer.killed) == 2 and likeness(trained(dm=0), model) > 0.7

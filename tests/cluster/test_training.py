@@ -88,6 +88,7 @@ def test_folders_have_any_name(tmp_path):
 )
 @pytest.mark.usefixtures("shared_forks")
 def test_several_tasks_of_each_kind(tasks, options):
+    """13 s of CPU: five tasks and a coordinator get ready."""
     local, on_cluster = trained(None, **options), trained(tasks, **options)
     # which worker is first is chance, and so far the vectors differ; another seed's have nothing
     # in common
@@ -106,6 +107,7 @@ def test_several_tasks_of_each_kind(tasks, options):
 
 @pytest.mark.usefixtures("shared_forks")
 def test_columns_train_as_rows_do(monkeypatch, tmp_path):
+    """16 s of CPU: both layouts' graphs are traced."""
     train_by_graph(monkeypatch)  # other draws
     text = tmp_path / "text"  # a quarter, of which vectors already end as far from their beginning
     text.write_text("".join(Path(LEE).read_text().splitlines(keepends=True)[:75]))

@@ -125,6 +125,7 @@ def run_page(page, tfw2v):
 
 
 def test_quick_start(folder, tfw2v, capfd):
+    """14 s of CPU: all that stands on the page is run."""
     variables = run_page(QUICK_START, tfw2v)
     model = variables["model"]
     assert model.traffic.units and "bytes travelled" in capfd.readouterr().out
@@ -134,6 +135,7 @@ def test_quick_start(folder, tfw2v, capfd):
 
 
 def test_readme(folder, tfw2v):
+    """7 s of CPU: all that stands on the page is run."""
     variables = run_page(README, tfw2v)
     assert variables["model"].traffic.units
     assert (folder / "news.model").is_file()

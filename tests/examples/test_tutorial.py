@@ -109,6 +109,7 @@ def test_committed_outputs_are_of_one_run_from_the_top():
 
 
 def test_it_runs_with_less_of_everything(tmp_path):
+    """24 s of CPU: all cells are run, by a process of their own."""
     code = "".join(cell.source for cell in code_cells(TUTORIAL))
     assert all(code.count(much) == 1 for much in LESS)
     quick = execute(tmp_path, LESS)
