@@ -67,7 +67,7 @@ types: $(DEV)  ## mypy
 
 # else each process of the tests that begins would compile the same modules
 compiled: $(DEV)  ## compile what tests import to bytecode
-	@$(BIN)/python -m pytest --collect-only -q >/dev/null
+	-@$(BIN)/python -m pytest --collect-only -q >/dev/null  # the tests show what fails
 	@$(BIN)/python -c 'from gensim_tfw2v._tensorflow import tf; tf.float32'
 
 format: $(DEV)  ## format the sources and mend what lint can mend

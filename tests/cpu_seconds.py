@@ -16,7 +16,6 @@ import pytest
 from tests import forks
 
 RECORD = Path(__file__).with_suffix(".json")
-ROOT = Path(__file__).parents[1]
 SHOWN = 10  # files
 TOLD = 5.0  # seconds from which a test is shown, too
 
