@@ -790,7 +790,7 @@ class TFWord2Vec(Word2Vec):
             )
             made: type[Training] = Training
             if config.regime_of_workers.trains_apart:
-                from gensim_tfw2v.training.sub_models import SubModelTraining
+                from gensim_tfw2v.training.sub_model_training import SubModelTraining
 
                 made = SubModelTraining
             self._training = made(self, config, corpus, self._process_launcher)

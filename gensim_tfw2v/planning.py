@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v.graph.objectives import NearPairs
-from gensim_tfw2v.graph.sizes import StepShape, choose_step
-from gensim_tfw2v.kernel.program import Objective
+from gensim_tfw2v.graph.step_shape import StepShape, choose_step
+from gensim_tfw2v.kernel.kernel_config import Objective
 from gensim_tfw2v.kernel.sizes import choose_unit_entries
 
 # Words. Bursts: Church and Gale 1995, "Poisson mixtures"; by this one, the distinct words of runs
@@ -54,7 +54,7 @@ ALONE = "one machine"
 
 # Quality. Words that each sub-model should have at least: with 3 M, merging costs a tenth of the
 # quality; with some 200 M, as in the paper, none (docs/regimes/sub-models.md).
-LEAST_OF_A_SUB_MODEL = 1e8
+MIN_SUB_MODEL_TOKENS = 1e8
 
 
 class Frequencies(NamedTuple):
@@ -287,7 +287,7 @@ def compare(work: Workload, tokens: float, machines: Machines) -> list[Choice]:
     option = f'regime="submodels:models={workers}"'
     text = (ENTRY / kept, 0.0)
     apart = _choice("sub-models", option, work, machines, text, work.tables, senders=1)
-    if apart.bound != "memory" and tokens / workers < LEAST_OF_A_SUB_MODEL:
+    if apart.bound != "memory" and tokens / workers < MIN_SUB_MODEL_TOKENS:
         apart = apart._replace(bound="corpus")
     one = replace(machines, workers=1)
     alone = _choice(ALONE, "", work, one, (0.0, 0.0), work.tables, factor=MACHINE_FACTOR)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.sizes import StepShape
-from gensim_tfw2v.kernel.program import KernelConfig, Objective
+from gensim_tfw2v.graph.step_shape import StepShape
+from gensim_tfw2v.kernel.kernel_config import KernelConfig, Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, PushCounter
@@ -40,14 +40,14 @@ def independent(frequencies, tokens, seed=1):
 
 def counted(frequencies, size, shards, layout, objective, shape, entries):
     """Bytes a token that a job counts: fetched, and pushed."""
-    program = KernelConfig(objective, shape, size, 12, len(entries), skip_targets=False)
+    config = KernelConfig(objective, shape, size, 12, len(entries), skip_targets=False)
     words = WordArrays.of(np.ones(VOCABULARY), frequencies.noise)
     tables = Tables(*(LAYOUTS[layout][0](n, size, shards) for n in (VOCABULARY, VOCABULARY, 0)))
     rates = pair_rates(frequencies.words, 4.0, objective.skipgram, 5, frequencies.noise, None)
     push_counter = PushCounter(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
     server = ParameterServer(tables, *constants, push_counter, WorkerVariables())
-    function = PROGRAMS[layout](replace(program, layout=layout), server).function
+    function = PROGRAMS[layout](replace(config, layout=layout), server).function
     result = JobResult.unpacked(function(*job(entries)).numpy())
     return np.array([result.fetched, result.pushed]) / result.units.kept[0]
 

@@ -9,8 +9,8 @@ from gensim.test.utils import common_texts, datapath
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import draw
-from gensim_tfw2v.graph.sizes import StepShape
-from gensim_tfw2v.kernel.program import KernelConfig, Objective
+from gensim_tfw2v.graph.step_shape import StepShape
+from gensim_tfw2v.kernel.kernel_config import KernelConfig, Objective
 from gensim_tfw2v.kernel.sizes import NARROW_WINDOW, WIDEST_WINDOW, choose_window
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from tests.corpus.reference import encode_sentences
@@ -52,9 +52,9 @@ def test_draws_are_those_of_the_wide_window(side, shrinks):
     found = []
     for window, max_window in ((40, None), (8, 40)):
         shape = StepShape(32, 8, window, 4, side)
-        program = KernelConfig(Objective(True, 0), shape, 1, 1, 1, shrinks, max_window)
+        config = KernelConfig(Objective(True, 0), shape, 1, 1, 1, shrinks, max_window)
         words = word_tensors(WordArrays.of(np.full(9, 0.8)))
-        draws = draw(program, words, tf.constant(entries), tf.constant([1, 2]))
+        draws = draw(config, words, tf.constant(entries), tf.constant([1, 2]))
         windows = draws.windows.numpy().reshape(-1, shape.centres)
         if side == "centres":  # of the block's own places
             windows = windows[:, window : window + shape.block]

@@ -75,7 +75,7 @@ def measured(cell: Cell, path: Path, engine: str, seed: int) -> dict[str, Any]:
     """Train in this process, or a child of the pool."""
     if engine == "graph":
         from gensim_tfw2v.kernel.native import by_ctypes
-        from gensim_tfw2v.training.plan import Plan
+        from gensim_tfw2v.training.training_plan import Plan
 
         by_ctypes.is_available = lambda: False
         Plan.native = False  # type: ignore[assignment]

@@ -10,7 +10,7 @@ from gensim_tfw2v.processes.machine import usable_cores
 
 #: Each of its first ten threads draws the first values of a tenth of the rows. With fewer threads,
 #: other rows begin as what the memory held, and training ends in "Encountered NaN" or with zeros.
-LEAST_THREADS = 10
+MIN_THREADS = 10
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
         minCount=given.min_count,
         lr=given.alpha,
         epoch=given.epochs,
-        thread=max(given.threads, LEAST_THREADS),
+        thread=max(given.threads, MIN_THREADS),
         minn=0,
         maxn=0,  # without n-grams a word's vector is its row
         verbose=0,

@@ -18,7 +18,7 @@ from benchmarks.scaling.study import (
     ps_tasks,
     run_cluster,
 )
-from gensim_tfw2v.graph.sizes import choose_product_dtype
+from gensim_tfw2v.graph.step_shape import choose_product_dtype
 from gensim_tfw2v.planning import distinct_rows
 
 #: Up to how many workers is simulated, beyond those asked for: where does what limit?

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.scaling.simulation import Work
-from gensim_tfw2v.graph.sizes import choose_step
-from gensim_tfw2v.kernel.program import Objective
+from gensim_tfw2v.graph.step_shape import choose_step
+from gensim_tfw2v.kernel.kernel_config import Objective
 from gensim_tfw2v.kernel.sizes import choose_unit_entries
 from gensim_tfw2v.planning import (
     ENTRY,

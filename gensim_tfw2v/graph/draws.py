@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.sizes import StepShape
+from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.graph.updates import running_sum
-from gensim_tfw2v.kernel.program import KernelConfig
+from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 
 
@@ -34,17 +34,17 @@ class Draws(NamedTuple):
     kept: tf.Tensor  # tokens left after subsampling
 
 
-def draw(program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor) -> Draws:
+def draw(config: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor) -> Draws:
     """Draw everything that training a unit needs; arguments as in `prepare_unit`."""
-    shape = program.shape
+    shape = config.shape
     keys = tf.random.split(key, 3)
     ids, position_left, position_right = _subsample(entries, keys[0], words.keep)
     kept = tf.size(ids)
     blocks = -tf.math.floordiv(-kept, shape.tokens) * shape.blocks
 
     reach: tf.Tensor | int = shape.window
-    if program.shrink_windows:  # to a uniform 1..w for each position, as in gensim
-        max_window = program.max_window or shape.window
+    if config.shrink_windows:  # to a uniform 1..w for each position, as in gensim
+        max_window = config.max_window or shape.window
         reach = tf.random.stateless_uniform(
             [kept], keys[1], 1, max_window + 1, tf.int32, alg="philox"
         )
@@ -68,9 +68,9 @@ def draw(program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.T
         1,
     )
     negatives = None
-    if program.objective.negative:
+    if config.objective.negative:
         negatives = draw_negatives(
-            keys[2], blocks * shape.turns, shape.shared, words.noise, program.negative_shards
+            keys[2], blocks * shape.turns, shape.shared, words.noise, config.negative_shards
         )
 
     def in_steps(x: tf.Tensor, width: int) -> tf.Tensor:
@@ -154,17 +154,17 @@ def shards_of_negatives(shared: int, shards: int) -> np.ndarray:
     return np.arange(shared, dtype=np.int32) % shards
 
 
-def counted_negatives(program: KernelConfig, columns: tf.Tensor) -> tf.Tensor | None:
+def counted_negatives(config: KernelConfig, columns: tf.Tensor) -> tf.Tensor | None:
     """Weight of each of a block's negatives for each of its centres; None where all are 1.
 
     From ids [T/B, C] it makes [T/B, C - O, O], float32. If targets are skipped, a negative that
     equals a centre counts nothing for it.
     """
-    shape = program.shape
-    shards = program.negative_shards
+    shape = config.shape
+    shards = config.negative_shards
     centres, negatives = tf.split(columns, [shape.centres, shape.shared], axis=1)
     counted: tf.Tensor | None = None
-    if program.skip_targets:
+    if config.skip_targets:
         counted = tf.cast(negatives[:, :, None] != centres[:, None, :], tf.float32)
     if shards > 1:
         shard = shards_of_negatives(shape.shared, shards)

@@ -32,10 +32,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.sizes import StepShape
 from gensim_tfw2v.graph.slices import IDENTITY, Slices, Weights
+from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.graph.updates import RowGroups
-from gensim_tfw2v.kernel.program import Objective
+from gensim_tfw2v.kernel.kernel_config import Objective
 
 
 def band(windows: tf.Tensor, shape: StepShape, mean: bool, dtype: tf.DType) -> tf.Tensor:

@@ -1,4 +1,4 @@
-"""Training one work unit on a pair of tables: the program that every regime runs.
+"""Training one work unit on a pair of tables: what every regime runs.
 
 Its result is a pure function of the unit's key, its ids, its step sizes and the rows that it
 reads, so a unit may be trained anywhere, and again.
@@ -21,8 +21,8 @@ from gensim_tfw2v.graph.updates import (
     read_rows,
     sum_rows,
 )
+from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.native_unit import NativeUnit, draw_unit
-from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays, paths_of
 
@@ -31,35 +31,39 @@ MAX_PATH = 128
 
 
 def prepare_unit(
-    program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
+    config: KernelConfig,
+    words: WordArrays,
+    entries: tf.Tensor,
+    key: tf.Tensor,
+    alphas: tf.Tensor,
 ) -> PreparedUnit | NativeUnit:
     """Draw a unit, and plan it where a graph trains.
 
     Parameters
     ----------
-    program : KernelConfig
+    config : KernelConfig
     words : WordArrays
     entries : Tensor [n], int32
-        Token ids, -1 after each sentence, at most ``program.max_entries``.
+        Token ids, -1 after each sentence, at most ``config.max_entries``.
     key : Tensor [2], int32
         The unit's name.
     alphas : Tensor [2], float32
         Step sizes at its first and last step.
     """
-    if program.native:
-        return draw_unit(program, words, entries, key, alphas)
-    prepared: PreparedUnit = _planning(program)(words, entries, key, alphas)
+    if config.native:
+        return draw_unit(config, words, entries, key, alphas)
+    prepared: PreparedUnit = _planning(config)(words, entries, key, alphas)
     return prepared
 
 
 @functools.lru_cache(maxsize=32)
-def _planning(program: KernelConfig) -> tf.types.experimental.PolymorphicFunction:
+def _planning(config: KernelConfig) -> tf.types.experimental.PolymorphicFunction:
     """A function that is traced once, however many threads' units a job prepares, ahead or not."""
 
     @tf.function(autograph=False)
     def plan_unit(words, entries, key, alphas):  # type: ignore[no-untyped-def]
         with tf.device("CPU"):
-            return _plan_unit(program, draw(program, words, entries, key), words, alphas)
+            return _plan_unit(config, draw(config, words, entries, key), words, alphas)
 
     return plan_unit
 
@@ -72,20 +76,20 @@ class PreparedUnit(NamedTuple):
     plan: StepPlan  # of all steps
     unit: Tables  # distinct ids of each table's rows, step after step; None of one without use
 
-    def train(self, program: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
+    def train(self, config: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
         """Train its steps, one after the other; arguments as for `train_steps`."""
-        begin = self.begin(program, tables)
-        sums = self.train_steps(program, tables, words, tf.constant(0), self.steps, begin)
+        begin = self.begin(config, tables)
+        sums = self.train_steps(config, tables, words, tf.constant(0), self.steps, begin)
         return UnitResult(self.kept, *sums[:3])
 
-    def begin(self, program: KernelConfig, tables: Tables) -> tuple[tf.Tensor, ...]:
+    def begin(self, config: KernelConfig, tables: Tables) -> tuple[tf.Tensor, ...]:
         """Initial sums of `train_steps`; see `train_step`."""
         traffic = [] if tables.inputs.link is None else [tf.zeros([2])]
         return (*[tf.constant(0.0)] * 3, *traffic)
 
     def train_steps(
         self,
-        program: KernelConfig,
+        config: KernelConfig,
         tables: Tables,
         words: WordArrays,
         first: tf.Tensor,
@@ -102,12 +106,12 @@ class PreparedUnit(NamedTuple):
         sums : tuple of Tensor
             What `train_step` gave for steps before, in the dtypes in which it is summed.
         squares : Tables of Tensor [], resource, optional
-            Handles of variables [V, 1] that Adagrad sums in, if the program asks for it.
+            Handles of variables [V, 1] that Adagrad sums in, if the configuration asks for it.
         """
 
         def train(number: tf.Tensor, sums: tuple[tf.Tensor, ...]) -> Any:
             plan = self.plan.of(number)
-            of_step = train_step(program, plan, self.unit, tables, words, squares)
+            of_step = train_step(config, plan, self.unit, tables, words, squares)
             both = zip(sums, of_step, strict=True)
             return number + 1, tuple(x + tf.cast(y, x.dtype) for x, y in both)
 
@@ -118,10 +122,10 @@ class PreparedUnit(NamedTuple):
 
 
 def _plan_unit(
-    program: KernelConfig, draws: Draws, words: WordArrays, alphas: tf.Tensor
+    config: KernelConfig, draws: Draws, words: WordArrays, alphas: tf.Tensor
 ) -> PreparedUnit:
-    shape = program.shape
-    objective = program.objective
+    shape = config.shape
+    objective = config.objective
     rows = {"inputs": (draws.inputs, shape.inputs)}  # of each table, and how many a block has
     columns: Any = ()
     signs: Any = ()
@@ -134,14 +138,14 @@ def _plan_unit(
     groups = {}
     ids = dict.fromkeys(Tables._fields)
     for name, (of_table, number) in rows.items():
-        limits = program.id_bits, program.max_steps, shape.blocks * number
+        limits = config.id_bits, config.max_steps, shape.blocks * number
         groups[name], ids[name] = group_rows(of_table, *limits)
     steps = tf.shape(draws.windows)[0]
     part_done = tf.cast(tf.range(steps), tf.float32) / tf.cast(steps, tf.float32)
     plan = StepPlan(
         alphas[0] + (alphas[1] - alphas[0]) * part_done,
         draws.windows,
-        words=columns if program.selects_negatives else (),
+        words=columns if config.selects_negatives else (),
         signs=signs,
         **groups,
     )
@@ -149,7 +153,7 @@ def _plan_unit(
 
 
 def train_step(
-    program: KernelConfig,
+    config: KernelConfig,
     plan: StepPlan,
     unit: Tables,
     tables: Tables,
@@ -161,7 +165,7 @@ def train_step(
     It gives what a `UnitResult` sums: loss, predictions and magnitude; and if rows are sliced, the
     traffic of its link.
     """
-    ids, found = _gradients(program, plan, unit, tables, program.loss_every > 0)
+    ids, found = _gradients(config, plan, unit, tables, config.loss_every > 0)
     sums = {name: sum_rows(getattr(plan, name), parts) for name, parts in found.updates.items()}
     moved = tf.constant(0.0)  # summed lengths of the updates before clipping
     for name, of_table in sums.items():
@@ -171,8 +175,8 @@ def train_step(
             so_far = getattr(squares, name)
             sizes, growth = adagrad(of_table, read_rows(so_far, rows), plan.alpha)
             add_rows(so_far, rows, growth)
-        changes, magnitude = clipped(of_table, sizes, program.max_norm)
-        locked = program.locked and name == "inputs"
+        changes, magnitude = clipped(of_table, sizes, config.max_norm)
+        locked = config.locked and name == "inputs"
         getattr(tables, name).add(rows, changes, words.lock if locked else None)
         moved += magnitude
     result = (found.loss, found.predictions, moved)
@@ -181,7 +185,7 @@ def train_step(
 
 
 def _gradients(
-    program: KernelConfig, plan: StepPlan, unit: Tables, tables: Tables, with_loss: bool
+    config: KernelConfig, plan: StepPlan, unit: Tables, tables: Tables, with_loss: bool
 ) -> tuple[dict[str, tf.Tensor], Gradients]:
     """Read the rows of a step, and compute its objective.
 
@@ -198,9 +202,7 @@ def _gradients(
         of_rows = [as_uint16(x) for of in groups for x in (of.inverse, of.rank, of.segment)]
         link.send_together([*map(as_is, ids.values()), *of_rows])
     rows = {name: getattr(tables, name).read(of_table) for name, of_table in ids.items()}
-    selects = "outputs" in ids and program.selects_negatives
-    noise = counted_negatives(program, plan.words) if selects else None
-    dtype = tf.as_dtype(program.product_dtype)
-    return ids, gradients(
-        program.objective, Step(program.shape, dtype, plan, rows, noise), with_loss
-    )
+    selects = "outputs" in ids and config.selects_negatives
+    noise = counted_negatives(config, plan.words) if selects else None
+    dtype = tf.as_dtype(config.product_dtype)
+    return ids, gradients(config.objective, Step(config.shape, dtype, plan, rows, noise), with_loss)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native.by_ctypes import Options, Unit
-from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
@@ -23,42 +23,44 @@ class NativeUnit(NamedTuple):
         """Positions to train on: tokens after subsampling, and pairs of tags and tokens."""
         return tf.size(self.drawn.targets)
 
-    def train(self, program: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
+    def train(self, config: KernelConfig, tables: Tables, words: WordArrays) -> UnitResult:
         """Train it on `Tables` of `WholeRows`, which are updated in place."""
-        objective = program.objective
+        objective = config.objective
         with tf.device("CPU"):
-            nothing = tf.zeros([0, program.row_size])
+            nothing = tf.zeros([0, config.row_size])
             sums = load_ops().tfw2v_train(
                 tables.inputs.whole(),
                 tables.outputs.whole() if objective.negative else nothing,
                 tables.nodes.whole() if objective.hierarchical else nothing,
-                program.vector_size,
+                config.vector_size,
                 words.lock,
                 words.weights,
                 self.alphas,
-                program.loss_every,
+                config.loss_every,
                 *words.tree,
                 *words.subwords,
                 self.drawn,
-                options=Options.of(program),
+                options=Options.of(config),
             )
         return UnitResult(self.drawn.counts[1], *tf.unstack(tf.cast(sums, tf.float32), num=3))
 
 
 def draw_unit(
-    program: KernelConfig, words: WordArrays, entries: tf.Tensor, key: tf.Tensor, alphas: tf.Tensor
+    config: KernelConfig,
+    words: WordArrays,
+    entries: tf.Tensor,
+    key: tf.Tensor,
+    alphas: tf.Tensor,
 ) -> NativeUnit:
     """Draw a unit; arguments as in `prepare_unit`."""
     with tf.device("CPU"):
         drawn = Unit._make(
-            load_ops().tfw2v_draw(
-                entries, key, words.keep, words.noise, options=Options.of(program)
-            )
+            load_ops().tfw2v_draw(entries, key, words.keep, words.noise, options=Options.of(config))
         )
-    if not program.documents:
+    if not config.documents:
         nothing = tf.zeros([0], tf.int32)  # a constant, which no function is handed
         drawn = drawn._replace(documents=nothing, first_tags=nothing, tags=nothing)
-    if not (program.documents and program.objective.skipgram):
+    if not (config.documents and config.objective.skipgram):
         drawn = drawn._replace(inputs=drawn.targets)
     return NativeUnit(drawn, alphas)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from gensim_tfw2v.kernel.program import KernelShape, Objective
+from gensim_tfw2v.kernel.kernel_config import KernelShape, Objective
 
 #: Entries of a work unit on one machine.
 UNIT_ENTRIES = 1 << 16

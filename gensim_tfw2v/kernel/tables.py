@@ -9,7 +9,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
-from gensim_tfw2v.kernel.program import KernelConfig
+from gensim_tfw2v.kernel.kernel_config import KernelConfig
 
 
 class Tables(NamedTuple):
@@ -120,11 +120,11 @@ class Divergence(ArithmeticError):
     """Divergence of training: vectors that are not finite, or too long to mean anything."""
 
     @classmethod
-    def at(cls, place: str, program: KernelConfig, alpha: float) -> Divergence:
+    def at(cls, place: str, config: KernelConfig, alpha: float) -> Divergence:
         """Name the options that make steps shorter; `place` says what diverged where."""
-        window = program.max_window or program.shape.window
+        window = config.max_window or config.shape.window
         return cls(
             f"{place} diverged: rows are not finite, or so long that they mean nothing, with "
-            f"alpha={alpha:g}, window={window} and negative={program.objective.negative}: give a "
+            f"alpha={alpha:g}, window={window} and negative={config.objective.negative}: give a "
             "smaller alpha, window or negative"
         )

@@ -32,16 +32,16 @@ OF_WORDS = ("vectors", "word")
 OF_DOCUMENTS = ("documents", "tag")
 
 #: The page asks for no more.
-MOST_WORDS = 100_000
+MAX_WORDS = 100_000
 
 #: The last rank of each band; the words after them are the last band.
 EDGES = (100, 1_000, 10_000, 100_000)
 
 #: Rows of a band, at most, that are looked at for a histogram.
-MOST_ROWS = 10_000
+MAX_ROWS = 10_000
 
 #: Clusters, at most: the projector's page has ten colours.
-MOST_CLUSTERS = 10
+MAX_CLUSTERS = 10
 
 #: Words for each cluster, at least.
 WORDS_EACH = 10
@@ -52,7 +52,7 @@ SOUGHT_AMONG = 10_000
 ROUNDS = 10
 
 #: Words that are laid out, at least.
-LEAST_WORDS = 50
+MIN_WORDS = 50
 
 #: What is always so in a bookmark of the page.
 STATE = """{
@@ -130,7 +130,7 @@ def write_projector(
     written: dict[Path, bytes] = {}
     for of, (name, key) in ((vectors, OF_WORDS), (documents, OF_DOCUMENTS)):
         if of is not None and len(of):
-            files, shape = _files(of, name, key, min(words, MOST_WORDS), laid_out)
+            files, shape = _files(of, name, key, min(words, MAX_WORDS), laid_out)
             fields = ("tensor_path", "metadata_path", "bookmarks_path")
             paths = {f: f"{FOLDER}/{file}" for f, file in zip(fields, files, strict=False)}
             config.embeddings.add(tensor_name=name, tensor_shape=shape, **paths)
@@ -165,7 +165,7 @@ def _files(
     digest = hashlib.blake2b(told, digest_size=4).hexdigest()
     columns.append(["cluster", *(_cell(keys[middle]) for middle in cluster(values))])
     files = {f"{name}-{digest}.{form}": content, f"{key}s-{digest}.tsv": _table(columns)}
-    if laid_out and len(values) >= LEAST_WORDS:
+    if laid_out and len(values) >= MIN_WORDS:
         files[f"layout-{digest}.json"] = _bookmark(values, key)
     return files, values.shape
 
@@ -259,12 +259,12 @@ def bands(words: int) -> Iterator[tuple[str, slice]]:
 
 
 def norms(vectors: KeyedVectors) -> dict[str, np.ndarray]:
-    """Lengths of the vectors of each band, of at most `MOST_ROWS` evenly spread words."""
+    """Lengths of the vectors of each band, of at most `MAX_ROWS` evenly spread words."""
     order = by_frequency(vectors)
     found = {}
     for name, band in bands(len(order)):
         rows = order[band]
-        rows = rows[:: -(-len(rows) // MOST_ROWS)]
+        rows = rows[:: -(-len(rows) // MAX_ROWS)]
         lengths = np.linalg.norm(vectors.vectors[rows], axis=1)
         found[name] = lengths[np.isfinite(lengths)]
     return found
@@ -279,7 +279,7 @@ def cluster(values: np.ndarray) -> np.ndarray:
 
     rows = unit_rows(values)
     first = rows[:SOUGHT_AMONG]
-    number = max(1, min(MOST_CLUSTERS, len(rows) // WORDS_EACH))
+    number = max(1, min(MAX_CLUSTERS, len(rows) // WORDS_EACH))
     begin = first[np.linspace(0, len(first) - 1, number).astype(int)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a cluster that lost its last word

@@ -18,7 +18,7 @@ from gensim_tfw2v.options.kinds import Choice, Kind, positive
 if TYPE_CHECKING:
     import numpy as np
 
-    from gensim_tfw2v.kernel.program import Objective
+    from gensim_tfw2v.kernel.kernel_config import Objective
     from gensim_tfw2v.parameter_server.workers import Workers
 
 

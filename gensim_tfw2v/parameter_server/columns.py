@@ -18,7 +18,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.slices import MAX_ROWS, Link, Slices, as_is
-from gensim_tfw2v.kernel.program import KernelConfig
+from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.layout import Access, Layout, pieces_of
@@ -112,15 +112,15 @@ class ColumnJob(WorkerJob):
 
     fetches_rows = False
 
-    def __init__(self, program: KernelConfig, server: ParameterServer) -> None:
-        shape = program.shape
+    def __init__(self, config: KernelConfig, server: ParameterServer) -> None:
+        shape = config.shape
         rows = shape.blocks * max(shape.columns, shape.inputs)
         if rows >= MAX_ROWS:
             raise ValueError(
                 f"layout='columns' numbers {MAX_ROWS} rows of a step, and these have {rows}: give "
-                f"fewer than negative={program.objective.negative}, or layout='rows'"
+                f"fewer than negative={config.objective.negative}, or layout='rows'"
             )
-        super().__init__(program, server)
+        super().__init__(config, server)
 
     def fetch(self) -> list[tf.Tensor]:
         """Wait until all is planned."""
@@ -128,14 +128,19 @@ class ColumnJob(WorkerJob):
 
     def train(self) -> list[UnitResult]:
         """Train where the columns are."""
-        program = self.program
+        config = self.config
         results = []
         self._travelled = []
         for unit in self.job.units:
             link = self.server.tables.inputs.link(self.wire)
             tables = Tables(*(SlicedRows(table, link) for table in self.server.tables))
             *sums, travelled = unit.train_steps(
-                program, tables, self.job.words, 0, unit.steps, unit.begin(program, tables)
+                config,
+                tables,
+                self.job.words,
+                0,
+                unit.steps,
+                unit.begin(config, tables),
             )
             results.append(UnitResult(unit.kept, *sums))
             self._travelled.append(travelled)

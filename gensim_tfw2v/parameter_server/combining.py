@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.program import KernelConfig
+from gensim_tfw2v.kernel.kernel_config import KernelConfig
 
 
 def averaged_words(unit: KernelConfig) -> float:

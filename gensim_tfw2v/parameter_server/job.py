@@ -20,9 +20,9 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import WorkUnit
 from gensim_tfw2v.graph.steps import prepare_unit
+from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.native import allow_parallel
 from gensim_tfw2v.kernel.native_unit import NativeUnit, number_rows
-from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server import combining
@@ -166,7 +166,7 @@ class WorkerJob:
 
     Parameters
     ----------
-    program : KernelConfig
+    config : KernelConfig
     server : ParameterServer
     """
 
@@ -175,10 +175,10 @@ class WorkerJob:
     by_direction: ClassVar[bool] = False  # steps allow for changes being shares; see `combining`
     job: Job
 
-    def __init__(self, program: KernelConfig, server: ParameterServer) -> None:
-        self.program = program
+    def __init__(self, config: KernelConfig, server: ParameterServer) -> None:
+        self.config = config
         self.server = server
-        self.wire = tf.as_dtype(program.wire_dtype)
+        self.wire = tf.as_dtype(config.wire_dtype)
         name = server.of_workers.name
         self._words = tf.nest.map_structure(lambda _: name("words"), server.words)
         self._rates = Tables(*(name("rates") for _ in server.rates))
@@ -219,12 +219,12 @@ class WorkerJob:
         self, rows: Mapping[str, tf.Tensor], rates: Mapping[str, tf.Tensor]
     ) -> dict[str, combining.Directions]:
         """The steepest `directions` of each table, for as many workers as train."""
-        averaged = combining.averaged_words(self.program)
+        averaged = combining.averaged_words(self.config)
         return combining.directions(rows, rates, self.job.key, self.job.replicas, averaged)
 
     def row_traffic(self, fetched: tf.Tensor, pushed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Bytes of so many rows, fetched and pushed."""
-        row = self.program.row_bytes
+        row = self.config.row_bytes
         return tf.cast(fetched, tf.float64) * row, tf.cast(pushed, tf.float64) * (row + ID_BYTES)
 
     def prepare(
@@ -237,17 +237,17 @@ class WorkerJob:
         number: tf.Tensor,
     ) -> Job:
         """Draw and plan the units, for which no row is needed; arguments as of `function`."""
-        program = self.program
+        config = self.config
         words = self.words()
         ids: dict[str, tf.Tensor] = {}
         if self.by_direction:
-            alphas = combining.larger_step_sizes(program.max_growth, alphas, replicas)
+            alphas = combining.larger_step_sizes(config.max_growth, alphas, replicas)
         units: list[Any] = []
         for source, of_file, key, alpha in zip(
             *map(tf.unstack, (sources, ranges, keys, alphas)), strict=True
         ):
-            entries = read_entries(source, of_file, program.shared_corpus)
-            units.append(prepare_unit(program, words, entries, key, alpha))
+            entries = read_entries(source, of_file, config.shared_corpus)
+            units.append(prepare_unit(config, words, entries, key, alpha))
         if self.fetches_rows:
             ids, units, words = own_ids(units, words)
         return Job(units, ids, words, alphas[0, 0], keys[0], replicas, number)
@@ -305,7 +305,7 @@ class WorkerJob:
             allow_parallel()
             return packed
 
-        threads = self.program.threads
+        threads = self.config.threads
         signature = [
             tf.TensorSpec([threads], tf.string),
             tf.TensorSpec([threads, 2], tf.int32),

@@ -159,7 +159,7 @@ class JobQueue:
         """The jobs that have not been collected."""
         return [tasks for place, tasks in enumerate(self._jobs) if place not in self._seen]
 
-    def worker_function(self, program: WorkerJob) -> tf.types.experimental.PolymorphicFunction:
+    def worker_function(self, config: WorkerJob) -> tf.types.experimental.PolymorphicFunction:
         """Build the ``tf.function`` that draws jobs and does them.
 
         While it does one job, the next is drawn and prepared.
@@ -194,7 +194,7 @@ class JobQueue:
             alphas = self._alphas.sparse_read(row)
             ranges = units[:, 1:3] * tf.cast(is_one, tf.int32)  # of no job, nothing is prepared
             sources = self._sources(number, is_one, units, files)
-            job = program.prepare(sources, ranges, units[:, 4:], alphas, replicas, number)
+            job = config.prepare(sources, ranges, units[:, 4:], alphas, replicas, number)
             return number, units[:, 3], job
 
         def work(files, replicas):  # type: ignore[no-untyped-def]
@@ -202,7 +202,7 @@ class JobQueue:
 
             def do(_, number, indices, *tensors):  # type: ignore[no-untyped-def]
                 then, then_indices, then_job = take(files, replicas)
-                packed = program.run(_restored(first, tensors), indices, tf.timestamp())
+                packed = config.run(_restored(first, tensors), indices, tf.timestamp())
                 report = tf.concat([packed, [tf.cast(number, tf.float64)]], 0)
                 with tf.control_dependencies([report]):
                     (_, row), (goes_on, _) = look_up(number, then)

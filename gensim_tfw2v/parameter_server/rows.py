@@ -18,7 +18,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.updates import whole_rows
-from gensim_tfw2v.kernel.program import KernelConfig
+from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.combining import DirectedShare
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
@@ -206,10 +206,10 @@ class RowJob(WorkerJob):
     parts = 4
     by_direction = True
 
-    def __init__(self, program: KernelConfig, server: ParameterServer) -> None:
-        super().__init__(program, server)
+    def __init__(self, config: KernelConfig, server: ParameterServer) -> None:
+        super().__init__(config, server)
         self._scratch = {
-            name: Scratch(server.of_workers, name, program.vector_size, program.native)
+            name: Scratch(server.of_workers, name, config.vector_size, config.native)
             for name in Tables._fields
         }
 
@@ -236,7 +236,7 @@ class RowJob(WorkerJob):
         # each thread has handles of its own: with the same they would take turns
         return [
             unit.train(
-                self.program,
+                self.config,
                 whole_rows(rows.handle() for rows in self._scratch.values()),
                 self.job.words,
             )
@@ -258,7 +258,7 @@ class RowJob(WorkerJob):
 
     def _measure_shares(self) -> dict[str, DirectedShare | None]:
         """Measure the share of each table's changes that is pushed."""
-        if self.program.workers == 1 or not self.by_direction:
+        if self.config.workers == 1 or not self.by_direction:
             return dict.fromkeys(self._tables)
         rates = self.rates()
         size = self.job.alpha * self.job.tokens

@@ -17,7 +17,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.shards import Sampling, WorkUnit
 from gensim_tfw2v.graph.steps import prepare_unit
 from gensim_tfw2v.graph.updates import whole_rows
-from gensim_tfw2v.kernel.program import KernelConfig
+from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, UnitTask, unit_key
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.job_queue import runs_of
@@ -154,22 +154,22 @@ class SubModelFunctions(NamedTuple):
     read: Tables
 
 
-def sub_model_functions(program: KernelConfig, server: ParameterServer) -> SubModelFunctions:
+def sub_model_functions(config: KernelConfig, server: ParameterServer) -> SubModelFunctions:
     """Build what a worker runs; a sub-model starts from the rows that ps tasks hold.
 
     Parameters
     ----------
-    program : KernelConfig
+    config : KernelConfig
     server : ParameterServer
     """
-    threads = program.threads
+    threads = config.threads
     tables = Tables(
         *(
-            Scratch(server.of_workers, name, program.vector_size, program.native)
+            Scratch(server.of_workers, name, config.vector_size, config.native)
             for name in Tables._fields
         )
     )
-    job_of_any = WorkerJob(program, server)
+    job_of_any = WorkerJob(config, server)
     # which sub-model a worker holds: the attempt to train it, and on how many jobs so far
     lease = server.of_workers.own("lease", [2], tf.int64, device="CPU")
 
@@ -215,10 +215,10 @@ def sub_model_functions(program: KernelConfig, server: ParameterServer) -> SubMo
             rows = whole_rows(table.handle() for table in tables)
             units = zip(*map(tf.unstack, (entries, keys, alphas)), strict=True)
             prepared = [
-                prepare_unit(program, known, tf.io.decode_raw(text, tf.int32), key, alpha)
+                prepare_unit(config, known, tf.io.decode_raw(text, tf.int32), key, alpha)
                 for text, key, alpha in units
             ]
-            trained = [part.train(program, rows, known) for part in prepared]
+            trained = [part.train(config, rows, known) for part in prepared]
             numbers = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*trained, strict=True)]
             return tf.concat(numbers, 0)
 
@@ -237,7 +237,7 @@ def sub_model_functions(program: KernelConfig, server: ParameterServer) -> SubMo
             return tf.cond(
                 tf.equal(held_now()[0], attempt),
                 lambda: table.read_part(first, ROWS_AT_A_TIME),
-                lambda: tf.zeros([0, program.vector_size]),
+                lambda: tf.zeros([0, config.vector_size]),
             )
 
         return read

@@ -1,6 +1,7 @@
 """Threads of this process: some that work until nothing is left, or results in order."""
 
 import contextlib
+import sys
 import threading
 import time
 from collections import deque
@@ -109,11 +110,12 @@ def in_threads(
     """
     stopped = threading.Event()
     left = takewhile(lambda _: not stop(), items)
+    most = sys.maxsize if ahead is None else min(ahead, sys.maxsize)
     waiting = deque[Future[T]]()
     with ThreadPoolExecutor(threads or len(usable_cores()), "tfw2v-thread") as pool:
         try:
             while True:
-                for item in islice(left, None if ahead is None else ahead - len(waiting)):
+                for item in islice(left, most - len(waiting)):
                     with defer_interrupts():  # which would leave a thread that has just started
                         waiting.append(pool.submit(work, item, stopped))
                 if not waiting:

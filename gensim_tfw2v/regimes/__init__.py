@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.kernel.program import KernelConfig
+    from gensim_tfw2v.kernel.kernel_config import KernelConfig
     from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitTask
     from gensim_tfw2v.kernel.word_arrays import WordArrays
 
@@ -25,7 +25,7 @@ class Setup(NamedTuple):
 
     Attributes
     ----------
-    program : KernelConfig
+    config : KernelConfig
     words : WordArrays
         Of the vocabulary.
     rates : Tables of ndarray [rows]
@@ -39,7 +39,7 @@ class Setup(NamedTuple):
         That the units' files are in.
     """
 
-    program: KernelConfig
+    config: KernelConfig
     words: WordArrays
     rates: Tables
     rows: Tables

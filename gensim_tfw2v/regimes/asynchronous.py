@@ -34,9 +34,9 @@ class AsynchronousRegime(ParameterServerRegime):
 
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
-        threads = self.program.threads
+        threads = self.config.threads
         with convert_task_errors(), workers.scope():
-            self._queue = JobQueue(-(-setup.units // threads), threads, self.program.shared_corpus)
+            self._queue = JobQueue(-(-setup.units // threads), threads, self.config.shared_corpus)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, and again if its worker ended; see `Regime`.
@@ -65,7 +65,7 @@ class AsynchronousRegime(ParameterServerRegime):
             How many workers train.
         """
         self._why = ""  # the last job that failed has done so
-        jobs = jobs_of(tasks, self.program.threads)
+        jobs = jobs_of(tasks, self.config.threads)
         while jobs and not stop():
             self._train(jobs, report, stop, replicas)
             # what workers that ended have drawn; it may have been pushed in part

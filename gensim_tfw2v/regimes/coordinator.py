@@ -246,12 +246,12 @@ class CoordinatedRegime:
 
 def _opened(asked: ClusterSetup, liveness: Liveness) -> Any:
     """Make the regime that is asked for."""
-    if asked.setup.program.native and load_ops() is None:  # what asked may not have tried
+    if asked.setup.config.native and load_ops() is None:  # what asked may not have tried
         raise RuntimeError(why_not())
     # it takes as long as building the graphs, and they are no faster for it
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     if asked.cluster is None:
-        return asked.regime.make(asked.setup, LocalWorkers(asked.setup.program.workers))
+        return asked.regime.make(asked.setup, LocalWorkers(asked.setup.config.workers))
     coordinator = connect(asked.cluster, asked.ready_seconds)
     workers = ClusterWorkers(coordinator, asked.cluster.servers(), liveness)
     return asked.regime.make(asked.setup, workers)

@@ -20,7 +20,7 @@ class DeterministicRegime(LocalRegime):
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once, in their order; see `Regime`."""
-        blocks = self.program.round_blocks
+        blocks = self.config.round_blocks
         # more threads than cores would only wait for each other
         threads = min(self.workers, blocks, len(usable_cores()))
         ahead = 2 * self.workers

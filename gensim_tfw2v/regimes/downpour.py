@@ -18,7 +18,7 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.steps import PreparedUnit
 from gensim_tfw2v.graph.updates import adagrad_sizes, read_rows, whole_rows
-from gensim_tfw2v.kernel.program import KernelConfig
+from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.options.regimes import Downpour
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
@@ -130,25 +130,25 @@ class ReplicaJob(WorkerJob):
 
     Parameters
     ----------
-    program : KernelConfig
+    config : KernelConfig
     server : ParameterServer
     n_fetch, n_push : int
         Steps from one fetch or push to the next.
     squares : Tables of RowLayout [V, 1], optional
-        Of the tables' rows, if the program is Adagrad's.
+        Of the tables' rows, if the configuration is Adagrad's.
     """
 
     by_direction = True
 
     def __init__(
         self,
-        program: KernelConfig,
+        config: KernelConfig,
         server: ParameterServer,
         n_fetch: int,
         n_push: int,
         squares: Tables | None = None,
     ) -> None:
-        super().__init__(program, server)
+        super().__init__(config, server)
         self._n_fetch = n_fetch
         self._n_push = n_push
         self._every = math.gcd(n_fetch, n_push)
@@ -165,7 +165,7 @@ class ReplicaJob(WorkerJob):
         self._share = tf.minimum(1.0, apart / tf.cast(tf.maximum(1, steps), tf.float32))
         self._first = self._window(0, self._n_fetch)
         fetched = self._fetch(self._first)
-        if self.program.workers > 1:
+        if self.config.workers > 1:
             order = {name: tf.argsort(places) for name, places in self._first.items()}
             self._row_rates = self.rates()
             self._directions = self.directions(
@@ -183,7 +183,7 @@ class ReplicaJob(WorkerJob):
     def train(self) -> list[UnitResult]:
         """Train all steps."""
         tables, _ = self._handles()
-        sums = [unit.begin(self.program, tables) for unit in self.job.units]
+        sums = [unit.begin(self.config, tables) for unit in self.job.units]
         _, sums, self._fetched, self._pushed = tf.while_loop(
             lambda step, *_: step < self._steps,
             self._phase,
@@ -247,7 +247,7 @@ class ReplicaJob(WorkerJob):
     def _train_steps(self, part: PreparedUnit, step: tf.Tensor, sums: Any) -> Any:
         tables, squares = self._handles()
         last = tf.minimum(step + self._every, part.steps)
-        return part.train_steps(self.program, tables, self.job.words, step, last, sums, squares)
+        return part.train_steps(self.config, tables, self.job.words, step, last, sums, squares)
 
     def _handles(self) -> tuple[Tables, Tables | None]:
         """Handles of tables and squares, each time others: with the same, threads take turns."""
@@ -257,11 +257,11 @@ class ReplicaJob(WorkerJob):
     def _take(self, window: Window) -> list[Rows]:
         """The changes of a window, or the share of them that is to be pushed."""
         changes = [rows.take(window) for rows in self._held]
-        if self.program.workers > 1:
+        if self.config.workers > 1:
             tokens = self._share * self.job.tokens
             for name, places in window.items():
                 size = self.job.alpha
-                if self.program.adagrad:
+                if self.config.adagrad:
                     squares = read_rows(getattr(self._held[1].handles(), name), places)
                     size = adagrad_sizes(squares[:, 0], size)
                 steps = size * tokens * tf.gather(self._row_rates[name], places)
@@ -299,8 +299,8 @@ class DownpourRegime(AsynchronousRegime):
     """
 
     def __init__(self, setup: Setup, workers: Workers, options: Downpour) -> None:
-        program = replace(setup.program, adagrad=options.adagrad)
-        super().__init__(setup._replace(program=program), workers, options)
+        config = replace(setup.config, adagrad=options.adagrad)
+        super().__init__(setup._replace(config=config), workers, options)
         self.warm_units = max(self.warm_units, round(options.warm_start * setup.units))
         self.squares: Tables | None = None
         if options.adagrad:
@@ -309,7 +309,7 @@ class DownpourRegime(AsynchronousRegime):
 
     def _make_job(self) -> ReplicaJob:
         every = self.options.n_fetch, self.options.n_push
-        return ReplicaJob(self.program, self.server, *every, self.squares)
+        return ReplicaJob(self.config, self.server, *every, self.squares)
 
     def close(self) -> None:
         """Free the tables."""

@@ -9,8 +9,8 @@ from contextlib import closing
 import numpy as np
 
 from gensim_tfw2v.files.mapped import all_finite
+from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.program import KernelConfig
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.processes.threads import in_threads
@@ -25,7 +25,7 @@ class LocalRegime:
 
     Parameters
     ----------
-    program : KernelConfig
+    config : KernelConfig
         Whose kernels are native.
     words : WordArrays
         Of the vocabulary.
@@ -33,8 +33,8 @@ class LocalRegime:
         Threads.
     """
 
-    def __init__(self, program: KernelConfig, words: WordArrays, workers: int) -> None:
-        self.program = program
+    def __init__(self, config: KernelConfig, words: WordArrays, workers: int) -> None:
+        self.config = config
         self.workers = workers
         self._words = words
 
@@ -61,11 +61,11 @@ class LocalRegime:
         self, task: UnitTask, unit: by_ctypes.Unit, pool: by_ctypes.ThreadPool | None = None
     ) -> UnitReport:
         alphas = np.asarray(task.alphas, np.float32)
-        loss_every = self.program.loss_every
+        loss_every = self.config.loss_every
         result = self._tables.train(self._options, unit, alphas, loss_every=loss_every, pool=pool)
         if any(task.alphas) and not np.isfinite(result.magnitude):  # else only a loss is asked for
             place = f"training of unit {task.unit.index} in epoch {task.epoch}"
-            raise Divergence.at(place, self.program, task.alphas[0])
+            raise Divergence.at(place, self.config, task.alphas[0])
         return UnitReport(
             task.unit, int(unit.counts[1]), result.loss, result.predictions, task.alphas[1]
         )
@@ -73,7 +73,7 @@ class LocalRegime:
     def load(self, arrays: Tables) -> None:
         """Go on from these rows (copied)."""
         tables = [np.ascontiguousarray(array, np.float32) for array in arrays]
-        self._options = by_ctypes.Options.of(self.program)
+        self._options = by_ctypes.Options.of(self.config)
         self._tables = by_ctypes.Tables(tables, self._words)
 
     def finite(self) -> bool:

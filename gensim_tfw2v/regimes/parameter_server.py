@@ -61,22 +61,22 @@ class ParameterServerRegime:
         self.workers = workers
         self._seed = setup.seed
         self._units = setup.units
-        self.warm_units = choose_warm_units(setup.units, setup.program.max_entries)
+        self.warm_units = choose_warm_units(setup.units, setup.config.max_entries)
         self._counting = threading.Lock()
-        self.program = replace(
-            setup.program,
+        self.config = replace(
+            setup.config,
             shared_corpus=workers.sees(setup.folder),
             # between threads nothing travels, so nothing is rounded for it
-            wire_dtype="float32" if workers.are_threads else setup.program.wire_dtype,
+            wire_dtype="float32" if workers.are_threads else setup.config.wire_dtype,
         )
         with convert_task_errors(), workers.scope():
             self.server = self._serve(setup)
 
     def _serve(self, setup: Setup) -> ParameterServer:
         """Make the variables of the ps tasks."""
-        layout, _ = LAYOUTS[self.program.layout]
-        access = NativeAccess() if self.program.native else None
-        size = self.program.vector_size
+        layout, _ = LAYOUTS[self.config.layout]
+        access = NativeAccess() if self.config.native else None
+        size = self.config.vector_size
         shards = self.workers.shards
         tables = Tables(*(layout(rows, size, shards, access=access) for rows in setup.rows))
         own_words, own_rates = tf.nest.map_structure(
@@ -96,14 +96,14 @@ class ParameterServerRegime:
         return self._make_job()
 
     def _make_job(self) -> WorkerJob:
-        _, job = LAYOUTS[self.program.layout]
-        return job(self.program, self.server)
+        _, job = LAYOUTS[self.config.layout]
+        return job(self.config, self.server)
 
     def alone(self, tasks: Sequence[UnitTask]) -> int:
         """Count those of an epoch's units that are left that one worker is to train alone."""
-        if self.program.one_at_a_time:
+        if self.config.one_at_a_time:
             return len(tasks)
-        if not tasks or tasks[0].epoch or self.program.workers == 1:
+        if not tasks or tasks[0].epoch or self.config.workers == 1:
             return 0
         return max(0, self.warm_units - (self._units - len(tasks)))
 
@@ -130,7 +130,7 @@ class ParameterServerRegime:
         result = JobResult.unpacked(packed)
         if not np.isfinite(result.units.magnitude).all():
             place = f"training in epoch {tasks[0].epoch}"
-            raise Divergence.at(place, self.program, tasks[0].alphas[0])
+            raise Divergence.at(place, self.config, tasks[0].alphas[0])
         return self.counted(result, tasks)
 
     def counted(self, result: JobResult, tasks: Sequence[UnitTask]) -> list[UnitReport]:
@@ -143,7 +143,7 @@ class ParameterServerRegime:
             fetched_bytes=trace.fetched_bytes,
             pushed_bytes=trace.pushed_bytes,
             corpus_bytes=0
-            if self.program.shared_corpus
+            if self.config.shared_corpus
             else 4 * sum(task.unit.stop - task.unit.start for task in tasks),
             staleness=[trace.staleness],
             seconds=np.diff(result.times),

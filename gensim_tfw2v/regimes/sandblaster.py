@@ -14,7 +14,7 @@ import numpy as np
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.slices import Slices, whole
 from gensim_tfw2v.graph.updates import WholeRows
-from gensim_tfw2v.kernel.program import KernelConfig
+from gensim_tfw2v.kernel.kernel_config import KernelConfig
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask
 from gensim_tfw2v.options.regimes import Sandblaster, check_gradient, check_lock
 from gensim_tfw2v.parameter_server.job import JobResult, ParameterServer, WorkerJob
@@ -59,7 +59,7 @@ class GradientJob(WorkerJob):
 
     Parameters
     ----------
-    program : KernelConfig
+    config : KernelConfig
         Of which no update is clipped. Each alpha of its jobs has to be 1.
     server : ParameterServer
     point : Tables of RowLayout
@@ -71,19 +71,19 @@ class GradientJob(WorkerJob):
     counts = False
 
     def __init__(
-        self, program: KernelConfig, server: ParameterServer, point: Tables, gradient: Tables
+        self, config: KernelConfig, server: ParameterServer, point: Tables, gradient: Tables
     ) -> None:
-        super().__init__(program, server)
+        super().__init__(config, server)
         self._point = point._asdict()
         self._gradient = gradient._asdict()
         # threads that added to the same sum would lose what others add
         self._sums = [
             {
-                name: Scratch(server.of_workers, name, program.vector_size)
+                name: Scratch(server.of_workers, name, config.vector_size)
                 for name, table in self._point.items()
                 if table.rows
             }
-            for _ in range(program.threads)
+            for _ in range(config.threads)
         ]
 
     def fetch(self) -> list[tf.Operation]:
@@ -106,7 +106,7 @@ class GradientJob(WorkerJob):
             rows = {name: FixedRows(rows, sums[name].handle()) for name, rows in self._rows.items()}
             tables = Tables(*map(rows.get, Tables._fields))
             zeros = (tf.zeros([], tf.float64),) * 3
-            summed = unit.train_steps(self.program, tables, self.job.words, 0, unit.steps, zeros)
+            summed = unit.train_steps(self.config, tables, self.job.words, 0, unit.steps, zeros)
             results.append(UnitResult(unit.kept, *summed))
         return results
 
@@ -149,17 +149,17 @@ class SandblasterRegime(ScheduledRegime):
     """
 
     def __init__(self, setup: Setup, workers: Workers, options: Sandblaster) -> None:
-        check_gradient(setup.program.objective)
+        check_gradient(setup.config.objective)
         check_lock(setup.words.lock)
         # rounding, of scores as of rows that travel, would be noise where f hardly changes
-        program = replace(
-            setup.program,
+        config = replace(
+            setup.config,
             max_norm=math.inf,
             loss_every=1,
             product_dtype="float32",
             wire_dtype="float32",
         )
-        super().__init__(setup._replace(program=program), workers, options)
+        super().__init__(setup._replace(config=config), workers, options)
         with convert_task_errors():
             point = ShardedVector(self.server.tables)
             weights = _weights(point, setup.rates)
@@ -175,7 +175,7 @@ class SandblasterRegime(ScheduledRegime):
     def _make_job(self) -> GradientJob:
         point = self._search.trial.tables
         gradient = self._gradient.tables
-        return GradientJob(self.program, self.server, Tables(*point), Tables(*gradient))
+        return GradientJob(self.config, self.server, Tables(*point), Tables(*gradient))
 
     def _begin_pass(self) -> None:
         """Nothing of the corpus has been evaluated at the trial point."""
@@ -201,7 +201,7 @@ class SandblasterRegime(ScheduledRegime):
             UnitTask.of(task.unit, (1.0, 1.0), self._seed)._replace(epoch=task.epoch)
             for task in tasks
         ]
-        items = runs_of(tasks, self.program.threads)
+        items = runs_of(tasks, self.config.threads)
         with convert_task_errors():
             if not self._evaluated:
                 with defer_interrupts():

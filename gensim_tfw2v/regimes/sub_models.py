@@ -57,7 +57,7 @@ class SubModelsRegime(ParameterServerRegime):
         self._attempts = itertools.count(1)
         self._current: dict[int, int] = {}  # attempts that are being trained, by sub-model
         self._own = threading.local()  # of each thread that waits for a sub-model's jobs
-        self._functions = sub_model_functions(self.program, self.server)
+        self._functions = sub_model_functions(self.config, self.server)
 
     def train_epoch(
         self,
@@ -121,7 +121,7 @@ class SubModelsRegime(ParameterServerRegime):
         attempt = self._current[number] = next(self._attempts)
         seen = np.zeros(self._words, np.int64)
         job = units_so_far = 0
-        jobs = task.jobs(self.program.threads, self._seed, seen)
+        jobs = task.jobs(self.config.threads, self._seed, seen)
         following = next(jobs, None)
         try:
             while following is not None:
@@ -136,7 +136,7 @@ class SubModelsRegime(ParameterServerRegime):
                 result = results_of(self._met(running, schedule, is_accepted, tries))
                 if not np.isfinite(result.magnitude).all():
                     alpha = float(arguments[2][0, 0])
-                    raise Divergence.at(f"sub-model {number}", self.program, alpha)
+                    raise Divergence.at(f"sub-model {number}", self.config, alpha)
                 units_so_far += len(units)
                 sent = sum(len(entries) for entries in arguments[0].numpy())
                 tokens = int(result.kept.sum())
@@ -192,7 +192,7 @@ class SubModelsRegime(ParameterServerRegime):
         self, number: int, attempt: int, seen: np.ndarray, stopped: Callable[[], bool]
     ) -> bool:
         """Fetch a sub-model's rows and write its files."""
-        size = self.program.vector_size
+        size = self.config.vector_size
         for name, layout in self.server.tables._asdict().items():
             path = file_of(self._folder, number, name)
             if not layout.rows:

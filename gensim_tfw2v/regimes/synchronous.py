@@ -176,8 +176,8 @@ class ScheduledRegime(ParameterServerRegime):
 
     def run_job(self, tasks: Sequence[UnitTask], number: int) -> np.ndarray:
         """Hand a job, whose number no other has, to the next worker that is free; wait for it."""
-        empty = self.program.threads - len(tasks)
-        of_units = [source_of(task.unit, self.program.shared_corpus) for task in tasks]
+        empty = self.config.threads - len(tasks)
+        of_units = [source_of(task.unit, self.config.shared_corpus) for task in tasks]
         sources, ranges = zip(*of_units, *[NOTHING] * empty, strict=True)
         arguments = (
             np.array(sources, object),
@@ -200,7 +200,7 @@ class ScheduledRegime(ParameterServerRegime):
 
 
 class SynchronousRegime(ScheduledRegime):
-    """A round is a job for each of the program's workers; see `ParameterServerRegime`.
+    """A round is a job for each worker; see `ParameterServerRegime`.
 
     There may be fewer or more tasks that run them.
     """
@@ -211,13 +211,13 @@ class SynchronousRegime(ScheduledRegime):
         self, setup: Setup, workers: Workers, options: Synchronous | Deterministic
     ) -> None:
         super().__init__(setup, workers, options)
-        wire = tf.as_dtype(self.program.wire_dtype)
+        wire = tf.as_dtype(self.config.wire_dtype)
         combine = adasum if options.combining == "adasum" else None
         self._add_staged = adder_of_staged(self.server.tables, wire, combine)
 
     def _make_job(self) -> StagedJob:
         job = StagedJob if self.options.combines_by_direction else WholeStagedJob
-        return job(self.program, self.server)
+        return job(self.config, self.server)
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:
         """Train each unit once; see `Regime`. Units are reported at the end of their round.
@@ -228,9 +228,12 @@ class SynchronousRegime(ScheduledRegime):
             If a ps has ended, or no worker is left.
         """
         self.begin_epoch()
-        jobs = runs_of(tasks, self.program.threads)
-        alone = -(-self.alone(tasks) // self.program.threads)
-        for of_round in [*runs_of(jobs[:alone], 1), *runs_of(jobs[alone:], self.program.workers)]:
+        jobs = runs_of(tasks, self.config.threads)
+        alone = -(-self.alone(tasks) // self.config.threads)
+        for of_round in [
+            *runs_of(jobs[:alone], 1),
+            *runs_of(jobs[alone:], self.config.workers),
+        ]:
             if stop():
                 break
             is_shared = self.options.combines_by_direction and len(of_round) > 1

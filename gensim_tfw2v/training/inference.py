@@ -15,7 +15,7 @@ from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.kinds import Finite, Whole
 from gensim_tfw2v.processes.threads import in_threads
-from gensim_tfw2v.training.plan import Plan
+from gensim_tfw2v.training.training_plan import Plan
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
 from gensim_tfw2v.training.weights import complete
 
@@ -40,10 +40,10 @@ class Frozen:
         if model._frozen is None or model._frozen.made_of[: len(made_of)] != made_of:
             vocabulary = Vocabulary.of(model)
             config = replace(model._current_config(), cluster=None, regime=None, layout="rows")
-            program = Plan(config, vocabulary, corpus=None, entries=0).config
+            kernel_config = Plan(config, vocabulary, corpus=None, entries=0).config
             # with the arrays, whose ids are nobody else's while they are held
             made_of += [arrays]
-            model._frozen = cls(made_of, vocabulary.words(1), by_ctypes.Options.of(program))
+            model._frozen = cls(made_of, vocabulary.words(1), by_ctypes.Options.of(kernel_config))
         frozen: Frozen = model._frozen
         return frozen
 

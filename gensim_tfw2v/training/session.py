@@ -23,9 +23,9 @@ from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.training.checkpoints import Checkpoints, description_of, lock_folder
 from gensim_tfw2v.training.epoch import EpochLog, Expected, Position, unit_tasks
-from gensim_tfw2v.training.plan import Plan, open_regime
 from gensim_tfw2v.training.settings import EACH_EPOCH, FIXED, refusal, settings_of
 from gensim_tfw2v.training.state import check_corpus
+from gensim_tfw2v.training.training_plan import Plan, open_regime
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
 from gensim_tfw2v.training.weights import Weights, tables_of
 
@@ -139,10 +139,10 @@ class Training:
         # of this model's trainings, and of this very one before it was ended
         goes_on = any((*model._logged, self.position.epoch, self.position.done))
         log = RunLog(options, made_with, lambda: self.traffic, model._logged, goes_on)
-        program = plan.config
+        kernel_config = plan.config
         rows = plan.vocabulary.rows(plan.options).inputs
-        sizes = len(model.wv), rows, program.vector_size, program.shape.shared
-        log.graph(objective_graph(program.objective, *sizes, model.ns_exponent))
+        sizes = len(model.wv), rows, kernel_config.vector_size, kernel_config.shape.shared
+        log.graph(objective_graph(kernel_config.objective, *sizes, model.ns_exponent))
         return log
 
     def renew(self) -> None:

@@ -183,7 +183,7 @@ def test_a_task_that_stops_for_good_is_named_soon(standing, monkeypatch, caplog,
     stopped = []
 
     def be_impatient():
-        monkeypatch.setattr("gensim_tfw2v.training.plan.READY_SECONDS", 1.0)
+        monkeypatch.setattr("gensim_tfw2v.training.training_plan.READY_SECONDS", 1.0)
         stopped.append(time.monotonic())
 
     stopper = Stopper(standing, role, be_impatient)

@@ -16,7 +16,7 @@ TRAIN = """
 import dataclasses, json, logging, sys, time
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.kernel import sizes
-from gensim_tfw2v.training import plan
+from gensim_tfw2v.training import training_plan
 told = json.loads(sys.argv[2])
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 if told.get("entries"):

@@ -41,7 +41,7 @@ class Watch(logging.Handler):
 @pytest.fixture
 def watch():
     """Watch the log of sub-models."""
-    logger, watches = logging.getLogger("gensim_tfw2v.training.sub_models"), []
+    logger, watches = logging.getLogger("gensim_tfw2v.training.sub_model_training"), []
 
     def begin(number, act):
         watches.append(Watch(number, act))
@@ -104,7 +104,7 @@ def test_a_training_that_was_interrupted_goes_on(tmp_path, watch, undisturbed, c
         train(None, checkpoint_dir=tmp_path)
     kept = sorted(path.name for path in tmp_path.glob("sub-model-*"))
     assert 2 <= len(kept) < 5
-    with caplog.at_level(logging.INFO, "gensim_tfw2v.training.sub_models"):
+    with caplog.at_level(logging.INFO, "gensim_tfw2v.training.sub_model_training"):
         model = train(None, checkpoint_dir=tmp_path)
     assert 2 <= caplog.text.count("was trained before") < 4
     np.testing.assert_allclose(model.wv.vectors, undisturbed.wv.vectors, atol=1e-5)

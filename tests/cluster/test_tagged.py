@@ -21,7 +21,7 @@ from gensim_tfw2v.corpus.shards import save_ids as save
 from gensim_tfw2v.doc2vec import TFDoc2Vec
 from gensim_tfw2v.parameter_server.combining import Directions, averaged_words, draw_rows
 from gensim_tfw2v.training.checkpoints import CheckpointError
-from gensim_tfw2v.training.plan import Plan
+from gensim_tfw2v.training.training_plan import Plan
 from gensim_tfw2v.training.vocabulary import Vocabulary
 from tests.cluster.test_faults import Killer
 from tests.cluster.test_training import servers

@@ -12,9 +12,9 @@ from scipy import stats
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import draw, in_halos
 from gensim_tfw2v.graph.objectives import band
-from gensim_tfw2v.graph.sizes import StepShape
+from gensim_tfw2v.graph.step_shape import StepShape
+from gensim_tfw2v.kernel.kernel_config import KernelConfig, Objective
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.kernel.program import KernelConfig, Objective
 from gensim_tfw2v.kernel.word_arrays import WordArrays, alias_table, noise_shares
 from tests.graph.unit_function import word_tensors
 from tests.kernel.native.units import DEFAULTS, words_of
@@ -32,11 +32,11 @@ class Drawn(NamedTuple):
 
 
 def by_graph(entries, key, keep, noise, shape, shrink, shards, max_window):
-    program = KernelConfig(
+    config = KernelConfig(
         Objective(True, 1), shape, 1, 1, 1, shrink, max_window, negative_shards=shards
     )
     words = word_tensors(WordArrays.of(keep)._replace(noise=noise))
-    draws = draw(program, words, tf.constant(entries, tf.int32), tf.constant(key, tf.int32))
+    draws = draw(config, words, tf.constant(entries, tf.int32), tf.constant(key, tf.int32))
     windows, n = draws.windows.numpy().ravel(), int(draws.kept)
     left, right = windows // (shape.window + 1), windows % (shape.window + 1)
     assert not left[n:].any()

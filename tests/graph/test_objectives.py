@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph import steps as unit_module
 from gensim_tfw2v.graph.draws import draw
-from gensim_tfw2v.graph.sizes import StepShape
+from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.graph.steps import prepare_unit
-from gensim_tfw2v.kernel.program import KernelConfig, Objective
+from gensim_tfw2v.kernel.kernel_config import KernelConfig, Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree, paths_of
 from gensim_tfw2v.parameter_server.columns import ColumnLayout, SlicedRows
@@ -70,38 +70,38 @@ def run(
     `outputs` are the rows of negative sampling, or with `paths` those of hierarchical softmax.
     With `slices`, columns are dealt out to so many variables.
     """
-    program = KernelConfig(
+    config = KernelConfig(
         objective, shape, SIZE, id_bits=6, max_entries=2048, loss_every=1, **options
     )
     nothing = np.zeros((0, SIZE))
     tables = Tables(inputs, nothing if paths else outputs, outputs if paths else nothing)
-    shards = program.negative_shards
+    shards = config.negative_shards
     noise = None if paths else np.ones(VOCABULARY)
     words = word_tensors(WordArrays.of(keep, noise, paths, negative_shards=shards))
     arguments = words, tf.constant(entries), tf.constant(key), tf.constant([alpha] * 2, tf.float32)
     if slices:
-        tables, result = run_sliced(program, tables, slices, arguments)
+        tables, result = run_sliced(config, tables, slices, arguments)
     else:
         tables = [tf.Variable(t.astype(np.float32), shape=[None, SIZE]) for t in tables]
         tables = Tables(*tables)
-        result = unit_function.concrete_unit_function(program, tables)(tables, *arguments)
+        result = unit_function.concrete_unit_function(config, tables)(tables, *arguments)
         tables = Tables(*(table.numpy() for table in tables))
-    draws = draw(program, *arguments[:3])
+    draws = draw(config, *arguments[:3])
     trained = [tables.inputs, tables.nodes if paths else tables.outputs]
     return trained, result, draws
 
 
-def run_sliced(program, arrays, slices, arguments):
+def run_sliced(config, arrays, slices, arguments):
     """Train a unit on tables in columns; return arrays of them and the result."""
     layouts = [ColumnLayout(len(array), SIZE, slices) for array in arrays]
     for layout, array in zip(layouts, arrays, strict=True):
         layout.load(array)
-    link = layouts[0].link(tf.as_dtype(program.product_dtype))
+    link = layouts[0].link(tf.as_dtype(config.product_dtype))
 
     @tf.function(autograph=False)
     def train(words, *unit):
-        prepared = prepare_unit(program, words, *unit)
-        return prepared.train(program, Tables(*(SlicedRows(x, link) for x in layouts)), words)
+        prepared = prepare_unit(config, words, *unit)
+        return prepared.train(config, Tables(*(SlicedRows(x, link) for x in layouts)), words)
 
     result = train(*arguments)
     trained = [np.empty_like(array, np.float32) for array in arrays]

@@ -20,10 +20,9 @@ from tqdm.auto import tqdm
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.monitor.progress import phase, progress_bar
-from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.training.corpus_reader import find_text
 from gensim_tfw2v.training.held_out import held_out_loss
-from gensim_tfw2v.training.plan import doing_for
+from gensim_tfw2v.training.training_plan import describe_setup
 from tests.cli.conftest import ROOT
 from tests.engines import train_by_graph
 
@@ -69,7 +68,7 @@ def test_nothing_is_shown_in_a_pipe_or_where_forbidden(capfd):
     ],
 )  # fmt: skip
 def test_tasks_are_named(which, text):
-    assert doing_for(which) == text
+    assert describe_setup(which) == text
 
 
 def program(text, *closed):
@@ -130,7 +129,7 @@ def test_bars_make_room_for_what_tqdm_writes(capfd):
 
 
 def test_what_there_is_to_read(tmp_path):
-    config = TrainingConfig.of(TFWord2Vec())
+    config = TFWord2Vec()._current_config()
 
     def extent(source):
         text = find_text(source, config)

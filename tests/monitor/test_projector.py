@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
 from gensim_tfw2v.monitor import projector
-from gensim_tfw2v.monitor.projector import MOST_CLUSTERS, bands, norms, write_projector
+from gensim_tfw2v.monitor.projector import MAX_CLUSTERS, bands, norms, write_projector
 from tests.served import tensorboard
 
 ODD_WORDS = [
@@ -140,7 +140,7 @@ def test_a_row_a_word_whatever_the_words(tmp_path, words):
 
 def test_words_in_one_direction_are_a_cluster(tmp_path):
     rng = np.random.default_rng(5)
-    middles = np.eye(MOST_CLUSTERS, 12)
+    middles = np.eye(MAX_CLUSTERS, 12)
     own = np.arange(300) * len(middles) // 300
     values = middles[own] + rng.normal(scale=0.01, size=(300, 12))
     values *= rng.uniform(0.1, 10, size=(300, 1))
@@ -263,7 +263,7 @@ def test_what_cannot_be_shown(tmp_path, vectors, words, message):
 
 
 def test_no_more_words_than_the_page_takes(tmp_path, monkeypatch):
-    monkeypatch.setattr(projector, "MOST_WORDS", 3)
+    monkeypatch.setattr(projector, "MAX_WORDS", 3)
     write_projector(vectors_of("abcdef"), tmp_path)
     assert len(read(tmp_path)[1]) == 3
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from gensim_tfw2v.monitor import tsne
-from gensim_tfw2v.monitor.projector import LEAST_WORDS, write_projector
+from gensim_tfw2v.monitor.projector import MIN_WORDS, write_projector
 from tests.monitor.test_projector import read, vectors_of
 
 
@@ -64,7 +64,7 @@ def test_the_bookmark_is_a_state_of_the_page(tmp_path):
     assert purity(np.array(layout), group) > 0.9
 
 
-@pytest.mark.parametrize(("words", "laid_out"), [(LEAST_WORDS - 1, True), (200, False)])
+@pytest.mark.parametrize(("words", "laid_out"), [(MIN_WORDS - 1, True), (200, False)])
 def test_no_bookmark(tmp_path, words, laid_out):
     vectors = vectors_of([f"w{row}" for row in range(200)])
     write_projector(vectors, tmp_path)

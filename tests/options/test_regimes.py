@@ -7,9 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from gensim_tfw2v import Asynchronous, Downpour, Sandblaster, Synchronous, TFWord2Vec
-from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import parse_regime
-from gensim_tfw2v.training.plan import Plan
+from gensim_tfw2v.training.training_plan import Plan
 from gensim_tfw2v.training.vocabulary import Vocabulary
 
 
@@ -88,7 +87,7 @@ def test_workers_that_overlap_take_turns_on_little_text_by_long_steps(regime, tu
 
     def takes_turns(tokens):
         corpus = SimpleNamespace(total_tokens=tokens, longest_sentence=2)
-        options = TrainingConfig.of(model)
+        options = model._current_config()
         return Plan(options, Vocabulary.of(model), corpus).config.one_at_a_time
 
     assert takes_turns(100_000) is turns

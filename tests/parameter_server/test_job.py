@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.sizes import StepShape
-from gensim_tfw2v.kernel.program import KernelConfig, Objective
+from gensim_tfw2v.graph.step_shape import StepShape
+from gensim_tfw2v.kernel.kernel_config import KernelConfig, Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.columns import ColumnJob
@@ -39,8 +39,8 @@ def make(
     objective, threads=1, shards=1, workers=1, lock=None, wire_dtype="float32", shared=False,
     layout="rows", negative_shards=1,
 ):  # fmt: skip
-    """A job's function, its tables and push_counter, and the program of its units."""
-    program = KernelConfig(
+    """A job's function, its tables and push_counter, and the config of its units."""
+    config = KernelConfig(
         objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, loss_every=1, locked=lock is not None,
         negative_shards=negative_shards,
     )  # fmt: skip
@@ -62,7 +62,7 @@ def make(
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
     program_of_job = PROGRAMS[layout](
         replace(
-            program,
+            config,
             workers=workers,
             threads=threads,
             wire_dtype=wire_dtype,
@@ -75,7 +75,7 @@ def make(
     def function(*arguments):
         return JobResult.unpacked(program_of_job.function(*arguments).numpy())
 
-    return function, tables, push_counter, (program, word_tensors(words), arrays)
+    return function, tables, push_counter, (config, word_tensors(words), arrays)
 
 
 def job(*units, places=None, folder=None, replicas=1.0, alpha=0.05):
@@ -121,13 +121,13 @@ def exported(tables):
 )
 def test_a_job_of_one_unit_equals_the_unit(objective, layout, shards, locked, negative_shards):
     lock = np.linspace(0, 2, VOCABULARY) if locked else None
-    function, tables, push_counter, (program, words, arrays) = make(
+    function, tables, push_counter, (config, words, arrays) = make(
         objective, 1, shards, lock=lock, layout=layout, negative_shards=negative_shards
     )
     expected = Tables(
         *(tf.Variable(array.astype(np.float32), shape=[None, SIZE]) for array in arrays)
     )
-    train = concrete_unit_function(program, expected)
+    train = concrete_unit_function(config, expected)
     for number in range(2):
         entries = unit(number, 300, 11)
         alphas = tf.constant([0.05, 0.05])
@@ -215,8 +215,8 @@ def test_units_may_be_read_from_files(tmp_path):
     ],
 )
 def test_a_prediction_from_a_mean_pulls_its_words_by_less(objective, shrinks, words):
-    program = KernelConfig(objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, shrink_windows=shrinks)
-    assert averaged_words(program) == words
+    config = KernelConfig(objective, StepShape(32, 8, 3, 4), SIZE, 6, 1024, shrink_windows=shrinks)
+    assert averaged_words(config) == words
 
 
 def test_changes_are_pushed_by_their_share_of_larger_steps():

@@ -40,11 +40,11 @@ time.sleep(600)
 """
 
 
-def opened(program, folder):
-    """A regime whose coordinator is this program."""
+def opened(config, folder):
+    """A regime whose coordinator is this config."""
 
     def start(module, environment, **streams):
-        return subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, **streams)
+        return subprocess.Popen([sys.executable, "-c", config], stdin=subprocess.PIPE, **streams)
 
     asked = SimpleNamespace(setup=SimpleNamespace(folder=folder), cluster=None)
     return CoordinatedRegime(asked, lambda: None, start)
@@ -84,6 +84,6 @@ def test_one_that_reads_nothing_more_is_given_up(tmp_path, monkeypatch):
 
 def test_kernels_that_tensorflow_does_not_load_are_named_with_the_cure(monkeypatch):
     monkeypatch.setattr(coordinator, "load_ops", lambda: None)
-    asked = SimpleNamespace(setup=SimpleNamespace(program=SimpleNamespace(native=True)))
+    asked = SimpleNamespace(setup=SimpleNamespace(config=SimpleNamespace(native=True)))
     with pytest.raises(RuntimeError, match="cannot be loaded into TensorFlow .* Install"):
         coordinator._opened(asked, None)

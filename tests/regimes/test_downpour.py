@@ -70,7 +70,7 @@ def train(regime, trial, units, epoch=0, arrays=None):
 
 def by_adagrad(trial, units, tables, squares, epoch=0):
     """Train units with Adagrad, one after the other."""
-    train = adagrad_function(replace(trial.unit_program, adagrad=True))
+    train = adagrad_function(replace(trial.unit_config, adagrad=True))
     for unit in units:
         key = tf.constant(unit_key(SEED, epoch, unit.index))
         train(tables, squares, word_tensors(trial.words), tf.constant(unit.read()), key)
@@ -78,16 +78,16 @@ def by_adagrad(trial, units, tables, squares, epoch=0):
 
 
 @functools.lru_cache
-def adagrad_function(program):
+def adagrad_function(config):
     """Make the function that trains a unit on tables with Adagrad, traced once for all units."""
 
     @tf.function(autograph=False, reduce_retracing=True)
     def train_unit(tables, squares, words, entries, key):
-        part = prepare_unit(program, words, entries, key, tf.constant(ALPHA))
+        part = prepare_unit(config, words, entries, key, tf.constant(ALPHA))
         rows = whole_rows(table.handle for table in tables)
         sums = Tables(*(table.handle for table in squares))
-        begin = part.begin(program, rows)
-        return part.train_steps(program, rows, words, tf.constant(0), part.steps, begin, sums)
+        begin = part.begin(config, rows)
+        return part.train_steps(config, rows, words, tf.constant(0), part.steps, begin, sums)
 
     return train_unit
 
@@ -108,7 +108,7 @@ def by_one_replica(units):
         trial = Trial(objective)
         regime = make(trial, n_fetch, n_push, shards)
         train(regime, trial, units)
-        found = trial.exported(regime), regime.traffic, regime.program.row_bytes
+        found = trial.exported(regime), regime.traffic, regime.config.row_bytes
         regime.close()
         return found
 
@@ -145,7 +145,7 @@ def test_so_it_does_with_adagrad(units, by_one_replica, objective, n_fetch, n_pu
         assert_equal(trial.exported(regime), tables, atol=1e-4)
         if epoch == 0:  # sums travel with their rows
             _, *without = by_one_replica(objective, n_fetch, n_push, shards)
-            travelled = rows_that_travel(regime.traffic, regime.program.row_bytes)
+            travelled = rows_that_travel(regime.traffic, regime.config.row_bytes)
             assert travelled == rows_that_travel(*without)
     of_regime = [np.empty((len(array), 1), np.float32) for array in trial.arrays]
     for layout, array, expected in zip(regime.squares, of_regime, squares, strict=True):
@@ -157,7 +157,7 @@ def test_so_it_does_with_adagrad(units, by_one_replica, objective, n_fetch, n_pu
 @pytest.mark.parametrize("objective", MOSTLY_TWO)
 def test_a_step_of_adagrad_equals_a_slow_one(short_units, objective):
     trial = Trial(objective)
-    trial.unit_program = replace(trial.unit_program, max_norm=1e9)
+    trial.unit_config = replace(trial.unit_config, max_norm=1e9)
     found, squares = trial.tables(), no_squares(trial)
     sums = [np.zeros(len(array)) for array in trial.arrays]
     for unit in short_units:
@@ -263,7 +263,7 @@ def test_rows_are_fetched_and_pushed_every_so_many_steps(units, by_one_replica):
     words, steps = word_tensors(trial.words), 0
     for unit in units:
         key, entries = tf.constant(unit_key(SEED, 0, unit.index)), tf.constant(unit.read())
-        part = prepare_unit(trial.unit_program, words, entries, key, tf.constant(ALPHA))
+        part = prepare_unit(trial.unit_config, words, entries, key, tf.constant(ALPHA))
         steps += int(part.plan.inputs.distinct.edges[-1] + part.plan.outputs.distinct.edges[-1])
     each, late_pushes, late_fetches, _, at_the_ends = (
         rows_that_travel(*by_one_replica(OBJECTIVES[0], *window)[1:]) for window in WINDOWS
@@ -344,9 +344,9 @@ def test_one_graph_is_traced_for_all_workers_of_a_process(units, monkeypatch):
 
 def test_workers_take_turns_where_they_must(units):
     trial = Trial(OBJECTIVES[0], workers=2)
-    program = replace(trial.setup.program, one_at_a_time=True)
+    config = replace(trial.setup.config, one_at_a_time=True)
     workers = Watched(2)
-    regime = AsynchronousRegime(trial.setup._replace(units=len(units), program=program), workers)
+    regime = AsynchronousRegime(trial.setup._replace(units=len(units), config=config), workers)
     regime.load(trial.arrays)
     for epoch in range(2):
         regime.train_epoch(tasks(units, epoch), lambda report: None)

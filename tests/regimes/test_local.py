@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.graph.sizes import StepShape
-from gensim_tfw2v.kernel.program import KernelConfig, KernelShape, Objective
+from gensim_tfw2v.graph.step_shape import StepShape
+from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape, Objective
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.regimes.local import LocalRegime
@@ -107,12 +107,12 @@ def test_rows_that_overflow_are_a_divergence(corpus):
 
 def test_an_absurd_step_size_leaves_rows_finite(corpus):
     # of the graph; kernels refuse it as a divergence
-    program = KernelConfig(Objective(True, 5), SHAPE, SIZE, 5, ENTRIES, loss_every=1)
+    config = KernelConfig(Objective(True, 5), SHAPE, SIZE, 5, ENTRIES, loss_every=1)
     words = word_tensors(WordArrays.of(np.full(VOCABULARY, 0.8), np.ones(VOCABULARY)))
     tables = Tables(*(tf.Variable(tf.random.normal([n, SIZE])) for n in (VOCABULARY,) * 2 + (0,)))
     for task in tasks(corpus.units(ENTRIES), alpha=1e30):
         entries, alphas = tf.constant(task.unit.read()), tf.constant(task.alphas, tf.float32)
-        unit_function(program)(tables, words, entries, tf.constant(task.key), alphas)
+        unit_function(config)(tables, words, entries, tf.constant(task.key), alphas)
     assert np.isfinite(tables.inputs).all()
     assert np.isfinite(tables.outputs).all()
 

@@ -13,7 +13,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.tables import Tables, UnitReport, UnitResult
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.training import plan
+from gensim_tfw2v.training import training_plan
 from tests.engines import train_by_graph
 from tests.graph.unit_function import unit_function, word_tensors
 
@@ -25,12 +25,12 @@ class ByOps(LocalRegime):
     """The same kernels, as the ops that workers of a cluster run."""
 
     def load(self, arrays):
-        filling = (0, 0), (0, self.program.row_size - self.program.vector_size)
+        filling = (0, 0), (0, self.config.row_size - self.config.vector_size)
         self._variables = Tables(*(tf.Variable(np.pad(array, filling)) for array in arrays))
         self._tables = self
 
-    def _train(self, task, unit, team=None):
-        result = unit_function(self.program)(
+    def _run(self, task, _):
+        result = unit_function(self.config)(
             *(self._variables, word_tensors(self._words), tf.constant(task.unit.read(), tf.int32)),
             *(tf.constant(task.key), tf.constant(task.alphas, tf.float32)),
         )
@@ -39,7 +39,7 @@ class ByOps(LocalRegime):
 
     @property
     def rows(self):
-        return [table.numpy()[:, : self.program.vector_size] for table in self._variables]
+        return [table.numpy()[:, : self.config.vector_size] for table in self._variables]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_with_one_thread_the_bits_are_those_with_tensorflow(options, monkeypatch
             compute_loss=options.get("compute_loss", False),
         )  # fmt: skip
         models.append(model)
-        monkeypatch.setattr(plan, "LocalRegime", ByOps)
+        monkeypatch.setattr(training_plan, "LocalRegime", ByOps)
     plain, with_tensorflow = models
     for name in ("syn1neg", "syn1"):
         if hasattr(plain, name):
@@ -78,9 +78,9 @@ def test_with_one_thread_the_bits_are_those_with_tensorflow(options, monkeypatch
     np.testing.assert_allclose(plain.mean_losses, with_tensorflow.mean_losses, rtol=1e-6)
 
 
-def run(program):
+def run(config):
     return subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300
+        [sys.executable, "-c", config], capture_output=True, text=True, check=True, timeout=300
     ).stdout
 
 

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from gensim_tfw2v import Sandblaster, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.draws import draw
-from gensim_tfw2v.kernel.program import Objective
+from gensim_tfw2v.kernel.kernel_config import Objective
 from gensim_tfw2v.kernel.tables import Divergence, Tables, unit_key
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes.sandblaster import SandblasterRegime
@@ -74,7 +74,7 @@ def slow(trial, units):
     loss, gradient, words = 0.0, np.zeros((2, VOCABULARY, SIZE)), word_tensors(trial.words)
     for unit in units:
         key = tf.constant(unit_key(SEED, 0, unit.index))
-        draws = draw(trial.unit_program, words, tf.constant(unit.read()), key)
+        draws = draw(trial.unit_config, words, tf.constant(unit.read()), key)
         for step in range(len(draws.inputs)):
             centres, block_inputs, windows = (
                 x[step].numpy() for x in (draws.centres, draws.inputs, draws.windows)

@@ -205,7 +205,7 @@ def test_x_is_the_steps_of_a_round():
 def test_a_deterministic_round_adds_shares_by_direction(units):
     """Of each of three jobs its share, from one snapshot, whatever workers there are."""
     expected = Trial(OBJECTIVES[0], workers=3, native=True)
-    of_round, program = tasks(units[:3]), expected.setup.program
+    of_round, config = tasks(units[:3]), expected.setup.config
     total = {name: rows.copy() for name, rows in expected.arrays._asdict().items() if len(rows)}
     for task in of_round:
         after = expected.by_hand([task.unit])
@@ -218,7 +218,7 @@ def test_a_deterministic_round_adds_shares_by_direction(units):
             changes[name] = ids, change[ids]
         found = directions(
             *(tf.nest.map_structure(tf.constant, given) for given in (rows, rates)),
-            *(tf.constant(task.key), tf.constant(3.0 * ROUND_TIMES), averaged_words(program)),
+            *(tf.constant(task.key), tf.constant(3.0 * ROUND_TIMES), averaged_words(config)),
         )
         for name, (ids, change) in changes.items():
             steps = ALPHA[0] * task.unit.tokens * rates[name]

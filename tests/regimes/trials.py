@@ -9,8 +9,8 @@ import pytest
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.shards import WorkUnit
-from gensim_tfw2v.graph.sizes import StepShape
-from gensim_tfw2v.kernel.program import KernelConfig, KernelShape, Objective
+from gensim_tfw2v.graph.step_shape import StepShape
+from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape, Objective
 from gensim_tfw2v.kernel.tables import Tables, UnitTask, unit_key
 from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
@@ -53,7 +53,7 @@ class Trial:
     def __init__(
         self, objective, workers=1, threads=1, lock=None, folder=Path(), native=False, shards=1
     ):
-        self.unit_program = KernelConfig(
+        self.unit_config = KernelConfig(
             *(objective, KernelShape(8, 3, 4) if native else SHAPE, SIZE, 6, 1024),
             **dict(loss_every=1, locked=lock is not None, negative_shards=shards),
         )
@@ -73,7 +73,7 @@ class Trial:
         self.workers = LocalWorkers(workers)
         self.setup = Setup(
             replace(
-                self.unit_program, workers=workers, threads=threads, wire_dtype="float32"
+                self.unit_config, workers=workers, threads=threads, wire_dtype="float32"
             ),
             self.words, rates, Tables(*map(len, self.arrays)), 64, SEED, folder,
         )  # fmt: skip
@@ -81,7 +81,7 @@ class Trial:
     def by_hand(self, units, epoch=0, tables=None, read=WorkUnit.read):
         """Train units one after the other on one set of tables, from the beginning or on."""
         tables = tables or self.tables()
-        train = concrete_unit_function(self.unit_program, tables)
+        train = concrete_unit_function(self.unit_config, tables)
         for unit in units:
             key = tf.constant(unit_key(SEED, epoch, unit.index))
             train(
@@ -91,7 +91,7 @@ class Trial:
 
     def tables(self):
         """The rows that all begin from, as variables."""
-        size = self.unit_program.row_size
+        size = self.unit_config.row_size
         return Tables(*(
             tf.Variable(np.pad(array, ((0, 0), (0, size - SIZE))), shape=[None, size])
             for array in self.arrays

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.kernel.program import stride
+from gensim_tfw2v.kernel.kernel_config import stride
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.kernel.program import KernelConfig
+    from gensim_tfw2v.kernel.kernel_config import KernelConfig
 
 INT32 = "int32"
 FLOAT32 = "float32"
@@ -31,7 +31,7 @@ KERNELS = Path(__file__).with_name("kernels.so")
 
 
 class Options(NamedTuple):
-    """A program's options, in the order of the kernels' struct of int32; see ``src/unit.h``."""
+    """Options of the kernels, in the order of the kernels' struct of int32; see ``src/unit.h``."""
 
     skipgram: int
     negative: int
@@ -54,16 +54,16 @@ class Options(NamedTuple):
     padding: int
 
     @classmethod
-    def of(cls, program: KernelConfig) -> Options:
-        """Convert a program, most of whose fields have these names."""
-        shape = program.shape
-        objective = program.objective
-        given = {"mean": False, "corrected": False} | vars(program) | vars(shape) | vars(objective)
+    def of(cls, config: KernelConfig) -> Options:
+        """Convert a configuration, most of whose fields have these names."""
+        shape = config.shape
+        objective = config.objective
+        given = {"mean": False, "corrected": False} | vars(config) | vars(shape) | vars(objective)
         given |= {
             "skipgram": objective.skipgram,
-            "shards": program.negative_shards,
-            "shrink": program.shrink_windows,
-            "max_window": program.max_window or shape.window,
+            "shards": config.negative_shards,
+            "shrink": config.shrink_windows,
+            "max_window": config.max_window or shape.window,
         }
         return cls._make(map(int, map(given.__getitem__, cls._fields)))
 

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 
 INPUTS, OUTPUTS, NODES = range(3)
-MOST_GROUPED = 4  # windows of CBOW
+MAX_GROUPED = 4  # windows of CBOW
 SHARING, AT_A_TIME = 4, 5  # positions of a block of CBOW that share negatives; negatives
 TAUGHT = 6.0  # below which scores teach
 MAX_MEAN_SCORE = 8.0  # mean size of the scores of a block that is trained window by window
@@ -107,7 +107,7 @@ class Training:
             alone = [position for position in block if not len(self.window_rows(position))]
             windows = [position for position in block if position not in alone]
             while windows:
-                group = min(self.group, MOST_GROUPED)
+                group = min(self.group, MAX_GROUPED)
                 self.cbow_windows(windows[:group], self.has_loss(begin, loss_every))
                 windows = windows[group:]
 

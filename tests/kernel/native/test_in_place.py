@@ -5,9 +5,9 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.updates import WholeRows, whole_rows
+from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape, Objective
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native_unit import draw_unit
-from gensim_tfw2v.kernel.program import KernelConfig, KernelShape, Objective
 from gensim_tfw2v.kernel.tables import Tables, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.parameter_server.scratch import Scratch, WorkerVariables
@@ -18,7 +18,7 @@ from tests.graph.unit_function import word_tensors
 VOCABULARY, SIZE = 30, 10
 
 
-def program(objective=None, **options):
+def config(objective=None, **options):
     return KernelConfig(
         *(objective or Objective(True, 5), KernelShape(16, 3, 8), SIZE, 5, 256),
         **{"loss_every": 1} | options,
@@ -35,13 +35,17 @@ def address(variable):
     return np.asarray(memoryview(WholeRows(variable.handle).whole())).ctypes.data
 
 
-def train(program, variables, entries):
+def train(config, variables, entries):
     known = word_tensors(words())
     unit = draw_unit(
-        program, known, tf.convert_to_tensor(entries), tf.constant([1, 2]), tf.constant([0.1, 0.1])
+        config,
+        known,
+        tf.convert_to_tensor(entries),
+        tf.constant([1, 2]),
+        tf.constant([0.1, 0.1]),
     )
     tables = whole_rows(variable.handle for variable in variables)
-    return unit.train(program, tables, known)
+    return unit.train(config, tables, known)
 
 
 @pytest.mark.parametrize("traced", [False, True])
@@ -53,7 +57,7 @@ def test_a_variable_is_trained_where_it_is(traced):
     addresses = [address(variable) for variable in variables[:2]]
     entries = np.arange(60, dtype=np.int32) % VOCABULARY
     function = tf.function(train, autograph=False) if traced else train
-    result = function(program(), variables, entries)
+    result = function(config(), variables, entries)
     assert float(result.loss) > 0
     assert [address(variable) for variable in variables[:2]] == addresses
     for variable, old in zip(variables[:2], before, strict=False):
@@ -80,7 +84,7 @@ def test_rows_are_written_where_they_are():
 def test_exporting_does_not_end_training(objective):
     rng = np.random.default_rng(0)
     rows = rng.normal(0, 0.1, (VOCABULARY, SIZE)).astype(np.float32)
-    regime = LocalRegime(program(objective), words(), 1)
+    regime = LocalRegime(config(objective), words(), 1)
     regime.load(Tables(rows, np.zeros_like(rows), np.zeros((0, SIZE), np.float32)))
     seen, addresses = [rows], []
     sentences = [[str(w) for w in rng.integers(0, VOCABULARY, 20)] for _ in range(40)]

@@ -16,7 +16,7 @@ from gensim_tfw2v import TFFastText, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel import native
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.training import plan
+from gensim_tfw2v.training import training_plan
 from tests.kernel.native.units import kernels_here
 
 ROOT = Path(gensim_tfw2v.__file__).parents[1]
@@ -88,7 +88,7 @@ def test_rows_are_fetched_ahead():
 def ops(tmp_path, monkeypatch):
     """Where the libraries are looked for: in a folder of which the path is that of the ops."""
     monkeypatch.setattr(native, "OPS", tmp_path / "ops.so")
-    monkeypatch.setattr(plan, "load_ops", native.load_ops.__wrapped__)
+    monkeypatch.setattr(training_plan, "load_ops", native.load_ops.__wrapped__)
     monkeypatch.setattr(by_ctypes, "KERNELS", tmp_path / "kernels.so")
     monkeypatch.setattr(by_ctypes, "_library", by_ctypes._library.__wrapped__)
     return native.OPS

@@ -5,9 +5,9 @@ import pytest
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.updates import whole_rows
+from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape, Objective
 from gensim_tfw2v.kernel.native import load_ops
 from gensim_tfw2v.kernel.native_unit import draw_unit, number_rows
-from gensim_tfw2v.kernel.program import KernelConfig, KernelShape, Objective
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 from tests.graph.unit_function import word_tensors
@@ -35,7 +35,7 @@ CODES = [np.array([w % 2, w // 2 % 2]) for w in range(VOCABULARY)]
 def test_numbered_rows(objective, shards, locked, documents):
     rng = np.random.default_rng(0)
     windows = bool(documents) and shards > 1  # blocks of pairs have negatives of all shards
-    program = KernelConfig(
+    config = KernelConfig(
         *(objective, KernelShape(16, 3, 8, sequential=windows), SIZE, 8, 256),
         **dict(loss_every=1, negative_shards=shards, locked=locked),
         documents=bool(documents),
@@ -51,7 +51,7 @@ def test_numbered_rows(objective, shards, locked, documents):
     for entry in entries if documents else ():
         entry[9::10], entry[::10] = -1, -3 - rng.integers(TAGS, size=10)
     units = [
-        draw_unit(program, words, entry, tf.constant([1, key]), tf.constant([0.1, 0.05]))
+        draw_unit(config, words, entry, tf.constant([1, key]), tf.constant([0.1, 0.05]))
         for key, entry in enumerate(entries)
     ]
     rows = rng.normal(0, 0.3, (3, number, SIZE)).astype(np.float32)
@@ -59,7 +59,7 @@ def test_numbered_rows(objective, shards, locked, documents):
     def trained(units, words, tables):
         variables = [tf.Variable(table) for table in tables]
         handles = whole_rows(variable.handle for variable in variables)
-        sums = [unit.train(program, handles, words) for unit in units]
+        sums = [unit.train(config, handles, words) for unit in units]
         return [variable.numpy() for variable in variables], sums
 
     expected, sums = trained(units, words, rows)

@@ -12,8 +12,8 @@ from gensim_tfw2v._tensorflow import tf, why_elsewhere
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, LocalTasks
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.kernel import sizes
+from gensim_tfw2v.kernel.kernel_config import KernelConfig, KernelShape
 from gensim_tfw2v.kernel.native import by_ctypes, load_ops, why_not
-from gensim_tfw2v.kernel.program import KernelConfig, KernelShape
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions
@@ -25,7 +25,7 @@ from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.graph.sizes import StepShape
+    from gensim_tfw2v.graph.step_shape import StepShape
     from gensim_tfw2v.processes.launcher import ProcessLauncher
 
 logger = logging.getLogger(__name__)
@@ -125,7 +125,7 @@ class Plan:
     @cached_property
     def step_shape(self) -> StepShape:
         """Sizes of a step of the graph."""
-        from gensim_tfw2v.graph.sizes import choose_step
+        from gensim_tfw2v.graph.step_shape import choose_step
 
         return choose_step(
             self.options.objective,
@@ -209,7 +209,7 @@ class Plan:
         else:
             if options.kernels_class or options.deterministic:
                 raise RuntimeError(self._why_no_kernels())
-            from gensim_tfw2v.graph.sizes import choose_max_norm, choose_product_dtype
+            from gensim_tfw2v.graph.step_shape import choose_max_norm, choose_product_dtype
 
             of_engine["product_dtype"] = choose_product_dtype()
             of_engine["max_norm"] = choose_max_norm(objective)
@@ -302,7 +302,7 @@ def _open_workers(
     options = plan.options
     log_dir = None if options.log is None else options.log.path
     if options.cluster is not None:
-        with phase(doing_for(options.cluster), options.progress):
+        with phase(describe_setup(options.cluster), options.progress):
             tasks = opened.enter_context(
                 open_cluster(options.cluster, READY_SECONDS, process_launcher, log_dir)
             )
@@ -315,10 +315,10 @@ def _open_workers(
             asked = ClusterSetup(None, READY_SECONDS, plan.regime, setup, log_dir)
             return CoordinatedRegime(asked, lambda: None)
         with defer_interrupts():
-            return plan.regime.make(setup, LocalWorkers(setup.program.workers))
+            return plan.regime.make(setup, LocalWorkers(setup.config.workers))
 
 
-def doing_for(cluster: Cluster | LocalTasks) -> str:
+def describe_setup(cluster: Cluster | LocalTasks) -> str:
     """Describe what is done for a cluster before it trains."""
     if isinstance(cluster, LocalTasks):
         return f"starting {cluster.ps} ps and {_workers(cluster.workers)}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel import sizes
-from gensim_tfw2v.kernel.program import Objective
+from gensim_tfw2v.kernel.kernel_config import Objective
 
 #: Tokens of a step, at most. CBOW, whose tokens take part in few pairs, bears longer ones; and the
 #: nodes near the root, which are on most paths, only shorter ones.
